@@ -21,7 +21,8 @@ from rich.table import Table
 
 from benchmarks.request_differences import Difference, request_difference
 from playhead.client import Client
-from playhead.demo.stage import DemoFailed, ModelExchange, sizes_of, stage
+from playhead.demo.sizes import ModelExchange, sizes_of
+from playhead.demo.stage import DemoFailed, stage
 from playhead.errors import PlayheadError
 from playhead.testing import Trajectories, Trajectory, UnreadableTrajectories
 from tests.support.replayed_runs import NotPlayed, Replayed, in_threads, record

@@ -1,7 +1,7 @@
 """The collector: receives spans and content, stores them once in Postgres, and answers what happened and why.
 
-    receive → lift → store → project → read → analysis → serve
+    receive → lift → store → projection → read → analysis → serve
 
 Runs as its own process. From the SDK it imports only the packages that both share (`playhead.model`, `dialect`, `lift`,
-`project`, `wire`) and the table of settings.
+`projection`, `outbound`, `wire`) and the table of settings.
 """

@@ -1,6 +1,6 @@
 """The composition root: the only module that imports all stages and connects them.
 
-    receive → lift → store → project → read → workers → serve
+    receive → lift → store → projection → read → workers → serve
 
 `create_app` builds the application on a given store; `open_collector` starts everything, including the database, and
 stops it again.

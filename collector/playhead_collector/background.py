@@ -1,9 +1,4 @@
-"""Background loops: start, cancel, stop.
-
-A loop of background work: started once, stopped by cancelling it.
-
-app → [background]: workers that run beside the requests, from the start of the application to its end.
-"""
+"""app → [background]: loops and workers that run beside the requests, from the start of the application to its end."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence

@@ -1,13 +1,9 @@
-"""`serve`, `migrate`; the server process.
-
-`playhead serve`: the collector in this process, from its settings to a clean stop.
+"""`playhead serve`: the collector in this process, from its settings to a clean stop; and `playhead migrate`.
 
     settings → port → (embedded Postgres → schema → store → application)=app.py → uvicorn → stopped in reverse order
 
 A failed start writes one sentence with the reason to stderr and leaves nothing running. stdout gets the addresses, as
 text or as one line of JSON, once they answer; everything else goes to the log on stderr.
-
-Makes room for file descriptors: each connection takes one, and so do database connections and logs.
 """
 
 import asyncio
@@ -41,32 +37,6 @@ if sys.platform != "win32":
     import resource
 
 log = logging.getLogger(__name__)
-
-# Descriptors for the pool, the listener, logs, the embedded Postgres, and libraries that are loaded late.
-_OTHERS = 200
-
-
-def make_room(limits: Limits) -> None:
-    """Raises this process's limit of open files as far as permitted, so that there is one for each connection. Logs a
-    warning if the limit stays too low."""
-    if sys.platform == "win32":  # Windows has no such limit
-        return
-    # gRPC may have as many connections as HTTP.
-    wanted = 2 * limits.max_connections + limits.reserve + _OTHERS
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-        if most < wanted:
-            log.warning(
-                "this process may open %s files and %s connections need %s: raise its limit (ulimit -n), or lower "
-                "PLAYHEAD_MAX_CONNECTIONS",
-                most,
-                limits.max_connections,
-                wanted,
-            )
-
-
 STOPPED, FAILED, MISUSED = 0, 1, 2
 # Time for requests in progress at the stop: as long as an exporter waits for its answer, which is 10 s.
 DRAIN_SECONDS = 10
@@ -129,6 +99,30 @@ async def _serve(settings: CollectorSettings, as_json: bool) -> None:
 
 
 # --- the network side ------------------------------------------------------------------------------------------------
+
+# File descriptors for the pool, the listener, logs, the embedded Postgres, and libraries that are loaded late.
+_OTHER_DESCRIPTORS = 200
+
+
+def make_room(limits: Limits) -> None:
+    """Raises this process's limit of open files as far as permitted, so that there is one for each connection. Logs a
+    warning if the limit stays too low."""
+    if sys.platform == "win32":  # Windows has no such limit
+        return
+    # gRPC may have as many connections as HTTP.
+    wanted = 2 * limits.max_connections + limits.reserve + _OTHER_DESCRIPTORS
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+        if most < wanted:
+            log.warning(
+                "this process may open %s files and %s connections need %s: raise its limit (ulimit -n), or lower "
+                "PLAYHEAD_MAX_CONNECTIONS",
+                most,
+                limits.max_connections,
+                wanted,
+            )
 
 
 @contextmanager

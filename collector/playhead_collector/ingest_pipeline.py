@@ -1,4 +1,4 @@
-"""receive → [lift → store] → project, forward.  Lifts what was received and stores it."""
+"""receive → [lift → store] → projection, forward.  Lifts what was received and stores it."""
 
 import asyncio
 from collections import Counter

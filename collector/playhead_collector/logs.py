@@ -1,8 +1,7 @@
-"""Log format; throttled log lines.
+"""The log of each process of a collector: its format (text or JSON), and lines at a limited rate.
 
-A log for lines that strangers can cause: each message at most once per interval, so nobody can fill the disk.
-
-Formats log lines as text or JSON, for each process of a collector.
+`ThrottledLog` is for lines that strangers can cause: each message at most once per interval, so nobody can fill the
+disk.
 """
 
 import logging
@@ -11,6 +10,36 @@ import time
 from collections.abc import Callable
 
 import orjson
+
+
+class JsonLines(logging.Formatter):
+    """Formats a log record as one JSON object."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Returns time (seconds since 1970), level, logger, message, and the traceback if there is one."""
+        line = {
+            "time": record.created,
+            "program": "playhead",
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        return orjson.dumps(line, default=str).decode()
+
+
+def configure_logging(log_format: str, log_level: str) -> None:
+    """Sends this process's log to stderr, as lines of `text` or `json`, from level `log_level` on."""
+    handler = logging.StreamHandler(sys.stderr)
+    text = logging.Formatter("%(asctime)s playhead %(levelname)-7s %(name)s: %(message)s")
+    handler.setFormatter(JsonLines() if log_format == "json" else text)
+    logging.basicConfig(level=log_level.upper(), handlers=[handler], force=True)
+    # alembic and uvicorn write lines at every start and migration that the collector logs itself. httpx logs the URL of
+    # each request, and the path of a webhook may be a key.
+    for chatty in ("alembic", "uvicorn", "httpx"):
+        logging.getLogger(chatty).setLevel(max(logging.WARNING, logging.root.level))
+
 
 # Often enough to notice the problem while it lasts, and at most 8,640 lines a day.
 PAUSE_SECONDS = 10.0
@@ -47,32 +76,3 @@ class ThrottledLog:
         """Resets all counters and intervals."""
         self._next.clear()
         self._left_out.clear()
-
-
-class JsonLines(logging.Formatter):
-    """Formats a log record as one JSON object."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Returns time (seconds since 1970), level, logger, message, and the traceback if there is one."""
-        line = {
-            "time": record.created,
-            "program": "playhead",
-            "level": record.levelname.lower(),
-            "logger": record.name,
-            "message": record.getMessage(),
-        }
-        if record.exc_info:
-            line["traceback"] = self.formatException(record.exc_info)
-        return orjson.dumps(line, default=str).decode()
-
-
-def configure_logging(log_format: str, log_level: str) -> None:
-    """Sends this process's log to stderr, as lines of `text` or `json`, from level `log_level` on."""
-    handler = logging.StreamHandler(sys.stderr)
-    text = logging.Formatter("%(asctime)s playhead %(levelname)-7s %(name)s: %(message)s")
-    handler.setFormatter(JsonLines() if log_format == "json" else text)
-    logging.basicConfig(level=log_level.upper(), handlers=[handler], force=True)
-    # alembic and uvicorn write lines at every start and migration that the collector logs itself. httpx logs the URL of
-    # each request, and the path of a webhook may be a key.
-    for chatty in ("alembic", "uvicorn", "httpx"):
-        logging.getLogger(chatty).setLevel(max(logging.WARNING, logging.root.level))

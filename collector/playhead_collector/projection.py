@@ -1,12 +1,8 @@
-"""When runs are projected; states of growing runs in memory.
-
-store → [project] → read: decides when runs are projected.
+"""store → [projection] → read: decides when runs are projected.
 
 The projection is not part of the ingest transaction: it is a deterministic cache computed from stored spans.  So it can
-be made later and again, ingest does not wait for it, and each query updates it first (`project_now`).
-
-Keeps projection states of growing runs in memory up to a limit; the least recently used ones are
-dropped.
+be made later and again, ingest does not wait for it, and each query updates it first (`project_now`). The states of
+growing runs are kept in memory up to a limit; the least recently used ones are dropped.
 """
 
 import asyncio
@@ -22,7 +18,34 @@ from playhead_collector.background import BackgroundLoop
 from playhead_collector.errors import StoreCollision, StoreUnavailable
 from playhead_collector.store.ports import CachedRun, ProjectionStore, RunWork, UnprojectedRun
 
+log = logging.getLogger(__name__)
+
 Key = tuple[int, str]
+Project = Callable[[RunWork, int, ProjectSettings], Projection]
+
+# 100 spans take 4 ms (40 us each): less is not worth a thread, more in the event loop would delay ingest.
+_IN_THREAD = 100
+# In the background, a run that took T to project rests for 5 T. So a run that grows all the time costs at most a sixth
+# of a core, and all runs are projected less often when there is more to do.
+_REST_FACTOR = 5
+_AT_A_TIME = 512
+_SEALED_AT_A_TIME = 1_000
+# Looking for lost runs reads all runs that are running, which may be thousands.
+_LOOK_FOR_LOST_NS = 10_000_000_000
+# Projecting a run of a million events takes longer, but who stops the collector does not wait for that.
+_FINISH_S = 10.0
+# Runs in one transaction: a fraction of a second's work, since a query for one of them waits for all.
+_RUNS_TOGETHER = 64
+_BYTES_TOGETHER = 256 * 1024
+# A reader waits for at most this many runs. Each takes a few ms.
+_WORTH_WAITING_FOR = 20
+# A list of runs shows the last projection of runs that took long to project and therefore rest for long.
+_SHORT_NS = 250_000_000
+_NS = 1_000_000_000
+_FIRST_RETRY_S, _LAST_RETRY_S = 1.0, 30.0
+# The other transaction of a collision is as short as this one, so it is over soon.
+_ATTEMPTS = 8
+_FIRST_PENALTY_S, _LAST_PENALTY_S = 60.0, 3600.0
 
 
 class GrowingRunCache:
@@ -55,35 +78,6 @@ class GrowingRunCache:
         self.bytes += self._sizes[key]
         while self.bytes > self._most_bytes:
             self.take(next(iter(self._runs)))
-
-
-log = logging.getLogger(__name__)
-
-Project = Callable[[RunWork, int, ProjectSettings], Projection]
-
-# 100 spans take 4 ms (40 us each): less is not worth a thread, more in the event loop would delay ingest.
-_IN_THREAD = 100
-# In the background, a run that took T to project rests for 5 T. So a run that grows all the time costs at most a sixth
-# of a core, and all runs are projected less often when there is more to do.
-_REST_FACTOR = 5
-_AT_A_TIME = 512
-_SEALED_AT_A_TIME = 1_000
-# Looking for lost runs reads all runs that are running, which may be thousands.
-_LOOK_FOR_LOST_NS = 10_000_000_000
-# Projecting a run of a million events takes longer, but who stops the collector does not wait for that.
-_FINISH_S = 10.0
-# Runs in one transaction: a fraction of a second's work, since a query for one of them waits for all.
-_RUNS_TOGETHER = 64
-_BYTES_TOGETHER = 256 * 1024
-# A reader waits for at most this many runs. Each takes a few ms.
-_WORTH_WAITING_FOR = 20
-# A list of runs shows the last projection of runs that took long to project and therefore rest for long.
-_SHORT_NS = 250_000_000
-_NS = 1_000_000_000
-_FIRST_RETRY_S, _LAST_RETRY_S = 1.0, 30.0
-# The other transaction of a collision is as short as this one, so it is over soon.
-_ATTEMPTS = 8
-_FIRST_PENALTY_S, _LAST_PENALTY_S = 60.0, 3600.0
 
 
 @dataclass(slots=True)
@@ -131,7 +125,7 @@ class ProjectionRunner:
     ) -> None:
         """`clock` returns ns since 1970.
 
-        `poll_s`, `backoff_s`: looks for new data every `poll_s` seconds and after `wake`, but at least `backoff_s`
+        `poll_s`, `pause_s`: looks for new data every `poll_s` seconds and after `wake`, but at least `pause_s`
         seconds apart.
         `seal_after_s`: an ended run that received nothing for this many seconds is sealed.
         `lost_after_s`, `foreign_lost_after_s`: a running run that received nothing for this many seconds gets the

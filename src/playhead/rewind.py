@@ -1,9 +1,7 @@
-"""`playhead.resume`, `playhead.fork`, and the rewind that the environment requests.
+"""`playhead.resume`, `playhead.fork`, and the rewind that the environment requests; all with this process's settings.
 
-`playhead.resume` and `playhead.fork` with this process's settings, and the resume or fork that its environment asks
-for.
-
-Finds the run that a user means, before anything is read of it or recorded under its id.
+A run may be named by its id, by a part of the id, or as `last`. Which run is meant is found out before anything of it
+is read or recorded under its id.
 """
 
 import json
@@ -39,33 +37,6 @@ from playhead.replay.other_processes import OtherProcesses
 from playhead.replay.policy import Completed, Live, OnDivergence, OnDoubt, Policy, Tools, Unrecorded
 from playhead.replay.starting import RecordedStart
 from playhead.replay.stops import StopNote
-
-_WHOLE = re.compile("[0-9a-f]{32}")
-_MAX_NAMED = 100
-
-
-def whole_run_id(named: Any, client: Callable[[], Any]) -> str:
-    """Returns the id of the run. `named`: its id (also written as a UUID), a part of the id, or `last`.
-
-    Asks the collector only for a part or `last`. Raises NoRecord; TypeError if `named` is not a text.
-    """
-    if not isinstance(named, str):
-        raise TypeError(f"a run is named by its id, a text, and not by {named!r}: `playhead runs` lists them")
-    if len(named) > _MAX_NAMED or not (named.isascii() and named.isprintable()):
-        raise NoRecord(f"{named[:_MAX_NAMED]!r} is no run's id, nor a part of one: `playhead runs` lists them")
-    written = named.strip().replace("-", "").lower()
-    if _WHOLE.fullmatch(written):
-        return written
-    try:
-        return str(client().run(named.strip())["run"])
-    except CollectorUnreachable as error:
-        raise NoRecord(
-            f"{named!r} is not the whole id of a run, which has 32 digits, and what it means only a collector knows: "
-            f"{error}"
-        ) from error
-    except ClientError as error:
-        raise NoRecord(str(error)) from error
-
 
 CHOICES = {
     "on_divergence": ("raise", "live"),
@@ -139,8 +110,10 @@ def resume(
     A completed run returns its results again, and executes and records nothing. If the program differs, it raises
     ReplayDiverged, whatever the options are: use `fork` for a new run.
     """
-    _check("resume", on_divergence=on_divergence, completed=completed, in_doubt=in_doubt, live=live, tools=tools)
-    _check("resume", other_processes=other_processes, unrecorded=unrecorded)
+    _check_choices(
+        "resume", on_divergence=on_divergence, completed=completed, in_doubt=in_doubt, live=live, tools=tools
+    )
+    _check_choices("resume", other_processes=other_processes, unrecorded=unrecorded)
     _check_mappings("resume", renamed=renamed, outcomes=outcomes)
     _check_names("resume", new)
     collector = _Collector()
@@ -170,7 +143,9 @@ def resume(
             RecordingProcess.own_runs,
         )
         others = other_processes or "raise"
-        return _whole(prepare_resume(run, collector, options=options, terms=terms, other_processes=others))
+        return _checked_and_delivered(
+            prepare_resume(run, collector, options=options, terms=terms, other_processes=others)
+        )
 
     return RewindContext(make, collector.close)
 
@@ -207,8 +182,8 @@ def fork(
     result.  `unrecorded` is as in `resume`.  Entering the block raises NoRecord, and ReplayError for an outcome that
     this call cannot have.
     """
-    _check("fork", on_divergence=on_divergence, completed=completed, in_doubt=in_doubt, live=live, tools=tools)
-    _check("fork", other_processes=other_processes, unrecorded=unrecorded)
+    _check_choices("fork", on_divergence=on_divergence, completed=completed, in_doubt=in_doubt, live=live, tools=tools)
+    _check_choices("fork", other_processes=other_processes, unrecorded=unrecorded)
     _check_mappings("fork", renamed=renamed)
     _check_names("fork", new)
     if tools is not None and live == "all":
@@ -227,7 +202,9 @@ def fork(
         policy.branch_wait_seconds = settings.replay_wait_seconds
         how_asked: dict[str, Any] = {"outcome": outcome, "live": live, "unrecorded": unrecorded or "raise"}
         how_asked["other_processes"] = other_processes
-        return _whole(prepare_fork(run, at, settings.journal_dir, collector, policy=policy, **how_asked))
+        return _checked_and_delivered(
+            prepare_fork(run, at, settings.journal_dir, collector, policy=policy, **how_asked)
+        )
 
     return RewindContext(make, collector.close)
 
@@ -241,6 +218,9 @@ def recorded_start(run_id: str) -> RecordedStart:
     start = RecordedStart(run, read_record(run, current_settings().journal_dir, collector))
     weakref.finalize(start, collector.close)  # parts of the record are read later, through this collector
     return start
+
+
+# --- the rewind that the environment requests -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +275,10 @@ def requested_rewind(environ: MutableMapping[str, str] = os.environ) -> Requeste
     return RequestedRewind(task, run_id, options) if task or run_id else None
 
 
-def _check(of: str, **options: Any) -> None:
+# --- parts of resume and fork -----------------------------------------------------------------------------------------
+
+
+def _check_choices(of: str, **options: Any) -> None:
     """Raises ReplayError for an unknown value: with a misspelt one, calls could be executed that must not be."""
     for option, value in options.items():
         choices = CHOICES[option]
@@ -319,7 +302,7 @@ def _check_names(of: str, new: Any) -> None:
         raise ReplayError(f"{of}(new={new!r}): expected a list of names of functions")
 
 
-def _whole(prepared: Prepared) -> Prepared:
+def _checked_and_delivered(prepared: Prepared) -> Prepared:
     """Adds the run's lanes of dead processes to the delivery of this process, so that the collector gets the whole run.
     Raises ReplayError if this process does not instrument what the recording did, so that calls would be repeated."""
     run, replay, lease = prepared
@@ -365,3 +348,32 @@ class _Collector:
         client, self._client = self._client, None
         if client is not None:
             client.close()
+
+
+# --- which run is meant -----------------------------------------------------------------------------------------------
+
+_RUN_ID = re.compile("[0-9a-f]{32}")
+_MAX_NAMED = 100
+
+
+def whole_run_id(named: Any, client: Callable[[], Any]) -> str:
+    """Returns the id of the run. `named`: its id (also written as a UUID), a part of the id, or `last`.
+
+    Asks the collector only for a part or `last`. Raises NoRecord; TypeError if `named` is not a text.
+    """
+    if not isinstance(named, str):
+        raise TypeError(f"a run is named by its id, a text, and not by {named!r}: `playhead runs` lists them")
+    if len(named) > _MAX_NAMED or not (named.isascii() and named.isprintable()):
+        raise NoRecord(f"{named[:_MAX_NAMED]!r} is no run's id, nor a part of one: `playhead runs` lists them")
+    written = named.strip().replace("-", "").lower()
+    if _RUN_ID.fullmatch(written):
+        return written
+    try:
+        return str(client().run(named.strip())["run"])
+    except CollectorUnreachable as error:
+        raise NoRecord(
+            f"{named!r} is not the whole id of a run, which has 32 digits, and what it means only a collector knows: "
+            f"{error}"
+        ) from error
+    except ClientError as error:
+        raise NoRecord(str(error)) from error

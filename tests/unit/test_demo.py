@@ -1,6 +1,6 @@
 """The demo's pure parts."""
 
-from playhead.demo.stage import ModelExchange
+from playhead.demo.sizes import ModelExchange
 
 
 def test_inline_bytes_are_those_of_messages_tools_and_answer_as_json() -> None:

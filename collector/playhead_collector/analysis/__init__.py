@@ -1,4 +1,4 @@
-"""read → [analysis] → serve.  Questions about runs whose answers are computed, not recorded; one folder per question.
+"""read → [analysis] → serve.  Questions about runs whose answers are computed, not recorded; one folder or module each.
 
     provenance    where is each argument of a tool call from, and why was the tool called?
     decisions     where did the agent choose, and what else was open?
@@ -16,6 +16,8 @@
     transcript    a run as one entry per model call; the input of most questions
     texts         words, numbers, JSON records and passages of a text
     rules         the type of a rule: name, strength and meaning
+    model_api     asks a model of the operator
+    configuration settings of the operator that the analyses read
 
 Questions that compute over a run or over many runs have a time budget, and run in a worker process if the collector
 has any (`workers`). Only `app`, `serve` and `workers` import this package.

@@ -1,8 +1,7 @@
-"""Asks a recorded call again with changes.
+"""[analysis]: asks a recorded model call again, with the changes of a user.
 
-The request with which a recorded call is asked again, in the form of Chat Completions.  Pure.
-
-Repeats the request of a recorded call with a model of the operator, and stores its answer beside the run.
+The recorded request is built again in the form of Chat Completions, a model of the operator answers it, and the answer
+is stored beside the run as content that no event names.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +22,8 @@ from playhead_collector.read.owning_call import model_call_at
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import seq_at
 from playhead_collector.read.values import ContentCache, fetch, fetch_thread, text_of
+
+# --- the request, pure -----------------------------------------------------------------------------------------------
 
 _SYSTEM_ROLES = ("system", "developer")
 _ROLES = (*_SYSTEM_ROLES, "user", "assistant", "tool")
@@ -53,14 +54,14 @@ def request_body(
     """Builds the body for `model`.  Raises Refused: 404 if a needed part is not stored, 422 if the call is no chat."""
     if begin.thread is None and changes.messages is None:
         raise Refused(422, "not_a_chat", f"the call at {begin.seq} had no messages: give `messages` to ask it again")
-    system = _recorded_system(begin, cache) if changes.system is None else [_system(changes.system)]
+    system = _recorded_system(begin, cache) if changes.system is None else [_system_message(changes.system)]
     body: dict[str, Any] = {"model": model, "stream": False, **settings_of(begin, cache)}
     if changes.messages is None:
-        recorded = [_stored(cache.parsed_message(ref), begin) for ref in thread]
+        recorded = [_or_refused(cache.parsed_message(ref), begin) for ref in thread]
         messages = [message for message in recorded if changes.system is None or message["role"] not in _SYSTEM_ROLES]
-        body["messages"] = [*system, *(native for message in messages for native in _native(message))]
+        body["messages"] = [*system, *(native for message in messages for native in _native_messages(message))]
     else:
-        new_messages = list(map(_checked, changes.messages))
+        new_messages = list(map(_checked_message, changes.messages))
         recorded = [cache.parsed_message(ref) for ref in thread] if changes.system is None else []
         system_messages = [
             openai_chat.from_message(message) for message in recorded if message and message["role"] in _SYSTEM_ROLES
@@ -70,7 +71,7 @@ def request_body(
             new_messages if has_system and changes.system is None else [*system, *system_messages, *new_messages]
         )
     if begin.tools is not None:
-        tools = tools_of(_stored(cache.parsed(begin.tools), begin))
+        tools = tools_of(_or_refused(cache.parsed(begin.tools), begin))
         body |= {"tools": tools} if tools else {}
     return body
 
@@ -97,7 +98,7 @@ def tools_of(recorded: Any) -> list[dict[str, Any]]:
     ]
 
 
-def _native(message: Message) -> list[dict[str, Any]]:
+def _native_messages(message: Message) -> list[dict[str, Any]]:
     """Converts a recorded message. Each tool result becomes one message: some providers put several into one."""
     results = [part for part in message["parts"] if part.get("type") == "tool_call_response"]
     others = [part for part in message["parts"] if part.get("type") != "tool_call_response"]
@@ -111,14 +112,14 @@ def _native(message: Message) -> list[dict[str, Any]]:
 
 def _recorded_system(begin: LlmCalled, cache: ContentCache) -> list[dict[str, Any]]:
     """System instructions that were recorded outside the messages."""
-    return [] if begin.system is None else [_system(text_of(_stored(cache.parsed(begin.system), begin)))]
+    return [] if begin.system is None else [_system_message(text_of(_or_refused(cache.parsed(begin.system), begin)))]
 
 
-def _system(text: str) -> dict[str, Any]:
+def _system_message(text: str) -> dict[str, Any]:
     return {"role": "system", "content": text}
 
 
-def _stored(value: Any, begin: LlmCalled) -> Any:
+def _or_refused(value: Any, begin: LlmCalled) -> Any:
     if value is None:
         message = (
             f"a part of what the call at {begin.seq} was given is not stored: give `system` and `messages` instead"
@@ -127,7 +128,7 @@ def _stored(value: Any, begin: LlmCalled) -> Any:
     return value
 
 
-def _checked(message: Mapping[str, Any]) -> dict[str, Any]:
+def _checked_message(message: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the caller's message if it has a role and content.  Raises Refused."""
     if message.get("role") not in _ROLES:
         raise Refused(422, "bad_message", f"each of `messages` needs a role, one of {', '.join(_ROLES)}")
@@ -136,11 +137,7 @@ def _checked(message: Mapping[str, Any]) -> dict[str, Any]:
     return dict(message)
 
 
-def answered_message(completion: Mapping[str, Any]) -> tuple[Message, str | None]:
-    """The answer of a chat completion and why it ended.  Raises LookupError, TypeError, ValueError if it is none."""
-    choice = completion["choices"][0]
-    message, _ = openai_chat.output_message(choice["message"])
-    return message, choice.get("finish_reason")
+# --- asking ----------------------------------------------------------------------------------------------------------
 
 
 class ChatModels(Protocol):
@@ -215,13 +212,20 @@ async def ask(question: PreparedQuestion, models: ChatModels, clock: Callable[[]
     return cast(AskedAgain, {**value, "ref": content.ref})
 
 
+def answered_message(completion: Mapping[str, Any]) -> tuple[Message, str | None]:
+    """The answer of a chat completion and why it ended.  Raises LookupError, TypeError, ValueError if it is none."""
+    choice = completion["choices"][0]
+    message, _ = openai_chat.output_message(choice["message"])
+    return message, choice.get("finish_reason")
+
+
 async def _recorded_answer(record: RunRecord, begin: LlmCalled) -> AskedAnswer | None:
     if begin.thread is None:
         return None
     call = await read_sibling(record, record.run, begin.seq, begin.thread)
     if call is None or not call.outputs:
         return None
-    cache: ContentCache = await fetch(record.store, record.project_id, call.outputs)
+    cache = await fetch(record.store, record.project_id, call.outputs)
     return cast(AskedAnswer, chosen_in(message for ref in call.outputs if (message := cache.parsed_message(ref))))
 
 

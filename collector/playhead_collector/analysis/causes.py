@@ -1,6 +1,4 @@
-"""Causes and effects of an event.
-
-Edges between the events of a run: which event rests on which. Pure.
+"""[analysis]: what does an event rest on, back to the user's words, and what rested on it later?
 
 Edges are facts (a call returned, a result entered the context) or attributions, with the strength of their rule. A
 message that a model had in its context and did not use is no cause: `read` and `answered` are followed only at the
@@ -14,12 +12,6 @@ event of the question.
 | message of an answer | the model's answer (said) |
 | model call | the messages that were new to it (read) |
 | state, plan, handoff, annotation, end of the run | the last answer or result before it (noted, ended) |
-
-The rules of edges between events, in addition to the rules of `provenance`.
-
-What does an event rest on, back to the user's words, and what rested on it later?
-
-`edges` finds the edges; this module follows them and builds the answer.
 """  # noqa: E501 - a table reads best whole
 
 import asyncio
@@ -46,6 +38,7 @@ from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import seq_at
 from playhead_collector.read.values import fetch
 
+# The rules of edges; attributions have the rules of `provenance`.
 RECORDED = StrengthRule(
     "recorded", "strong", "the record says so: a call and its end, a result and its message, a model's input"
 )
@@ -56,7 +49,6 @@ SAME_FACT = StrengthRule("same_fact", "likely", "an answer has a fact that stand
 LAST_FAILURE = StrengthRule("last_failure", "likely", "a run that failed rests on the last failure before")
 LAST_CALL = StrengthRule("last_call", "likely", "the end of a run rests on the last call before")
 NOTED_AFTER = StrengthRule("noted_after", "weak", "what a program notes beside its calls rests on the last call before")
-
 
 # Later calls that are examined. Effects mostly follow soon, and each examined call has to be attributed.
 MAX_LATER = 400
@@ -78,9 +70,9 @@ class Causes:
     """Finds the edges of single events, and keeps those of each call."""
 
     def __init__(self, transcript: Transcript) -> None:
-        self._story = transcript
+        self._transcript = transcript
         self._contexts = Contexts(transcript)
-        self._units: list[Turn | ToolRun] = sorted((*transcript.turns, *transcript.tools), key=_last_of)
+        self._units: list[Turn | ToolRun] = sorted((*transcript.turns, *transcript.tools), key=_last_seq)
         self._of: defaultdict[int, list[Turn | ToolRun]] = defaultdict(list)
         for unit in self._units:
             for seq in _effects(unit):
@@ -106,12 +98,12 @@ class Causes:
         return len(self._later(seq)) > MAX_LATER
 
     def _later(self, seq: int) -> list[Turn | ToolRun]:
-        return self._units[bisect_right(self._units, seq, key=_last_of) :]
+        return self._units[bisect_right(self._units, seq, key=_last_seq) :]
 
     def _edges(self, unit: Turn | ToolRun) -> list[Edge]:
         key = unit.begin.seq
         if key not in self._found:
-            transcript, contexts = self._story, self._contexts
+            transcript, contexts = self._transcript, self._contexts
             edges = (
                 _turn_edges(transcript, contexts, unit)
                 if isinstance(unit, Turn)
@@ -135,7 +127,7 @@ def _effects(unit: Turn | ToolRun) -> Iterator[int]:
         yield unit.turn.end.seq
 
 
-def _last_of(unit: Turn | ToolRun) -> int:
+def _last_seq(unit: Turn | ToolRun) -> int:
     return max(_effects(unit))
 
 
@@ -221,7 +213,7 @@ def _other_edges(transcript: Transcript) -> Iterator[Edge]:
             case ev.StepCompleted() if event.span in started:
                 yield Edge(started[event.span], event.seq, "returned")
             case ev.ApprovalGranted(approval=approval) | ev.ApprovalDenied(approval=approval):
-                yield from _requested(transcript, event.seq, approval)
+                yield from _approval_edges(transcript, event.seq, approval)
             case ev.RunFailed() if failed is not None:
                 yield Edge(failed, event.seq, "ended", LAST_FAILURE)
             case ev.RunCompleted() | ev.RunFailed() if last is not None:
@@ -235,11 +227,13 @@ def _other_edges(transcript: Transcript) -> Iterator[Edge]:
                 pass
 
 
-def _requested(transcript: Transcript, seq: int, approval: str) -> Iterator[Edge]:
+def _approval_edges(transcript: Transcript, seq: int, approval: str) -> Iterator[Edge]:
     for event in transcript.events[: transcript.index_of(seq)]:
         if isinstance(event, ev.ApprovalRequested) and event.approval == approval:
             yield Edge(event.seq, seq, "returned")
 
+
+# --- the graph -------------------------------------------------------------------------------------------------------
 
 Direction = Literal["back", "forward", "both"]
 _MAX_NODES, _LABEL = 500, 100
@@ -256,9 +250,9 @@ async def answer_causes(record: RunRecord, at: str, direction: Direction = "both
     events = [await record.event(node_seq) for node_seq in before]
     cache = await fetch(record.store, record.project_id, refs_in_events(events))
     beyond = Transcript(transcript.run, events, cache, {})
-    nodes = [_node(beyond, event, walk.distances[event.seq]) for event in events]
+    nodes = [_node_answer(beyond, event, walk.distances[event.seq]) for event in events]
     nodes += [
-        _node(transcript, transcript.event(node_seq), walk.distances[node_seq])
+        _node_answer(transcript, transcript.event(node_seq), walk.distances[node_seq])
         for node_seq in sorted(walk.distances)[len(before) :]
     ]
     has_cause = {edge.effect for edge in walk.chosen}
@@ -268,7 +262,7 @@ async def answer_causes(record: RunRecord, at: str, direction: Direction = "both
         "seq": seq,
         "direction": direction,
         "nodes": nodes,
-        "edges": [_edge(edge) for edge in walk.chosen],
+        "edges": [_edge_answer(edge) for edge in walk.chosen],
         "roots": [node_seq for node_seq in sorted(walk.distances) if node_seq not in has_cause],
         "truncated": walk.truncated or bool(before) or goes_on,
     }
@@ -334,7 +328,7 @@ def _leads_on(edge: Edge, start: int, way: str) -> bool:
 # --- answers ----------------------------------------------------------------------------------------------------------
 
 
-def _node(transcript: Transcript, event: ev.RunEvent, distance: int) -> CausalNode:
+def _node_answer(transcript: Transcript, event: ev.RunEvent, distance: int) -> CausalNode:
     return {
         "seq": event.seq,
         "event": event.id,
@@ -352,15 +346,15 @@ def _label(transcript: Transcript, event: ev.RunEvent) -> str:
             message = transcript.message(ref)
             text = f"{role}: {message_text(message) if message else '(not stored)'}"
         case ev.ToolCalled(name=name, arguments=ref):
-            text = f"{name}({_json(transcript, ref)})"
+            text = f"{name}({_json_text(transcript, ref)})"
         case ev.ToolCompleted(name=name, result=ref):
-            text = f"{name} → {_json(transcript, ref)}"
+            text = f"{name} → {_json_text(transcript, ref)}"
         case ev.ToolFailed(name=name, error_type=error, message=why):
             text = f"{name} raised {error}: {why}"
         case ev.LlmCalled(model=model) | ev.LlmCompleted(model=model) | ev.LlmFailed(model=model):
             text = model or "model"
         case ev.StateChanged(key=key, value=ref):
-            text = f"{key} = {_json(transcript, ref)}"
+            text = f"{key} = {_json_text(transcript, ref)}"
         case ev.AgentHandoff(to=to):
             text = f"to {to}"
         case _:
@@ -369,11 +363,11 @@ def _label(transcript: Transcript, event: ev.RunEvent) -> str:
     return text if len(text) <= _LABEL else text[: _LABEL - 1] + "…"
 
 
-def _json(transcript: Transcript, ref: ContentRef | None) -> str:
+def _json_text(transcript: Transcript, ref: ContentRef | None) -> str:
     return "" if ref is None else canonical_json(transcript.cache.parsed(ref)).decode("utf-8", "replace")
 
 
-def _edge(edge: Edge) -> CausalEdge:
+def _edge_answer(edge: Edge) -> CausalEdge:
     return {
         "cause": edge.cause,
         "effect": edge.effect,

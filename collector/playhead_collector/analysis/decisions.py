@@ -1,6 +1,4 @@
-"""Decisions, options, same context elsewhere.
-
-Where did the agent choose, what did it choose, and what else was open?
+"""[analysis]: where did the agent choose, what did it choose, and what else was open?
 
 | kind | its event |
 |---|---|
@@ -9,10 +7,8 @@ Where did the agent choose, what did it choose, and what else was open?
 | handoff, branch, approval | the event that records it |
 | stop | the end of the run, for the model call that it ended with |
 
-What did other model calls choose in exactly the same context?
-
-Two model calls, of any runs, had the same context if their threads have the same ref. Their answers are compared
-exactly, except for call ids.
+A decision also has what other model calls chose in exactly the same context. Two model calls, of any runs, had the same
+context if their threads have the same ref. Their answers are compared exactly, except for call ids.
 """
 
 import asyncio
@@ -38,90 +34,6 @@ from playhead_collector.errors import Refused
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import seq_at
 from playhead_collector.read.values import ContentCache, fetch
-
-# Other calls that are compared. Runs that share a context are trials of one task, or forks: more calls add little.
-_MAX_CALLS = 100
-_AT_ONCE = 256
-
-
-@dataclass(frozen=True, slots=True)
-class Sibling:
-    """A model call with the same context, and the messages that it answered with."""
-
-    run: str
-    seq: int
-    ended_seq: int | None
-    outputs: Sequence[ContentRef]
-
-
-@dataclass(slots=True)
-class Choice:
-    """An answer, and the calls that gave it."""
-
-    chosen: Any
-    calls: list[Sibling] = field(default_factory=list[Sibling])
-
-
-async def choices_elsewhere(record: RunRecord, begin: ev.LlmCalled) -> list[Choice]:
-    """Returns the different answers of other calls with the context of this call, the most frequent first."""
-    if begin.thread is None:
-        return []
-    calls = await record.store.calls_with_thread(record.project_id, begin.thread, limit=_MAX_CALLS + 1)
-    siblings = [
-        sibling
-        for run, seq in calls
-        if (run, seq) != (begin.run, begin.seq) and (sibling := await read_sibling(record, run, seq, begin.thread))
-    ][:_MAX_CALLS]
-    cache = await fetch(record.store, record.project_id, (ref for sibling in siblings for ref in sibling.outputs))
-    return grouped(siblings, cache)
-
-
-def grouped(siblings: Iterable[Sibling], cache: ContentCache) -> list[Choice]:
-    """Groups calls by their answer, the most frequent first.  Pure."""
-    choices: dict[bytes, Choice] = {}
-    for sibling in siblings:
-        chosen = chosen_in(message for ref in sibling.outputs if (message := cache.parsed_message(ref)))
-        choices.setdefault(canonical_json(chosen), Choice(chosen)).calls.append(sibling)
-    return sorted(choices.values(), key=lambda choice: -len(choice.calls))
-
-
-def chosen_in(messages: Iterable[Message]) -> dict[str, Any]:
-    """Returns the answer in messages: the requested tools and the text, without ids, which differ from call to call."""
-    calls: list[dict[str, Any]] = []
-    texts: list[str] = []
-    for part in (part for message in messages for part in message["parts"]):
-        if part.get("type") == "tool_call":
-            calls.append({"name": part.get("name"), "arguments": part.get("arguments")})
-        elif part.get("type") == "text" and part.get("content"):
-            texts.append(str(part["content"]))
-    return {"tools": calls, "text": "\n".join(texts) or None}
-
-
-async def read_sibling(record: RunRecord, run: str, seq: int, thread: ContentRef) -> Sibling | None:
-    """Reads the call at this seq with its answer; None if its thread differs or it has not ended."""
-    after = seq - 1
-    begin: ev.LlmCalled | None = None
-    outputs: list[ContentRef] = []
-    ended: int | None = None
-    while events := await record.store.events(record.project_id, run, after=after, limit=_AT_ONCE):
-        for event in events:
-            if begin is None:
-                if not isinstance(event, ev.LlmCalled) or event.thread != thread:
-                    return None
-                begin = event
-            elif event.span == begin.span:
-                outputs += _output(event)
-                ended = event.seq if isinstance(event, ev.LlmCompleted | ev.LlmFailed) else ended
-            elif ended is not None:
-                return Sibling(run, seq, ended, outputs)
-        after = events[-1].seq
-    return Sibling(run, seq, ended, outputs) if begin is not None and ended is not None else None
-
-
-def _output(event: ev.RunEvent) -> Iterator[ContentRef]:
-    if isinstance(event, ev.MessageAdded) and event.source == "output" and event.message is not None:
-        yield event.message
-
 
 SELECTION, ARGUMENTS, ANSWER, STOP = "tool_selection", "tool_arguments", "answer", "stop"
 HANDOFF, BRANCH, APPROVAL = "handoff", "branch", "approval"
@@ -161,7 +73,7 @@ async def answer_decision(record: RunRecord, at: str) -> DecisionDetail:
         transcript = await read_transcript(record)
     decision, turn = await asyncio.to_thread(_decision_at, transcript, seq)
     elsewhere = await choices_elsewhere(record, turn.begin) if turn else []
-    why = await asyncio.to_thread(_attributions, transcript, decision)
+    why = await asyncio.to_thread(_attribution_answers, transcript, decision)
     begin = turn.begin if turn else None
     return {
         **decision,
@@ -174,7 +86,7 @@ async def answer_decision(record: RunRecord, at: str) -> DecisionDetail:
         },
         "reasoning": transcript.reasoning(turn) or None,
         "options": options_of(transcript, decision, turn),
-        "elsewhere": _elsewhere(elsewhere, turn, transcript),
+        "elsewhere": _elsewhere_answers(elsewhere, turn, transcript),
         "attributions": why,
     }
 
@@ -193,42 +105,14 @@ def decisions(transcript: Transcript) -> Iterator[tuple[Decision, Turn | None]]:
                 turn,
             )
         elif (tool := tools.get(event.seq)) is not None and tool.request is not None:
-            yield _decision(event, ARGUMENTS, tool.turn, _called(tool), tool.request.turn.answer_text), tool.turn
+            yield (
+                _decision(event, ARGUMENTS, tool.turn, _requested_call(tool), tool.request.turn.answer_text),
+                tool.turn,
+            )
         else:
             declared = _declared_decision(transcript, event, last)
             if declared is not None:
                 yield declared, last if declared["call"] is not None else None
-
-
-def options_of(transcript: Transcript, decision: Decision, turn: Turn | None) -> list[Option]:
-    """Lists the options of a decision, chosen or not.  Pure."""
-    thoughts = "\n".join(filter(None, (transcript.reasoning(turn), turn.answer_text if turn else "")))
-    match decision["kind"]:
-        case "branch":
-            return _noted(transcript, decision)
-        case "approval":
-            approved = bool(decision["chosen"].get("approved"))
-            answers = (("approve", approved), ("deny", not approved))
-            return [_option(name, None, "approval", chosen, "") for name, chosen in answers]
-        case "tool_arguments":
-            tool = next(tool for tool in transcript.tools if tool.begin.seq == decision["seq"])
-            return [*_enums(transcript, tool), *_others(tool, thoughts)]
-        case "handoff":
-            return []
-        case _:
-            chosen = {request.name for request in turn.requests} if turn else set[str]()
-            offered = transcript.definitions(turn)
-            unlisted = [ToolDefinition(name, "", {}, {}) for name in chosen if name not in offered]
-            return [
-                _option(
-                    definition.name,
-                    definition.description or None,
-                    "tool_definition",
-                    definition.name in chosen,
-                    thoughts,
-                )
-                for definition in (*offered.values(), *unlisted)
-            ]
 
 
 def _decision(event: ev.RunEvent, kind: str, turn: Turn | None, chosen: Any, reason: str | None) -> Decision:
@@ -288,7 +172,7 @@ def choice_of(transcript: Transcript, turn: Turn) -> Any:
     return chosen_in(message for event in turn.outputs if (message := transcript.message(event.message)))
 
 
-def _called(tool: ToolRun) -> dict[str, Any]:
+def _requested_call(tool: ToolRun) -> dict[str, Any]:
     return {"name": tool.begin.name, "arguments": tool.arguments}
 
 
@@ -297,7 +181,54 @@ def _annotation(transcript: Transcript, event: ev.OrchestrationDecision) -> dict
     return {str(key): value for key, value in noted.items()} if isinstance(noted, dict) else {}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
 
 
-def _noted(transcript: Transcript, decision: Decision) -> list[Option]:
+def _attribution_answers(transcript: Transcript, decision: Decision) -> list[Attribution]:
+    """Attributions of the tool calls that the decision is about."""
+    if decision["kind"] not in (SELECTION, ARGUMENTS):
+        return []
+    about = [
+        tool
+        for tool in transcript.tools
+        if tool.begin.seq == decision["seq"]
+        or (tool.request and tool.request.turn.end and tool.request.turn.end.seq == decision["seq"])
+    ]
+    return [attribution_answer(transcript, attribution) for attribution in attributions(transcript, about)]
+
+
+# --- options ---------------------------------------------------------------------------------------------------------
+
+
+def options_of(transcript: Transcript, decision: Decision, turn: Turn | None) -> list[Option]:
+    """Lists the options of a decision, chosen or not.  Pure."""
+    thoughts = "\n".join(filter(None, (transcript.reasoning(turn), turn.answer_text if turn else "")))
+    match decision["kind"]:
+        case "branch":
+            return _annotated_options(transcript, decision)
+        case "approval":
+            approved = bool(decision["chosen"].get("approved"))
+            answers = (("approve", approved), ("deny", not approved))
+            return [_option(name, None, "approval", chosen, "") for name, chosen in answers]
+        case "tool_arguments":
+            tool = next(tool for tool in transcript.tools if tool.begin.seq == decision["seq"])
+            return [*_enum_options(transcript, tool), *_same_response_options(tool, thoughts)]
+        case "handoff":
+            return []
+        case _:
+            chosen = {request.name for request in turn.requests} if turn else set[str]()
+            offered = transcript.definitions(turn)
+            unlisted = [ToolDefinition(name, "", {}, {}) for name in chosen if name not in offered]
+            return [
+                _option(
+                    definition.name,
+                    definition.description or None,
+                    "tool_definition",
+                    definition.name in chosen,
+                    thoughts,
+                )
+                for definition in (*offered.values(), *unlisted)
+            ]
+
+
+def _annotated_options(transcript: Transcript, decision: Decision) -> list[Option]:
     event = transcript.event(decision["seq"])
     noted = _annotation(transcript, event) if isinstance(event, ev.OrchestrationDecision) else {}
     others: Any = noted.get("alternatives")
@@ -306,7 +237,7 @@ def _noted(transcript: Transcript, decision: Decision) -> list[Option]:
     return [_option(name, None, "annotation", name == chosen, "") for name in dict.fromkeys((chosen, *named))]
 
 
-def _enums(transcript: Transcript, tool: ToolRun) -> Iterator[Option]:
+def _enum_options(transcript: Transcript, tool: ToolRun) -> Iterator[Option]:
     """Yields the values that the tool's definition lists for each argument."""
     definition = transcript.definitions(tool.turn).get(tool.begin.name)
     traced = TracedCall(tool.begin.name, tool.arguments, {}, definition)
@@ -315,7 +246,7 @@ def _enums(transcript: Transcript, tool: ToolRun) -> Iterator[Option]:
             yield _option(f"{path} = {other}", None, "enum", other == value, "")
 
 
-def _others(tool: ToolRun, thoughts: str) -> Iterator[Option]:
+def _same_response_options(tool: ToolRun, thoughts: str) -> Iterator[Option]:
     """Yields the other tool calls that the same response requested."""
     for request in tool.request.turn.requests if tool.request else ():
         if request is not tool.request:
@@ -331,7 +262,93 @@ def _option(name: str, description: str | None, origin: str, chosen: bool, thoug
     }  # fmt: skip
 
 
-def _elsewhere(choices: list[Choice], turn: Turn | None, transcript: Transcript) -> list[ElsewhereChoice]:
+# --- the same context elsewhere --------------------------------------------------------------------------------------
+
+# Other calls that are compared. Runs that share a context are trials of one task, or forks: more calls add little.
+_MAX_SIBLINGS = 100
+_EVENTS_AT_ONCE = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Sibling:
+    """A model call with the same context, and the messages that it answered with."""
+
+    run: str
+    seq: int
+    ended_seq: int | None
+    outputs: Sequence[ContentRef]
+
+
+@dataclass(slots=True)
+class Choice:
+    """An answer, and the calls that gave it."""
+
+    chosen: Any
+    calls: list[Sibling] = field(default_factory=list[Sibling])
+
+
+async def choices_elsewhere(record: RunRecord, begin: ev.LlmCalled) -> list[Choice]:
+    """Returns the different answers of other calls with the context of this call, the most frequent first."""
+    if begin.thread is None:
+        return []
+    calls = await record.store.calls_with_thread(record.project_id, begin.thread, limit=_MAX_SIBLINGS + 1)
+    siblings = [
+        sibling
+        for run, seq in calls
+        if (run, seq) != (begin.run, begin.seq) and (sibling := await read_sibling(record, run, seq, begin.thread))
+    ][:_MAX_SIBLINGS]
+    cache = await fetch(record.store, record.project_id, (ref for sibling in siblings for ref in sibling.outputs))
+    return grouped(siblings, cache)
+
+
+def grouped(siblings: Iterable[Sibling], cache: ContentCache) -> list[Choice]:
+    """Groups calls by their answer, the most frequent first.  Pure."""
+    choices: dict[bytes, Choice] = {}
+    for sibling in siblings:
+        chosen = chosen_in(message for ref in sibling.outputs if (message := cache.parsed_message(ref)))
+        choices.setdefault(canonical_json(chosen), Choice(chosen)).calls.append(sibling)
+    return sorted(choices.values(), key=lambda choice: -len(choice.calls))
+
+
+def chosen_in(messages: Iterable[Message]) -> dict[str, Any]:
+    """Returns the answer in messages: the requested tools and the text, without ids, which differ from call to call."""
+    calls: list[dict[str, Any]] = []
+    texts: list[str] = []
+    for part in (part for message in messages for part in message["parts"]):
+        if part.get("type") == "tool_call":
+            calls.append({"name": part.get("name"), "arguments": part.get("arguments")})
+        elif part.get("type") == "text" and part.get("content"):
+            texts.append(str(part["content"]))
+    return {"tools": calls, "text": "\n".join(texts) or None}
+
+
+async def read_sibling(record: RunRecord, run: str, seq: int, thread: ContentRef) -> Sibling | None:
+    """Reads the call at this seq with its answer; None if its thread differs or it has not ended."""
+    after = seq - 1
+    begin: ev.LlmCalled | None = None
+    outputs: list[ContentRef] = []
+    ended: int | None = None
+    while events := await record.store.events(record.project_id, run, after=after, limit=_EVENTS_AT_ONCE):
+        for event in events:
+            if begin is None:
+                if not isinstance(event, ev.LlmCalled) or event.thread != thread:
+                    return None
+                begin = event
+            elif event.span == begin.span:
+                outputs += _output_ref(event)
+                ended = event.seq if isinstance(event, ev.LlmCompleted | ev.LlmFailed) else ended
+            elif ended is not None:
+                return Sibling(run, seq, ended, outputs)
+        after = events[-1].seq
+    return Sibling(run, seq, ended, outputs) if begin is not None and ended is not None else None
+
+
+def _output_ref(event: ev.RunEvent) -> Iterator[ContentRef]:
+    if isinstance(event, ev.MessageAdded) and event.source == "output" and event.message is not None:
+        yield event.message
+
+
+def _elsewhere_answers(choices: list[Choice], turn: Turn | None, transcript: Transcript) -> list[ElsewhereChoice]:
     here = canonical_json(choice_of(transcript, turn)) if turn else b""
     return [
         {
@@ -341,16 +358,3 @@ def _elsewhere(choices: list[Choice], turn: Turn | None, transcript: Transcript)
         }
         for choice in choices
     ]
-
-
-def _attributions(transcript: Transcript, decision: Decision) -> list[Attribution]:
-    """Attributions of the tool calls that the decision is about."""
-    if decision["kind"] not in (SELECTION, ARGUMENTS):
-        return []
-    about = [
-        tool
-        for tool in transcript.tools
-        if tool.begin.seq == decision["seq"]
-        or (tool.request and tool.request.turn.end and tool.request.turn.end.seq == decision["seq"])
-    ]
-    return [attribution_answer(transcript, attribution) for attribution in attributions(transcript, about)]

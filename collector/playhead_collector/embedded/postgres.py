@@ -1,8 +1,6 @@
-"""Starts, watches and stops the embedded Postgres.
+"""Starts, watches and stops the embedded Postgres: one collector per data directory, one Postgres per collector.
 
-Starts and stops the embedded Postgres: one collector per data directory, one Postgres per collector.
-
-Supervises the embedded Postgres while a collector runs: starts it again when it ends by itself.
+While a collector runs, `supervise` starts Postgres again when it ends by itself.
 """
 
 import asyncio
@@ -117,6 +115,9 @@ class _Running:
     lock: int
 
 
+# --- starting --------------------------------------------------------------------------------------------------------
+
+
 def start(data_dir: Path, *, options: Mapping[str, str] = MappingProxyType({})) -> EmbeddedPostgres:
     """Starts Postgres on `data_dir`, creating missing folders and files; returns when it answers. Blocks: 0.6 s the
     first time.
@@ -129,7 +130,7 @@ def start(data_dir: Path, *, options: Mapping[str, str] = MappingProxyType({})) 
     try:
         data_dir = data_dir.expanduser().resolve()
         data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-        lock = _lock(data_dir)
+        lock = _locked_file(data_dir)
     except OSError as error:
         raise EmbeddedPostgresFailed(
             f"cannot use {data_dir} ({error.strerror}): set PLAYHEAD_DATA_DIR to a folder that you may write to"
@@ -178,7 +179,7 @@ def _relaunch(running: _Running) -> None:
     _wait_until_ready(running.process, running.cluster)
 
 
-def _lock(data_dir: Path) -> int:
+def _locked_file(data_dir: Path) -> int:
     """Returns the descriptor of the locked file; closing it releases the lock. It is an flock, which the kernel
     releases however this process ends. Raises AlreadyRunning."""
     lock = os.open(data_dir / "lock", os.O_RDWR | os.O_CREAT, 0o600)
@@ -234,6 +235,9 @@ def _pid_file(cluster: Path) -> list[str]:
         return [line.strip() for line in (cluster / "postmaster.pid").read_text().splitlines()]
     except FileNotFoundError:
         return []
+
+
+# --- ending ----------------------------------------------------------------------------------------------------------
 
 
 def _end_leftover(cluster: Path) -> None:
@@ -296,6 +300,8 @@ def _shut_down(running: _Running, owner: int) -> None:
     fcntl.flock(running.lock, fcntl.LOCK_UN)  # closing is not enough if a forked child has the file open, too
     os.close(running.lock)
 
+
+# --- supervising -----------------------------------------------------------------------------------------------------
 
 # Checks so often cost nothing, and exporters, which retry for a minute or more, notice only a pause.
 LOOK_EVERY_SECONDS: Final = 0.5

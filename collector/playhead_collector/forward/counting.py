@@ -1,6 +1,4 @@
-"""store → [counting] → worker.  What a span counts as; order of sending.
-
-Spans to send for an entry, where the destination adds up model calls itself.  Pure.
+"""loading → [counting] → worker.  Which spans are sent for an entry of the outbox, and in which order.  Pure.
 
 Langfuse and Phoenix add up the tokens and costs of all spans of model calls, and read no log records. So each call has
 to be exactly one such span there, as in our projection, however often it was recorded:
@@ -13,8 +11,6 @@ to be exactly one such span there, as in our projection, however often it was re
 | the last record or span of a coding agent's session | additionally, the current version of the session's span |
 
 Sent spans cannot be corrected, so records of other instrumentations wait for a time: see `ForwardLimits.settle_s`.
-
-worker → [ordering]: the order in which spans are sent.  Pure.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,8 +1,6 @@
-"""One reader for all clients of a stream.
+"""store → [hub] → follower.  One reader for all clients: wakes the streams that they follow when there are new events.
 
-The stream of a run, or of all runs, with its recent messages in memory for all clients that follow it.
-
-store → [live]: wakes the streams that clients follow when there are new events.  One reader for all clients.
+The stream of a run, or of all runs, has its recent messages in memory for all clients that follow it.
 """
 
 import asyncio
@@ -19,6 +17,7 @@ from playhead_collector.read.events import previews_of
 from playhead_collector.store.ports import Store
 from playhead_collector.store.ports.changes import RunHead
 
+log = ThrottledLog(logging.getLogger(__name__))
 # Previews are read in one of these lengths, and cut to the length that a client asked for.
 _PREVIEW_LENGTHS = (200, 1_000, 10_000)
 # Most batches in memory: some 25 s of a run that grows all the time.
@@ -155,7 +154,7 @@ def _bytes_of(batches: Mapping[StreamPosition, MessageBatch]) -> int:
     return sum(batch.memory_bytes for batch in batches.values())
 
 
-log = ThrottledLog(logging.getLogger(__name__))
+# --- the streams of a project ----------------------------------------------------------------------------------------
 
 # Interval of polling, because notifications are lost while the database is down, and behind poolers that drop them.
 _POLL_SECONDS = 2.0

@@ -1,10 +1,7 @@
-"""Messages, batches and positions of a stream.
+"""The messages of a stream as server-sent events, batches of them that all clients share, and a client's position.
 
-Server-sent events: the messages of a stream, and batches of them that all clients share.
-
-An event of a run is a message without a type.  Other types: `changed`, `moved` and `end`.
-
-A client's position in a stream, as the text of `Last-Event-ID`.  Pure.
+An event of a run is a message without a type.  Other types: `changed`, `moved` and `end`. A position is the text of
+`Last-Event-ID`.
 """
 
 import re
@@ -18,7 +15,7 @@ from playhead.model.ref import ContentRef
 from playhead_collector.errors import Refused
 from playhead_collector.read.events import EventFilter, cut, event_previews, recorded_event
 
-_TEXT = re.compile(r"(?P<replay>r)?(?P<change>\d{1,18})(?:\.(?P<seq>\d{1,9}))?", re.ASCII)
+_POSITION_TEXT = re.compile(r"(?P<replay>r)?(?P<change>\d{1,18})(?:\.(?P<seq>\d{1,9}))?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +37,7 @@ class StreamPosition:
 
 def read_position(text: str) -> StreamPosition:
     """Returns the position in a `Last-Event-ID` header. Raises Refused (400)."""
-    match = _TEXT.fullmatch(text.strip())
+    match = _POSITION_TEXT.fullmatch(text.strip())
     if match is None or (match["replay"] and match["seq"] is None):
         raise Refused(
             400,
@@ -61,6 +58,8 @@ def position_expired() -> Refused:
         "PLAYHEAD_STREAM_RESUME_SECONDS",
     )
 
+
+# --- messages --------------------------------------------------------------------------------------------------------
 
 HEARTBEAT: Final = b": still here\n\n"
 # Approximate memory in bytes of an event in a batch, besides its message.

@@ -2,11 +2,9 @@
 
     sockets → guard (how many) → protocol (deadlines, heads, refusals, probes) → application
 
-limits     the bounds, from the settings
-guard      the open connections, counted by client address; closes those that are past their deadline
-protocol   uvicorn's HTTP/1.1 protocol with these bounds
-canned     prepared answers, as bytes
-outgoing   a transport that measures how much its client has received
+guard        the bounds, from the settings; the open connections, counted by client address; closes those that are past
+             their deadline
+protocol     uvicorn's HTTP/1.1 protocol with these bounds, and the answers that it gives itself, as bytes
 grpc_server  the port of OTLP over gRPC; its connections are bounded by options of gRPC's library
 """
 

@@ -1,8 +1,6 @@
-"""Limits and deadlines of connections.
+"""Counts the open connections, by client address, and ends those that are past their deadline.
 
-Tracks the open connections: how many there are, from where, and which of them are past their deadline.
-
-Bounds of connections; `settings.py` has the reasons.
+The limits and deadlines come from the settings; `settings.py` has the reasons.
 """
 
 import asyncio

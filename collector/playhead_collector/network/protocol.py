@@ -1,17 +1,9 @@
-"""HTTP/1.1 with bounds (uses uvicorn's private members).
-
-uvicorn's HTTP/1.1 protocol with bounds for each client: time, memory and connections.
+"""uvicorn's HTTP/1.1 protocol with bounds for each client: time, memory and connections.
 
     connection made → head (bounded, deadline) → body (deadline) → answer (the client must receive it) → idle
 
-uvicorn itself bounds only the idle time after an answer (docs/adr/0004). Refusals and /healthz are answered here with
-prepared bytes, without a task.
-
-Prepared answers, as bytes: sending one costs a single write.
-
-They have the form of `serve.errors`: OTLP's own form on OTLP's paths.
-
-A transport that measures how much its client has received.
+uvicorn itself bounds only the idle time after an answer (docs/adr/0004), so this uses private members of its protocol
+class. Refusals and /healthz are answered here without a task, with prepared bytes in the form of `serve.errors`.
 """
 
 import asyncio
@@ -34,6 +26,11 @@ from playhead_collector.receive.otlp_http import PATHS as OTLP_PATHS
 from playhead_collector.receive.request_limiter import RETRY_SECONDS
 from playhead_collector.serve import errors, identity
 from playhead_collector.settings import MIB
+
+log = ThrottledLog(logging.getLogger(__name__))
+
+
+# --- prepared answers ------------------------------------------------------------------------------------------------
 
 Headers = Sequence[tuple[bytes, bytes]]
 _REFUSALS = {
@@ -86,6 +83,9 @@ def _rendered(response: Response, close: bool, with_body: bool, more: Headers) -
     return b"\r\n".join([*lines, b"", bytes(response.body) if with_body else b""])
 
 
+# --- a transport that measures how much its client has received ------------------------------------------------------
+
+
 class Outgoing:
     """Wraps a transport and counts the written bytes. `on_close` is called instead of closing it.
 
@@ -132,7 +132,7 @@ class Outgoing:
         return getattr(self._transport, name)
 
 
-log = ThrottledLog(logging.getLogger(__name__))
+# --- the protocol ----------------------------------------------------------------------------------------------------
 
 PROBES: Final = frozenset({b"/healthz", b"/readyz"})
 # Longest wait for the head of a request on a connection above the limit.

@@ -1,8 +1,6 @@
-"""reading → [archive] → file.  A run with all it names in one file.
+"""store → [bundle] → a file.  Writes a run, the runs from which it was forked, and all contents that they name.
 
-Writes the files of an export (see `export_layout`) to one gzipped tar.
-
-Reads a run, the runs from which it was forked, and all contents that they name.
+The file is one gzipped tar; `playhead.wire.export_layout` has the names of the files in it.
 """
 
 import asyncio
@@ -114,6 +112,8 @@ def _version() -> str:
         return "0"
 
 
+# --- a run with all that it names ------------------------------------------------------------------------------------
+
 MAX_CONTENT_BYTES = 1024 * 1024 * 1024
 """Limit of all contents of a bundle together; runs with more are exported with the command line."""
 
@@ -126,7 +126,7 @@ async def write_bundle(record: RunRecord, to: BinaryIO, most: int = MAX_CONTENT_
     """Writes the export as a gzipped tar to `to`.  Raises Refused (413) if the contents have more than `most` bytes
     together; the file is incomplete then."""
     with Archive(to) as archive:
-        waiting = await _records(record, archive)
+        waiting = await _write_records(record, archive)
         while waiting:
             refs = [ContentRef.from_digest(digest) for digest in sorted(waiting)[:_REFS_AT_ONCE]]
             packed = await pack_refs(record.store, record.project_id, refs)
@@ -141,7 +141,7 @@ async def write_bundle(record: RunRecord, to: BinaryIO, most: int = MAX_CONTENT_
         await asyncio.to_thread(archive.finish)
 
 
-async def _records(record: RunRecord, archive: Archive) -> set[bytes]:
+async def _write_records(record: RunRecord, archive: Archive) -> set[bytes]:
     """Writes the records of the run and of the runs from which it was forked. Returns the digests of the refs in
     them."""
     digests: set[bytes] = set()
@@ -151,13 +151,13 @@ async def _records(record: RunRecord, archive: Archive) -> set[bytes]:
         seen.add(row.run)
         spans = await record.store.spans(record.project_id, row.run)
         logs = await record.store.logs(record.project_id, row.run)
-        digests |= await asyncio.to_thread(_write, archive, row, spans, logs)
-        await _scores(record, row.run, archive)
+        digests |= await asyncio.to_thread(_write_record, archive, row, spans, logs)
+        await _write_scores(record, row.run, archive)
         row = None if row.fork_of is None else await record.store.run(record.project_id, row.fork_of)
     return digests
 
 
-async def _scores(record: RunRecord, run: str, archive: Archive) -> None:
+async def _write_scores(record: RunRecord, run: str, archive: Archive) -> None:
     """Writes the posted scores. Scores that programs recorded are in the log events."""
     before: tuple[int, str, str] | None = None
     while page := await record.store.scores(
@@ -169,7 +169,7 @@ async def _scores(record: RunRecord, run: str, archive: Archive) -> None:
         before = (page[-1].scored_ns, page[-1].run, page[-1].id)
 
 
-def _write(archive: Archive, row: RunRow, spans: Sequence[Span], logs: Sequence[LogEvent]) -> set[bytes]:
+def _write_record(archive: Archive, row: RunRow, spans: Sequence[Span], logs: Sequence[LogEvent]) -> set[bytes]:
     ended = None if row.ended_ns is None else rfc3339(row.ended_ns)
     about = {"run": row.run, "name": row.name, "status": row.status, "started": rfc3339(row.started_ns), "ended": ended}
     digests = archive.line(layout.RUNS, canonical_json(about | {"fork_of": row.fork_of}))

@@ -1,10 +1,7 @@
-"""Difference of two moments.
+"""The difference of two moments of a run: their states, and the model's contexts.
 
-Computes and applies differences of two states, and of two contexts.  Pure.
-
-`apply_state(a, diff_states(a, b)) == b`, and `apply_context(a, diff_contexts(a, b)) == b`, in either direction.
-
-Compares two moments of a run: the state, and the model's context.
+The differences can be applied: `apply_state(a, diff_states(a, b)) == b`, and
+`apply_context(a, diff_contexts(a, b)) == b`, in either direction.
 """
 
 import asyncio
@@ -35,6 +32,102 @@ from playhead_collector.read.prices import Prices
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import seq_at, state_answer, state_at
 from playhead_collector.read.values import ContentCache, fetch, messages_of
+
+# Names in the API, and in the event.
+_SETTINGS = (("system", "system"), ("tools", "tools"), ("settings", "request"))
+
+
+async def answer_diff(record: RunRecord, before: str | None, after: str | None, hydrate: bool, prices: Prices) -> Diff:
+    """Returns the differences of the moment `after` from the moment `before`. Defaults: `before` the first event,
+    `after` the last.  Raises Refused."""
+    seqs = await seq_at(record, before or "1"), await seq_at(record, after)
+    old, new = await state_at(record, seqs[0]), await state_at(record, seqs[1])
+    calls = await _call_before(record, seqs[0]), await _call_before(record, seqs[1])
+    (had, lost), (has, also_lost) = (
+        await _thread_messages(record, old.thread),
+        await _thread_messages(record, new.thread),
+    )
+    changed = await asyncio.to_thread(_changes, record.run, old, new, prices)
+    named = list(values_in(changed)) if hydrate else []
+    cache = await fetch(
+        record.store, record.project_id, [*(had if had != has else ()), *(has if had != has else ()), *named]
+    )
+    refs = [*had, *has] if had != has else []
+    entries = await asyncio.to_thread(lambda: diff_contexts(had, has, _known_messages(cache, refs)))
+    answer: Diff = {
+        "run": record.run,
+        "from": await _moment_answer(record, old, calls[0]),
+        "to": await _moment_answer(record, new, calls[1]),
+        "state": changed,
+        "context": _context_answer(entries, *calls),
+        "missing": [],
+    }
+    if hydrate:
+        await asyncio.to_thread(_hydrate, entries, cache)
+        answer["values"] = {str(ref): cache.parsed(ref) for ref in named}
+    answer["missing"] = [*dict.fromkeys([*lost, *also_lost, *cache.missing])]
+    return answer
+
+
+def _changes(run: str, old: RunState, new: RunState, prices: Prices) -> StateDiff:
+    was, now = (comparable(state_answer(run, state, prices)) for state in (old, new))
+    return diff_states(was, now)
+
+
+async def _thread_messages(
+    record: RunRecord, thread: ContentRef | None
+) -> tuple[Sequence[ContentRef], list[ContentRef]]:
+    """Returns the refs of a thread's messages, and a list with the thread's ref if the thread is not stored."""
+    try:
+        return await messages_of(record.store, record.project_id, thread), []
+    except ContentMissing:
+        return [], [thread] if thread else []
+
+
+async def _call_before(record: RunRecord, seq: int) -> LlmCalled | None:
+    """Returns the last model call that began at or before seq; None if there is none."""
+    async for block in record.backwards(seq):
+        for event in reversed(block):
+            if isinstance(event, LlmCalled):
+                return event
+    return None
+
+
+async def _moment_answer(record: RunRecord, state: RunState, call: LlmCalled | None) -> DiffMoment:
+    event = await record.event(state.seq)
+    time = rfc3339(event.time_ns)
+    return {"seq": event.seq, "event": event.id, "time": time, "thread": state.thread, "call": call and call.seq}
+
+
+def _known_messages(cache: ContentCache, refs: Iterable[ContentRef]) -> KnownMessages:
+    messages = {ref: message for ref in dict.fromkeys(refs) if (message := cache.parsed_message(ref)) is not None}
+    return KnownMessages({ref: message["role"] for ref, message in messages.items()}, messages)
+
+
+def _context_answer(entries: list[ContextEntry], before: LlmCalled | None, after: LlmCalled | None) -> ContextDiff:
+    ops = [entry["op"] for entry in entries]
+    sides = ((name, before and getattr(before, field), after and getattr(after, field)) for name, field in _SETTINGS)
+    changed: dict[str, Moved] = {name: {"from": old, "to": new} for name, old, new in sides if old != new}
+    return {
+        "kept": ops.count(KEPT),
+        "added": ops.count(ADDED),
+        "dropped": ops.count(DROPPED),
+        "replaced": ops.count(REPLACED),
+        "entries": entries,
+        "changed": changed,
+    }
+
+
+def _hydrate(entries: Iterable[ContextEntry], cache: ContentCache) -> None:
+    """Adds the values of entries that differ. Kept messages are in both contexts and get no value."""
+    for entry in entries:
+        if entry["op"] != KEPT:
+            entry["value"] = cache.parsed_message(ContentRef(entry["message"]))
+        if entry["was"] is not None:
+            entry["was_value"] = cache.parsed_message(ContentRef(entry["was"]))
+
+
+# --- differences, pure -----------------------------------------------------------------------------------------------
 
 KEYED = ("user_state", "open_calls")
 LISTS = ("history", "pending_approvals", "compressions", "tripped", "errors")
@@ -110,11 +203,11 @@ def diff_contexts(
     entries: list[ContextEntry] = []
     for position, upto in enumerate(_next_old(len(before), len(after), old_of)):
         while dropped and dropped[0] < upto:
-            entries.append(_entry(DROPPED, before, after, dropped.popleft(), None, known_messages))
+            entries.append(_context_entry(DROPPED, before, after, dropped.popleft(), None, known_messages))
         old = old_of.get(position)
         op = ADDED if old is None else KEPT if fates.by_position[old] == KEPT else REPLACED
-        entries.append(_entry(op, before, after, old, position, known_messages))
-    return entries + [_entry(DROPPED, before, after, position, None, known_messages) for position in dropped]
+        entries.append(_context_entry(op, before, after, old, position, known_messages))
+    return entries + [_context_entry(DROPPED, before, after, position, None, known_messages) for position in dropped]
 
 
 def _next_old(count: int, positions: int, old_of: Mapping[int, int]) -> list[int]:
@@ -138,7 +231,7 @@ def apply_context(before: Sequence[ContentRef], entries: Sequence[ContextEntry])
     return after
 
 
-def _entry(
+def _context_entry(
     op: str,
     before: Sequence[ContentRef],
     after: Sequence[ContentRef],
@@ -161,92 +254,3 @@ def _diff_lists(before: Sequence[Any], after: Sequence[Any]) -> ListChange:
 
 def _moved(before: Any, after: Any) -> Moved:
     return {"from": before, "to": after}
-
-
-# Names in the API, and in the event.
-_SETTINGS = (("system", "system"), ("tools", "tools"), ("settings", "request"))
-
-
-async def answer_diff(record: RunRecord, before: str | None, after: str | None, hydrate: bool, prices: Prices) -> Diff:
-    """Returns the differences of the moment `after` from the moment `before`. Defaults: `before` the first event,
-    `after` the last.  Raises Refused."""
-    seqs = await seq_at(record, before or "1"), await seq_at(record, after)
-    old, new = await state_at(record, seqs[0]), await state_at(record, seqs[1])
-    calls = await _call_before(record, seqs[0]), await _call_before(record, seqs[1])
-    (had, lost), (has, also_lost) = await _messages(record, old.thread), await _messages(record, new.thread)
-    changed = await asyncio.to_thread(_changes, record.run, old, new, prices)
-    named = list(values_in(changed)) if hydrate else []
-    cache = await fetch(
-        record.store, record.project_id, [*(had if had != has else ()), *(has if had != has else ()), *named]
-    )
-    refs = [*had, *has] if had != has else []
-    entries = await asyncio.to_thread(lambda: diff_contexts(had, has, _known(cache, refs)))
-    answer: Diff = {
-        "run": record.run,
-        "from": await _moment(record, old, calls[0]),
-        "to": await _moment(record, new, calls[1]),
-        "state": changed,
-        "context": _context(entries, *calls),
-        "missing": [],
-    }
-    if hydrate:
-        await asyncio.to_thread(_hydrate, entries, cache)
-        answer["values"] = {str(ref): cache.parsed(ref) for ref in named}
-    answer["missing"] = [*dict.fromkeys([*lost, *also_lost, *cache.missing])]
-    return answer
-
-
-def _changes(run: str, old: RunState, new: RunState, prices: Prices) -> StateDiff:
-    was, now = (comparable(state_answer(run, state, prices)) for state in (old, new))
-    return diff_states(was, now)
-
-
-async def _messages(record: RunRecord, thread: ContentRef | None) -> tuple[Sequence[ContentRef], list[ContentRef]]:
-    """Returns the refs of a thread's messages, and a list with the thread's ref if the thread is not stored."""
-    try:
-        return await messages_of(record.store, record.project_id, thread), []
-    except ContentMissing:
-        return [], [thread] if thread else []
-
-
-async def _call_before(record: RunRecord, seq: int) -> LlmCalled | None:
-    """Returns the last model call that began at or before seq; None if there is none."""
-    async for block in record.backwards(seq):
-        for event in reversed(block):
-            if isinstance(event, LlmCalled):
-                return event
-    return None
-
-
-async def _moment(record: RunRecord, state: RunState, call: LlmCalled | None) -> DiffMoment:
-    event = await record.event(state.seq)
-    time = rfc3339(event.time_ns)
-    return {"seq": event.seq, "event": event.id, "time": time, "thread": state.thread, "call": call and call.seq}
-
-
-def _known(cache: ContentCache, refs: Iterable[ContentRef]) -> KnownMessages:
-    messages = {ref: message for ref in dict.fromkeys(refs) if (message := cache.parsed_message(ref)) is not None}
-    return KnownMessages({ref: message["role"] for ref, message in messages.items()}, messages)
-
-
-def _context(entries: list[ContextEntry], before: LlmCalled | None, after: LlmCalled | None) -> ContextDiff:
-    ops = [entry["op"] for entry in entries]
-    sides = ((name, before and getattr(before, field), after and getattr(after, field)) for name, field in _SETTINGS)
-    changed: dict[str, Moved] = {name: {"from": old, "to": new} for name, old, new in sides if old != new}
-    return {
-        "kept": ops.count(KEPT),
-        "added": ops.count(ADDED),
-        "dropped": ops.count(DROPPED),
-        "replaced": ops.count(REPLACED),
-        "entries": entries,
-        "changed": changed,
-    }
-
-
-def _hydrate(entries: Iterable[ContextEntry], cache: ContentCache) -> None:
-    """Adds the values of entries that differ. Kept messages are in both contexts and get no value."""
-    for entry in entries:
-        if entry["op"] != KEPT:
-            entry["value"] = cache.parsed_message(ContentRef(entry["message"]))
-        if entry["was"] is not None:
-            entry["was_value"] = cache.parsed_message(ContentRef(entry["was"]))

@@ -1,15 +1,12 @@
-"""All messages, and when each was in context.
+"""The messages of a whole run: the maker of each, its tokens, and the compression that removed it later.
 
-Lists the messages of a whole run: the maker of each, and the compression that removed it later.
-
-Finds which messages were in an agent's context at a moment, and which compression removed the others.
+Whether a message was in its agent's context at a moment follows from the agent's last context before that moment.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from playhead.model import event as ev
-from playhead.model.event import ContextCompressed, LlmCalled, MessageAdded
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead.model.times import rfc3339
@@ -30,6 +27,8 @@ from playhead_collector.read.token_estimates import (
 )
 from playhead_collector.read.values import fetch, messages_of
 
+# --- which messages were in context ----------------------------------------------------------------------------------
+
 
 @dataclass(slots=True)
 class ContextMembership:
@@ -41,20 +40,20 @@ class ContextMembership:
     )
     removed: Mapping[ContentRef, Removal] = field(default_factory=dict[ContentRef, Removal])
 
-    def has(self, event: MessageAdded) -> bool:
+    def has(self, event: ev.MessageAdded) -> bool:
         """Returns whether the message was in its agent's context. A message after the agent's last call counts, because
         the next call will have it."""
         since, messages = self.contexts.get(event.actor, (0, frozenset[ContentRef]()))
         return event.seq > since or event.message in messages
 
-    def removal(self, event: MessageAdded) -> Removal | None:
+    def removal(self, event: ev.MessageAdded) -> Removal | None:
         """Returns the compression that removed the message; None if it is still in the context, or if no later
         compression removed it."""
         removal = self.removed.get(event.message) if event.message is not None else None
         return None if removal is None or self.has(event) or removal["seq"] < event.seq else removal
 
 
-async def context_membership_at(record: RunRecord, upto: int, added: Iterable[MessageAdded]) -> ContextMembership:
+async def context_membership_at(record: RunRecord, upto: int, added: Iterable[ev.MessageAdded]) -> ContextMembership:
     """Returns the contexts of the agents of these messages, right after seq `upto`."""
     wanted = {event.actor for event in added}
     held = ContextMembership()
@@ -62,17 +61,17 @@ async def context_membership_at(record: RunRecord, upto: int, added: Iterable[Me
         for event in reversed(block):
             if event.actor not in wanted or event.actor in held.contexts:
                 continue
-            thread = event.after if isinstance(event, ContextCompressed) else None
-            thread = event.thread if isinstance(event, LlmCalled) else thread
+            thread = event.after if isinstance(event, ev.ContextCompressed) else None
+            thread = event.thread if isinstance(event, ev.LlmCalled) else thread
             if thread is not None:
-                held.contexts[event.actor] = (event.seq, await _messages(record, thread))
+                held.contexts[event.actor] = (event.seq, await _thread_messages(record, thread))
         if wanted <= held.contexts.keys():
             break
     held.removed = await _removals(record, upto)
     return held
 
 
-async def _messages(record: RunRecord, thread: ContentRef) -> frozenset[ContentRef]:
+async def _thread_messages(record: RunRecord, thread: ContentRef) -> frozenset[ContentRef]:
     try:
         return frozenset(await messages_of(record.store, record.project_id, thread))
     except ContentMissing:
@@ -84,10 +83,13 @@ async def _removals(record: RunRecord, upto: int) -> dict[ContentRef, Removal]:
     removed: dict[ContentRef, Removal] = {}
     for seq in (await state_at(record, upto)).compressions:
         event = await record.event(seq)
-        if isinstance(event, ContextCompressed):
+        if isinstance(event, ev.ContextCompressed):
             removed |= {ref: {"seq": seq, "how": SUMMARISED} for ref in event.summarised}
             removed |= {ref: {"seq": seq, "how": DROPPED} for ref in event.dropped}
     return removed
+
+
+# --- the messages ----------------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -131,7 +133,7 @@ async def list_history(
     """Returns a page of messages that entered the run after seq `after` and up to the moment `at`, in order. Raises
     Refused."""
     upto = record.last if at is None and record.last == 0 else await seq_at(record, at)
-    added, around = await _read(record, limit, after, upto)
+    added, around = await _read_page(record, limit, after, upto)
     page = added[:limit]
     held = await context_membership_at(record, upto, page)
     # Needed also without `hydrate`: for the lengths of the messages, and the tools that made them.
@@ -146,7 +148,9 @@ async def list_history(
     return {"items": items, "next_cursor": str(page[-1].seq) if len(added) > limit else None}
 
 
-async def _read(record: RunRecord, limit: int, after: int, upto: int) -> tuple[list[ev.MessageAdded], _NearbyEvents]:
+async def _read_page(
+    record: RunRecord, limit: int, after: int, upto: int
+) -> tuple[list[ev.MessageAdded], _NearbyEvents]:
     added: list[ev.MessageAdded] = []
     around = _NearbyEvents()
     read_from = max(0, after - limit)  # the tools that made the first messages of a page were called before it

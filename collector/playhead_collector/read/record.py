@@ -1,8 +1,6 @@
-"""A projected run; run names.
+"""A projected run and the ways to read its events, with which most questions begin; and the name of a run.
 
-A projected run, and the ways to read its events. Most questions begin with this.
-
-Finds the run that a name means: an id, a part of one, or `last`.
+A run is named by its id, a part of its id, or `last`.
 """
 
 import re
@@ -14,45 +12,6 @@ from playhead.model.event import RunEvent
 from playhead.projection.run_row import RunRow
 from playhead_collector.errors import Refused
 from playhead_collector.store.ports import ReadStore, RunFilter
-
-LAST = "last"
-_ID = re.compile("[0-9a-f]{32}")
-_PART = re.compile("[0-9a-f]{1,31}")
-_MAX_NAMED = 5
-
-
-async def run_named(store: ReadStore, project_id: int, name: str) -> str:
-    """Returns the id of the run that `name` means: an id, a part of an id that no other run has, or `last` for the
-    newest run.
-
-    A complete id is returned without a check that there is such a run.  Raises Refused (404) if there is no run, or
-    several.
-    """
-    wanted = name.strip().lower()
-    if _ID.fullmatch(wanted):
-        return wanted
-    if wanted == LAST:
-        newest = await store.runs(project_id, RunFilter(), limit=1)
-        if not newest:
-            raise Refused(404, "no_such_run", "no run has been recorded yet: run a program that uses playhead")
-        return newest[0].run
-    if not _PART.fullmatch(wanted):
-        raise _unknown(name)
-    rows = await store.runs(project_id, RunFilter(id_part=wanted), limit=_MAX_NAMED + 1)
-    if not rows:
-        raise _unknown(name)
-    if len(rows) > 1:
-        ids = ", ".join(row.run for row in rows[:_MAX_NAMED])
-        more = " and more" if len(rows) > _MAX_NAMED else ""
-        message = f"several runs have {wanted!r} in their id ({ids}{more}): write more of the one that you mean"
-        raise Refused(404, "ambiguous_run", message)
-    return rows[0].run
-
-
-def _unknown(name: str) -> Refused:
-    message = f"there is no run {name[:40]!r}: name one by its id, a part of it, or `last`; `playhead runs` lists them"
-    return Refused(404, "no_such_run", message)
-
 
 _RUN_ID = re.compile("[0-9a-f]{32}")
 # The number of events in one row of the store. Reading one costs as much as reading all, so all are cached for a while.
@@ -181,3 +140,43 @@ async def _projected(store: ReadStore, runner: RunProjector, project_id: int, ru
     for below in reversed(line[:-1]):
         await runner.project_now(project_id, below)  # does nothing when the shared events have not changed
     return await store.run(project_id, run)
+
+
+# --- run names -------------------------------------------------------------------------------------------------------
+
+LAST = "last"
+_PART_OF_ID = re.compile("[0-9a-f]{1,31}")
+_MAX_NAMED = 5
+
+
+async def run_named(store: ReadStore, project_id: int, name: str) -> str:
+    """Returns the id of the run that `name` means: an id, a part of an id that no other run has, or `last` for the
+    newest run.
+
+    A complete id is returned without a check that there is such a run.  Raises Refused (404) if there is no run, or
+    several.
+    """
+    wanted = name.strip().lower()
+    if _RUN_ID.fullmatch(wanted):
+        return wanted
+    if wanted == LAST:
+        newest = await store.runs(project_id, RunFilter(), limit=1)
+        if not newest:
+            raise Refused(404, "no_such_run", "no run has been recorded yet: run a program that uses playhead")
+        return newest[0].run
+    if not _PART_OF_ID.fullmatch(wanted):
+        raise _no_such_run(name)
+    rows = await store.runs(project_id, RunFilter(id_part=wanted), limit=_MAX_NAMED + 1)
+    if not rows:
+        raise _no_such_run(name)
+    if len(rows) > 1:
+        ids = ", ".join(row.run for row in rows[:_MAX_NAMED])
+        more = " and more" if len(rows) > _MAX_NAMED else ""
+        message = f"several runs have {wanted!r} in their id ({ids}{more}): write more of the one that you mean"
+        raise Refused(404, "ambiguous_run", message)
+    return rows[0].run
+
+
+def _no_such_run(name: str) -> Refused:
+    message = f"there is no run {name[:40]!r}: name one by its id, a part of it, or `last`; `playhead runs` lists them"
+    return Refused(404, "no_such_run", message)

@@ -1,9 +1,4 @@
-"""Scores as answers and as conditions.
-
-Parses conditions on the scores of runs, in the form in which people write them.  Pure.
-
-Scores of runs and calls, as answers.
-"""
+"""Scores of runs and calls, and conditions on scores in the form in which people write them."""
 
 import base64
 import binascii
@@ -73,6 +68,8 @@ def _read_cursor(cursor: str | None) -> tuple[int, str, str] | None:
 def _bad_cursor() -> Refused:
     return Refused(400, "bad_cursor", "this cursor is not one that was given: leave it out to begin at the first page")
 
+
+# --- conditions, pure ------------------------------------------------------------------------------------------------
 
 _COMPARISON: Final = re.compile(r"[<>]=?|=")
 # Comparisons of other languages, and their form here.

@@ -1,9 +1,4 @@
-"""The state of a run at a moment.
-
-The state of a run at a moment.
-
-Durations.
-"""
+"""The state of a run at a moment, and the seq that a moment (`turn:N`, `first-error`, ...) means."""
 
 import re
 from typing import Any, cast

@@ -1,11 +1,7 @@
-"""Token estimates and their scales.
+"""Estimates how many tokens a text has if no provider reported it.
 
-Computes the factors for estimates of tokens, from the numbers that providers reported for the same model.
-
-Estimates how many tokens a text has if no provider reported it.
-
-The plain estimate is proportional to the length in bytes. It is multiplied by a factor from recorded calls: the number
-that the provider reported, divided by the plain estimate of the same input. Pure.
+The plain estimate is proportional to the length in bytes. It is multiplied by a factor from recorded calls of the same
+model: the number that the provider reported, divided by the plain estimate of the same input.
 """
 
 import asyncio
@@ -65,12 +61,12 @@ def calibrate(samples: Sequence[Sample], scope: str) -> Scale:
 
 def estimate_message(message: Message | None) -> float:
     """Returns the plain estimate for a message and its frame tokens; 0 for a message that is not stored."""
-    return 0.0 if message is None else _FRAME + sum(map(_part, message["parts"]))
+    return 0.0 if message is None else _FRAME + sum(map(_part_tokens, message["parts"]))
 
 
 def estimate_value(value: Any) -> float:
     """Returns the plain estimate for system instructions or tool definitions."""
-    return 0.0 if value is None else _text(text_of(value))
+    return 0.0 if value is None else _text_tokens(text_of(value))
 
 
 def estimate_all(messages: Iterable[Message | None], *values: Any) -> float:
@@ -78,19 +74,21 @@ def estimate_all(messages: Iterable[Message | None], *values: Any) -> float:
     return sum(map(estimate_message, messages)) + sum(map(estimate_value, values))
 
 
-def _part(part: dict[str, Any]) -> float:
+def _part_tokens(part: dict[str, Any]) -> float:
     kind = part.get("type")
     if kind in ("blob", "file", "uri"):
         return _IMAGE
     if kind == "tool_call":
-        return _text(f"{part.get('name')}{text_of(part.get('arguments') or '')}")
+        return _text_tokens(f"{part.get('name')}{text_of(part.get('arguments') or '')}")
     value = part.get("response", part.get("content"))
-    return 0.0 if value is None else _text(text_of(value))
+    return 0.0 if value is None else _text_tokens(text_of(value))
 
 
-def _text(text: str) -> float:
+def _text_tokens(text: str) -> float:
     return len(text.encode("utf-8", "replace")) / _BYTES_PER_TOKEN
 
+
+# --- scales, from recorded calls -------------------------------------------------------------------------------------
 
 TokenCount = tuple[int | None, str | None]
 """A number of tokens and its basis (`reported`, `calibrated`, `estimated`); None if unknown."""
@@ -107,12 +105,12 @@ async def read_scales(record: RunRecord, models: Iterable[str | None]) -> dict[s
     for model in wanted:
         scale = calibrate([own_samples[model]], RUN) if model in own_samples else Scale()
         if not scale.calls and model is not None:
-            scale = calibrate([sample async for sample in _others(record, model)], PROJECT)
+            scale = calibrate([sample async for sample in _samples_of_other_runs(record, model)], PROJECT)
         scales[model] = scale
     return scales
 
 
-async def _others(record: RunRecord, model: str) -> AsyncIterator[Sample]:
+async def _samples_of_other_runs(record: RunRecord, model: str) -> AsyncIterator[Sample]:
     rows = await record.store.runs(record.project_id, RunFilter(model=model), limit=_OTHER_RUNS + 1)
     for row in islice((row for row in rows if row.run != record.run and row.events), _OTHER_RUNS):
         samples = await _last_reported(RunRecord(record.store, record.project_id, row), {model})
@@ -133,7 +131,7 @@ async def _last_reported(record: RunRecord, models: set[str | None]) -> dict[str
             if isinstance(event, ev.LlmCompleted) and event.usage.input_tokens is not None:
                 reported[event.span] = event.usage.input_tokens
             elif isinstance(event, ev.LlmCalled) and event.span in reported and event.model in models - samples.keys():
-                sample = await _sample(record, event, reported[event.span])
+                sample = await _read_sample(record, event, reported[event.span])
                 samples |= {} if sample is None else {event.model: sample}
         read += len(block)
         if samples.keys() >= models or read >= _MOST_READ:
@@ -141,13 +139,13 @@ async def _last_reported(record: RunRecord, models: set[str | None]) -> dict[str
     return samples
 
 
-async def _sample(record: RunRecord, begin: ev.LlmCalled, tokens: int) -> Sample | None:
+async def _read_sample(record: RunRecord, begin: ev.LlmCalled, tokens: int) -> Sample | None:
     others = (begin.system, begin.tools, begin.input)
-    messages, shelf = await fetch_thread(record.store, record.project_id, begin.thread, *others)
+    messages, cache = await fetch_thread(record.store, record.project_id, begin.thread, *others)
     estimate = await asyncio.to_thread(
-        lambda: estimate_all(map(shelf.parsed_message, messages), *map(shelf.parsed, others))
+        lambda: estimate_all(map(cache.parsed_message, messages), *map(cache.parsed, others))
     )
-    return None if shelf.missing or not estimate else Sample(tokens, estimate)
+    return None if cache.missing or not estimate else Sample(tokens, estimate)
 
 
 def answer_token_count(usage: ev.TokenUsage) -> int | None:

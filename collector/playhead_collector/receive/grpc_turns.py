@@ -1,10 +1,4 @@
-"""Fair turns for gRPC messages; slow senders.
-
-Queue for a limited number of turns: senders that were not slow come first, and of these those with fewest turns.
-
-Identifies senders of gRPC messages, and remembers slow ones and those that gave up: they wait for others.
-
-Limits how many gRPC messages arrive at a time, so that slow senders do not keep others out.
+"""Limits how many gRPC messages arrive at a time, so that slow senders do not keep others out.
 
     quick turn ──(0.25 s)──▶ long turn ──(5 s, when others wait)──▶ gives way
 
@@ -16,7 +10,7 @@ Whether a message is large or its sender slow is not known before the message is
 quick turn, in which most are complete. Others need one of the few long turns. A sender whose last message was not quick
 waits for a long turn, so that slow senders take no quick turns from others. When others wait, long turns are taken
 first from senders that gave way before. A sender that wasted its turn (it gave way or cancelled the call) comes after
-others (see `senders.py`).
+others. Of senders that are alike in this, those with the fewest turns come first.
 """
 
 import asyncio
@@ -29,9 +23,11 @@ from typing import Final, TypeVar
 from playhead_collector.errors import Refused
 from playhead_collector.receive.transfer_budget import SLOW_AFTER_SECONDS, try_later
 
+# --- senders ---------------------------------------------------------------------------------------------------------
+
 # Seconds for which a slow message counts against its sender; and the number of senders that are remembered.
 _REMEMBERED_SECONDS: Final = 60.0
-_MOST: Final = 10_000
+_MOST_REMEMBERED: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,25 +66,25 @@ class SlowSenderMemory:
 
     def took_long(self, sender: MessageSender) -> None:
         """Notes that a message took longer than a quick turn."""
-        _mark(self._slow, sender.connection)
+        _add_mark(self._slow, sender.connection)
 
     def had_turn_in_vain(self, sender: MessageSender) -> None:
         """Notes that a message arrived too slowly and was refused, or never arrived because the call was cancelled."""
-        _mark(self._in_vain, sender.connection)
-        _mark(self._in_vain, sender.host)
+        _add_mark(self._in_vain, sender.connection)
+        _add_mark(self._in_vain, sender.host)
 
     def completed(self, sender: MessageSender, *, quickly: bool) -> None:
         """Notes that a message arrived."""
         self._in_vain.pop(sender.connection, None)
-        _mark(self._proven, sender.connection)
+        _add_mark(self._proven, sender.connection)
         if quickly:
             self._slow.pop(sender.connection, None)
 
 
-def _mark(marks: dict[str, float], key: str) -> None:
+def _add_mark(marks: dict[str, float], key: str) -> None:
     marks.pop(key, None)  # moves the key to the end: the oldest is first
     marks[key] = monotonic() + _REMEMBERED_SECONDS
-    if len(marks) > _MOST:
+    if len(marks) > _MOST_REMEMBERED:
         del marks[next(iter(marks))]
 
 
@@ -102,8 +98,10 @@ def _is_marked(marks: dict[str, float], key: str) -> bool:
     return True
 
 
+# --- the queue for turns ---------------------------------------------------------------------------------------------
+
 # Interval for checking again: `make_room` may end a turn now, though it did not before.
-_LOOK_AGAIN_SECONDS = 1.0
+_RECHECK_SECONDS = 1.0
 
 
 @dataclass(eq=False, slots=True)
@@ -163,7 +161,7 @@ class FairQueue:
                 remaining = last - loop.time()
                 if remaining <= 0:
                     raise self._no_turn()
-                await asyncio.wait([waiter.turn], timeout=min(remaining, _LOOK_AGAIN_SECONDS))
+                await asyncio.wait([waiter.turn], timeout=min(remaining, _RECHECK_SECONDS))
                 self.grant_turns()
             return waiter.turn.result()
         except asyncio.CancelledError:
@@ -220,6 +218,8 @@ class FairQueue:
     def _no_turn(self) -> Exception:
         return try_later(f"{self.waiting + len(self.running)} messages are on their way")
 
+
+# --- quick and long turns --------------------------------------------------------------------------------------------
 
 # Number of messages that may take long. At the largest size of 64 MiB, they take at most 256 MiB.
 LONG_TURNS = 4

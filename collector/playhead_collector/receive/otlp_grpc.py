@@ -1,15 +1,11 @@
-"""OTLP over gRPC, its errors.
-
-OTLP over gRPC: TraceService, LogsService and MetricsService.  [receive] → lift → store.
+"""OTLP over gRPC: TraceService, LogsService and MetricsService.  [receive] → lift → store.
 
     key → turn → message arrives → admit → decompress → decode → ingest (lift, store) → reply
 
 The answer is sent once the data is durable. Sizes, limits and errors are the same as for OTLP over HTTP
-(`otlp_http.py`); `grpc_errors.py` converts the errors. The methods are registered as taking a stream of messages, of
-which only the first is read: so a call without a valid key, or above the limits, is refused before its message is in
-memory.
-
-Converts refusals into gRPC's form: status code, message, and the time after which to send again.
+(`otlp_http`); a refusal becomes a status code, a message, and the time after which to send again. The methods are
+registered as taking a stream of messages, of which only the first is read: so a call without a valid key, or above the
+limits, is refused before its message is in memory.
 """
 
 import logging
@@ -33,36 +29,6 @@ from playhead_collector.receive.otlp.reply import code_of
 from playhead_collector.receive.otlp_intake import OtlpIntake
 from playhead_collector.receive.ports import Authorize
 from playhead_collector.receive.transfer_budget import RETRY_SECONDS, try_later
-
-# Messages and trailers are sent as headers, of which clients read 8 KiB.
-_MAX_LENGTH: Final = 500
-_BY_NUMBER: Final[dict[int, Any]] = {code.value[0]: code for code in grpc.StatusCode}
-
-
-def code_and_message(refused: Refused) -> tuple[Any, str]:
-    """Returns the `grpc.StatusCode` of a refusal, and its message in ASCII."""
-    return _BY_NUMBER[code_of(refused.status)], str(refused).encode("ascii", "replace")[:_MAX_LENGTH].decode()
-
-
-def trailers(refused: Refused) -> Sequence[tuple[str, bytes]]:
-    """Returns trailing metadata with the delay after which to send again, from the refusal's `Retry-After`; empty
-    without one.
-
-    The delay is given twice: in the details of a `google.rpc.Status`, as OTLP specifies, and on its own, where
-    OpenTelemetry's exporter for Python looks for it.
-    """
-    seconds = refused.headers.get("Retry-After")
-    if seconds is None:
-        return ()
-    code, message = code_and_message(refused)
-    retry = RetryInfo(retry_delay=Duration(seconds=int(seconds)))
-    status = Status(code=code.value[0], message=message)
-    status.details.add().Pack(retry)
-    return (
-        ("grpc-status-details-bin", status.SerializeToString()),
-        ("google.rpc.retryinfo-bin", retry.SerializeToString()),
-    )
-
 
 log = logging.getLogger(__name__)
 
@@ -180,3 +146,35 @@ def _headers(call: GrpcCall) -> dict[str, str]:
     for name, value in call.invocation_metadata():
         headers.setdefault(name, value if isinstance(value, str) else value.decode("latin-1"))
     return headers
+
+
+# --- refusals in gRPC's form -----------------------------------------------------------------------------------------
+
+# Messages and trailers are sent as headers, of which clients read 8 KiB.
+_MAX_MESSAGE: Final = 500
+_STATUSES: Final[dict[int, Any]] = {code.value[0]: code for code in grpc.StatusCode}
+
+
+def code_and_message(refused: Refused) -> tuple[Any, str]:
+    """Returns the `grpc.StatusCode` of a refusal, and its message in ASCII."""
+    return _STATUSES[code_of(refused.status)], str(refused).encode("ascii", "replace")[:_MAX_MESSAGE].decode()
+
+
+def trailers(refused: Refused) -> Sequence[tuple[str, bytes]]:
+    """Returns trailing metadata with the delay after which to send again, from the refusal's `Retry-After`; empty
+    without one.
+
+    The delay is given twice: in the details of a `google.rpc.Status`, as OTLP specifies, and on its own, where
+    OpenTelemetry's exporter for Python looks for it.
+    """
+    seconds = refused.headers.get("Retry-After")
+    if seconds is None:
+        return ()
+    code, message = code_and_message(refused)
+    retry = RetryInfo(retry_delay=Duration(seconds=int(seconds)))
+    status = Status(code=code.value[0], message=message)
+    status.details.add().Pack(retry)
+    return (
+        ("grpc-status-details-bin", status.SerializeToString()),
+        ("google.rpc.retryinfo-bin", retry.SerializeToString()),
+    )

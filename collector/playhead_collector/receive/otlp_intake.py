@@ -1,8 +1,6 @@
-"""Decode and store; partial success.
+"""Decodes and stores the body of an OTLP request, for HTTP and gRPC alike.  [receive] → lift → store.
 
-The `error_message` of `partial_success`: problems of an OTLP request that was accepted.
-
-Decodes and stores the body of an OTLP request, for HTTP and gRPC alike.  [receive] → lift → store.
+Problems of a request that was accepted become the `error_message` of OTLP's `partial_success`.
 """
 
 from collections.abc import Collection, Iterator
@@ -79,12 +77,12 @@ class PartialSuccessMessage:
             )
         if self._scopes:
             sentences.append(
-                f"taken without understanding its content, which is kept as it came: {_named(self._scopes)}"
+                f"taken without understanding its content, which is kept as it came: {_scopes_text(self._scopes)}"
             )
         return "; ".join(sentences)
 
 
-def _named(scopes: Collection[str]) -> str:
+def _scopes_text(scopes: Collection[str]) -> str:
     more = f" and {len(scopes) - _NAMED_SCOPES} more" if len(scopes) > _NAMED_SCOPES else ""
     return f"scope {', '.join(islice(scopes, _NAMED_SCOPES))}{more}"
 

@@ -1,1 +1,5 @@
-"""store → [retain]: deletes content that no run names any more, after a grace period."""
+"""store → [retain]: what happens to stored data later, in the background.
+
+packer    packs contents and thread nodes of sealed runs
+sweeper   deletes content that no run names any more, after a grace period
+"""

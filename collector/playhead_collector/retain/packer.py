@@ -1,4 +1,4 @@
-"""project → store: packs contents and nodes of sealed runs in the background, when there is little to project."""
+"""projection → store: packs contents and nodes of sealed runs in the background, when there is little to project."""
 
 import asyncio
 import logging

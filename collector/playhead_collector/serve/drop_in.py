@@ -1,8 +1,4 @@
-"""Paths of other products' clients.
-
-Advice for requests to unknown paths, for senders that were configured for another product.
-
-Routes that SDKs of other products call besides sending spans. `hints.py` has the right paths for wrong ones.
+"""Routes that SDKs of other products call besides sending spans, and advice for requests to unknown paths.
 
 Spans of these SDKs arrive at the paths of `receive/otlp_http.py`. The routes here answer their first requests:
 Langfuse's SDK in `auth_check()`, and LangSmith's when it starts. Langfuse's uploads of images are in
@@ -41,17 +37,17 @@ def router(version: str) -> APIRouter:
     return routes
 
 
-_LANGSMITH = (
+_LANGSMITH_HINT = (
     "LangSmith's own format is not read here: set LANGSMITH_TRACING_MODE=otel (in older versions of its SDK "
     "LANGSMITH_OTEL_ENABLED=true), with which it sends OTLP to /otel/v1/traces"
 )
-_LANGFUSE = (
+_LANGFUSE_HINT = (
     "this path of Langfuse is not here: spans are taken as OTLP at /api/public/otel/v1/traces, which its SDKs use from "
     "version 3 on; recorded runs are read at /api/v1/runs"
 )
 _HINTS: Final = (
-    (re.compile(r"/runs|(/api/v1)?/runs/(batch|multipart)"), _LANGSMITH),
-    (re.compile(r"/api/public/.*"), _LANGFUSE),
+    (re.compile(r"/runs|(/api/v1)?/runs/(batch|multipart)"), _LANGSMITH_HINT),
+    (re.compile(r"/api/public/.*"), _LANGFUSE_HINT),
     (
         re.compile(r"/v1/projects/[^/]+/spans"),
         "spans are taken as OTLP at /v1/traces, as Phoenix takes them from OpenTelemetry's exporters",

@@ -1,8 +1,6 @@
-"""Health over HTTP and gRPC.
+"""Whether the collector works, for probes over HTTP and gRPC.
 
-grpc.health.v1.Health, for gRPC probes: the same status as GET /readyz.
-
-GET /healthz: the process runs. GET /readyz: its database answers.
+GET /healthz: the process runs. GET /readyz and the service grpc.health.v1.Health: its database answers.
 
 Probes do not wait behind other requests: `network.protocol` answers /healthz before the application gets it, and the
 store checks the database continuously, over its own connection.
@@ -53,7 +51,7 @@ def router(store: Ready) -> APIRouter:
     return routes
 
 
-_STATUS: Any = cast(Any, health_pb2).HealthCheckResponse
+_GRPC_RESPONSE: Any = cast(Any, health_pb2).HealthCheckResponse
 
 
 class GrpcHealth:
@@ -67,9 +65,9 @@ class GrpcHealth:
         """Returns SERVING or NOT_SERVING for the server (the service "") or for one of OTLP's services."""
         try:
             await self._store.ready()
-            status = _STATUS.SERVING
+            status = _GRPC_RESPONSE.SERVING
         except StoreUnavailable:
-            status = _STATUS.NOT_SERVING
+            status = _GRPC_RESPONSE.NOT_SERVING
         for service in ("", *SERVICES.values()):
             await self._statuses.set(service, status)
         return await self._statuses.Check(request, context)
@@ -79,6 +77,6 @@ class GrpcHealth:
         handler: Any = cast(Any, grpc).unary_unary_rpc_method_handler(
             self.Check,
             request_deserializer=cast(Any, health_pb2).HealthCheckRequest.FromString,
-            response_serializer=_STATUS.SerializeToString,
+            response_serializer=_GRPC_RESPONSE.SerializeToString,
         )
         return [cast(Any, grpc).method_handlers_generic_handler(health.SERVICE_NAME, {"Check": handler})]

@@ -1,8 +1,7 @@
-"""Keys, scopes, session tokens.
+"""The API keys and their scopes, cached for seconds, so that a request needs no query; and tokens of browser sessions.
 
-The API keys and their scopes, cached for seconds, so that a request needs no query.
-
-Signed cookies: a browser that has shown a key once gets a token that works like the key, and never holds the key.
+A browser that has shown a key once gets a token in a signed cookie. The token works like the key; the browser never
+holds the key.
 
     NUMBER.EXPIRES.MAC    number of the key (0: the operator's), seconds since 1970, HMAC-SHA256 with the key's digest
 
@@ -23,12 +22,17 @@ from typing import Final
 from playhead_collector.errors import StoreUnavailable
 from playhead_collector.store.ports.keys import ApiKey, KeyStore
 
+log = logging.getLogger(__name__)
+
+
+# --- session tokens --------------------------------------------------------------------------------------------------
+
 COOKIE: Final = "playhead_session"
 # A working day and the evening. After that, the user has to enter the key again.
 SESSION_SECONDS: Final = 12 * 3600
 # Longer tokens cannot be valid; the limit bounds the work of parsing.
-_LONGEST: Final = 200
-_MASTER: Final = 0
+_MAX_TOKEN_LENGTH: Final = 200
+_MASTER_NUMBER: Final = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,7 @@ class Token:
     @property
     def is_master(self) -> bool:
         """Whether the token stands for the operator's key."""
-        return self.number == _MASTER
+        return self.number == _MASTER_NUMBER
 
     def is_signed(self, digest: bytes) -> bool:
         """Whether the token was made with the key that has this SHA-256 digest."""
@@ -52,7 +56,7 @@ class Token:
 
 def make_token(number: int | None, digest: bytes, expires: int) -> str:
     """A token for the key with this number (None: the operator's) and SHA-256 digest."""
-    number = _MASTER if number is None else number
+    number = _MASTER_NUMBER if number is None else number
     return f"{number}.{expires}.{_mac(number, expires, digest)}"
 
 
@@ -62,7 +66,7 @@ def token_in(headers: Mapping[str, str]) -> Token | None:
         morsel = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
     except CookieError:
         return None
-    parts = morsel.value.split(".") if morsel is not None and len(morsel.value) <= _LONGEST else []
+    parts = morsel.value.split(".") if morsel is not None and len(morsel.value) <= _MAX_TOKEN_LENGTH else []
     if len(parts) != 3 or not all(part.isascii() and part.isdigit() for part in parts[:2]):
         return None
     return Token(int(parts[0]), int(parts[1]), parts[2]) if parts[2].isascii() else None
@@ -72,7 +76,7 @@ def _mac(number: int, expires: int, digest: bytes) -> str:
     return hmac.new(digest, f"playhead session {number}.{expires}".encode(), hashlib.sha256).hexdigest()
 
 
-log = logging.getLogger(__name__)
+# --- keys ------------------------------------------------------------------------------------------------------------
 
 INGEST: Final = "ingest"
 READ: Final = "read"

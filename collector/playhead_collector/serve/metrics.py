@@ -1,10 +1,6 @@
-"""Metrics, forwarding included.
-
-GET /metrics for Prometheus: counts of requests and received data, and the backlog of the projection.
+"""GET /metrics for Prometheus: counts of requests and received data, the backlog of the projection, and forwarding.
 
 Each application has its own registry, so that several can run in one process.
-
-[forward] → [serve]: metrics of forwarding for GET /metrics, by destination.
 """
 
 import time
@@ -22,7 +18,7 @@ from playhead_collector.forward.forwarder import DestinationStatus, Forwarder
 _MAX_SCOPES = 50
 OTHER_SCOPES = "other"
 # A request of an exporter takes milliseconds, one of 64 MiB seconds.
-_SECONDS = (0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+_SECONDS_BUCKETS = (0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
 
 class Metrics:
@@ -37,7 +33,7 @@ class Metrics:
 
         self._requests = counter("requests", "Requests answered", "route", "status")
         self._seconds = Histogram(
-            "playhead_request_seconds", "Time to answer", ["route"], buckets=_SECONDS, registry=registry
+            "playhead_request_seconds", "Time to answer", ["route"], buckets=_SECONDS_BUCKETS, registry=registry
         )
         self._bytes = counter("received_bytes", "Bytes of request bodies, as sent and as unpacked", "form")
         self._spans = counter("spans", "Spans taken, duplicates included")
@@ -152,8 +148,10 @@ class CountRequests:
             self._metrics.request(route, status, self._clock() - began)
 
 
+# --- forwarding ------------------------------------------------------------------------------------------------------
+
 _NS = 1_000_000_000
-_COUNTERS = {
+_FORWARD_COUNTERS = {
     "sent_spans": "Spans that the destination accepted",
     "sent_logs": "Log events that the destination accepted",
     "requests": "Requests sent, repeated ones included",
@@ -181,7 +179,7 @@ class ForwardMetrics(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yields all metrics; called by prometheus_client at each scrape."""
-        for name, help_text in _COUNTERS.items():
+        for name, help_text in _FORWARD_COUNTERS.items():
             family = CounterMetricFamily(f"playhead_forward_{name}", help_text, labels=["destination"])
             for worker in self._forwarder.workers:
                 family.add_metric([worker.destination.name], worker.counts[name])

@@ -1,15 +1,8 @@
-"""Operation → route and OpenAPI.
+"""Registers operations of the query API as routes, with their parameters, response models and errors for OpenAPI.
 
-Types of path and query parameters that several routes use.
-
-Builds response models for FastAPI (and so for OpenAPI) from the types in `playhead.wire.operations`.
-
-On Python 3.11 pydantic accepts only the TypedDict of `typing_extensions`, a library that `playhead.wire` does not use.
-So each TypedDict is rebuilt with that library, from the same fields.
-
-Registers operations of the query API, with their response models and errors for OpenAPI.
-
-Adds the routes of routers to an application without building them again.
+Response models are built from the types in `playhead.wire.operations`. On Python 3.11 pydantic accepts only the
+TypedDict of `typing_extensions`, a library that `playhead.wire` does not use. So each TypedDict is rebuilt with that
+library, from the same fields.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,6 +20,8 @@ from playhead_collector.errors import Refused
 from playhead_collector.serve.read_limiter import ReadLimiter
 from playhead_collector.store.ports.cohorts import RunFilter
 
+# --- parameters ------------------------------------------------------------------------------------------------------
+
 # Postgres cannot store a NUL character, so no stored value equals a text with one.
 NO_NUL = r"^[^\x00]*$"
 """Pattern of texts that can be looked up in the database."""
@@ -38,6 +33,9 @@ Ref = Annotated[
 ]
 RunId = Annotated[str, Path(description="A run: its id (32 hex digits), a part of it that is unique, or `last`.")]
 At = Annotated[str | None, Query(max_length=300, pattern=NO_NUL, description=f"{MOMENT}; default: the last.")]
+
+
+AtEvent = Annotated[str, Path(max_length=300, description=f"{MOMENT}.")]
 TraceId = Annotated[str | None, Query(pattern="^[0-9a-f]{32}$", description="The id of a trace, 32 hex digits.")]
 Limit = Annotated[int, Query(ge=1, le=1_000, description="Maximum number of items in the answer.")]
 Cursor = Annotated[str | None, Query(max_length=300, description="`next_cursor` of the previous page.")]
@@ -48,27 +46,6 @@ Priority = Literal["critical", "normal"]
 Time = Annotated[str | None, Query(max_length=50, description="RFC 3339, e.g. 2026-01-31T12:00:00Z, or a date.")]
 LastEventId = Annotated[str | None, Header(max_length=100, description="The last `id` that was received.")]
 Kinds = Annotated[list[str] | None, Query(description="Kinds of events, repeated or separated by commas.")]
-
-
-def reject_unknown_parameters(request: Request) -> None:
-    """Raises Refused for query parameters that the route does not have: a misspelt filter would have no effect."""
-    sent = request.query_params.keys()
-    if not sent:
-        return
-    accepted = set(_query_names(request.scope["route"].dependant))
-    unknown = sorted(sent - accepted)
-    if unknown:
-        expected = f"known are {', '.join(sorted(accepted))}" if accepted else "this path takes none"
-        raise Refused(400, "unknown_parameter", f"there is no parameter {unknown[0][:40]!r} here: {expected}")
-
-
-def _query_names(dependant: Any) -> Iterator[str]:
-    yield from (param.alias for param in dependant.query_params)
-    for inner in dependant.dependencies:
-        yield from _query_names(inner)
-
-
-ONLY_KNOWN = [Depends(reject_unknown_parameters)]
 
 
 def read_time(text: str | None) -> int | None:
@@ -106,7 +83,7 @@ def read_kinds(kinds: list[str] | None) -> frozenset[str]:
     return frozenset(word.strip() for kind in kinds or () for word in kind.split(",") if word.strip())
 
 
-AtEvent = Annotated[str, Path(max_length=300, description=f"{MOMENT}.")]
+# --- response models -------------------------------------------------------------------------------------------------
 
 
 @cache
@@ -137,6 +114,8 @@ def _typed_dict(name: str, fields: dict[str, Any], doc: str | None) -> Any:
     return made
 
 
+# --- routes ----------------------------------------------------------------------------------------------------------
+
 PREFIX = "/api/v1"
 
 Responses = dict[int | str, dict[str, Any]]
@@ -151,6 +130,27 @@ _REFUSALS = {
     503: "The database does not answer, or too many requests wait: try again after `Retry-After` seconds. Or the "
     "analysis took too long or too much memory (`took_too_long`, `took_too_much`): ask for less.",
 }
+
+
+def reject_unknown_parameters(request: Request) -> None:
+    """Raises Refused for query parameters that the route does not have: a misspelt filter would have no effect."""
+    sent = request.query_params.keys()
+    if not sent:
+        return
+    accepted = set(_query_names(request.scope["route"].dependant))
+    unknown = sorted(sent - accepted)
+    if unknown:
+        expected = f"known are {', '.join(sorted(accepted))}" if accepted else "this path takes none"
+        raise Refused(400, "unknown_parameter", f"there is no parameter {unknown[0][:40]!r} here: {expected}")
+
+
+def _query_names(dependant: Any) -> Iterator[str]:
+    yield from (param.alias for param in dependant.query_params)
+    for inner in dependant.dependencies:
+        yield from _query_names(inner)
+
+
+ONLY_KNOWN = [Depends(reject_unknown_parameters)]
 
 
 def new_router(reads: ReadLimiter | None = None) -> APIRouter:

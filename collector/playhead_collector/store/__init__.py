@@ -1,7 +1,7 @@
-"""[receive, lift] → store → project.  Contents, threads, spans, events and runs, in Postgres.
+"""[receive, lift] → store → projection.  Contents, threads, spans, events and runs, in Postgres.
 
 ports      the interfaces for other stages, and the values in them
-postgres   their implementation: one file per kind of row, SQL in `sql/*.sql`
+postgres   their implementation: one file per subject, SQL in `sql/*.sql`
 records    a part of the interfaces over recorded runs in memory or in files, without a database
 packing    compact forms of rows: compressed contents, pages of spans, positions of thread nodes
 run_items  groups spans and log events by run

@@ -1,9 +1,4 @@
-"""Bounded queue in front of worker processes.
-
-A bounded queue of questions in front of a few worker processes.
-
-The port through which [serve] asks analysis questions, and an implementation without worker processes.
-"""
+"""How [serve] asks analysis questions: through a bounded queue in front of a few worker processes, or without any."""
 
 import asyncio
 import math
@@ -15,6 +10,18 @@ from playhead_collector.store.ports import Store
 from playhead_collector.workers import protocol
 from playhead_collector.workers.process import WorkerProcess
 from playhead_collector.workers.questions import AnalysisQuestion, AnalysisSettings, answer
+
+
+class Analysis(Protocol):
+    """Answers analysis questions about runs that are projected."""
+
+    async def ask(self, question: AnalysisQuestion) -> bytes:
+        """Returns the answer as JSON. Cancelling this cancels the question.
+
+        Raises Refused (503 when it takes too long, or too many wait), StoreUnavailable, ContentMissing, ContentCorrupt.
+        """
+        ...
+
 
 # Time for which a question may go on after its client has disconnected: letting it end costs less than starting a new
 # process.
@@ -32,7 +39,7 @@ class PoolFigures:
 
 
 class WorkerPool:
-    """Implements `ports.Analysis` with these processes, each of which answers one question at a time.
+    """Implements `Analysis` with these processes, each of which answers one question at a time.
 
     At most `most_waiting` questions wait; others are refused at once. A question waits at most `seconds` for a free
     process and for that process to start.
@@ -114,17 +121,6 @@ class WorkerPool:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
-
-
-class Analysis(Protocol):
-    """Answers analysis questions about runs that are projected."""
-
-    async def ask(self, question: AnalysisQuestion) -> bytes:
-        """Returns the answer as JSON. Cancelling this cancels the question.
-
-        Raises Refused (503 when it takes too long, or too many wait), StoreUnavailable, ContentMissing, ContentCorrupt.
-        """
-        ...
 
 
 @dataclass(frozen=True, slots=True)

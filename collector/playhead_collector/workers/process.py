@@ -1,8 +1,6 @@
-"""One worker process from the collector's side.
+"""Controls one worker process: starts it when needed, sends it one question at a time, ends it.
 
-Controls one worker process: starts it when needed, sends it one question at a time, ends it.
-
-Gives worker processes a lower priority than the process that receives spans.
+Worker processes have a lower priority than the process that receives spans.
 """
 
 import asyncio
@@ -16,19 +14,6 @@ from typing import Any, Final
 from playhead_collector.workers import protocol
 from playhead_collector.workers.protocol import AnalysisFailed, Setup
 from playhead_collector.workers.questions import AnalysisQuestion
-
-# While the collector uses all cores, a process with this niceness gets a tenth of one.
-NICE: Final = 10
-_LOWEST: Final = 19
-
-
-def lower_priority(pid: int) -> None:
-    """Lowers the priority of a process that was just started, relative to this one.  Does nothing on Windows."""
-    if sys.platform == "win32":
-        return
-    with suppress(OSError):  # the process has ended already: its next question reports that
-        os.setpriority(os.PRIO_PROCESS, pid, min(_LOWEST, os.getpriority(os.PRIO_PROCESS, 0) + NICE))
-
 
 log = logging.getLogger(__name__)
 
@@ -150,11 +135,11 @@ class WorkerProcess:
         """Sends SIGKILL if the process still runs; returns its exit code once it has ended, None if there was none.
         Cancelling this does not stop the kill."""
         if self._process is not None:
-            self._ending, self._process = asyncio.create_task(_killed(self._process)), None
+            self._ending, self._process = asyncio.create_task(_kill_process(self._process)), None
         return None if self._ending is None else await asyncio.shield(self._ending)
 
 
-async def _killed(process: asyncio.subprocess.Process) -> int:
+async def _kill_process(process: asyncio.subprocess.Process) -> int:
     with suppress(ProcessLookupError):
         process.kill()
     code = await process.wait()
@@ -174,3 +159,16 @@ async def _exchange(process: asyncio.subprocess.Process, message: bytes) -> tupl
     await stdin.drain()
     head, body = protocol.LENGTHS.unpack(await stdout.readexactly(protocol.LENGTHS.size))
     return protocol.head_of(await stdout.readexactly(head)), await stdout.readexactly(body)
+
+
+# While the collector uses all cores, a process with this niceness gets a tenth of one.
+NICE: Final = 10
+_LOWEST_NICE: Final = 19
+
+
+def lower_priority(pid: int) -> None:
+    """Lowers the priority of a process that was just started, relative to this one.  Does nothing on Windows."""
+    if sys.platform == "win32":
+        return
+    with suppress(OSError):  # the process has ended already: its next question reports that
+        os.setpriority(os.PRIO_PROCESS, pid, min(_LOWEST_NICE, os.getpriority(os.PRIO_PROCESS, 0) + NICE))

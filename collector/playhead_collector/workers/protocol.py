@@ -1,12 +1,11 @@
-"""Frames, set-up and errors on the pipe.
+"""What goes over the pipes of a worker process: frames, the process's settings, and errors.
 
-Errors of a worker process → JSON → the same errors, raised in the process that asked the question.
+A frame has a JSON object, and bytes that are passed on without parsing:
 
-The settings of a worker process, sent on its stdin: other users can read arguments and environments.
+    length of the object, length of the bytes (4 bytes each, big-endian) | object | bytes
 
-Messages on a pipe: a JSON object, and bytes that are passed on without parsing.
-
-length of the object, length of the bytes (4 bytes each, big-endian) | object | bytes
+The settings go over stdin, because other users can read arguments and environments. An error becomes JSON, and the same
+error is raised in the process that asked the question.
 """
 
 import json
@@ -21,7 +20,66 @@ from playhead_collector.read.prices import Price, Prices
 from playhead_collector.store.postgres.connection import DatabaseTimeouts
 from playhead_collector.workers.questions import AnalysisSettings
 
-_BY_NAME: Mapping[str, type[CollectorError]] = {
+# --- frames ----------------------------------------------------------------------------------------------------------
+
+LENGTHS = struct.Struct("!II")
+
+
+def encode(head: Mapping[str, Any], body: bytes = b"") -> bytes:
+    """Returns the bytes of a message."""
+    head_bytes = json.dumps(head).encode("ascii")  # options may hold lone surrogates, which UTF-8 cannot encode
+    return b"".join((LENGTHS.pack(len(head_bytes), len(body)), head_bytes, body))
+
+
+def head_of(data: bytes) -> dict[str, Any]:
+    """Parses the JSON object of a message."""
+    return cast(dict[str, Any], json.loads(data))
+
+
+def read(exactly: Callable[[int], bytes]) -> tuple[dict[str, Any], bytes]:
+    """Reads the next message. `exactly(n)` returns the next n bytes; its errors pass through."""
+    head, body = LENGTHS.unpack(exactly(LENGTHS.size))
+    return head_of(exactly(head)), exactly(body)
+
+
+# --- settings --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """Settings of a worker process. `dsn` may contain a password; `seconds` and `memory_bytes` limit one question."""
+
+    dsn: str = field(repr=False)
+    timeouts: DatabaseTimeouts
+    given: AnalysisSettings
+    seconds: float
+    memory_bytes: int
+    answer_bytes: int
+    log_format: str = "text"
+    log_level: str = "info"
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the settings as a JSON object."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> "Setup":
+        """Returns the settings in a JSON object of `to_json`."""
+        analysis: dict[str, Any] = dict(fields["given"])
+        prices: dict[str, Any] = dict(analysis["prices"])
+        prices["models"] = {name: Price(**line) for name, line in prices["models"].items()}
+        analysis["prices"] = Prices(**prices)
+        values: dict[str, Any] = {
+            **fields,
+            "given": AnalysisSettings(**analysis),
+            "timeouts": DatabaseTimeouts(**fields["timeouts"]),
+        }
+        return cls(**values)
+
+
+# --- errors ----------------------------------------------------------------------------------------------------------
+
+_ERRORS_BY_NAME: Mapping[str, type[CollectorError]] = {
     kind.__name__: kind for kind in (StoreUnavailable, ContentMissing, ContentCorrupt)
 }
 
@@ -35,7 +93,7 @@ def to_json(error: BaseException) -> dict[str, Any]:
     if isinstance(error, Refused):
         fields = {"status": error.status, "code": error.code, "headers": dict(error.headers)}
         return {"kind": "Refused", "message": str(error), **fields}
-    if type(error).__name__ in _BY_NAME:
+    if type(error).__name__ in _ERRORS_BY_NAME:
         return {"kind": type(error).__name__, "message": str(error)}
     return {"kind": "bug", "message": "".join(traceback.format_exception(error)).encode("utf-8", "replace").decode()}
 
@@ -44,7 +102,7 @@ def from_json(fields: Mapping[str, Any]) -> Exception:
     """Returns the error to raise; AnalysisFailed for `bug`."""
     if fields["kind"] == "Refused":
         return Refused(fields["status"], fields["code"], fields["message"], fields["headers"])
-    return _BY_NAME.get(fields["kind"], AnalysisFailed)(fields["message"])
+    return _ERRORS_BY_NAME.get(fields["kind"], AnalysisFailed)(fields["message"])
 
 
 def took_too_long(seconds: float) -> Refused:
@@ -96,55 +154,3 @@ def not_started(why: str) -> Refused:
         f"no process for analysis can be started ({why}): see the collector's log",
         {"Retry-After": "5"},
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setup:
-    """Settings of a worker process. `dsn` may contain a password; `seconds` and `memory_bytes` limit one question."""
-
-    dsn: str = field(repr=False)
-    timeouts: DatabaseTimeouts
-    given: AnalysisSettings
-    seconds: float
-    memory_bytes: int
-    answer_bytes: int
-    log_format: str = "text"
-    log_level: str = "info"
-
-    def to_json(self) -> dict[str, Any]:
-        """Returns the settings as a JSON object."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> "Setup":
-        """Returns the settings in a JSON object of `to_json`."""
-        analysis: dict[str, Any] = dict(fields["given"])
-        prices: dict[str, Any] = dict(analysis["prices"])
-        prices["models"] = {name: Price(**line) for name, line in prices["models"].items()}
-        analysis["prices"] = Prices(**prices)
-        values: dict[str, Any] = {
-            **fields,
-            "given": AnalysisSettings(**analysis),
-            "timeouts": DatabaseTimeouts(**fields["timeouts"]),
-        }
-        return cls(**values)
-
-
-LENGTHS = struct.Struct("!II")
-
-
-def encode(head: Mapping[str, Any], body: bytes = b"") -> bytes:
-    """Returns the bytes of a message."""
-    head_bytes = json.dumps(head).encode("ascii")  # options may hold lone surrogates, which UTF-8 cannot encode
-    return b"".join((LENGTHS.pack(len(head_bytes), len(body)), head_bytes, body))
-
-
-def head_of(data: bytes) -> dict[str, Any]:
-    """Parses the JSON object of a message."""
-    return cast(dict[str, Any], json.loads(data))
-
-
-def read(exactly: Callable[[int], bytes]) -> tuple[dict[str, Any], bytes]:
-    """Reads the next message. `exactly(n)` returns the next n bytes; its errors pass through."""
-    head, body = LENGTHS.unpack(exactly(LENGTHS.size))
-    return head_of(exactly(head)), exactly(body)

@@ -1,10 +1,8 @@
 """`playhead.event`, `metric` and `score`: facts that the program records itself.
 
-`score()`: records how good a run was, or one of its calls, as OpenTelemetry's event for evaluations.
-
-`playhead.event` and `playhead.metric`: events and numbers that a program records itself.
-
-An event belongs to the innermost observed call. Outside a run the functions do nothing, so a library may call them.
+Events and numbers belong to the innermost observed call; outside a run the functions do nothing, so a library may call
+them. A score says how good a run was, or one of its calls; it is recorded as OpenTelemetry's event for evaluations, and
+may also be given to a run that has ended.
 """
 
 import math
@@ -20,92 +18,6 @@ from playhead.kernel.guard import log_internal_error, warn_once
 from playhead.model import names
 from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.objects.plain_forms import safe_repr
-
-_RUN_ID, _SPAN_ID = re.compile("[0-9a-f]{32}"), re.compile("[0-9a-f]{16}")
-
-
-def score(
-    name: str,
-    value: float | bool | str,
-    *,
-    run: str | None = None,
-    span: str | None = None,
-    comment: str | None = None,
-) -> None:
-    """Records a score of the current run, or of `run` (its id): a number, a boolean, or the name of a category.
-
-    `span`: id of the scored call (16 hex digits); None: the run as a whole. A later score of the same name takes the
-    place of an earlier one; both are kept. The score is in the journal when this returns. Never raises: logs a warning
-    for a score that cannot be recorded.
-    """
-    try:
-        problem = _problem(name, value, run, span)
-        if problem is not None:
-            warn_once(f"score {problem}", f"playhead.score({safe_repr(name)}, ...) recorded nothing: {problem}")
-            return
-        here = current_span()
-        if here is not None and run in (None, here.run.id):
-            log_event_of(here, names.EVALUATION, _attributes(name, value, span, comment, here), {})
-        elif run is not None:
-            _record_outside(run, _attributes(name, value, span, comment, None))
-        else:
-            warn_once("score outside", "playhead.score() recorded nothing: there is no run here, so say which: run=ID")
-    except BaseException as error:  # noqa: BLE001 - the guard
-        reraise_if_for_program(error)
-        log_internal_error("record a score", error)
-
-
-def _problem(name: Any, value: Any, run: Any, span: Any) -> str | None:
-    """Returns why this score cannot be recorded; None if it can."""
-    if not isinstance(name, str) or not name:
-        return "its name has to be a text that is not empty"
-    if not isinstance(value, bool | int | float | str) or value == "":
-        return "its value has to be a number, a boolean, or the name of a category"
-    if isinstance(value, int | float) and not _is_finite(value):
-        return "its value has to be a finite number"
-    if run is not None and not (isinstance(run, str) and _RUN_ID.fullmatch(run)):
-        return "`run` has to be a run's id, which has 32 hex digits"
-    if span is not None and not (isinstance(span, str) and _SPAN_ID.fullmatch(span)):
-        return "`span` has to be a span's id, which has 16 hex digits"
-    return None
-
-
-def _is_finite(value: float) -> bool:
-    try:
-        return math.isfinite(float(value))
-    except OverflowError:
-        return False
-
-
-def _attributes(
-    name: str, value: float | bool | str, span: str | None, comment: str | None, here: ObservedSpan | None
-) -> dict[str, Any]:
-    """Returns the attributes of the event, with the comment redacted."""
-    attributes: dict[str, Any] = {names.EVALUATION_NAME: name}
-    if isinstance(value, str):
-        attributes |= {names.SCORE_TYPE: "category", names.EVALUATION_LABEL: value}
-    else:
-        attributes |= {names.SCORE_TYPE: "boolean" if isinstance(value, bool) else "number"}
-        attributes[names.EVALUATION_VALUE] = float(value)
-    if span is not None:
-        attributes[names.SCORED_SPAN] = span
-    to = runtime.recorder()
-    if comment is not None and to is not None:
-        plain = comment if type(comment) is str else safe_repr(comment)
-        if explanation := to.text(plain, here.redact if here is not None else None):
-            attributes[names.EVALUATION_EXPLANATION] = explanation
-    return attributes
-
-
-def _record_outside(run: str, attributes: dict[str, Any]) -> None:
-    """Journals the score of a run that is not the current one: it may have ended, in this process or in another."""
-    to = runtime.recorder()
-    if to is None:
-        return
-    frames = to.frames()
-    frames.new = {}
-    to.log(names.EVALUATION, (time.time_ns(), None, None, {names.RUN_ID: run, **attributes}), frames)
-
 
 Priority = Literal["critical", "normal"]
 
@@ -148,3 +60,84 @@ def _finite(value: Any) -> float | None:
     except Exception:  # noqa: BLE001 - it is the user's object, and may raise anything
         return None
     return number if math.isfinite(number) else None
+
+
+# --- scores -----------------------------------------------------------------------------------------------------------
+
+_RUN_ID, _SPAN_ID = re.compile("[0-9a-f]{32}"), re.compile("[0-9a-f]{16}")
+
+
+def score(
+    name: str,
+    value: float | bool | str,
+    *,
+    run: str | None = None,
+    span: str | None = None,
+    comment: str | None = None,
+) -> None:
+    """Records a score of the current run, or of `run` (its id): a number, a boolean, or the name of a category.
+
+    `span`: id of the scored call (16 hex digits); None: the run as a whole. A later score of the same name takes the
+    place of an earlier one; both are kept. The score is in the journal when this returns. Never raises: logs a warning
+    for a score that cannot be recorded.
+    """
+    try:
+        problem = _score_problem(name, value, run, span)
+        if problem is not None:
+            warn_once(f"score {problem}", f"playhead.score({safe_repr(name)}, ...) recorded nothing: {problem}")
+            return
+        here = current_span()
+        if here is not None and run in (None, here.run.id):
+            log_event_of(here, names.EVALUATION, _score_attributes(name, value, span, comment, here), {})
+        elif run is not None:
+            _record_score_of_run(run, _score_attributes(name, value, span, comment, None))
+        else:
+            warn_once("score outside", "playhead.score() recorded nothing: there is no run here, so say which: run=ID")
+    except BaseException as error:  # noqa: BLE001 - the guard
+        reraise_if_for_program(error)
+        log_internal_error("record a score", error)
+
+
+def _score_problem(name: Any, value: Any, run: Any, span: Any) -> str | None:
+    """Returns why this score cannot be recorded; None if it can."""
+    if not isinstance(name, str) or not name:
+        return "its name has to be a text that is not empty"
+    if not isinstance(value, bool | int | float | str) or value == "":
+        return "its value has to be a number, a boolean, or the name of a category"
+    if isinstance(value, int | float) and _finite(value) is None:
+        return "its value has to be a finite number"
+    if run is not None and not (isinstance(run, str) and _RUN_ID.fullmatch(run)):
+        return "`run` has to be a run's id, which has 32 hex digits"
+    if span is not None and not (isinstance(span, str) and _SPAN_ID.fullmatch(span)):
+        return "`span` has to be a span's id, which has 16 hex digits"
+    return None
+
+
+def _score_attributes(
+    name: str, value: float | bool | str, span: str | None, comment: str | None, here: ObservedSpan | None
+) -> dict[str, Any]:
+    """Returns the attributes of the event, with the comment redacted."""
+    attributes: dict[str, Any] = {names.EVALUATION_NAME: name}
+    if isinstance(value, str):
+        attributes |= {names.SCORE_TYPE: "category", names.EVALUATION_LABEL: value}
+    else:
+        attributes |= {names.SCORE_TYPE: "boolean" if isinstance(value, bool) else "number"}
+        attributes[names.EVALUATION_VALUE] = float(value)
+    if span is not None:
+        attributes[names.SCORED_SPAN] = span
+    to = runtime.recorder()
+    if comment is not None and to is not None:
+        plain = comment if type(comment) is str else safe_repr(comment)
+        if explanation := to.text(plain, here.redact if here is not None else None):
+            attributes[names.EVALUATION_EXPLANATION] = explanation
+    return attributes
+
+
+def _record_score_of_run(run: str, attributes: dict[str, Any]) -> None:
+    """Journals the score of a run that is not the current one: it may have ended, in this process or in another."""
+    to = runtime.recorder()
+    if to is None:
+        return
+    frames = to.frames()
+    frames.new = {}
+    to.log(names.EVALUATION, (time.time_ns(), None, None, {names.RUN_ID: run, **attributes}), frames)

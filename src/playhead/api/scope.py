@@ -1,15 +1,10 @@
-"""`run()`, checkpoints, state, annotations, handoffs, declared compressions.
+"""`run()`, and the functions for use inside a run: state, checkpoints, annotations, handoffs, declared compressions.
 
-`run()`, and the functions for use inside a run: state, checkpoints, annotations, handoffs.
+Outside a run the functions do nothing, so a library may call them whether or not a run is recorded.
 
-Outside a run they do nothing, so a library may call them whether or not a run is recorded.
-
-Makes the refs for `playhead.compressed()`: the thread before, the thread after, and the summary message.
-
-Records values that a later process gets back with their types: states of checkpoints, and values of `run.state`.
-
-Each is stored as plain content, with the data to restore its type beside it. Neither is cut, whatever its size, since
-the program asked for it.
+States of checkpoints and values of `run.state` are recorded so that a later process gets them back with their types: as
+plain content, with the data to restore the type beside it. They are not cut, whatever their size, since the program
+asked for them.
 """
 
 import functools
@@ -43,69 +38,11 @@ from playhead.model.objects.limits import CUT_SENTENCES
 from playhead.model.objects.plain_forms import safe_repr
 from playhead.model.ref import ContentRef
 
-
-def compression_refs(
-    to: Recorder, frames: FrameList, span: ObservedSpan, before: Iterable[Any], after: Iterable[Any], summary: Any
-) -> dict[str, ContentRef | None]:
-    """Returns the refs for the log event `playhead.compressed`.
-
-    Both threads extend the run's known threads: messages of earlier model calls are not hashed again here, nor are
-    these messages in the next call.
-    """
-    threads, redact = span.run.threads, span.redact
-    messages_after = list(after)
-    message = _summary_message(summary, messages_after)
-    return {
-        names.COMPRESSION_BEFORE_REF: to.native_thread_ref(list(before), to_message, threads, frames, redact),
-        names.COMPRESSION_AFTER_REF: to.native_thread_ref(messages_after, to_message, threads, frames, redact),
-        names.COMPRESSION_SUMMARY_REF: message and to.native_message_ref(message, to_message, frames, redact),
-    }
-
-
-def _summary_message(summary: Any, messages: Sequence[Any]) -> Any:
-    """Returns the summary as a message. For a text: the first of `messages` that contains it, else a new message; None
-    for an empty text."""
-    if not isinstance(summary, str):
-        return summary
-    matching = (message for message in messages if summary and summary in _text(message))
-    return next(matching, {"role": "user", "content": summary} if summary else None)
-
-
-def _text(message: Any) -> str:
-    if isinstance(message, Mapping):
-        return message_text(to_message(cast(Mapping[str, Any], message)))
-    content = getattr(message, "content", None)  # a provider's own object
-    return content if isinstance(content, str) else ""
-
-
-def typed_payload(
-    to: Recorder, frames: FrameList, span: ObservedSpan, name: str, value: Any
-) -> dict[str, ContentRef | str | None]:
-    """Records a value, and returns its attributes: the ref under `name`, and the ref of the data to restore its type,
-    or the reason why it cannot be restored."""
-    ref = to.payload(value, frames, span.redact, unbounded=True)
-    if ref is None:
-        return {names.UNRESTORABLE: "content is not recorded (PLAYHEAD_CAPTURE_CONTENT)"}
-    kind: Any = type(value)  # pyright: ignore[reportUnknownVariableType]
-    attributes: dict[str, ContentRef | str | None] = {name: ref}
-    attributes[names.OUTPUT_TYPE] = "text" if kind is str else "bytes" if kind is bytes else "json"
-    if (cut := frames.cut) is not None:
-        why: str | None = CUT_SENTENCES[cut]
-    elif not to.equals_content(value, ref, span.redact, unbounded=True):
-        why = "it is redacted in the record"
-    else:
-        attributes[names.RESTORE_REF], why = to.restore_data_ref(
-            value, frames, self_contained=False, redact=span.redact, unbounded=True
-        )
-    if why is not None:
-        attributes[names.UNRESTORABLE] = why
-        warn_once(f"state {span.path} {why}", f"a state that {span.path} recorded cannot be given back later: {why}")
-    return attributes
-
-
-_Refer = Callable[[Recorder, FrameList], Mapping[str, ContentRef | str | None]]
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+# --- a run ------------------------------------------------------------------------------------------------------------
 
 
 class UserState(MutableMapping[str, Any]):
@@ -213,7 +150,7 @@ class run:  # noqa: N801 - it is used like a function
                 record_values(span, self._record)
         enter_block(self._entered, frame, span)
         if continued is not None and span is not None and names.CONTINUES in span.attributes:
-            _link(span, continued)
+            _link_runs(span, continued)
 
     @property
     def checkpoint(self) -> RecordedCheckpoint | None:
@@ -255,7 +192,7 @@ class run:  # noqa: N801 - it is used like a function
             set_payload(span, name, value)
 
 
-def _link(span: ObservedSpan, continued: StartingPoint) -> None:
+def _link_runs(span: ObservedSpan, continued: StartingPoint) -> None:
     """Records in the continued run that the run of `span` continues it."""
     try:
         to, ids = runtime.recorder(), continued.root
@@ -268,6 +205,9 @@ def _link(span: ObservedSpan, continued: StartingPoint) -> None:
     except BaseException as error:  # noqa: BLE001 - the guard
         reraise_if_for_program(error)
         log_internal_error("link two runs", error)
+
+
+# --- inside a run -----------------------------------------------------------------------------------------------------
 
 
 def current_run_id() -> str | None:
@@ -321,26 +261,6 @@ def annotate(
         log_event(names.ANNOTATION, {}, {names.ANNOTATION_REF: annotation})
 
 
-def compressed(
-    *, before: Iterable[Any], after: Iterable[Any], summary: Any = None, strategy: str | None = None
-) -> None:
-    """Records that the program compressed its context: the messages before and after.
-
-    `before` and `after` are messages as in a Chat Completions request. `summary` is the message (or its text) that
-    replaces the removed ones, None when they were dropped. `strategy` names the method in a word, e.g.
-    `sliding_window`.
-    """
-    attributes = {names.COMPRESSION_STRATEGY: as_text(strategy)} if strategy is not None else {}
-    span = current_span()
-    if span is not None:
-        _journal_event(
-            span,
-            names.COMPRESSED,
-            attributes,
-            lambda to, frames: compression_refs(to, frames, span, before, after, summary),
-        )
-
-
 def handoff(to: str, *, reason: str | None = None) -> None:
     """Records that another agent acts from here on."""
     log_event(names.HANDOFF, {names.HANDOFF_TO: as_text(to)}, {names.REASON_REF: reason} if reason is not None else {})
@@ -373,6 +293,68 @@ def propagate(function: Callable[P, R]) -> Callable[P, R]:
     return functools.update_wrapper(bound, function)
 
 
+# --- declared compressions --------------------------------------------------------------------------------------------
+
+
+def compressed(
+    *, before: Iterable[Any], after: Iterable[Any], summary: Any = None, strategy: str | None = None
+) -> None:
+    """Records that the program compressed its context: the messages before and after.
+
+    `before` and `after` are messages as in a Chat Completions request. `summary` is the message (or its text) that
+    replaces the removed ones, None when they were dropped. `strategy` names the method in a word, e.g.
+    `sliding_window`.
+    """
+    attributes = {names.COMPRESSION_STRATEGY: as_text(strategy)} if strategy is not None else {}
+    span = current_span()
+    if span is not None:
+        _journal_event(
+            span,
+            names.COMPRESSED,
+            attributes,
+            lambda to, frames: compression_refs(to, frames, span, before, after, summary),
+        )
+
+
+def compression_refs(
+    to: Recorder, frames: FrameList, span: ObservedSpan, before: Iterable[Any], after: Iterable[Any], summary: Any
+) -> dict[str, ContentRef | None]:
+    """Returns the refs for the log event `playhead.compressed`.
+
+    Both threads extend the run's known threads: messages of earlier model calls are not hashed again here, nor are
+    these messages in the next call.
+    """
+    threads, redact = span.run.threads, span.redact
+    messages_after = list(after)
+    message = _summary_message(summary, messages_after)
+    return {
+        names.COMPRESSION_BEFORE_REF: to.native_thread_ref(list(before), to_message, threads, frames, redact),
+        names.COMPRESSION_AFTER_REF: to.native_thread_ref(messages_after, to_message, threads, frames, redact),
+        names.COMPRESSION_SUMMARY_REF: message and to.native_message_ref(message, to_message, frames, redact),
+    }
+
+
+def _summary_message(summary: Any, messages: Sequence[Any]) -> Any:
+    """Returns the summary as a message. For a text: the first of `messages` that contains it, else a new message; None
+    for an empty text."""
+    if not isinstance(summary, str):
+        return summary
+    matching = (message for message in messages if summary and summary in _message_text(message))
+    return next(matching, {"role": "user", "content": summary} if summary else None)
+
+
+def _message_text(message: Any) -> str:
+    if isinstance(message, Mapping):
+        return message_text(to_message(cast(Mapping[str, Any], message)))
+    content = getattr(message, "content", None)  # a provider's own object
+    return content if isinstance(content, str) else ""
+
+
+# --- log events -------------------------------------------------------------------------------------------------------
+
+_Refer = Callable[[Recorder, FrameList], Mapping[str, ContentRef | str | None]]
+
+
 def log_event(
     event: str, attributes: dict[str, Any], payloads: dict[str, Any], inside: ObservedSpan | None = None
 ) -> None:
@@ -382,6 +364,11 @@ def log_event(
         log_event_of(span, event, attributes, payloads)
 
 
+def log_event_of(span: ObservedSpan, event: str, attributes: dict[str, Any], payloads: dict[str, Any]) -> None:
+    """Journals a log event of this call."""
+    _journal_event(span, event, attributes, lambda to, frames: _payload_refs(to, frames, span, payloads))
+
+
 def _log_typed(event: str, attributes: dict[str, Any], name: str, value: Any, inside: ObservedSpan | None) -> None:
     """Journals a log event with a value that can be restored with its type."""
     span = current_span() or inside
@@ -389,12 +376,32 @@ def _log_typed(event: str, attributes: dict[str, Any], name: str, value: Any, in
         _journal_event(span, event, attributes, lambda to, frames: typed_payload(to, frames, span, name, value))
 
 
-def log_event_of(span: ObservedSpan, event: str, attributes: dict[str, Any], payloads: dict[str, Any]) -> None:
-    """Journals a log event of this call."""
-    _journal_event(span, event, attributes, lambda to, frames: _contents(to, frames, span, payloads))
+def typed_payload(
+    to: Recorder, frames: FrameList, span: ObservedSpan, name: str, value: Any
+) -> dict[str, ContentRef | str | None]:
+    """Records a value, and returns its attributes: the ref under `name`, and the ref of the data to restore its type,
+    or the reason why it cannot be restored."""
+    ref = to.payload(value, frames, span.redact, unbounded=True)
+    if ref is None:
+        return {names.UNRESTORABLE: "content is not recorded (PLAYHEAD_CAPTURE_CONTENT)"}
+    kind: Any = type(value)  # pyright: ignore[reportUnknownVariableType]
+    attributes: dict[str, ContentRef | str | None] = {name: ref}
+    attributes[names.OUTPUT_TYPE] = "text" if kind is str else "bytes" if kind is bytes else "json"
+    if (cut := frames.cut) is not None:
+        why: str | None = CUT_SENTENCES[cut]
+    elif not to.equals_content(value, ref, span.redact, unbounded=True):
+        why = "it is redacted in the record"
+    else:
+        attributes[names.RESTORE_REF], why = to.restore_data_ref(
+            value, frames, self_contained=False, redact=span.redact, unbounded=True
+        )
+    if why is not None:
+        attributes[names.UNRESTORABLE] = why
+        warn_once(f"state {span.path} {why}", f"a state that {span.path} recorded cannot be given back later: {why}")
+    return attributes
 
 
-def _contents(
+def _payload_refs(
     to: Recorder, frames: FrameList, span: ObservedSpan, payloads: Mapping[str, Any]
 ) -> dict[str, ContentRef | None]:
     return {name: to.payload(value, frames, span.redact) for name, value in payloads.items()}

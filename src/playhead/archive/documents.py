@@ -1,12 +1,9 @@
-"""JSON documents in a byte stream; recognises the file's format.
+"""Reads JSON documents from a stream of bytes, and recognises the format of a file.
 
-Reads JSON documents from a stream of bytes: one per line, the items of an array, or a single document. Memory is
-bounded.
+Documents are one per line, the items of an array, or a single document. Memory is bounded. A line that is not JSON is
+reported and skipped. In an array, the end of an item that is not JSON cannot be found, so reading stops there.
 
-A line that is not JSON is reported and skipped. In an array, the end of an item that is not JSON cannot be found, so
-reading stops there.
-
-Detects the format of a file from its first document or its first bytes.
+The format is recognised from the first bytes of a file, or from its first document.
 """
 
 import codecs
@@ -49,12 +46,12 @@ def json_documents(read: Read, file: str, most: int) -> Iterator[Document | Unre
     while first and not first.strip(_WHITE):
         first = read(_PIECE)
     if first.lstrip(_WHITE).startswith(b"["):
-        yield from _items(first, read, file, most)
+        yield from _documents_in_array(first, read, file, most)
     else:
-        yield from _lines(first, read, file, most)
+        yield from _documents_in_lines(first, read, file, most)
 
 
-def _lines(first: bytes, read: Read, file: str, most: int) -> Iterator[Document | UnreadableRecord]:
+def _documents_in_lines(first: bytes, read: Read, file: str, most: int) -> Iterator[Document | UnreadableRecord]:
     lines = enumerate(lines_of(first, read, most), 1)
     head = list(islice(lines, 1))
     if head and (head[0][1] is None or _parsed(head[0][1]) is not None):
@@ -159,7 +156,7 @@ class _ArrayText:
             self.more()
 
 
-def _items(first: bytes, read: Read, file: str, most: int) -> Iterator[Document | UnreadableRecord]:
+def _documents_in_array(first: bytes, read: Read, file: str, most: int) -> Iterator[Document | UnreadableRecord]:
     text = _ArrayText(first, read, most)
     decoder = json.JSONDecoder()
     text.skip(_WHITE_TEXT)
@@ -167,7 +164,7 @@ def _items(first: bytes, read: Read, file: str, most: int) -> Iterator[Document 
     while (character := text.skip(_WHITE_TEXT + ",")) not in {"", "]"}:
         where = FilePlace(file, text.line)
         try:
-            value, end = _item(text, decoder)
+            value, end = _next_item(text, decoder)
         except _TooLong:
             yield UnreadableRecord(where, too_long(most))
             return
@@ -181,7 +178,7 @@ def _items(first: bytes, read: Read, file: str, most: int) -> Iterator[Document 
         yield UnreadableRecord(FilePlace(file, text.line), "the file ends within the array: a part of it is missing")
 
 
-def _item(text: _ArrayText, decoder: json.JSONDecoder) -> tuple[Any, int]:
+def _next_item(text: _ArrayText, decoder: json.JSONDecoder) -> tuple[Any, int]:
     while True:
         try:
             value, end = decoder.raw_decode(text.text, text.at)
@@ -194,14 +191,17 @@ def _item(text: _ArrayText, decoder: json.JSONDecoder) -> tuple[Any, int]:
         text.more()
 
 
+# --- formats ----------------------------------------------------------------------------------------------------------
+
+
 Format = Literal["playhead", "otlp", "phoenix", "langfuse"]
 FORMATS: tuple[Format, ...] = ("playhead", "otlp", "phoenix", "langfuse")
 
-_OTLP = {"resourceSpans", "resource_spans", "resourceLogs", "resource_logs", "resourceMetrics", "resource_metrics"}
+_OTLP_KEYS = {"resourceSpans", "resource_spans", "resourceLogs", "resource_logs", "resourceMetrics", "resource_metrics"}
 _PARQUET = b"PAR1"
 _TAR_AT, _TAR = 257, b"ustar"
 # Keys that only rows of Langfuse have: camelCase from the API and the UI, snake_case from exports to blob storage.
-_LANGFUSE = {"observations", "traceId", "trace_id", "userId", "user_id", "sessionId", "session_id", "htmlPath"}
+_LANGFUSE_KEYS = {"observations", "traceId", "trace_id", "userId", "user_id", "sessionId", "session_id", "htmlPath"}
 
 
 def is_parquet(first: bytes) -> bool:
@@ -216,7 +216,7 @@ def is_tar(first: bytes) -> bool:
 
 def is_json(first: bytes) -> bool:
     """Whether these are the first bytes of a JSON file."""
-    return first.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")[:1] in (b"{", b"[")
+    return first.removeprefix(_BYTE_ORDER_MARK).lstrip(_WHITE)[:1] in (b"{", b"[")
 
 
 def format_of(document: Any) -> Format | None:
@@ -226,13 +226,13 @@ def format_of(document: Any) -> Format | None:
     if not isinstance(document, dict):
         return None
     value = cast(dict[str, Any], document)
-    if not _OTLP.isdisjoint(value):
+    if not _OTLP_KEYS.isdisjoint(value):
         return "otlp"
     if "context.span_id" in value or isinstance(value.get("context"), dict):
         return "phoenix"
     inner = value.get("data")
     if isinstance(inner, list):  # a page of an API: {"data": [...], ...}
         return format_of(cast(list[Any], inner))
-    if isinstance(value.get("trace"), dict) or ("id" in value and not _LANGFUSE.isdisjoint(value)):
+    if isinstance(value.get("trace"), dict) or ("id" in value and not _LANGFUSE_KEYS.isdisjoint(value)):
         return "langfuse"
     return None

@@ -1,13 +1,10 @@
-"""Enter, then finish, fail or abort; never raises.
-
-Enters and ends an observed call after `begin`: `enter`, then exactly one of `finish`, `fail` and `abort`.
+"""Enters and ends an observed call after `begin`: `enter`, then exactly one of `finish`, `fail` and `abort`.
 
 None of them raises, except `enter`: in a resumed or forked run, and in one that another process has taken over.
 
-Declares exceptions with which a framework leaves a call that waits for a person. The framework repeats the call when
-there is an answer.
-
-Such an exception is neither an error nor a result. The framework's instrumentation declares it.
+A framework may leave a call with an exception because the call waits for a person, and repeat the call when there is an
+answer. Such an exception is neither an error nor a result; the framework's instrumentation declares it with
+`register_wait_exception`.
 """
 
 import sys
@@ -37,23 +34,6 @@ from playhead.model.objects.kinds import plan_of
 from playhead.model.objects.limits import CUT_SENTENCES, Cut
 from playhead.model.objects.plain_forms import class_of
 
-RecordWait = Callable[[ObservedSpan, Any], object]
-"""Records on the span of the call that raised this exception what the call waits for. Never raises."""
-
-_kinds: dict[type[BaseException], RecordWait] = {}
-
-
-def register_wait_exception(kind: type[BaseException], note: RecordWait) -> None:
-    """Declares that a call which raises an exception of this class is waiting. `note` records what it waits for."""
-    _kinds[kind] = note
-
-
-def wait_recorder_of(raised: BaseException) -> RecordWait | None:
-    """Returns the declared function that records what a call waits for when it raises this exception; None: the call
-    does not wait."""
-    return next((note for kind, note in _kinds.items() if isinstance(raised, kind)), None)
-
-
 _ANNOUNCED = frozenset({"agent", "llm", "tool", "retriever", "embedding"})
 _UNSET, _ERROR = StatusCode.UNSET.value, StatusCode.ERROR.value
 _MAX_ERROR_TEXT = 256
@@ -69,6 +49,9 @@ def current_span() -> ObservedSpan | None:
     """Returns the innermost recorded call that is current here, or None."""
     span = CONTEXTS.get_current().get(CURRENT)
     return span if isinstance(span, ObservedSpan) else None
+
+
+# --- the beginning of a call ------------------------------------------------------------------------------------------
 
 
 def enter(span: ObservedSpan) -> None:
@@ -171,6 +154,9 @@ def _outer_context(span: ObservedSpan) -> Context:
     return trace.set_span_in_context(NonRecordingSpan(outer), Context())
 
 
+# --- which call is current --------------------------------------------------------------------------------------------
+
+
 def attach(span: ObservedSpan, where: Context | None = None) -> None:
     """Makes the span current in this context until `detach`. `where` is the context that `pause` returned."""
     span.outer = outer = CONTEXTS.get_current()  # first: a signal's handler may raise before the token is stored
@@ -211,6 +197,9 @@ def as_current(span: ObservedSpan) -> Generator[None]:
     finally:
         with suppress(ValueError):  # of another context
             CONTEXTS.detach(token)
+
+
+# --- the end of a call ------------------------------------------------------------------------------------------------
 
 
 def finish(
@@ -264,7 +253,7 @@ def fail(span: ObservedSpan, raised: BaseException, not_restorable: str | None =
         if span.run.recorded and not span.is_replayed:
             _describe_error(span, raised)
             if (note := wait_recorder_of(raised)) is not None:
-                _wait(span, raised, note)
+                _set_waiting(span, raised, note)
             # A TimeoutError is an outcome that programs handle; an exception that ends the program is not.
             if not isinstance(raised, Exception) and is_meant_for_program(raised):
                 span.attributes.setdefault(names.OUTCOME, names.INTERRUPTED)
@@ -362,14 +351,6 @@ def _unrestorable(span: ObservedSpan, why: str) -> None:
     warn_once(f"unrestorable {span.name}", f"{span.name} would be executed again on resume: {why}")
 
 
-def _wait(span: ObservedSpan, raised: BaseException, note: RecordWait) -> None:
-    """Turns a described error into the outcome `waiting`: a resume raises the same exception again."""
-    span.attributes[names.OUTCOME] = names.WAITING
-    span.attributes.pop(names.ERROR_TYPE, None)
-    span.status, span.status_message = _UNSET, ""
-    note(span, raised)
-
-
 @reading()
 def _is_tripped(output: Any) -> bool:
     """Whether a guardrail's result has `tripwire_triggered` (as in OpenAI Agents) or `tripped` set to True, as an
@@ -426,6 +407,9 @@ def _end(span: ObservedSpan) -> None:
         log_internal_error(f"end {span.name!r}", error)
 
 
+# --- errors -----------------------------------------------------------------------------------------------------------
+
+
 @reading()
 def _describe_error(span: ObservedSpan, raised: BaseException) -> None:
     span.attributes[names.ERROR_TYPE] = error_type = name_of(raised)
@@ -466,3 +450,30 @@ def is_cancellation(raised: BaseException) -> bool:
     trio: Any = sys.modules.get("trio")
     cancelled: Any = getattr(trio, "Cancelled", None)  # another thread may be importing it
     return is_cancelled_error(raised) or (cancelled is not None and isinstance(raised, cancelled))
+
+
+# --- calls that wait for a person -------------------------------------------------------------------------------------
+
+RecordWait = Callable[[ObservedSpan, Any], object]
+"""Records on the span of the call that raised this exception what the call waits for. Never raises."""
+
+_wait_exceptions: dict[type[BaseException], RecordWait] = {}
+
+
+def register_wait_exception(kind: type[BaseException], note: RecordWait) -> None:
+    """Declares that a call which raises an exception of this class is waiting. `note` records what it waits for."""
+    _wait_exceptions[kind] = note
+
+
+def wait_recorder_of(raised: BaseException) -> RecordWait | None:
+    """Returns the declared function that records what a call waits for when it raises this exception; None: the call
+    does not wait."""
+    return next((note for kind, note in _wait_exceptions.items() if isinstance(raised, kind)), None)
+
+
+def _set_waiting(span: ObservedSpan, raised: BaseException, note: RecordWait) -> None:
+    """Turns a described error into the outcome `waiting`: a resume raises the same exception again."""
+    span.attributes[names.OUTCOME] = names.WAITING
+    span.attributes.pop(names.ERROR_TYPE, None)
+    span.status, span.status_message = _UNSET, ""
+    note(span, raised)

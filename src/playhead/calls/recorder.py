@@ -1,4 +1,4 @@
-"""The interface to the recorder, which is a later stage. `api.runtime` has the recorder in use."""
+"""The interface to the recorder, which is a later stage. `calls.runtime` has the recorder in use."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol

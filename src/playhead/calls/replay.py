@@ -117,7 +117,7 @@ class Replay(Protocol[SpanT_contra]):
     """Answers the calls of one run.  Safe for threads and tasks."""
 
     branch_wait_seconds: float
-    """How long a call may wait while `is_undecided`: see `api.replay_wait`."""
+    """How long a call may wait while `is_undecided`: see `calls.recorded_answer`."""
 
     @property
     def is_stopped(self) -> bool:

@@ -172,7 +172,7 @@ class ActiveRun:
         self.last, self._starts = number, count(number + 1)
 
     def flow_number(self) -> str:
-        """Returns a new flow number with each call; see `api.calls.flow`."""
+        """Returns a new flow number with each call; see `calls.flow`."""
         return f"{self.flow_prefix}{next(self._flows)}"
 
     def occurrence(self, key: str) -> int:

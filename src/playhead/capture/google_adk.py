@@ -1,15 +1,12 @@
-"""Agents and tools of Google's ADK.
+"""Google's Agent Development Kit: agents, transfers between them, and tools of every class. Models run on instrumented
+clients.
 
-Tools of Google's ADK, of every class.
+A runner's call is the run of its root agent, which has the span of the run. Every other agent, a sub-agent or one that
+the root agent transfers to, has a span of its own inside.
 
 A tool may also change what its agent does next: the session's state, which agent goes on, whether a person has to
-confirm.  These changes are recorded with the result, as `tool_context.actions`, and made again when the record answers
+confirm. These changes are recorded with the result, as `tool_context.actions`, and made again when the record answers
 the call.
-
-Google's Agent Development Kit: agents and transfers between them.  Models run on instrumented clients.
-
-A runner's call is the run of its root agent, which has the span of the run.  Every other agent, a sub-agent or one that
-the root agent transfers to, has a span of its own inside.
 """
 
 from contextvars import ContextVar
@@ -32,13 +29,69 @@ from playhead.capture.frameworks.observing import (
 from playhead.capture.patching import Instrumentation, Wrap, WrapSubclasses
 from playhead.model import names
 
+SUPPORTS = "google-adk >= 2.0"
+
+
+# --- agents -----------------------------------------------------------------------------------------------------------
+
+
+@log_errors_and_return_none
+def _begin_run(instance: Any, _: Any, kwargs: Any) -> "tuple[StartSpan, EventReader]":
+    name = str(getattr(instance.agent, "name", None) or instance.app_name)
+    return _agent_span(name, kwargs.get("new_message"), kwargs.get("session_id"))
+
+
+@log_errors_and_return_none
+def _begin_agent(instance: Any, args: Any, kwargs: Any) -> "tuple[StartSpan, EventReader] | None":
+    name, around = str(instance.name), current_span()
+    if around is not None and around.kind == "agent" and around.attributes.get(names.AGENT_NAME) == name:
+        return None  # the root agent, whose run this is
+    context: Any = args[0] if args else kwargs["parent_context"]
+    return _agent_span(name, context.user_content, context.session.id)
+
+
+def _agent_span(name: str, user_content: Any, session: Any) -> "tuple[StartSpan, EventReader]":
+    begin = agent(name, _content_text(user_content), session=session)
+    reader = EventReader(
+        lambda span, event: _event_result(span, event, name), lambda _: []
+    )  # no agent has a recorded answer
+    return begin, reader
+
+
+def _event_result(span: ObservedSpan, event: Any, name: str) -> Any:
+    answer = _read_event(span, event, name)
+    return NO_RESULT if answer is None else answer
+
+
+@log_errors_and_return_none
+def _read_event(span: ObservedSpan, event: Any, name: str) -> Any:
+    """Records a transfer by this agent.  Returns the text of a final answer, else None.  Events of inner agents pass
+    here, too."""
+    to = event.actions.transfer_to_agent
+    if to and event.author == name:
+        log_event_of(span, names.HANDOFF, {names.HANDOFF_TO: str(to)}, {})
+    return _content_text(event.content) if event.is_final_response() else None
+
+
+def _content_text(content: Any) -> str | None:
+    texts = [part.text for part in getattr(content, "parts", None) or () if part.text and not part.thought]
+    return "".join(texts) if texts else None
+
+
+def _stream_agent(begin_and_reader: "tuple[StartSpan, EventReader]", events: Any) -> Any:
+    begin, reader = begin_and_reader
+    return iterate_async(begin, names.OUTPUT_REF, events, reader)
+
+
+# --- tools ------------------------------------------------------------------------------------------------------------
+
 _ACTIONS = "tool_context.actions"
 _OWN_IDS = "adk-"  # prefix of the ids of calls without an id from the model: not sent to it, different in each run
 _current_call: ContextVar[Any] = ContextVar("playhead_google_adk_call", default=None)
 
 
 @log_errors_and_return_none
-def _tool(instance: Any, kwargs: Any) -> StartSpan | None:
+def _begin_tool(instance: Any, kwargs: Any) -> StartSpan | None:
     context = kwargs["tool_context"]
     if not is_inside_run() or is_observed(getattr(instance, "func", None)):
         return None
@@ -61,7 +114,7 @@ class _AdkToolCall:
     async def record(self, begin: StartSpan) -> Any:
         """Calls the tool and returns its result, recorded; or returns the recorded result."""
         recorded = await call_async(begin, self._run(), names.TOOL_RESULT_REF)
-        return self._result if self._has_run else _apply(recorded, self._context)
+        return self._result if self._has_run else _restored_result(recorded, self._context)
 
     async def _run(self) -> Any:
         before = _read_actions(self._context)
@@ -81,17 +134,17 @@ def _read_actions(context: Any) -> dict[str, Any]:
     return context.actions.model_dump(mode="json")
 
 
-def _apply(recorded: Any, context: Any) -> Any:
+def _restored_result(recorded: Any, context: Any) -> Any:
     """Makes the recorded changes of the tool again, and returns its result."""
     if not isinstance(recorded, dict) or _ACTIONS not in recorded:
         return cast(Any, recorded)
     fields = cast("dict[str, Any]", recorded)
-    _change(context, fields[_ACTIONS])
+    _change_actions(context, fields[_ACTIONS])
     return fields.get("result")
 
 
 @log_errors_and_return_none
-def _change(context: Any, changed: dict[str, Any]) -> None:
+def _change_actions(context: Any, changed: dict[str, Any]) -> None:
     actions: Any = context.actions
     kind = cast(Any, type(actions))
     for name, value in changed.items():
@@ -101,69 +154,22 @@ def _change(context: Any, changed: dict[str, Any]) -> None:
             setattr(actions, name, getattr(kind.model_validate({name: value}), name))
 
 
-def _run_async(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    begin = _tool(instance, kwargs)
+def _run_tool_async(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    begin = _begin_tool(instance, kwargs)
     if begin is None:
         return wrapped(*args, **kwargs)
     return _AdkToolCall(kwargs["tool_context"], wrapped, args, kwargs).record(begin)
 
 
-TOOLS = (WrapSubclasses("google.adk.tools.base_tool", "BaseTool", {"run_async": _run_async}),)
+TOOLS = (WrapSubclasses("google.adk.tools.base_tool", "BaseTool", {"run_async": _run_tool_async}),)
 
 
-SUPPORTS = "google-adk >= 2.0"
-
-
-@log_errors_and_return_none
-def _run(instance: Any, _: Any, kwargs: Any) -> "tuple[StartSpan, EventReader]":
-    name = str(getattr(instance.agent, "name", None) or instance.app_name)
-    return _observed(name, kwargs.get("new_message"), kwargs.get("session_id"))
-
-
-@log_errors_and_return_none
-def _agent(instance: Any, args: Any, kwargs: Any) -> "tuple[StartSpan, EventReader] | None":
-    name, around = str(instance.name), current_span()
-    if around is not None and around.kind == "agent" and around.attributes.get(names.AGENT_NAME) == name:
-        return None  # the root agent, whose run this is
-    context: Any = args[0] if args else kwargs["parent_context"]
-    return _observed(name, context.user_content, context.session.id)
-
-
-def _observed(name: str, user_content: Any, session: Any) -> "tuple[StartSpan, EventReader]":
-    begin = agent(name, _text(user_content), session=session)
-    reader = EventReader(lambda span, event: _result(span, event, name), lambda _: [])  # no agent has a recorded answer
-    return begin, reader
-
-
-def _result(span: ObservedSpan, event: Any, name: str) -> Any:
-    answer = _read_event(span, event, name)
-    return NO_RESULT if answer is None else answer
-
-
-@log_errors_and_return_none
-def _read_event(span: ObservedSpan, event: Any, name: str) -> Any:
-    """Records a transfer by this agent.  Returns the text of a final answer, else None.  Events of inner agents pass
-    here, too."""
-    to = event.actions.transfer_to_agent
-    if to and event.author == name:
-        log_event_of(span, names.HANDOFF, {names.HANDOFF_TO: str(to)}, {})
-    return _text(event.content) if event.is_final_response() else None
-
-
-def _text(content: Any) -> str | None:
-    texts = [part.text for part in getattr(content, "parts", None) or () if part.text and not part.thought]
-    return "".join(texts) if texts else None
-
-
-def _stream_agent(begin_and_reader: "tuple[StartSpan, EventReader]", events: Any) -> Any:
-    begin, reader = begin_and_reader
-    return iterate_async(begin, names.OUTPUT_REF, events, reader)
-
+# --- what is wrapped --------------------------------------------------------------------------------------------------
 
 _google_adk = Instrumentation(
     [
-        Wrap("google.adk.runners", "Runner.run_async", record_returned(_run, _stream_agent)),
-        Wrap("google.adk.agents.base_agent", "BaseAgent.run_async", record_returned(_agent, _stream_agent)),
+        Wrap("google.adk.runners", "Runner.run_async", record_returned(_begin_run, _stream_agent)),
+        Wrap("google.adk.agents.base_agent", "BaseAgent.run_async", record_returned(_begin_agent, _stream_agent)),
         *TOOLS,
     ]
 )

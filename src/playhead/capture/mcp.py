@@ -1,18 +1,12 @@
-"""MCP client calls and the trace context in `_meta`.
+"""The `mcp` library: a client's tool calls, resources and prompts. The server's work is part of the client's run.
 
-Records a client's call of an MCP server, unless a framework's tool call around it already records it.
+A client's call is not recorded if a framework's tool call around it already records it. Not recorded either:
+`list_tools` and the like, `initialize`, `ping` and `complete`, which are cheap and have no effect; also a server's
+requests to its client (sampling, elicitation, roots) and progress.
 
-The trace context in a request's `_meta`: a server's work for a recorded call belongs to that call and its run.
-
-mcp 2 writes and reads `traceparent` and `tracestate` itself, by OpenTelemetry's propagator; before 2.0 we do. As in any
-other request, `api.calls.trace_state` writes the entry in `tracestate` that names the run.
-
-Reads a client's request to an MCP server from the arguments of the library's methods.
-
-The `mcp` library: a client's tool calls, resources and prompts.  The server's work is part of the client's run.
-
-Not recorded: `list_tools` and the like, `initialize`, `ping` and `complete`, which are cheap and have no effect; also a
-server's requests to its client (sampling, elicitation, roots) and progress.
+A request's `_meta` has the trace context, by which a server's work for a recorded call belongs to that call and its
+run. mcp 2 writes and reads `traceparent` and `tracestate` itself, by OpenTelemetry's propagator; before 2.0 we do. As
+in any other request, `calls.trace_state` writes the entry in `tracestate` that names the run.
 """
 
 import json
@@ -38,6 +32,199 @@ from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks.observing import enclosing_tool_call, log_errors_and_return_none
 from playhead.capture.patching import Instrumentation, Wrap, Wrapper
 from playhead.model import names
+
+SUPPORTS = "mcp >= 1.10"
+
+
+class McpInstrumentor(BaseInstrumentor):
+    """For `opentelemetry-instrument`, and for programs that use OpenTelemetry's instrumentors."""
+
+    def instrumentation_dependencies(self) -> Collection[str]:
+        """Returns the supported versions of the library."""
+        return (SUPPORTS,)
+
+    def _instrument(self, **kwargs: Any) -> None:
+        patch()
+
+    def _uninstrument(self, **kwargs: Any) -> None:
+        unpatch()
+
+
+# --- a client's calls: what is asked ----------------------------------------------------------------------------------
+
+_TOOL = ObserveOptions(None, "tool", True, True, None, {}, None)
+_RETRIEVER = ObserveOptions(None, "retriever", True, True, None, {}, None)
+_RESOURCE = "read_resource"
+_CLIENT_KIND = 3  # OTLP's SpanKind for a call to another service
+_EXTENSION = "extension"  # the conventions' word for a tool that the agent's side runs by calling another system
+
+servers: "WeakKeyDictionary[Any, str]" = WeakKeyDictionary()
+"""Session → name of its server, for sessions that do not keep it (before mcp 2.0)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerCall:
+    """A call of an MCP server: `name` is the tool's or the prompt's name, or `read_resource` for all resources."""
+
+    kind: str
+    name: str
+    arguments: Mapping[str, Any]
+    attributes: dict[str, Any]
+
+    def begin(self) -> ObservedSpan | None:
+        """Begins the span of the call; returns None if the call is not recorded."""
+        observation = _TOOL if self.kind == "tool" else _RETRIEVER
+        span = observation.begin(self.name, dict(self.arguments), self.attributes)
+        if span is not None:
+            span.otel_kind = _CLIENT_KIND
+        return span
+
+
+@log_errors_and_return_none
+def read_tool_call(client: Any, args: Any, kwargs: Any) -> ServerCall:
+    """Reads `call_tool(name, arguments, ...)`."""
+    parameters = _named_arguments(("name", "arguments"), args, kwargs)
+    about = {names.TOOL_TYPE: _EXTENSION, **_mcp_attributes(client, "tools/call")}
+    return ServerCall("tool", str(parameters["name"]), _mapping(parameters.get("arguments")), about)
+
+
+@log_errors_and_return_none
+def read_resource(client: Any, args: Any, kwargs: Any) -> ServerCall:
+    """Reads `read_resource(uri, ...)`."""
+    uri = str(_named_arguments(("uri",), args, kwargs)["uri"])
+    about = {names.MCP_RESOURCE: uri, names.IDEMPOTENT: True, **_mcp_attributes(client, "resources/read")}
+    return ServerCall("retriever", _RESOURCE, {"uri": uri}, about)  # addresses are many, and have slashes
+
+
+@log_errors_and_return_none
+def read_prompt(client: Any, args: Any, kwargs: Any) -> ServerCall:
+    """Reads `get_prompt(name, arguments, ...)`."""
+    parameters = _named_arguments(("name", "arguments"), args, kwargs)
+    name, arguments = str(parameters["name"]), _mapping(parameters.get("arguments"))
+    about = {names.PROMPT_NAME: name, names.IDEMPOTENT: True, **_mcp_attributes(client, "prompts/get")}
+    return ServerCall("retriever", name, {"name": name, "arguments": arguments}, about)
+
+
+def _named_arguments(parameters: tuple[str, ...], args: Any, kwargs: Any) -> dict[str, Any]:
+    return {**dict(zip(parameters, args, strict=False)), **kwargs}
+
+
+def _mapping(arguments: Any) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", arguments) if isinstance(arguments, Mapping) else {}
+
+
+def _mcp_attributes(client: Any, method: str) -> dict[str, Any]:
+    attributes = {names.MCP_METHOD: method, names.MCP_SERVER: _server_name(client)}
+    attributes[names.MCP_PROTOCOL] = getattr(client, "protocol_version", None)
+    return {name: value for name, value in attributes.items() if isinstance(value, str)}
+
+
+def _server_name(client: Any) -> Any:
+    try:
+        server_info = getattr(client, "server_info", None)
+    except RuntimeError:  # of a client that is not connected: the library will say so
+        return None
+    return servers.get(client) if server_info is None else getattr(server_info, "name", None)
+
+
+async def remember_server(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    """Wraps `initialize`: stores the server's name, for sessions that do not keep it."""
+    result = await wrapped(*args, **kwargs)
+    _remember(instance, result)
+    return result
+
+
+@log_errors_and_return_none
+def _remember(session: Any, result: Any) -> None:
+    name = getattr(getattr(result, "serverInfo", None), "name", None)
+    if isinstance(name, str):
+        servers[session] = name
+
+
+# --- a client's calls: recorded ---------------------------------------------------------------------------------------
+
+_ERROR = 2  # OTLP's status code
+_TOOL_ERROR = "tool_error"  # the conventions' `error.type` of a result marked as an error
+_MAX_ERROR_TEXT = 256
+
+
+def recording_request(read: Callable[[Any, Any, Any], ServerCall | None]) -> Wrapper:
+    """Returns a wrapper for one of a client's methods.  `read` reads its arguments; None: the call is not recorded."""
+
+    def wrapper(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+        call = read(instance, args, kwargs)
+        return wrapped(*args, **kwargs) if call is None else _recorded_request(call, wrapped, args, kwargs)
+
+    return wrapper
+
+
+async def _recorded_request(call: ServerCall, wrapped: Any, args: Any, kwargs: Any) -> Any:
+    outer = _same_call(call)
+    sending = _send(wrapped, args, kwargs)
+    if outer is not None:
+        _add_attributes(outer, call)
+        return await sending
+    output = names.TOOL_RESULT_REF if call.kind == "tool" else names.OUTPUT_REF
+    return await call_async(call.begin, output, sending, partial(_as_result, call))
+
+
+def _as_result(call: ServerCall, value: Any) -> Any:
+    """Converts a plain value to the library's result with this text, or with the value's JSON.  For a tool, a
+    dictionary with `content` is the result itself."""
+    from mcp import types  # noqa: PLC0415 - of the library that is in use
+
+    if isinstance(value, types.Result):
+        return value
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    if names.MCP_RESOURCE in call.attributes:
+        return types.ReadResourceResult.model_validate({"contents": [{"uri": call.arguments["uri"], "text": text}]})
+    block = {"type": "text", "text": text}
+    if names.PROMPT_NAME in call.attributes:
+        return types.GetPromptResult.model_validate({"messages": [{"role": "user", "content": block}]})
+    fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    return types.CallToolResult.model_validate(fields if "content" in fields else {"content": [block]})
+
+
+@log_errors_and_return_none
+def _same_call(call: ServerCall) -> ObservedSpan | None:
+    """Returns the enclosing span if it records this same call (of a framework, or of `Client` around its session)."""
+    if call.kind == "tool":
+        return enclosing_tool_call(call.name, call.arguments)
+    span = current_span()
+    same = (names.MCP_METHOD, names.MCP_RESOURCE, names.PROMPT_NAME)
+    if span is None or any(span.attributes.get(name) != call.attributes.get(name) for name in same):
+        return None
+    return span
+
+
+@log_errors_and_return_none
+def _add_attributes(span: ObservedSpan, call: ServerCall) -> None:
+    """Adds the server's attributes to the span of a framework's tool call."""
+    for name, value in call.attributes.items():
+        span.attributes.setdefault(name, value)
+
+
+async def _send(wrapped: Any, args: Any, kwargs: Any) -> Any:
+    span = current_span()
+    if span is None or names.MCP_METHOD not in span.attributes:  # not recorded
+        return await wrapped(*args, **kwargs)
+    result = await wrapped(*args, **kwargs)
+    _note_error(span, result)
+    return result
+
+
+@log_errors_and_return_none
+def _note_error(span: ObservedSpan, result: Any) -> None:
+    """Marks a tool call as failed if its result is an error; the program gets that result, also on resume."""
+    if getattr(result, "is_error", None) is not True and getattr(result, "isError", None) is not True:
+        return
+    text = " ".join(str(part.text) for part in result.content if isinstance(getattr(part, "text", None), str))
+    span.attributes[names.ERROR_TYPE] = _TOOL_ERROR
+    span.status = _ERROR
+    span.status_message = span.recorder.text(text, span.redact)[:_MAX_ERROR_TEXT]
+
+
+# --- the trace context in `_meta` -------------------------------------------------------------------------------------
 
 _propagator = TraceContextTextMapPropagator()
 _HEADERS = ("traceparent", "tracestate")
@@ -115,202 +302,14 @@ def _remote_parent(meta: Any) -> ObservedSpan | None:
     return call
 
 
-_TOOL = ObserveOptions(None, "tool", True, True, None, {}, None)
-_RETRIEVER = ObserveOptions(None, "retriever", True, True, None, {}, None)
-_RESOURCE = "read_resource"
-_CLIENT = 3  # OTLP's SpanKind for a call to another service
-_EXTENSION = "extension"  # the conventions' word for a tool that the agent's side runs by calling another system
-
-servers: "WeakKeyDictionary[Any, str]" = WeakKeyDictionary()
-"""Session → name of its server, for sessions that do not keep it (before mcp 2.0)."""
-
-
-@dataclass(frozen=True, slots=True)
-class ServerCall:
-    """A call of an MCP server: `name` is the tool's or the prompt's name, or `read_resource` for all resources."""
-
-    kind: str
-    name: str
-    arguments: Mapping[str, Any]
-    attributes: dict[str, Any]
-
-    def begin(self) -> ObservedSpan | None:
-        """Begins the span of the call; returns None if the call is not recorded."""
-        observation = _TOOL if self.kind == "tool" else _RETRIEVER
-        span = observation.begin(self.name, dict(self.arguments), self.attributes)
-        if span is not None:
-            span.otel_kind = _CLIENT
-        return span
-
-
-@log_errors_and_return_none
-def read_tool_call(client: Any, args: Any, kwargs: Any) -> ServerCall:
-    """Reads `call_tool(name, arguments, ...)`."""
-    parameters = _named(("name", "arguments"), args, kwargs)
-    about = {names.TOOL_TYPE: _EXTENSION, **_about(client, "tools/call")}
-    return ServerCall("tool", str(parameters["name"]), _mapping(parameters.get("arguments")), about)
-
-
-@log_errors_and_return_none
-def read_resource(client: Any, args: Any, kwargs: Any) -> ServerCall:
-    """Reads `read_resource(uri, ...)`."""
-    uri = str(_named(("uri",), args, kwargs)["uri"])
-    about = {names.MCP_RESOURCE: uri, names.IDEMPOTENT: True, **_about(client, "resources/read")}
-    return ServerCall("retriever", _RESOURCE, {"uri": uri}, about)  # addresses are many, and have slashes
-
-
-@log_errors_and_return_none
-def read_prompt(client: Any, args: Any, kwargs: Any) -> ServerCall:
-    """Reads `get_prompt(name, arguments, ...)`."""
-    parameters = _named(("name", "arguments"), args, kwargs)
-    name, arguments = str(parameters["name"]), _mapping(parameters.get("arguments"))
-    about = {names.PROMPT_NAME: name, names.IDEMPOTENT: True, **_about(client, "prompts/get")}
-    return ServerCall("retriever", name, {"name": name, "arguments": arguments}, about)
-
-
-def _named(parameters: tuple[str, ...], args: Any, kwargs: Any) -> dict[str, Any]:
-    return {**dict(zip(parameters, args, strict=False)), **kwargs}
-
-
-def _mapping(arguments: Any) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", arguments) if isinstance(arguments, Mapping) else {}
-
-
-def _about(client: Any, method: str) -> dict[str, Any]:
-    attributes = {names.MCP_METHOD: method, names.MCP_SERVER: _server_name(client)}
-    attributes[names.MCP_PROTOCOL] = getattr(client, "protocol_version", None)
-    return {name: value for name, value in attributes.items() if isinstance(value, str)}
-
-
-def _server_name(client: Any) -> Any:
-    try:
-        server_info = getattr(client, "server_info", None)
-    except RuntimeError:  # of a client that is not connected: the library will say so
-        return None
-    return servers.get(client) if server_info is None else getattr(server_info, "name", None)
-
-
-_ERROR = 2  # OTLP's status code
-_TOOL_ERROR = "tool_error"  # the conventions' `error.type` of a result marked as an error
-_MAX_ERROR_TEXT = 256
-
-
-def recording_request(read: Callable[[Any, Any, Any], ServerCall | None]) -> Wrapper:
-    """Returns a wrapper for one of a client's methods.  `read` reads its arguments; None: the call is not recorded."""
-
-    def wrapper(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-        call = read(instance, args, kwargs)
-        return wrapped(*args, **kwargs) if call is None else _observed(call, wrapped, args, kwargs)
-
-    return wrapper
-
-
-async def _observed(call: ServerCall, wrapped: Any, args: Any, kwargs: Any) -> Any:
-    outer = _same_call(call)
-    sending = _send(wrapped, args, kwargs)
-    if outer is not None:
-        _describe(outer, call)
-        return await sending
-    output = names.TOOL_RESULT_REF if call.kind == "tool" else names.OUTPUT_REF
-    return await call_async(call.begin, output, sending, partial(_as_result, call))
-
-
-def _as_result(call: ServerCall, value: Any) -> Any:
-    """Converts a plain value to the library's result with this text, or with the value's JSON.  For a tool, a
-    dictionary with `content` is the result itself."""
-    from mcp import types  # noqa: PLC0415 - of the library that is in use
-
-    if isinstance(value, types.Result):
-        return value
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    if names.MCP_RESOURCE in call.attributes:
-        return types.ReadResourceResult.model_validate({"contents": [{"uri": call.arguments["uri"], "text": text}]})
-    block = {"type": "text", "text": text}
-    if names.PROMPT_NAME in call.attributes:
-        return types.GetPromptResult.model_validate({"messages": [{"role": "user", "content": block}]})
-    fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-    return types.CallToolResult.model_validate(fields if "content" in fields else {"content": [block]})
-
-
-@log_errors_and_return_none
-def _same_call(call: ServerCall) -> ObservedSpan | None:
-    """Returns the enclosing span if it records this same call (of a framework, or of `Client` around its session)."""
-    if call.kind == "tool":
-        return enclosing_tool_call(call.name, call.arguments)
-    span = current_span()
-    same = (names.MCP_METHOD, names.MCP_RESOURCE, names.PROMPT_NAME)
-    if span is None or any(span.attributes.get(name) != call.attributes.get(name) for name in same):
-        return None
-    return span
-
-
-@log_errors_and_return_none
-def _describe(span: ObservedSpan, call: ServerCall) -> None:
-    """Adds the server's attributes to the span of a framework's tool call."""
-    for name, value in call.attributes.items():
-        span.attributes.setdefault(name, value)
-
-
-async def _send(wrapped: Any, args: Any, kwargs: Any) -> Any:
-    span = current_span()
-    if span is None or names.MCP_METHOD not in span.attributes:  # not recorded
-        return await wrapped(*args, **kwargs)
-    result = await wrapped(*args, **kwargs)
-    _note_error(span, result)
-    return result
-
-
-@log_errors_and_return_none
-def _note_error(span: ObservedSpan, result: Any) -> None:
-    """Marks a tool call as failed if its result is an error; the program gets that result, also on resume."""
-    if getattr(result, "is_error", None) is not True and getattr(result, "isError", None) is not True:
-        return
-    text = " ".join(str(part.text) for part in result.content if isinstance(getattr(part, "text", None), str))
-    span.attributes[names.ERROR_TYPE] = _TOOL_ERROR
-    span.status = _ERROR
-    span.status_message = span.recorder.text(text, span.redact)[:_MAX_ERROR_TEXT]
-
-
-async def remember_server(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    """Wraps `initialize`: stores the server's name, for sessions that do not keep it."""
-    result = await wrapped(*args, **kwargs)
-    _remember(instance, result)
-    return result
-
-
-@log_errors_and_return_none
-def _remember(session: Any, result: Any) -> None:
-    name = getattr(getattr(result, "serverInfo", None), "name", None)
-    if isinstance(name, str):
-        servers[session] = name
-
-
-SUPPORTS = "mcp >= 1.10"
+# --- what is wrapped --------------------------------------------------------------------------------------------------
 
 _READERS = {"call_tool": read_tool_call, "read_resource": read_resource, "get_prompt": read_prompt}
 _CLIENTS = (
     ("mcp.client.session", "ClientSession", False),
-    (
-        "mcp.client.client",
-        "Client",
-        True,
-    ),  # since mcp 2.0; repeats a session's call until the server has everything it asks for
+    # Since mcp 2.0; repeats a session's call until the server has everything it asks for.
+    ("mcp.client.client", "Client", True),
 )
-
-
-class McpInstrumentor(BaseInstrumentor):
-    """For `opentelemetry-instrument`, and for programs that use OpenTelemetry's instrumentors."""
-
-    def instrumentation_dependencies(self) -> Collection[str]:
-        """Returns the supported versions of the library."""
-        return (SUPPORTS,)
-
-    def _instrument(self, **kwargs: Any) -> None:
-        patch()
-
-    def _uninstrument(self, **kwargs: Any) -> None:
-        unpatch()
-
 
 _mcp = Instrumentation(
     [

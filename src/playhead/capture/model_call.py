@@ -1,31 +1,9 @@
-"""One model call: request and response values, begin, end, edits.
+"""Records one model call of any provider: an answer, or embeddings. Each capture module uses it.
 
-Records one model call of any provider: an answer, or embeddings. Each capture module uses it.
-
-The call begins with a ModelRequest, and ends with a ModelResponse, an error, or both for a stream that broke off.
-
-Values that a capture module reads from a model call: the request, and the response.
-
-Applies a person's edit to a model call of a resumed run: other messages, or another system prompt.
-
-The span refers to both versions: the edited messages, which the model gets, and the program's own, by which the call is
-found when this run itself is resumed.
-
-Records the request body that a library sent for a model call, if it builds that from other arguments.
-
-LiteLLM is called with messages in one form, and sends each provider a body in that provider's own.  The list of
-messages in it is recorded as a thread, so that the calls of a conversation share it, whatever form the messages have.
-The content of `playhead.sent_ref`:
-
-    {"list": name | null, "body": ref, "messages": ref | null}    name of the list in the body, the other members of
-                                                                  the body, and how the messages differ from what
-                                                                  their canonical form restores (`playhead.exact_ref`)
-
-Finds out whether an instrumented client inside a framework's model class records the model call.
-
-A framework calls its model through a class of its own, which may call a client, which may be instrumented.  The
-framework's call begins first, but only the client's call is to be recorded, since the client sees the request as it is
-sent.  So the framework's call is a scope, and a model call that is recorded inside claims it.
+The call begins with a ModelRequest, and ends with a ModelResponse, an error, or both for a stream that broke off. In a
+resumed run, a person may have edited its request: other messages, or another system prompt. Two more things are found
+out about a call: the body that a library sent, if it builds that from other arguments, and whether an instrumented
+client inside a framework's model class records the call.
 """
 
 import time
@@ -55,6 +33,8 @@ from playhead.model.canonical import canonical_json
 from playhead.model.message import Message, without_reasoning
 from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.ref import ContentRef
+
+# --- request and response ---------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)  # not frozen: that costs a microsecond of each call
@@ -86,7 +66,7 @@ class ModelRequest:
     """The call's name in the paths of the run; None: the operation."""
     as_native: Callable[[Any], Any] | None = None
     uncut_prefix: int = 0
-    """How many of the first messages are known to need no cutting: see `dialect._anthropic_turns`."""
+    """How many of the first messages are known to need no cutting: see `dialect.anthropic`."""
 
     @classmethod
     def of_embeddings(
@@ -122,149 +102,13 @@ def _no_messages(_: Any) -> Any:
     raise TypeError("a request for embeddings has no messages")
 
 
+# --- one call ---------------------------------------------------------------------------------------------------------
+
+_CLIENT_KIND = 3  # OTLP's SpanKind for a call to another service
+
 BuildArguments = Callable[[list[Any] | None, str | None], Any]
 """Returns the call, in the capture module's own form, with other messages and another system prompt (None for either:
 unchanged). Returns None if the call cannot be edited."""
-
-
-def edited_arguments(
-    span: ObservedSpan, request: ModelRequest, edit: RequestEdit, build_arguments: BuildArguments | None
-) -> Any:
-    """Records the edit on the call's span. Returns the result of `build_arguments`: the arguments to call the model
-    with. Returns None if the edit does not concern this call. Raises RunStopped."""
-    to, attributes = span.recorder, span.attributes
-    native = request.as_native or _as_it_is
-    unused = to.frames()
-    unused.new = {}
-
-    def ref_of(message: Any) -> ContentRef | None:
-        return to.native_message_ref(native(message), request.to_message, unused, span.redact)
-
-    edited = edit.apply(request.messages, attributes.get(names.SYSTEM_INSTRUCTIONS_REF), ref_of)
-    if edited is None:
-        return None
-    messages: list[Any] = [native(message) for message in edited.messages]
-    changed = messages if messages != list(request.messages) else None
-    arguments = build_arguments(changed, edited.system) if build_arguments is not None else None
-    if arguments is None:
-        raise ReplayDiverged(
-            f"what {span.name} asks cannot be edited: the server keeps its conversation, or this API is not known; "
-            'say what the model answers instead, {"message": ...}'
-        )
-    for asked_name, name in ((names.ASKED_MESSAGES_REF, names.INPUT_MESSAGES_REF), _SYSTEM):
-        if name in attributes:
-            attributes[asked_name] = attributes[name]
-    attributes.pop(names.EXACT_REF, None)
-    thread, exact = to.sent_thread_refs(
-        messages, request.to_message, request.from_message, span.run.threads, span.frames,
-        shape=request.shape, redact=span.redact,
-    )  # fmt: skip
-    for name, ref in ((names.INPUT_MESSAGES_REF, thread), (names.EXACT_REF, exact)):
-        if ref is not None:
-            attributes[name] = ref
-    if edited.system is not None:
-        set_payload(span, names.SYSTEM_INSTRUCTIONS_REF, edited.system)
-    set_payload(span, names.EDIT_REF, edited.description)
-    return arguments
-
-
-def _as_it_is(message: Any) -> Any:
-    return message
-
-
-_SYSTEM = (names.ASKED_SYSTEM_REF, names.SYSTEM_INSTRUCTIONS_REF)
-
-
-_LISTS = ("messages", "contents", "input")  # of most providers; Gemini; OpenAI's Responses
-
-
-def note_sent_body(body: Callable[[], Mapping[str, Any] | None]) -> None:
-    """Notes how to read the body that is being sent for the current model call. The body of a retry or a fallback
-    replaces an earlier one."""
-    span = current_span()
-    if span is not None and span.kind == "llm" and span.inner_model_calls is not None and span.end_ns is None:
-        span.sent_body = body
-
-
-def record_sent_body(span: ObservedSpan) -> None:
-    """Records the last noted body, if there is one. Never raises."""
-    if span.sent_body is None:
-        return
-    read, span.sent_body = span.sent_body, None
-    try:
-        body = read()
-        if body is not None and span.run.recorded:
-            _record(span, body)
-    except BaseException as error:  # noqa: BLE001 - the guard
-        reraise_if_for_program(error)
-        log_internal_error("record the body of a model's request", error)
-
-
-def _record(span: ObservedSpan, body: Mapping[str, Any]) -> None:
-    to, frames = span.recorder, span.frames
-    name = next((name for name in _LISTS if _is_list_of_messages(body.get(name))), None)
-    rest = to.repeated({key: value for key, value in body.items() if key != name}, frames, span.redact)
-    if rest is None:
-        return
-    thread, sent = to.sent_thread_refs(
-        () if name is None else body[name], dialect.to_message, dialect.from_message, span.run.threads, frames,
-        shape={"list": name, "body": rest}, redact=span.redact,
-    )  # fmt: skip
-    if sent is not None:
-        span.attributes[names.SENT_REF] = sent
-    if thread is not None:
-        span.attributes[names.SENT_MESSAGES_REF] = thread
-
-
-def _is_list_of_messages(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, Mapping) for item in cast("list[Any]", value))
-
-
-_SCOPE = otel.create_key("playhead-model-scope")
-
-
-class InnerCallMark:
-    """A call of a framework's model, from its beginning until it is known who records it.  Safe for threads."""
-
-    __slots__ = ("_around", "is_set")
-
-    def __init__(self) -> None:
-        self.is_set = False
-        """Whether a model call was recorded inside."""
-        self._around = _mark_in(CONTEXTS.get_current())
-
-    @contextmanager
-    def current(self) -> Generator[None]:
-        """Context in which model calls claim this scope, also in tasks and threads that inherit the context."""
-        token = CONTEXTS.attach(Context({**CONTEXTS.get_current(), _SCOPE: self}))
-        try:
-            yield
-        finally:
-            with suppress(ValueError):  # the token is from another context
-                CONTEXTS.detach(token)
-
-    def set(self) -> None:
-        """Notes that a model call inside is recorded.  Also claims the scopes around this one: a framework's model may
-        call another model of a framework."""
-        self.is_set = True
-        if self._around is not None:
-            self._around.set()
-
-
-def mark_inner_call(where: Context) -> None:
-    """Claims the scope in this context, if there is one."""
-    if _SCOPE in where:  # cheap look-up first: most model calls have no framework around them
-        scope = _mark_in(where)
-        if scope is not None:
-            scope.set()
-
-
-def _mark_in(where: Context) -> InnerCallMark | None:
-    scope = where.get(_SCOPE)
-    return scope if isinstance(scope, InnerCallMark) else None
-
-
-_CLIENT = 3  # OTLP's SpanKind for a call to another service
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,7 +194,7 @@ class ObservedModelCall:
         return call
 
     def _ask_record(self, request: ModelRequest, recorded: ResponseReplayer, *, is_late: bool) -> None:
-        """Sets `answer` or `edited`. `was_slow`: the model has been called already, so this only checks for a
+        """Sets `answer` or `edited`. `is_late`: the model has been called already, so this only checks for a
         divergence."""
         self.recorded = recorded
         answer = recorded_answer(self.span, recorded.restore)
@@ -449,7 +293,7 @@ def _begin(request: ModelRequest, where: Context, *, is_tentative: bool) -> Obse
     llm_request = request if kind == "llm" else None
     span = begin(kind, name, span_name=label, attributes=attributes, root=root, where=where, request=llm_request)
     if span is not None:
-        span.otel_kind = _CLIENT
+        span.otel_kind = _CLIENT_KIND
         span.inner_model_calls, span.sent_body = 0, None
         if span.run.recorded:
             _record_request(span, request, KnownThreads() if is_tentative else span.run.threads)
@@ -543,3 +387,165 @@ def _redacted(span: ObservedSpan, messages: Sequence[Message]) -> Sequence[Messa
 def _set_ref(span: ObservedSpan, name: str, ref: ContentRef | None) -> None:
     if ref is not None:
         span.attributes[name] = ref
+
+
+# --- requests that a person has edited --------------------------------------------------------------------------------
+
+_SYSTEM_REFS = (names.ASKED_SYSTEM_REF, names.SYSTEM_INSTRUCTIONS_REF)
+
+
+def edited_arguments(
+    span: ObservedSpan, request: ModelRequest, edit: RequestEdit, build_arguments: BuildArguments | None
+) -> Any:
+    """Records the edit on the call's span. Returns the result of `build_arguments`: the arguments to call the model
+    with. Returns None if the edit does not concern this call. Raises RunStopped.
+
+    The span then refers to both versions: the edited messages, which the model gets, and the program's own, by which
+    the call is found when this run itself is resumed.
+    """
+    to, attributes = span.recorder, span.attributes
+    native = request.as_native or _as_it_is
+    unused = to.frames()
+    unused.new = {}
+
+    def ref_of(message: Any) -> ContentRef | None:
+        return to.native_message_ref(native(message), request.to_message, unused, span.redact)
+
+    edited = edit.apply(request.messages, attributes.get(names.SYSTEM_INSTRUCTIONS_REF), ref_of)
+    if edited is None:
+        return None
+    messages: list[Any] = [native(message) for message in edited.messages]
+    changed = messages if messages != list(request.messages) else None
+    arguments = build_arguments(changed, edited.system) if build_arguments is not None else None
+    if arguments is None:
+        raise ReplayDiverged(
+            f"what {span.name} asks cannot be edited: the server keeps its conversation, or this API is not known; "
+            'say what the model answers instead, {"message": ...}'
+        )
+    for asked_name, name in ((names.ASKED_MESSAGES_REF, names.INPUT_MESSAGES_REF), _SYSTEM_REFS):
+        if name in attributes:
+            attributes[asked_name] = attributes[name]
+    attributes.pop(names.EXACT_REF, None)
+    thread, exact = to.sent_thread_refs(
+        messages, request.to_message, request.from_message, span.run.threads, span.frames,
+        shape=request.shape, redact=span.redact,
+    )  # fmt: skip
+    for name, ref in ((names.INPUT_MESSAGES_REF, thread), (names.EXACT_REF, exact)):
+        if ref is not None:
+            attributes[name] = ref
+    if edited.system is not None:
+        set_payload(span, names.SYSTEM_INSTRUCTIONS_REF, edited.system)
+    set_payload(span, names.EDIT_REF, edited.description)
+    return arguments
+
+
+def _as_it_is(message: Any) -> Any:
+    return message
+
+
+# --- the body that a library sent -------------------------------------------------------------------------------------
+
+_MESSAGE_LISTS = ("messages", "contents", "input")  # of most providers; Gemini; OpenAI's Responses
+
+
+def note_sent_body(body: Callable[[], Mapping[str, Any] | None]) -> None:
+    """Notes how to read the body that is being sent for the current model call. The body of a retry or a fallback
+    replaces an earlier one."""
+    span = current_span()
+    if span is not None and span.kind == "llm" and span.inner_model_calls is not None and span.end_ns is None:
+        span.sent_body = body
+
+
+def record_sent_body(span: ObservedSpan) -> None:
+    """Records the last noted body, if there is one. Never raises.
+
+    LiteLLM is called with messages in one form, and sends each provider a body in that provider's own. The list of
+    messages in it is recorded as a thread, so that the calls of a conversation share it, whatever form the messages
+    have. The content of `playhead.sent_ref`:
+
+        {"list": name | null, "body": ref, "messages": ref | null}    name of the list in the body, the other members of
+                                                                      the body, and how the messages differ from what
+                                                                      their canonical form restores
+                                                                      (`playhead.exact_ref`)
+    """
+    if span.sent_body is None:
+        return
+    read, span.sent_body = span.sent_body, None
+    try:
+        body = read()
+        if body is not None and span.run.recorded:
+            _record_body(span, body)
+    except BaseException as error:  # noqa: BLE001 - the guard
+        reraise_if_for_program(error)
+        log_internal_error("record the body of a model's request", error)
+
+
+def _record_body(span: ObservedSpan, body: Mapping[str, Any]) -> None:
+    to, frames = span.recorder, span.frames
+    name = next((name for name in _MESSAGE_LISTS if _is_list_of_messages(body.get(name))), None)
+    rest = to.repeated({key: value for key, value in body.items() if key != name}, frames, span.redact)
+    if rest is None:
+        return
+    thread, sent = to.sent_thread_refs(
+        () if name is None else body[name], dialect.to_message, dialect.from_message, span.run.threads, frames,
+        shape={"list": name, "body": rest}, redact=span.redact,
+    )  # fmt: skip
+    if sent is not None:
+        span.attributes[names.SENT_REF] = sent
+    if thread is not None:
+        span.attributes[names.SENT_MESSAGES_REF] = thread
+
+
+def _is_list_of_messages(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, Mapping) for item in cast("list[Any]", value))
+
+
+# --- calls inside a framework's call ----------------------------------------------------------------------------------
+
+_MARK = otel.create_key("playhead-model-scope")
+
+
+class InnerCallMark:
+    """Tells whether a model call inside a call of a framework's model is recorded. Safe for threads.
+
+    A framework calls its model through a class of its own, which may call a client, which may be instrumented. The
+    framework's call begins first, but only the client's call is to be recorded, since the client sees the request as it
+    is sent. So the framework's call has a mark, which a model call that is recorded inside sets.
+    """
+
+    __slots__ = ("_around", "is_set")
+
+    def __init__(self) -> None:
+        self.is_set = False
+        """Whether a model call was recorded inside."""
+        self._around = _mark_in(CONTEXTS.get_current())
+
+    @contextmanager
+    def current(self) -> Generator[None]:
+        """Context in which model calls set this mark, also in tasks and threads that inherit the context."""
+        token = CONTEXTS.attach(Context({**CONTEXTS.get_current(), _MARK: self}))
+        try:
+            yield
+        finally:
+            with suppress(ValueError):  # the token is from another context
+                CONTEXTS.detach(token)
+
+    def set(self) -> None:
+        """Notes that a model call inside is recorded. Also sets the marks around this one: a framework's model may call
+        another model of a framework."""
+        self.is_set = True
+        if self._around is not None:
+            self._around.set()
+
+
+def mark_inner_call(where: Context) -> None:
+    """Sets the mark in this context, if there is one."""
+    if _MARK in where:  # cheap look-up first: most model calls have no framework around them
+        mark = _mark_in(where)
+        if mark is not None:
+            mark.set()
+
+
+def _mark_in(where: Context) -> InnerCallMark | None:
+    mark = where.get(_MARK)
+    return mark if isinstance(mark, InnerCallMark) else None

@@ -1,11 +1,8 @@
-"""Known foreign instrumentors, and which one counts.
+"""Decides whose record of a model call counts if several instrumentations of a library are on: `PLAYHEAD_PREFER`.
 
-Lists other projects' instrumentors of the libraries that we instrument, and tells whether they are switched on.
-
-Decides whose record of a model call counts if several instrumentations of a library are on: `PLAYHEAD_PREFER`.
-
-Ours counts by default.  If another family is preferred and its instrumentor of a library is on, ours does not record
-that library's calls: they have only the other family's span, and cannot be resumed.
+Ours counts by default. If another family is preferred and its instrumentor of a library is on, ours does not record
+that library's calls: they have only the other family's span, and cannot be resumed. `INSTRUMENTORS` lists the other
+families' instrumentors of the libraries that we instrument.
 """
 
 import sys
@@ -17,6 +14,8 @@ from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
 from playhead.calls import runtime
 from playhead.calls.runtime import UNCONFIGURED
 from playhead.model.instrumentations import FAMILIES, family_of
+
+OURS = FAMILIES[0]
 
 # Top module of the library -> family -> modules with its instrumentor.
 INSTRUMENTORS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
@@ -51,25 +50,6 @@ INSTRUMENTORS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
 }
 
 
-def is_active(module_name: str) -> bool:
-    """Whether the instrumentor in this module is switched on in this process.  Imports nothing."""
-    module = sys.modules.get(module_name)
-    return module is not None and any(
-        instrumentor.is_instrumented_by_opentelemetry for instrumentor in _instrumentors(module)
-    )
-
-
-def _instrumentors(module: Any) -> Iterator[BaseInstrumentor]:
-    for value in list(cast("dict[str, Any]", vars(module)).values()):
-        if isinstance(value, type) and issubclass(value, BaseInstrumentor):
-            instance = cast(Any, value)._instance
-            if instance is not None:
-                yield instance
-
-
-OURS = FAMILIES[0]
-
-
 def is_recorded_by_other_instrumentation(library: str) -> bool:
     """Whether a preferred instrumentation of others records the calls of this library (given by its top module)."""
     if runtime.current is UNCONFIGURED:
@@ -84,3 +64,19 @@ def is_preferred_scope(scope: str) -> bool:
     """Whether spans of this instrumentation scope belong to the family that is preferred to ours."""
     family = runtime.current.prefer
     return family != OURS and family_of(scope) == family
+
+
+def is_active(module_name: str) -> bool:
+    """Whether the instrumentor in this module is switched on in this process.  Imports nothing."""
+    module = sys.modules.get(module_name)
+    return module is not None and any(
+        instrumentor.is_instrumented_by_opentelemetry for instrumentor in _instrumentors(module)
+    )
+
+
+def _instrumentors(module: Any) -> Iterator[BaseInstrumentor]:
+    for value in list(cast("dict[str, Any]", vars(module)).values()):
+        if isinstance(value, type) and issubclass(value, BaseInstrumentor):
+            instance = cast(Any, value)._instance
+            if instance is not None:
+                yield instance

@@ -1,18 +1,18 @@
 """The `playhead` command: reads what a collector has recorded, and starts one.
 
-    look     runs (runs, show), trees (tree), read (events, state, context, messages, content, checkpoints, watch),
-             tokens
-    ask      provenance (why), suspects, decisions, reasoning (reasoning, explain), compression, diff,
-             compare
-    across   scores (score, scores), analytics (across), search
-    rewind   rewinding (resume, fork)
-    answering  promises (promises, approve, deny, answer, interrupt)
-    operate  start (serve, run, demo, ship, migrate), doctor, journal, deletion, keys, forward, storage
-    moving   commands (export, import)
+    look      runs (runs, show), tree, read (events, state, context, messages, content, checkpoints, watch),
+              contexts (tokens, compressions)
+    ask       why (why, decisions), suspects, reasoning (reasoning, explain, ask-again), differences (diff, compare)
+    score     scores (score, scores)
+    across    across, search
+    rewind    rewinding (resume, fork)
+    wait      promises (promises, approve, deny, answer, interrupt)
+    operate   start (serve, run, demo, ship, migrate), doctor, journal, keys, forward, storage (storage, delete, gc)
+    archives  commands (export, import)
 
-    application  the command line with all of its commands, or with one
-    connection  the collector, and which run is meant       options  what several commands take
-    output      tables, texts and JSON
+    all_commands  the command line with all commands        application  the command line without commands, or with one
+    connection    the collector, and the run that is meant  options      arguments and options of several commands
+    output        tables, texts, JSON and progress
 
 It needs the extra `cli`; a command that needs another one says which.
 """

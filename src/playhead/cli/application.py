@@ -1,8 +1,8 @@
-"""The application, its exit codes, and one table of commands loaded on use.
+"""The application without commands, and one with a single command.
 
-A command line without commands: options for the collector, errors and exit codes.
-
-The command line with one command: to load all commands takes longer than to read a run of the journal.
+`new_application` makes a command line with the options for the collector, the printing of errors and the exit codes;
+`all_commands` adds all commands. `single` makes one with the command that was typed: loading all commands takes longer
+than reading a run from the journal.
 """
 
 import os
@@ -29,7 +29,8 @@ cannot be reached.
 """
 
 
-_ANYWHERE = ("--url", "--api-key")
+# Options for the collector, which may stand anywhere. These two have a value.
+_WITH_VALUE = ("--url", "--api-key")
 _LOCAL = "--local"
 # Options after `run` may belong to the program that it starts.
 _STARTED = ["run"]
@@ -59,9 +60,9 @@ def collector_options(args: Sequence[str]) -> tuple[list[str], list[str]]:
     rest: list[str] = []
     remaining = iter(args)
     for arg in remaining:
-        if arg in _ANYWHERE:
+        if arg in _WITH_VALUE:
             ours += [arg, *islice(remaining, 1)]
-        elif arg.partition("=")[0] in _ANYWHERE or (arg == _LOCAL and rest[:1] != _STARTED):
+        elif arg.partition("=")[0] in _WITH_VALUE or (arg == _LOCAL and rest[:1] != _STARTED):
             ours.append(arg)
         else:
             rest.append(arg)
@@ -88,11 +89,11 @@ def new_application() -> typer.Typer:
         context_settings={"auto_envvar_prefix": "PLAYHEAD", "help_option_names": ["-h", "--help"]},
         pretty_exceptions_enable=False,
     )
-    app.callback()(_common)
+    app.callback()(_keep_collector_options)
     return app
 
 
-def _say_version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - reads files: 10 ms
 
@@ -103,7 +104,7 @@ def _say_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def _common(
+def _keep_collector_options(
     ctx: typer.Context,
     url: Annotated[
         str | None, typer.Option(envvar="PLAYHEAD_COLLECTOR_URL", help="The collector to ask.", show_default=False)
@@ -122,40 +123,41 @@ def _common(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_say_version, is_eager=True, allow_from_autoenv=False, help="Say it, and stop."
+            "--version", callback=_print_version, is_eager=True, allow_from_autoenv=False, help="Say it, and stop."
         ),
     ] = False,
 ) -> None:
     ctx.obj = CollectorAddress(url, api_key, is_local=local)
 
 
+# --- one command ------------------------------------------------------------------------------------------------------
+
 # Commands that are not in this table work as well, but start a little later.
-_MODULES = {
+_MODULE_OF_COMMAND = {
     "runs": "runs", "show": "runs",
     "events": "read", "state": "read", "context": "read", "messages": "read", "content": "read", "checkpoints": "read",
     "tree": "tree", "tokens": "contexts", "why": "why", "suspects": "suspects", "decisions": "why",
     "compressions": "contexts", "compare": "differences", "diff": "differences",
 }  # fmt: skip
-_VALUED = frozenset({"--url", "--api-key"})
-_COMPLETES = "_PLAYHEAD_COMPLETE"
+_COMPLETION_VARIABLE = "_PLAYHEAD_COMPLETE"
 
 
 def single(args: Sequence[str]) -> typer.Typer | None:
     """Returns a command line with the command that these arguments begin with; None if all commands have to be
     loaded."""
     name = _first_word(args)
-    if name not in _MODULES or _COMPLETES in os.environ:
+    if name not in _MODULE_OF_COMMAND or _COMPLETION_VARIABLE in os.environ:
         return None
 
     app = new_application()
-    app.command()(getattr(import_module(f"playhead.cli.{_MODULES[name]}"), name))
+    app.command()(getattr(import_module(f"playhead.cli.{_MODULE_OF_COMMAND[name]}"), name))
     return app
 
 
 def _first_word(args: Sequence[str]) -> str:
     remaining = iter(args)
     for arg in remaining:
-        if arg in _VALUED:
+        if arg in _WITH_VALUE:
             next(remaining, None)
         elif not arg.startswith("-"):
             return arg

@@ -39,7 +39,7 @@ class CollectorAddress:
         if self.asks_journal:
             return cast("Client", self.ask_journal(timeout_seconds))
         from playhead.client import Client  # noqa: PLC0415 - `--help` does without an HTTP library
-        from playhead.local.client import CollectorOrJournal  # noqa: PLC0415 - needs the HTTP library, too
+        from playhead.local.transport import CollectorOrJournal  # noqa: PLC0415 - needs the HTTP library, too
 
         transport = None if self.url else CollectorOrJournal(load().journal_dir, _say)
         return Client(self.url, self.api_key, timeout_seconds=timeout_seconds, transport=transport)

@@ -1,8 +1,7 @@
-"""`tokens`, `compressions`.
+"""Commands for the contexts of a run: `playhead tokens` and `playhead compressions`.
 
-`playhead tokens`: sizes and costs of a run's contexts.
-
-`playhead compressions`: messages dropped from contexts, and facts in them that were needed later.
+`tokens` shows their sizes and costs, `compressions` the messages that were dropped from them, and the facts in these
+that were needed later.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,6 +16,8 @@ from playhead.model.message import Message
 from playhead.wire.operations import TokenPoint, TokenTimeline
 from playhead.wire.operations.compression import Compression, CompressionAudit, ContextMessage, FactNeeded
 from playhead.wire.operations.tokens import TokenSplit
+
+# --- playhead compressions --------------------------------------------------------------------------------------------
 
 
 def compressions(
@@ -38,7 +39,7 @@ def compressions(
     if json:
         output.as_json(audit or rows)
     elif audit is not None:
-        _audit(audit)
+        _print_audit(audit)
     else:
         columns = ("seq", "time", "actor", "strategy", "origin", "messages", "kept", "summarised", "dropped", "tokens")
         output.table(columns, map(_compression_line, rows))
@@ -51,7 +52,7 @@ def _compression_line(row: Compression) -> tuple[object, ...]:
     return (row["seq"], row["time"][11:23], row["actor"], row["strategy"], row["origin"], *cells, changed)
 
 
-def _audit(audit: CompressionAudit) -> None:
+def _print_audit(audit: CompressionAudit) -> None:
     names = ("run", "seq", "actor", "origin", "strategy", "strength", "rule", "reason", "call", "messages", "tokens")
     facts: dict[str, Any] = {name: cast(dict[str, Any], audit)[name] for name in names}
     counts = {
@@ -68,7 +69,7 @@ def _audit(audit: CompressionAudit) -> None:
         *(("summarised", message) for message in audit["summarised"]),
         *(("dropped", message) for message in audit["dropped"]),
     ]
-    output.table(("fate", "seq", "role", "message"), (_gone(fate, message) for fate, message in gone))
+    output.table(("fate", "seq", "role", "message"), (_lost_message_line(fate, message) for fate, message in gone))
     typer.echo()
     rows = (
         (fact["kind"], fact["text"], fact["label"], _seqs(fact["quotes"]), _needs(fact["needed"]))
@@ -83,7 +84,7 @@ def _audit(audit: CompressionAudit) -> None:
     output.table(("preserved", "fact", "called", "said at", "stands in"), kept)
 
 
-def _gone(fate: str, message: ContextMessage) -> tuple[object, ...]:
+def _lost_message_line(fate: str, message: ContextMessage) -> tuple[object, ...]:
     return (
         fate,
         message["seq"],
@@ -102,8 +103,10 @@ def _needs(needs: Iterable[FactNeeded]) -> str:
     )
 
 
-_PAGE = 1_000
-_PARTS = ("system", "tools", "history", "retrieved", "output")
+# --- playhead tokens --------------------------------------------------------------------------------------------------
+
+_POINTS_PER_PAGE = 1_000
+_SPLIT_PARTS = ("system", "tools", "history", "retrieved", "output")
 
 
 def tokens(
@@ -119,20 +122,20 @@ def tokens(
     """Show how a run's contexts grew, how near they came to their limits, and what that cost."""
     with ctx.ensure_object(CollectorAddress).ask() as client:
         full_id = run_id(client, run)
-        answer = client.tokens(full_id, limit=min(limit, _PAGE), split=split)
+        answer = client.tokens(full_id, limit=min(limit, _POINTS_PER_PAGE), split=split)
         points, cursor = answer["items"], answer["next_cursor"]
         while cursor and len(points) < limit:
-            page = client.tokens(full_id, limit=min(limit - len(points), _PAGE), cursor=cursor, split=split)
+            page = client.tokens(full_id, limit=min(limit - len(points), _POINTS_PER_PAGE), cursor=cursor, split=split)
             points, cursor = [*points, *page["items"]], page["next_cursor"]
         answer["items"], answer["next_cursor"] = points, cursor
         note_if_more(ctx, "points", limit, is_more=cursor is not None)
     if json:
         output.as_json(answer)
         return
-    _totals(answer)
+    _print_totals(answer)
     typer.echo()
     if split:
-        output.table(("seq", "model", "context", *_PARTS, "basis"), _split_lines(answer, points))
+        output.table(("seq", "model", "context", *_SPLIT_PARTS, "basis"), _split_lines(answer, points))
         return
     wanted = [point for point in points if not calls or point["kind"] != "message_added"]
     output.table(
@@ -144,17 +147,16 @@ def _split_lines(answer: TokenTimeline, points: Iterable[TokenPoint]) -> Iterato
     """Yields a line for each call, and one for the sum."""
     for point in points:
         if point["kind"] == "llm_called":
-            parts = _parts(point.get("split"))
-            yield (point["seq"], point["model"], point["context"], *parts)
-    yield ("sum", None, None, *_parts(answer["totals"].get("split")))
+            yield (point["seq"], point["model"], point["context"], *_split_cells(point.get("split")))
+    yield ("sum", None, None, *_split_cells(answer["totals"].get("split")))
 
 
-def _parts(split: TokenSplit | None) -> tuple[object, ...]:
-    parts = cast(dict[str, Any], split or {})
-    return tuple(parts.get(name) for name in (*_PARTS, "basis"))
+def _split_cells(split: TokenSplit | None) -> tuple[object, ...]:
+    numbers = cast(dict[str, Any], split or {})
+    return tuple(numbers.get(name) for name in (*_SPLIT_PARTS, "basis"))
 
 
-def _totals(answer: TokenTimeline) -> None:
+def _print_totals(answer: TokenTimeline) -> None:
     totals = {name: value for name, value in answer["totals"].items() if name != "split"}
     facts: dict[str, Any] = {"run": answer["run"], **totals}
     if answer["totals"]["cost"] is not None:

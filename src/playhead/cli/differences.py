@@ -1,9 +1,4 @@
-"""`diff`, `compare`.
-
-`playhead compare`: how two runs differ.
-
-`playhead diff`: differences between two events of a run.
-"""
+"""Commands for differences: `playhead compare` (between two runs) and `playhead diff` (between two events of a run)."""
 
 from typing import Annotated, Any, cast
 
@@ -15,6 +10,8 @@ from playhead.cli.options import MOMENT, Json, Limit, Run, note_if_more
 from playhead.model.message import Message
 from playhead.wire.operations.compare import CallPair, ComparedCall, Comparison
 from playhead.wire.operations.moments import Diff
+
+# --- playhead compare -------------------------------------------------------------------------------------------------
 
 _PAIR_SIGNS = {"same": " ", "changed": "~", "only_a": "-", "only_b": "+"}
 
@@ -33,18 +30,18 @@ def compare(
     if json:
         output.as_json(answer)
         return
-    output.facts(_summary(answer))
+    output.facts(_comparison_facts(answer))
     parts = answer["parts"]
     if parts is not None:
-        output.echo(f"\nthey part: {_pair(parts)}")
+        output.echo(f"\nthey part: {_pair_text(parts)}")
         for change in parts["changes"]:
             output.echo(f"  {change['what']}:")
             output.echo("\n".join(f"    {line}" for line in change["lines"]))
     typer.echo()
-    output.table(("", "a", "b", "kind", "name", "differs"), map(_row, answer["items"]))
+    output.table(("", "a", "b", "kind", "name", "differs"), map(_pair_row, answer["items"]))
 
 
-def _summary(answer: Comparison) -> dict[str, object]:
+def _comparison_facts(answer: Comparison) -> dict[str, object]:
     common, counts, outcome = answer["common"], answer["counts"], answer["outcome"]
     facts: dict[str, object] = {"a": answer["a"]["run"], "b": answer["b"]["run"]}
     facts["common"] = f"{common['calls']} calls, up to {common['a']} and {common['b']}"
@@ -55,17 +52,17 @@ def _summary(answer: Comparison) -> dict[str, object]:
     differing = outcome["differs"]
     for name in differing:
         value = figures["answers" if name == "answer" else name]
-        facts[name] = f"{_value_text(value['a'])} → {_value_text(value['b'])}"
+        facts[name] = f"{_outcome_text(value['a'])} → {_outcome_text(value['b'])}"
     return facts if differing else {**facts, "outcome": "the same"}
 
 
-def _value_text(value: Any) -> str:
+def _outcome_text(value: Any) -> str:
     if isinstance(value, dict) and "parts" in value:
         return output.message_text(cast(Message, value))
     return value if isinstance(value, str) else output.compact(cast(object, value))
 
 
-def _pair(pair: CallPair) -> str:
+def _pair_text(pair: CallPair) -> str:
     call_a, call_b = pair["a"], pair["b"]
     call = call_a or call_b
     label = f"{call['kind']} {call['name'] or ''}".strip() if call else ""
@@ -74,12 +71,14 @@ def _pair(pair: CallPair) -> str:
     return f"{label} at {call['seq'] if call else ''}, in {'a' if call_a else 'b'} only"
 
 
-def _row(pair: CallPair) -> tuple[object, ...]:
+def _pair_row(pair: CallPair) -> tuple[object, ...]:
     call_a, call_b = pair["a"], pair["b"]
     call: ComparedCall | None = call_a or call_b
     named = (call["kind"], call["name"]) if call else (None, None)
     return (_PAIR_SIGNS[pair["op"]], call_a and call_a["seq"], call_b and call_b["seq"], *named, pair["differs"])
 
+
+# --- playhead diff ----------------------------------------------------------------------------------------------------
 
 _DIFF_SIGNS = {"added": "+", "dropped": "-", "replaced": "~"}
 
@@ -97,7 +96,9 @@ def diff(
     if json:
         output.as_json(answer)
         return
-    output.facts({"run": answer["run"], "from": answer["from"]["seq"], "to": answer["to"]["seq"], **_state(answer)})
+    output.facts(
+        {"run": answer["run"], "from": answer["from"]["seq"], "to": answer["to"]["seq"], **_state_facts(answer)}
+    )
     context = answer["context"]
     counts = ", ".join(f"{context[op]} {op}" for op in ("kept", "added", "dropped", "replaced"))
     typer.echo(f"\ncontext: {counts}\n")
@@ -107,30 +108,30 @@ def diff(
             output.message(f"{_DIFF_SIGNS[entry['op']]} ", entry["role"] or "?", value)
 
 
-def _state(answer: Diff) -> dict[str, object]:
+def _state_facts(answer: Diff) -> dict[str, object]:
     state = answer["state"]
     facts: dict[str, object] = {
-        name: f"{_plain(moved['from'])} → {_plain(moved['to'])}"
+        name: f"{_state_text(moved['from'])} → {_state_text(moved['to'])}"
         for name, moved in state["changed"].items()
         if name != "thread"
     }
     values = answer.get("values", {})
     for name, keyed in state["keyed"].items():
         for key, value in keyed["added"].items():
-            facts[f"+ {name}.{key}"] = _value(value, values)
+            facts[f"+ {name}.{key}"] = _state_value(value, values)
         for key, value in keyed["removed"].items():
-            facts[f"- {name}.{key}"] = _value(value, values)
+            facts[f"- {name}.{key}"] = _state_value(value, values)
         for key, moved in keyed["changed"].items():
-            facts[f"~ {name}.{key}"] = f"{_value(moved['from'], values)} → {_value(moved['to'], values)}"
+            facts[f"~ {name}.{key}"] = f"{_state_value(moved['from'], values)} → {_state_value(moved['to'], values)}"
     for name, listed in state["lists"].items():
         facts[name] = f"{len(listed['removed'])} fewer, {len(listed['added'])} more"
     return facts
 
 
-def _value(value: Any, values: dict[str, Any]) -> str:
+def _state_value(value: Any, values: dict[str, Any]) -> str:
     content = values.get(value, value) if isinstance(value, str) else value
-    return output.shortened(_plain(content))
+    return output.shortened(_state_text(content))
 
 
-def _plain(value: object) -> str:
+def _state_text(value: object) -> str:
     return "none" if value is None else value if isinstance(value, str) else output.compact(value)

@@ -15,7 +15,7 @@ from playhead.export.expiry_forecast import LaneForecast, forecast
 from playhead.settings.sdk import Settings, load
 
 if TYPE_CHECKING:
-    from playhead.local.client import JournalSource
+    from playhead.local.source import JournalSource
 
 
 def journal(

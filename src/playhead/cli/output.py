@@ -1,8 +1,7 @@
-"""Tables, facts, JSON, progress.
+"""How commands print: tables, facts, messages, contents and JSON; and the progress of an export or an import.
 
-Prints answers: coloured tables on a terminal, plain text for a pipe, JSON on request.
-
-Shows the progress of an export or an import on standard error; does nothing if that is not a terminal.
+On a terminal, answers are coloured; to a pipe, they are plain text with tabs. Recorded text cannot control the
+terminal. Progress is shown on standard error, if that is a terminal.
 """
 
 import json
@@ -234,6 +233,8 @@ def shortened(text: str) -> str:
     plain = " ".join(text.split())
     return plain if len(plain) <= _LONG else plain[: _LONG - 1] + "…"
 
+
+# --- progress ---------------------------------------------------------------------------------------------------------
 
 ShowProgress = Callable[[str, int, int | None], None]
 """Called with a label, the amount that is done, and the total amount (None: unknown)."""

@@ -1,8 +1,5 @@
-"""`storage`, `delete`, `gc`.
-
-`playhead storage`: amounts of stored data.
-
-`playhead delete` and `playhead gc`: delete runs, and content that no run refers to any more.
+"""Commands for stored data: `playhead storage` shows its amounts; `delete` deletes a run, and `gc` content that no run
+refers to any more.
 """
 
 from collections.abc import Iterator
@@ -23,32 +20,37 @@ def storage(ctx: typer.Context, json: Json = False) -> None:
     if json:
         output.as_json(answer)
         return
-    output.facts(_summary(answer))
-    output.table(("kind", "rows", "bytes", "indexes"), _kinds(answer["project"]))
+    output.facts(_storage_facts(answer))
+    output.table(("kind", "rows", "bytes", "indexes"), _kind_rows(answer["project"]))
 
 
-def _summary(answer: Storage) -> dict[str, object]:
+def _storage_facts(answer: Storage) -> dict[str, object]:
     project, database = answer["project"], answer["database"]
     inline = project["inline_bytes"]
     return {
-        "contents": _shown(project["contents"]),
-        "their size": _size(project["content_bytes"]),
-        "inline": f"{_size(inline)} (from {project['sampled_runs']} runs)",
-        "stored": f"{_size(project['bytes'])}, indexes {_size(project['index_bytes'])}",
-        "whole database": f"{_size(database['bytes'])}, indexes {_size(database['index_bytes'])}",
+        "contents": _count_text(project["contents"]),
+        "their size": _size_text(project["content_bytes"]),
+        "inline": f"{_size_text(inline)} (from {project['sampled_runs']} runs)",
+        "stored": f"{_size_text(project['bytes'])}, indexes {_size_text(project['index_bytes'])}",
+        "whole database": f"{_size_text(database['bytes'])}, indexes {_size_text(database['index_bytes'])}",
     }
 
 
-def _kinds(sizes: StorageSizes) -> Iterator[tuple[str, ...]]:
+def _kind_rows(sizes: StorageSizes) -> Iterator[tuple[str, ...]]:
     for kind, amounts in sizes["kinds"].items():
-        yield kind.replace("_", " "), _shown(amounts["rows"]), _size(amounts["bytes"]), _size(amounts["index_bytes"])
+        yield (
+            kind.replace("_", " "),
+            _count_text(amounts["rows"]),
+            _size_text(amounts["bytes"]),
+            _size_text(amounts["index_bytes"]),
+        )
 
 
-def _shown(number: Amount) -> str:
+def _count_text(number: Amount) -> str:
     return "unknown" if number["value"] is None else f"{'' if number['exact'] else '~'}{number['value']:,}"
 
 
-def _size(number: Amount) -> str:
+def _size_text(number: Amount) -> str:
     if number["value"] is None:
         return "unknown"
     text = "" if number["exact"] else "~"

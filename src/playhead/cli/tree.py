@@ -1,10 +1,7 @@
-"""`tree`: calls or decisions.
+"""`playhead tree`: a run as a tree of its calls or, with `--decisions`, of its decisions.
 
-`playhead tree`: the calls of a run, each below its caller, so that parallel branches are apart; and the tree of its
-decisions.
-
-`playhead tree --decisions`: the decisions of a run, the options that it did not take, and the outcomes of runs that
-decided differently.
+In the tree of calls, each call is below its caller, so that parallel branches are apart. The tree of decisions has also
+the options that the run did not take, and the outcomes of runs that decided differently.
 """
 
 from collections import defaultdict
@@ -26,80 +23,15 @@ from playhead.wire.operations.why import DecisionTree, RunOutcome, TreeBranch, T
 if TYPE_CHECKING:
     from playhead.client import Client
 
-_PAGE = 1_000
-_STATUS_STYLES = {"completed": "green", "failed": "red", "cancelled": "yellow", "running": "yellow", "lost": "red"}
-
-
-def read_decision_tree(client: "Client", run: str, limit: int) -> DecisionTree:
-    """Reads the tree, with up to `limit` decisions."""
-    answer = client.tree(run, limit=min(limit, _PAGE))
-    while answer["next_cursor"] and len(answer["items"]) < limit:
-        page = client.tree(run, limit=min(limit - len(answer["items"]), _PAGE), cursor=answer["next_cursor"])
-        page["items"] = [*answer["items"], *page["items"]]
-        answer = page
-    return answer
-
-
-def show_decision_tree(ctx: typer.Context, answer: DecisionTree, limit: int, *, json: bool) -> None:
-    """Prints the tree."""
-    note_if_more(ctx, "decisions", limit, is_more=answer["next_cursor"] is not None)
-    if json:
-        output.as_json(answer)
-        return
-    Console(soft_wrap=not output.is_terminal(), highlight=False).print(render_decision_tree(answer))
-
-
-def render_decision_tree(answer: DecisionTree) -> Tree:
-    """Builds the tree to print: a line for each decision, and below it options not taken and runs that decided
-    differently."""
-    root = Tree(_titled(answer["name"] or answer["run"], answer["outcome"]), guide_style="dim")
-    for node in answer["items"]:
-        _add_branches(root.add(_decision(node)), node["branches"])
-    _add_branches(root, answer["branches"])
-    if answer["more_branches"]:
-        root.add(Text("... and more runs than are shown", style="dim"))
-    return root
-
-
-def _decision(node: TreeNode) -> Text:
-    text = Text.assemble(
-        (f"{node['seq']} ", "dim"), (node["kind"], "bold"), "  ", _value(node["chosen"]), overflow="fold"
-    )
-    if node["untaken"]:
-        names = ", ".join(option["name"] for option in node["untaken"])
-        text.append(f"\nleft  {output.shortened(output.visible(names))}", style="dim")
-    return text
-
-
-def _add_branches(tree: Tree, branches: Iterable[TreeBranch]) -> None:
-    for branch in branches:
-        how = "chose the same" if branch["same"] else _value(branch["chosen"])
-        named = f"{branch['kind']} {branch['run']} from {branch['seq']}"
-        tree.add(Text.assemble(_titled(named, branch["outcome"]), "\n", how))
-
-
-def _titled(name: str, outcome: RunOutcome) -> Text:
-    status = outcome["status"]
-    scores = "".join(f", {score['name']} {score['value']}" for score in outcome["scores"])
-    return Text.assemble(output.visible(name), "  ", (status, _STATUS_STYLES.get(status, "")), output.visible(scores))
-
-
-def _value(chosen: Any) -> str:
-    """Returns a choice on one line: the tools with their arguments, or the text."""
-    value = cast(object, chosen)
-    answer = cast(dict[str, Any], value) if isinstance(value, dict) else dict[str, Any]()
-    if answer.get("tools"):
-        value = "; ".join(f"{tool['name']}({output.compact(tool['arguments'])})" for tool in answer["tools"])
-    elif answer.keys() == {"tools", "text"}:
-        value = answer["text"]
-    text = value if isinstance(value, str) else "" if value is None else output.compact(cast(object, value))
-    return output.shortened(output.visible(text))
-
 
 _SHORT, _LONG = 80, 10_000
-_GIVEN = ("arguments", "input")
-_CAME_BACK = ("result", "output")
-_STYLES = {"agent": "bold magenta", "llm": "green", "tool": "blue", "error": "red", "open": "yellow"}
+_INPUT_NAMES = ("arguments", "input")
+_OUTPUT_NAMES = ("result", "output")
+_CALL_STYLES = {"agent": "bold magenta", "llm": "green", "tool": "blue", "error": "red", "open": "yellow"}
+_EVENT_KINDS = (
+    *("run_started", "run_completed", "message_added", "tool_called", "tool_completed"),
+    *("step_started", "step_completed", "llm_called", "llm_completed"),
+)
 
 
 @dataclass(slots=True)
@@ -135,17 +67,11 @@ def tree(
             return
         spans = first_rows(ctx, "spans", client.spans(full_id, limit=limit + 1), limit)
         most = _LONG if values else _SHORT
-        events = [] if json else list(client.events(full_id, preview=most, kinds=_KINDS))
+        events = [] if json else list(client.events(full_id, preview=most, kinds=_EVENT_KINDS))
     if json:
         output.as_json(spans)
         return
     Console(soft_wrap=not output.is_terminal(), highlight=False).print(render_tree(spans, values_by_span(events)))
-
-
-_KINDS = (
-    *("run_started", "run_completed", "message_added", "tool_called", "tool_completed"),
-    *("step_started", "step_completed", "llm_called", "llm_completed"),
-)
 
 
 def values_by_span(events: Iterable[RecordedEvent]) -> Mapping[str | None, CallValues]:
@@ -153,8 +79,8 @@ def values_by_span(events: Iterable[RecordedEvent]) -> Mapping[str | None, CallV
     by_span: defaultdict[str | None, CallValues] = defaultdict(CallValues)
     for event in events:
         values, previews = by_span[event["span"]], event.get("previews", {})
-        values.inputs = next((previews[name] for name in _GIVEN if name in previews), values.inputs)
-        values.outputs = next((previews[name] for name in _CAME_BACK if name in previews), values.outputs)
+        values.inputs = next((previews[name] for name in _INPUT_NAMES if name in previews), values.inputs)
+        values.outputs = next((previews[name] for name in _OUTPUT_NAMES if name in previews), values.outputs)
         if event["kind"] == "message_added" and event["data"].get("source") == "output" and "message" in previews:
             values.answers.append(previews["message"])
     return by_span
@@ -166,16 +92,16 @@ def render_tree(spans: Sequence[TraceSpan], values: Mapping[str | None, CallValu
     above: list[Tree] = [root]
     for span in spans:
         del above[span["depth"] + 1 :]
-        above.append(above[-1].add(Text("\n").join(_lines(span, values.get(span["span"]) or CallValues()))))
+        above.append(above[-1].add(Text("\n").join(_call_lines(span, values.get(span["span"]) or CallValues()))))
     return root
 
 
-def _lines(span: TraceSpan, values: CallValues) -> Iterator[Text]:
+def _call_lines(span: TraceSpan, values: CallValues) -> Iterator[Text]:
     state = "open" if span["end"] is None else span["status"]
-    name = Text(output.visible(span["name"]), style=_STYLES.get(span["kind"] or "", ""))
-    yield Text.assemble(name, ("  " + _duration_and_tokens(span), _STYLES.get(state, "dim")))
+    name = Text(output.visible(span["name"]), style=_CALL_STYLES.get(span["kind"] or "", ""))
+    yield Text.assemble(name, ("  " + _duration_and_tokens(span), _CALL_STYLES.get(state, "dim")))
     if state == "error":
-        yield Text(f"! {_one_line(span['status_message']) or 'failed'}", style=_STYLES["error"])
+        yield Text(f"! {_one_line(span['status_message']) or 'failed'}", style=_CALL_STYLES["error"])
     if values.inputs:
         yield Text.assemble(("in   ", "dim"), _one_line(values.inputs))
     for answer in values.answers:
@@ -194,3 +120,77 @@ def _duration_and_tokens(span: TraceSpan) -> str:
 
 def _one_line(text: str) -> str:
     return output.visible(" ".join(text.split()))
+
+
+# --- the tree of decisions --------------------------------------------------------------------------------------------
+
+_DECISIONS_PER_PAGE = 1_000
+_OUTCOME_STYLES = {"completed": "green", "failed": "red", "cancelled": "yellow", "running": "yellow", "lost": "red"}
+
+
+def read_decision_tree(client: "Client", run: str, limit: int) -> DecisionTree:
+    """Reads the tree, with up to `limit` decisions."""
+    answer = client.tree(run, limit=min(limit, _DECISIONS_PER_PAGE))
+    while answer["next_cursor"] and len(answer["items"]) < limit:
+        page = client.tree(
+            run, limit=min(limit - len(answer["items"]), _DECISIONS_PER_PAGE), cursor=answer["next_cursor"]
+        )
+        page["items"] = [*answer["items"], *page["items"]]
+        answer = page
+    return answer
+
+
+def show_decision_tree(ctx: typer.Context, answer: DecisionTree, limit: int, *, json: bool) -> None:
+    """Prints the tree."""
+    note_if_more(ctx, "decisions", limit, is_more=answer["next_cursor"] is not None)
+    if json:
+        output.as_json(answer)
+        return
+    Console(soft_wrap=not output.is_terminal(), highlight=False).print(render_decision_tree(answer))
+
+
+def render_decision_tree(answer: DecisionTree) -> Tree:
+    """Builds the tree to print: a line for each decision, and below it options not taken and runs that decided
+    differently."""
+    root = Tree(_run_title(answer["name"] or answer["run"], answer["outcome"]), guide_style="dim")
+    for node in answer["items"]:
+        _add_branches(root.add(_decision_line(node)), node["branches"])
+    _add_branches(root, answer["branches"])
+    if answer["more_branches"]:
+        root.add(Text("... and more runs than are shown", style="dim"))
+    return root
+
+
+def _decision_line(node: TreeNode) -> Text:
+    text = Text.assemble(
+        (f"{node['seq']} ", "dim"), (node["kind"], "bold"), "  ", _choice_text(node["chosen"]), overflow="fold"
+    )
+    if node["untaken"]:
+        names = ", ".join(option["name"] for option in node["untaken"])
+        text.append(f"\nleft  {output.shortened(output.visible(names))}", style="dim")
+    return text
+
+
+def _add_branches(tree: Tree, branches: Iterable[TreeBranch]) -> None:
+    for branch in branches:
+        how = "chose the same" if branch["same"] else _choice_text(branch["chosen"])
+        named = f"{branch['kind']} {branch['run']} from {branch['seq']}"
+        tree.add(Text.assemble(_run_title(named, branch["outcome"]), "\n", how))
+
+
+def _run_title(name: str, outcome: RunOutcome) -> Text:
+    status = outcome["status"]
+    scores = "".join(f", {score['name']} {score['value']}" for score in outcome["scores"])
+    return Text.assemble(output.visible(name), "  ", (status, _OUTCOME_STYLES.get(status, "")), output.visible(scores))
+
+
+def _choice_text(chosen: Any) -> str:
+    """Returns a choice on one line: the tools with their arguments, or the text."""
+    value = cast(object, chosen)
+    answer = cast(dict[str, Any], value) if isinstance(value, dict) else dict[str, Any]()
+    if answer.get("tools"):
+        value = "; ".join(f"{tool['name']}({output.compact(tool['arguments'])})" for tool in answer["tools"])
+    elif answer.keys() == {"tools", "text"}:
+        value = answer["text"]
+    text = value if isinstance(value, str) else "" if value is None else output.compact(cast(object, value))
+    return output.shortened(output.visible(text))

@@ -1,8 +1,7 @@
-"""`why`, `decisions`.
+"""Commands about choices: `playhead why` and `playhead decisions`.
 
-`playhead why`: why tools were called, where their arguments come from, and the causes of an event.
-
-`playhead decisions`: the decisions of agents, and their other options.
+`why` says why tools were called, where their arguments come from, and the causes of an event; `decisions` shows what
+agents chose, and their other options.
 """
 
 from typing import Annotated, Any
@@ -16,6 +15,9 @@ from playhead.errors import NotFound
 from playhead.wire.operations.why import Attribution, CausalGraph, DecisionDetail
 
 SEQ_ARGUMENT = Annotated[str | None, typer.Argument(help=f"{MOMENT}.", show_default=False)]
+
+
+# --- playhead why -----------------------------------------------------------------------------------------------------
 
 
 def why(
@@ -33,7 +35,7 @@ def why(
             if seq is None:
                 raise NotFound("causes of which event? Give its seq: `playhead events RUN` lists them")
             graph = client.causes(full_id, seq)
-            output.as_json(graph) if json else _causes(graph)
+            output.as_json(graph) if json else _print_causes(graph)
             return
         answer = client.why(full_id, seq) if seq is not None else None
         rows = [answer] if answer else first_rows(ctx, "calls", client.attributions(full_id, limit=limit + 1), limit)
@@ -58,7 +60,7 @@ def show_attribution(attribution: Attribution) -> None:
         (
             (
                 value["path"],
-                _short(value["value"]),
+                _value_text(value["value"]),
                 value["source"],
                 value["how"],
                 value["strength"],
@@ -71,7 +73,7 @@ def show_attribution(attribution: Attribution) -> None:
     )
 
 
-def _causes(graph: CausalGraph) -> None:
+def _print_causes(graph: CausalGraph) -> None:
     labels = {node["seq"]: f"{node['kind']}: {node['label']}" for node in graph["nodes"]}
     output.table(
         ("event", "rests on", "why", "strength", "rule", "what that was"),
@@ -82,9 +84,12 @@ def _causes(graph: CausalGraph) -> None:
     )
 
 
-def _short(value: object) -> str | None:
+def _value_text(value: object) -> str | None:
     text = value if isinstance(value, str) or value is None else output.compact(value)
     return text if text is None or len(text) <= 100 else text[:99] + "…"
+
+
+# --- playhead decisions -----------------------------------------------------------------------------------------------
 
 
 def decisions(ctx: typer.Context, run: Run, seq: SEQ_ARGUMENT = None, limit: Limit = 1_000, json: Json = False) -> None:
@@ -96,7 +101,7 @@ def decisions(ctx: typer.Context, run: Run, seq: SEQ_ARGUMENT = None, limit: Lim
     if json:
         output.as_json(detail or rows)
     elif detail is not None:
-        _decision(detail)
+        _print_decision(detail)
     else:
         output.table(
             ("seq", "time", "kind", "actor", "chosen", "reason"),
@@ -106,15 +111,15 @@ def decisions(ctx: typer.Context, run: Run, seq: SEQ_ARGUMENT = None, limit: Lim
                     row["time"][11:23],
                     row["kind"],
                     row["actor"],
-                    _text(row["chosen"]),
-                    _text(row["reason"]),
+                    _choice_text(row["chosen"]),
+                    _choice_text(row["reason"]),
                 )
                 for row in rows
             ),
         )
 
 
-def _decision(detail: DecisionDetail) -> None:
+def _print_decision(detail: DecisionDetail) -> None:
     facts: dict[str, Any] = {name: detail[name] for name in ("seq", "kind", "actor", "call", "chosen", "reason")}
     output.facts({**facts, "reasoning": detail["reasoning"], "messages before": detail["context"]["messages"]})
     typer.echo()
@@ -127,7 +132,12 @@ def _decision(detail: DecisionDetail) -> None:
         output.table(
             ("calls", "same", "chosen", "runs"),
             (
-                (len(e["calls"]), "yes" if e["same"] else "", _text(e["chosen"]), [c["run"] for c in e["calls"][:3]])
+                (
+                    len(e["calls"]),
+                    "yes" if e["same"] else "",
+                    _choice_text(e["chosen"]),
+                    [c["run"] for c in e["calls"][:3]],
+                )
                 for e in detail["elsewhere"]
             ),
         )
@@ -136,5 +146,5 @@ def _decision(detail: DecisionDetail) -> None:
         show_attribution(attribution)
 
 
-def _text(value: object) -> str | None:
+def _choice_text(value: object) -> str | None:
     return None if value is None else output.shortened(value if isinstance(value, str) else output.compact(value))

@@ -4,8 +4,9 @@ Each operation is described once, as a request; `Client` and `AsyncClient` diffe
 iterators that fetch the next page when it is needed.  Answers are the collector's JSON, typed by
 `playhead.wire.operations`.
 
-    operations  the operations of the API             operation  requests as objects, and client methods from them
-    clients     `Client` and `AsyncClient`            exchange   the collector's address, the key, and errors
+    clients     `Client` and `AsyncClient`            operations  the operations of the API, as their methods
+    requests    requests as objects                   responses   the collector's address, the key, and errors
+    watching    events of a run as they happen        promises    what this process's runs wait for
 """
 
 from typing import TYPE_CHECKING, Any

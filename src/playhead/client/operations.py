@@ -1,48 +1,7 @@
-"""The methods of both clients, one line per operation.
+"""The operations of the query API, as methods of both clients.
 
-Runs, and what was recorded in them: events, state, context, messages, calls, spans.
-
-Analyses of many runs.
-
-Search for decisions and texts in all runs.
-
-Stored content, by ref.
-
-Promises: what runs wait for.
-
-The steps of a run that most likely went wrong.
-
-Scores of runs and calls.
-
-Reasoning of a model.
-
-Forwarding of spans and log events to other backends.
-
-Leases of runs, which keep several processes from resuming the same run; and log events.
-
-Decisions of the agents.
-
-The collector's API keys.
-
-Deletion of runs, and of content that no run refers to.
-
-Tokens and cost of a run's contexts.
-
-Compressions of contexts and the facts lost in them.
-
-Reasons of tool calls and origins of their arguments.
-
-Causes and effects of an event.
-
-Comparison of two runs.
-
-Amounts of stored data.
-
-Differences between two events of a run.
-
-Instrumentation scopes with content that no dialect could read.
-
-The operations of the query API, one file per kind of answer.
+Each method returns a request as an object (`requests`); `Client` and `AsyncClient` send it. One class has the
+operations on one subject, and `Operations` has all of them.
 """
 
 import uuid
@@ -83,6 +42,14 @@ from playhead.wire.pack import Pack, decode_pack
 
 if TYPE_CHECKING:
     import httpx
+
+
+def time_text(moment: str | datetime | None) -> str | None:
+    """Returns a time as text for the API. A text is returned unchanged."""
+    return moment.astimezone(UTC).isoformat() if isinstance(moment, datetime) else moment
+
+
+# --- runs, and what was recorded in them ------------------------------------------------------------------------------
 
 
 class RunsOperations:
@@ -258,162 +225,13 @@ class RunsOperations:
         return ApiRequest(run_path(run, "test"), read=lambda response: response.text)
 
 
-def time_text(moment: str | datetime | None) -> str | None:
-    """Returns a time as text for the API. A text is returned unchanged."""
-    return moment.astimezone(UTC).isoformat() if isinstance(moment, datetime) else moment
-
-
-class ChosenRuns(TypedDict, total=False):
-    """Conditions for the runs to analyse: runs that have ended and meet all conditions, newest first, without forks.
-
-    `outcome`: when a run counts as succeeded: a condition for a score (`resolved`, `quality>=0.5`); default: when it
-    completed. `runs`: maximum number of runs.
-    """
-
-    agent: str
-    status: str
-    session: str
-    user: str
-    tag: str
-    model: str
-    tool: str
-    text: str
-    since: str | datetime
-    until: str | datetime
-    outcome: str
-    runs: int
-
-
-class AnalyticsOperations:
-    """Analyses of many runs. All take the conditions of `ChosenRuns`."""
-
-    @client_method
-    def statistics(self, **chosen: Unpack[ChosenRuns]) -> ApiRequest[across.RunStatistics]:
-        """Statistics of runs: turns, tool calls, tokens, cost, time, context size, outcomes, and use of tools."""
-        return ApiRequest("analytics/statistics", _params(chosen))
-
-    @client_method
-    def transitions(self, **chosen: Unpack[ChosenRuns]) -> ApiRequest[across.TransitionGraph]:
-        """Which tool follows which, how often, and how many of these runs succeeded."""
-        return ApiRequest("analytics/transitions", _params(chosen))
-
-    @client_method
-    def patterns(self, *, limit: int = 100, **chosen: Unpack[ChosenRuns]) -> ApiRequest[across.DecisionPatterns]:
-        """Which tool is called after which result of which tool, in 5 runs or more, and the outcomes of these runs."""
-        return ApiRequest("analytics/patterns", _params(chosen, limit=limit))
-
-    @client_method
-    def differences(self, *, limit: int = 50, **chosen: Unpack[ChosenRuns]) -> ApiRequest[across.OutcomeDifferences]:
-        """Features that distinguish failed from succeeded runs, smallest p first; `q` is p corrected for the number of
-        tested features."""
-        return ApiRequest("analytics/differences", _params(chosen, limit=limit))
-
-    @client_method
-    def compression_outcomes(self, **chosen: Unpack[ChosenRuns]) -> ApiRequest[across.CompressionOutcomes]:
-        """Outcomes of runs by how often their context was compressed."""
-        return ApiRequest("analytics/compression", _params(chosen))
-
-    @client_method
-    def failures(self, *, limit: int = 20, **chosen: Unpack[ChosenRuns]) -> ApiRequest[across.FailureClusters]:
-        """Clusters of failed runs with the same last error and the same last two tool calls."""
-        return ApiRequest("analytics/failures", _params(chosen, limit=limit))
-
-    @client_method
-    def divergences(
-        self, *, task: str = "input", limit: int = 20, **chosen: Unpack[ChosenRuns]
-    ) -> ApiRequest[across.Divergences]:
-        """Points at which succeeded and failed runs of the same task diverge.
-
-        `task`: what runs of the same task have in common: `input`, `name`, `session`, `user`, or `tag:` and the
-        beginning of the tag.
-        """
-        return ApiRequest("analytics/divergences", _params(chosen, task=task, limit=limit))
-
-    @client_method
-    def context_contents(self, *, limit: int = 20, **chosen: Unpack[ChosenRuns]) -> ApiRequest[across.ContextContents]:
-        """Messages that take most space in contexts: size in bytes, times the number of times that they were sent."""
-        return ApiRequest("analytics/contents", _params(chosen, limit=limit))
-
-
-def _params(chosen: ChosenRuns, **more: Any) -> dict[str, Any]:
-    return {**chosen, "since": time_text(chosen.get("since")), "until": time_text(chosen.get("until")), **more}
-
-
-_SHOWN = 50
-
-
-class SearchOperations:
-    """Search for decisions and texts in all sealed runs. The collector indexes a run in the background, after it was
-    sealed."""
-
-    @paged_client_method
-    def search_decisions(
-        self,
-        *,
-        kind: str | None = None,
-        tool: str | None = None,
-        arguments: Mapping[str, str] | None = None,
-        value: str | None = None,
-        attribution: str | None = None,
-        source: str | None = None,
-        suspect: bool | None = None,
-        result: str | None = None,
-        after: str | None = None,
-        agent: str | None = None,
-        status: Literal["completed", "failed", "cancelled"] | None = None,
-        since: str | datetime | None = None,
-        until: str | datetime | None = None,
-        limit: int | None = None,
-    ) -> PagedRequest[FoundDecision]:
-        """Decisions that meet all conditions, at most `limit`: newest runs first, in each run the last decision first.
-
-        `arguments`: arguments of the call, by name; a name is a path (`flights[0].date`), a path without indices, or
-        the last part of a path. `value`: a value of any argument. `source`: where a value comes from (user,
-        tool_result, assistant, system, definition, derived, invented); `suspect`: whether its origin is doubtful.
-        `attribution`: why the tool was called. `result`: how the call ended (ok, error, empty, cancelled, open,
-        unknown); `after`: the result of the agent's previous tool call, `first` if there was none. `status`, `since`
-        and `until` are conditions for the run.
-        """
-        named = [f"{name}={value}" for name, value in (arguments or {}).items()]
-        words = {"kind": kind, "tool": tool, "argument": named or None, "value": value, "attribution": attribution}
-        words |= {"source": source, "result": result, "after": after, "agent": agent, "status": status}
-        times = {"since": time_text(since), "until": time_text(until)}
-        return PagedRequest("search/decisions", {**words, "suspect": suspect, **times}, limit, page_size=_SHOWN)
-
-    @paged_client_method
-    def search_content(
-        self,
-        words: str | None = None,
-        *,
-        ref: str | None = None,
-        role: str | None = None,
-        since: str | datetime | None = None,
-        until: str | datetime | None = None,
-        limit: int | None = None,
-    ) -> PagedRequest[FoundText]:
-        """Contents with these words in their text, at most `limit`, with quotes and the runs that saw them. Contents
-        whose first run began last come first. `words` may have `"phrases"`, `or` and `-not`.
-
-        With `ref` instead of words: this content only; then `limit` is the number of runs in `seen`, at most 1,000
-        (default: 50), and `about` returns all of them. `role`: only messages of this role. `since` and `until`: start
-        time of the first run that had the content.
-        """
-        params = {"q": words, "ref": ref, "role": role, "since": time_text(since), "until": time_text(until)}
-        return PagedRequest("search/content", params, limit, page_size=_SHOWN if ref is None else limit or _SHOWN)
-
-    @client_method
-    def unindexed_runs(self) -> ApiRequest[int]:
-        """The number of sealed runs that are not indexed yet, so that searches do not find them; at most 1,000."""
-        return ApiRequest("search/decisions", {"limit": 1}, read=lambda response: response.json()["unindexed"])
-
-
 class ContentOperations:
     """Stored content, by ref."""
 
     @client_method
     def content(self, ref: str) -> ApiRequest[Content]:
         """Bytes and media type of a content; `playhead.model.canonical.value_of` decodes them.  Raises NotFound."""
-        return ApiRequest("content/" + quote(ref, safe=":"), read=_content)
+        return ApiRequest("content/" + quote(ref, safe=":"), read=_read_content)
 
     @client_method
     def contents(self, refs: Sequence[str]) -> ApiRequest[dict[str, operations.ContentValue]]:
@@ -444,66 +262,158 @@ class ContentOperations:
 
         Refs that are not stored are left out. A thread has all messages from its beginning.
         """
-        return ApiRequest("content/pack", body={"refs": list(refs)}, read=_pack)
+        return ApiRequest("content/pack", body={"refs": list(refs)}, read=_read_pack)
 
 
-def _content(response: "httpx.Response") -> Content:
+def _read_content(response: "httpx.Response") -> Content:
     return Content(response.content, response.headers.get("content-type", "application/octet-stream"))
 
 
-def _pack(response: "httpx.Response") -> tuple[Pack, int]:
+def _read_pack(response: "httpx.Response") -> tuple[Pack, int]:
     return decode_pack(response.content), int(response.headers[PACK_LOOKED_AT_HEADER])
 
 
-class PromisesOperations:
-    """What runs wait for: approvals, answers, events, requests to stop."""
+# --- questions about a run, or about two ------------------------------------------------------------------------------
+
+
+class DiffOperations:
+    """Differences between two events of a run."""
+
+    @client_method
+    def diff(
+        self, run: str, before: int | str | None = None, after: int | str | None = None, *, hydrate: bool = True
+    ) -> ApiRequest[Diff]:
+        """Differences at event `after` (default: the last), compared to event `before` (default: the first)."""
+        return ApiRequest(run_path(run, "diff"), {"from": before, "to": after, "hydrate": hydrate})
+
+
+class CompareOperations:
+    """Comparison of two runs."""
+
+    @client_method
+    def compare(self, a: str, b: str, *, limit: int | None = None, cursor: str | None = None) -> ApiRequest[Comparison]:
+        """Comparison of two runs: common beginning, first difference, pairs of corresponding calls, outcomes.
+
+        `items` has up to `limit` pairs (default 100) after the common beginning; `cursor` is the `next_cursor` of the
+        previous answer."""
+        other = run_path(b).removeprefix("runs/")
+        return ApiRequest(f"{run_path(a)}/compare/{other}", {"limit": limit, "cursor": cursor})
+
+
+class TokensOperations:
+    """Tokens and cost of a run's contexts."""
+
+    @client_method
+    def tokens(
+        self, run: str, *, limit: int = 1_000, cursor: str | None = None, split: bool = False
+    ) -> ApiRequest[operations.TokenTimeline]:
+        """Sizes of the contexts in tokens, limits of the models, usage, cost and cache hits.
+
+        `cursor` is the `next_cursor` of the previous answer. `split`: also what each context consists of.
+        """
+        return ApiRequest(run_path(run, "tokens"), {"limit": limit, "cursor": cursor, "split": split or None})
+
+
+class ReasoningOperations:
+    """Reasoning of a model."""
+
+    @client_method
+    def reasoning(self, run: str, at: int | str) -> ApiRequest[operations.Reasoning]:
+        """Reasoning of the model at the call that this event belongs to: captured, structured, inferred."""
+        return ApiRequest(run_path(run, "reasoning", str(at)))
+
+    @client_method
+    def explain(
+        self, run: str, at: int | str | None = None, *, again: bool = False
+    ) -> ApiRequest[operations.Explanation]:
+        """Explanation of a decision, or of the whole run, by the model that the collector's operator configured.
+
+        The answer may take a minute: set `timeout_seconds` of the client accordingly.  `again`: ask the model although
+        an explanation is stored.  Raises Conflict if no model is configured.
+        """
+        return ApiRequest(run_path(run, "explain"), body={"seq": at, "again": again})
+
+    @client_method
+    def ask_again(
+        self,
+        run: str,
+        at: int | str | None = None,
+        *,
+        model: str | None = None,
+        system: str | None = None,
+        messages: Sequence[Mapping[str, Any]] | None = None,
+    ) -> ApiRequest[AskedAgain]:
+        """Ask a model again with the input of a recorded call and these changes. Returns its answer.
+
+        `at`: any event of the call; default: the last call. `model`: one that the collector's operator configured.
+        `system` and `messages` (in the form of Chat Completions) replace the recorded ones. The run is not changed.
+        Needs a key of scope `admin`; raises Conflict if no model is configured.
+        """
+        message_dicts = None if messages is None else [dict(message) for message in messages]
+        body = {"at": at, "model": model, "system": system, "messages": message_dicts}
+        return ApiRequest(run_path(run, "ask-again"), body=body)
+
+
+class CompressionOperations:
+    """Compressions of contexts and the facts lost in them."""
 
     @paged_client_method
-    def promises(
-        self,
-        *,
-        state: Literal["open", "answered", "all"] = "open",
-        kind: Literal["approval", "input", "event", "interrupt"] | None = None,
-        run: str | None = None,
-        limit: int | None = None,
-    ) -> PagedRequest[Promise]:
-        """Promises (what runs wait for), oldest first. `run` is a whole id."""
-        return PagedRequest("promises", {"state": state, "kind": kind, "run": run}, limit)
+    def compressions(self, run: str, *, limit: int | None = None) -> PagedRequest[Compression]:
+        """Compressions of contexts, declared or inferred."""
+        return PagedRequest(run_path(run, "compressions"), {}, limit)
 
     @client_method
-    def promise(self, promise: str) -> ApiRequest[Promise]:
-        """A promise with its answer.  Raises NotFound."""
-        return ApiRequest(f"promises/{promise}")
+    def compression(self, run: str, at: int | str) -> ApiRequest[CompressionAudit]:
+        """Audit of a compression: what happened to each message, which facts were lost and needed later."""
+        return ApiRequest(run_path(run, "compressions", str(at)))
+
+
+class DecisionsOperations:
+    """Decisions of the agents."""
+
+    @paged_client_method
+    def decisions(self, run: str, *, limit: int | None = None) -> PagedRequest[Decision]:
+        """Decisions of the agents: tools, tool arguments, answers, handoffs, approvals, branches, stops."""
+        return PagedRequest(run_path(run, "decisions"), {}, limit)
 
     @client_method
-    def open_promise(self, promise: Promise) -> ApiRequest[Promise]:
-        """Open a promise. If it exists already, returns it unchanged, with its answer."""
-        names = ("id", "kind", "key", "run", "name", "action", "risk", "details", "schema")
-        body: dict[str, Any] = {name: promise[name] for name in names if promise[name] is not None}
-        body["key"] = body.get("key", "")
-        if promise["deadline"] is not None:
-            body["seconds"] = max(0.0, (parse_time(promise["deadline"]) - parse_time(promise["created"])) / 1e9)
-        return ApiRequest("promises", body=body)
+    def decision(self, run: str, at: int | str) -> ApiRequest[DecisionDetail]:
+        """A decision with its context, reasons and options, and the choices of other calls with the same context."""
+        return ApiRequest(run_path(run, "decisions", str(at)))
 
     @client_method
-    def answer_promise(
-        self,
-        promise: str,
-        outcome: Literal["approved", "denied", "answered"],
-        *,
-        value: Any = None,
-        by: str | None = None,
-        reason: str | None = None,
-    ) -> ApiRequest[Promise]:
-        """Answer a promise.  Raises Conflict if it has an answer already; the message says which."""
-        body: dict[str, Any] = {"outcome": outcome, "value": value, "by": by, "reason": reason}
-        return ApiRequest(f"promises/{promise}", body=body)
+    def tree(self, run: str, *, limit: int = 100, cursor: str | None = None) -> ApiRequest[DecisionTree]:
+        """The tree of the run's decisions: those that it took, options that it did not take, and runs that decided
+        differently.
+
+        `cursor` is the `next_cursor` of the previous answer.
+        """
+        return ApiRequest(run_path(run, "tree"), {"limit": limit, "cursor": cursor})
+
+
+class ProvenanceOperations:
+    """Reasons of tool calls and origins of their arguments."""
+
+    @paged_client_method
+    def attributions(self, run: str, *, limit: int | None = None) -> PagedRequest[Attribution]:
+        """Reason of each tool call, and origin of every value in its arguments."""
+        return PagedRequest(run_path(run, "attributions"), {}, limit)
 
     @client_method
-    def expire_promise(self, promise: str) -> ApiRequest[Promise]:
-        """Mark a promise as expired: nobody waits for it any more. If it was answered meanwhile, it keeps that
-        answer."""
-        return ApiRequest(f"promises/{promise}/expire", method="POST", body={})
+    def why(self, run: str, at: int | str) -> ApiRequest[Attribution]:
+        """Reason of the tool call that this event belongs to, and origin of every value in its arguments."""
+        return ApiRequest(run_path(run, "attributions", str(at)))
+
+
+class CausesOperations:
+    """Causes and effects of an event."""
+
+    @client_method
+    def causes(
+        self, run: str, at: int | str, *, direction: Literal["back", "forward", "both"] = "both"
+    ) -> ApiRequest[CausalGraph]:
+        """Causes of an event (a seq or an event id), back to the user's messages, and its effects."""
+        return ApiRequest(run_path(run, "causes", str(at)), {"direction": direction})
 
 
 class SuspectsOperations:
@@ -552,136 +462,11 @@ class SuspectsOperations:
         return ApiRequest(run_path(run, "suspects", "rerank"), body=body)
 
 
-class ScoresOperations:
-    """Scores of runs and calls."""
-
-    @client_method
-    def score(
-        self,
-        run: str,
-        name: str,
-        value: float | bool | str,
-        *,
-        at: int | str | None = None,
-        label: str | None = None,
-        comment: str | None = None,
-        author: str | None = None,
-        id: str | None = None,  # noqa: A002 - its name in the API
-        span: str | None = None,
-        time: str | datetime | None = None,
-    ) -> ApiRequest[RecordedScore]:
-        """Score a run or, with `at`, the call that this event belongs to. `value`: a number, a boolean, or the name of
-        a category.
-
-        A score replaces the earlier score of the same name; both are stored. A score that is sent twice with the same
-        `id` is stored once. For scores that are imported from elsewhere: `span` is the span id of the call, and `time`
-        is when the score was given (default: now). Raises NotFound, and Conflict if the `id` is that of another score.
-        """
-        body = {"name": name, "value": value, "label": label, "comment": comment, "author": author}
-        body |= {"at": None if at is None else str(at), "id": id or uuid.uuid4().hex}
-        body |= {name: text for name, text in (("span", span), ("time", time_text(time))) if text is not None}
-        return ApiRequest(run_path(run, "scores"), body=body)
-
-    @paged_client_method
-    def scores(
-        self,
-        run: str | None = None,
-        *,
-        name: str | None = None,
-        source: str | None = None,
-        latest: bool = False,
-        since: str | datetime | None = None,
-        until: str | datetime | None = None,
-        limit: int | None = None,
-    ) -> PagedRequest[RecordedScore]:
-        """Scores of all runs, or of one run, newest first. `latest`: without scores that a later one replaces."""
-        params = {"run": run, "name": name, "source": source, "latest": latest or None}
-        return PagedRequest("scores", params | {"since": time_text(since), "until": time_text(until)}, limit)
-
-
-class ReasoningOperations:
-    """Reasoning of a model."""
-
-    @client_method
-    def reasoning(self, run: str, at: int | str) -> ApiRequest[operations.Reasoning]:
-        """Reasoning of the model at the call that this event belongs to: captured, structured, inferred."""
-        return ApiRequest(run_path(run, "reasoning", str(at)))
-
-    @client_method
-    def explain(
-        self, run: str, at: int | str | None = None, *, again: bool = False
-    ) -> ApiRequest[operations.Explanation]:
-        """Explanation of a decision, or of the whole run, by the model that the collector's operator configured.
-
-        The answer may take a minute: set `timeout_seconds` of the client accordingly.  `again`: ask the model although
-        an explanation is stored.  Raises Conflict if no model is configured.
-        """
-        return ApiRequest(run_path(run, "explain"), body={"seq": at, "again": again})
-
-    @client_method
-    def ask_again(
-        self,
-        run: str,
-        at: int | str | None = None,
-        *,
-        model: str | None = None,
-        system: str | None = None,
-        messages: Sequence[Mapping[str, Any]] | None = None,
-    ) -> ApiRequest[AskedAgain]:
-        """Ask a model again with the input of a recorded call and these changes. Returns its answer.
-
-        `at`: any event of the call; default: the last call. `model`: one that the collector's operator configured.
-        `system` and `messages` (in the form of Chat Completions) replace the recorded ones. The run is not changed.
-        Needs a key of scope `admin`; raises Conflict if no model is configured.
-        """
-        message_dicts = None if messages is None else [dict(message) for message in messages]
-        body = {"at": at, "model": model, "system": system, "messages": message_dicts}
-        return ApiRequest(run_path(run, "ask-again"), body=body)
-
-
-class ForwardOperations:
-    """Forwarding.  If the collector has keys, operations that change something need one with the scope `admin`."""
-
-    @client_method
-    def destinations(self) -> ApiRequest[Destinations]:
-        """The backends that the collector forwards to, with the number of waiting and of refused entries of each."""
-        return ApiRequest("forward")
-
-    @client_method
-    def dead_letters(self, destination: str, *, after: int = 0, limit: int = 100) -> ApiRequest[ForwardDeadLetters]:
-        """Dead letters (entries that a destination refused), oldest first; `after` is the last `entry` of the previous
-        page."""
-        return ApiRequest(f"{_path(destination)}/dead", {"after": after or None, "limit": limit})
-
-    @client_method
-    def retry_forward(self, destination: str, entries: Sequence[int] | None = None) -> ApiRequest[Affected]:
-        """Send dead letters again (`entries` None: all), and end the destination's pause after failures. Raises
-        NotFound."""
-        return ApiRequest(f"{_path(destination)}/retry", body={"entries": _listed(entries)})
-
-    @client_method
-    def drop_forward(
-        self, destination: str, entries: Sequence[int] | None = None, *, waiting: bool = False
-    ) -> ApiRequest[Affected]:
-        """Delete dead letters (`entries` None: all) without sending them; with `waiting`, also all waiting entries."""
-        return ApiRequest(f"{_path(destination)}/drop", body={"entries": _listed(entries), "waiting": waiting})
-
-    @client_method
-    def backfill(self, destination: str, run: str | None = None, *, since: str | None = None) -> ApiRequest[Backfilled]:
-        """Forward what is stored of a run, or of all runs that began at `since` or later. Raises NotFound."""
-        return ApiRequest(f"{_path(destination)}/backfill", body={"run": run, "since": since})
-
-
-def _path(destination: str) -> str:
-    return f"forward/{quote(destination, safe='')}"
-
-
-def _listed(entries: Sequence[int] | None) -> list[int] | None:
-    return None if entries is None else list(entries)
+# --- what running programs need: leases and promises ------------------------------------------------------------------
 
 
 class LeasesOperations:
-    """Leases of runs, and log events."""
+    """Leases of runs, which keep several processes from resuming the same run; and log events."""
 
     @paged_client_method
     def logs(self, run: str, *, limit: int | None = None) -> PagedRequest[RunLog]:
@@ -740,27 +525,58 @@ class LeasesOperations:
         return ApiRequest(run_path(run, "lease"), query, method="DELETE")
 
 
-class DecisionsOperations:
-    """Decisions of the agents."""
+class PromisesOperations:
+    """What runs wait for: approvals, answers, events, requests to stop."""
 
     @paged_client_method
-    def decisions(self, run: str, *, limit: int | None = None) -> PagedRequest[Decision]:
-        """Decisions of the agents: tools, tool arguments, answers, handoffs, approvals, branches, stops."""
-        return PagedRequest(run_path(run, "decisions"), {}, limit)
+    def promises(
+        self,
+        *,
+        state: Literal["open", "answered", "all"] = "open",
+        kind: Literal["approval", "input", "event", "interrupt"] | None = None,
+        run: str | None = None,
+        limit: int | None = None,
+    ) -> PagedRequest[Promise]:
+        """Promises (what runs wait for), oldest first. `run` is a whole id."""
+        return PagedRequest("promises", {"state": state, "kind": kind, "run": run}, limit)
 
     @client_method
-    def decision(self, run: str, at: int | str) -> ApiRequest[DecisionDetail]:
-        """A decision with its context, reasons and options, and the choices of other calls with the same context."""
-        return ApiRequest(run_path(run, "decisions", str(at)))
+    def promise(self, promise: str) -> ApiRequest[Promise]:
+        """A promise with its answer.  Raises NotFound."""
+        return ApiRequest(f"promises/{promise}")
 
     @client_method
-    def tree(self, run: str, *, limit: int = 100, cursor: str | None = None) -> ApiRequest[DecisionTree]:
-        """The tree of the run's decisions: those that it took, options that it did not take, and runs that decided
-        differently.
+    def open_promise(self, promise: Promise) -> ApiRequest[Promise]:
+        """Open a promise. If it exists already, returns it unchanged, with its answer."""
+        names = ("id", "kind", "key", "run", "name", "action", "risk", "details", "schema")
+        body: dict[str, Any] = {name: promise[name] for name in names if promise[name] is not None}
+        body["key"] = body.get("key", "")
+        if promise["deadline"] is not None:
+            body["seconds"] = max(0.0, (parse_time(promise["deadline"]) - parse_time(promise["created"])) / 1e9)
+        return ApiRequest("promises", body=body)
 
-        `cursor` is the `next_cursor` of the previous answer.
-        """
-        return ApiRequest(run_path(run, "tree"), {"limit": limit, "cursor": cursor})
+    @client_method
+    def answer_promise(
+        self,
+        promise: str,
+        outcome: Literal["approved", "denied", "answered"],
+        *,
+        value: Any = None,
+        by: str | None = None,
+        reason: str | None = None,
+    ) -> ApiRequest[Promise]:
+        """Answer a promise.  Raises Conflict if it has an answer already; the message says which."""
+        body: dict[str, Any] = {"outcome": outcome, "value": value, "by": by, "reason": reason}
+        return ApiRequest(f"promises/{promise}", body=body)
+
+    @client_method
+    def expire_promise(self, promise: str) -> ApiRequest[Promise]:
+        """Mark a promise as expired: nobody waits for it any more. If it was answered meanwhile, it keeps that
+        answer."""
+        return ApiRequest(f"promises/{promise}/expire", method="POST", body={})
+
+
+# --- operating the collector ------------------------------------------------------------------------------------------
 
 
 class KeysOperations:
@@ -804,70 +620,56 @@ class DeletionOperations:
         return ApiRequest("gc", method="POST")
 
 
-class TokensOperations:
-    """Tokens and cost of a run's contexts."""
+class ForwardOperations:
+    """Forwarding.  If the collector has keys, operations that change something need one with the scope `admin`."""
 
     @client_method
-    def tokens(
-        self, run: str, *, limit: int = 1_000, cursor: str | None = None, split: bool = False
-    ) -> ApiRequest[operations.TokenTimeline]:
-        """Sizes of the contexts in tokens, limits of the models, usage, cost and cache hits.
-
-        `cursor` is the `next_cursor` of the previous answer. `split`: also what each context consists of.
-        """
-        return ApiRequest(run_path(run, "tokens"), {"limit": limit, "cursor": cursor, "split": split or None})
-
-
-class CompressionOperations:
-    """Compressions of contexts and the facts lost in them."""
-
-    @paged_client_method
-    def compressions(self, run: str, *, limit: int | None = None) -> PagedRequest[Compression]:
-        """Compressions of contexts, declared or inferred."""
-        return PagedRequest(run_path(run, "compressions"), {}, limit)
+    def destinations(self) -> ApiRequest[Destinations]:
+        """The backends that the collector forwards to, with the number of waiting and of refused entries of each."""
+        return ApiRequest("forward")
 
     @client_method
-    def compression(self, run: str, at: int | str) -> ApiRequest[CompressionAudit]:
-        """Audit of a compression: what happened to each message, which facts were lost and needed later."""
-        return ApiRequest(run_path(run, "compressions", str(at)))
-
-
-class ProvenanceOperations:
-    """Reasons of tool calls and origins of their arguments."""
-
-    @paged_client_method
-    def attributions(self, run: str, *, limit: int | None = None) -> PagedRequest[Attribution]:
-        """Reason of each tool call, and origin of every value in its arguments."""
-        return PagedRequest(run_path(run, "attributions"), {}, limit)
+    def dead_letters(self, destination: str, *, after: int = 0, limit: int = 100) -> ApiRequest[ForwardDeadLetters]:
+        """Dead letters (entries that a destination refused), oldest first; `after` is the last `entry` of the previous
+        page."""
+        return ApiRequest(f"{_destination_path(destination)}/dead", {"after": after or None, "limit": limit})
 
     @client_method
-    def why(self, run: str, at: int | str) -> ApiRequest[Attribution]:
-        """Reason of the tool call that this event belongs to, and origin of every value in its arguments."""
-        return ApiRequest(run_path(run, "attributions", str(at)))
-
-
-class CausesOperations:
-    """Causes and effects of an event."""
+    def retry_forward(self, destination: str, entries: Sequence[int] | None = None) -> ApiRequest[Affected]:
+        """Send dead letters again (`entries` None: all), and end the destination's pause after failures. Raises
+        NotFound."""
+        return ApiRequest(f"{_destination_path(destination)}/retry", body={"entries": _as_list(entries)})
 
     @client_method
-    def causes(
-        self, run: str, at: int | str, *, direction: Literal["back", "forward", "both"] = "both"
-    ) -> ApiRequest[CausalGraph]:
-        """Causes of an event (a seq or an event id), back to the user's messages, and its effects."""
-        return ApiRequest(run_path(run, "causes", str(at)), {"direction": direction})
-
-
-class CompareOperations:
-    """Comparison of two runs."""
+    def drop_forward(
+        self, destination: str, entries: Sequence[int] | None = None, *, waiting: bool = False
+    ) -> ApiRequest[Affected]:
+        """Delete dead letters (`entries` None: all) without sending them; with `waiting`, also all waiting entries."""
+        return ApiRequest(
+            f"{_destination_path(destination)}/drop", body={"entries": _as_list(entries), "waiting": waiting}
+        )
 
     @client_method
-    def compare(self, a: str, b: str, *, limit: int | None = None, cursor: str | None = None) -> ApiRequest[Comparison]:
-        """Comparison of two runs: common beginning, first difference, pairs of corresponding calls, outcomes.
+    def backfill(self, destination: str, run: str | None = None, *, since: str | None = None) -> ApiRequest[Backfilled]:
+        """Forward what is stored of a run, or of all runs that began at `since` or later. Raises NotFound."""
+        return ApiRequest(f"{_destination_path(destination)}/backfill", body={"run": run, "since": since})
 
-        `items` has up to `limit` pairs (default 100) after the common beginning; `cursor` is the `next_cursor` of the
-        previous answer."""
-        other = run_path(b).removeprefix("runs/")
-        return ApiRequest(f"{run_path(a)}/compare/{other}", {"limit": limit, "cursor": cursor})
+
+def _destination_path(destination: str) -> str:
+    return f"forward/{quote(destination, safe='')}"
+
+
+def _as_list(entries: Sequence[int] | None) -> list[int] | None:
+    return None if entries is None else list(entries)
+
+
+class ScopesOperations:
+    """Instrumentation scopes with content that no dialect could read."""
+
+    @client_method
+    def scopes(self) -> ApiRequest[Scopes]:
+        """Instrumentation scopes with content that no dialect could read, since the collector started; most first."""
+        return ApiRequest("scopes")
 
 
 class StorageOperations:
@@ -882,24 +684,205 @@ class StorageOperations:
         return ApiRequest("storage")
 
 
-class DiffOperations:
-    """Differences between two events of a run."""
+# --- scores, and questions about many runs ----------------------------------------------------------------------------
+
+
+class ScoresOperations:
+    """Scores of runs and calls."""
 
     @client_method
-    def diff(
-        self, run: str, before: int | str | None = None, after: int | str | None = None, *, hydrate: bool = True
-    ) -> ApiRequest[Diff]:
-        """Differences at event `after` (default: the last), compared to event `before` (default: the first)."""
-        return ApiRequest(run_path(run, "diff"), {"from": before, "to": after, "hydrate": hydrate})
+    def score(
+        self,
+        run: str,
+        name: str,
+        value: float | bool | str,
+        *,
+        at: int | str | None = None,
+        label: str | None = None,
+        comment: str | None = None,
+        author: str | None = None,
+        id: str | None = None,  # noqa: A002 - its name in the API
+        span: str | None = None,
+        time: str | datetime | None = None,
+    ) -> ApiRequest[RecordedScore]:
+        """Score a run or, with `at`, the call that this event belongs to. `value`: a number, a boolean, or the name of
+        a category.
+
+        A score replaces the earlier score of the same name; both are stored. A score that is sent twice with the same
+        `id` is stored once. For scores that are imported from elsewhere: `span` is the span id of the call, and `time`
+        is when the score was given (default: now). Raises NotFound, and Conflict if the `id` is that of another score.
+        """
+        body = {"name": name, "value": value, "label": label, "comment": comment, "author": author}
+        body |= {"at": None if at is None else str(at), "id": id or uuid.uuid4().hex}
+        body |= {name: text for name, text in (("span", span), ("time", time_text(time))) if text is not None}
+        return ApiRequest(run_path(run, "scores"), body=body)
+
+    @paged_client_method
+    def scores(
+        self,
+        run: str | None = None,
+        *,
+        name: str | None = None,
+        source: str | None = None,
+        latest: bool = False,
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+        limit: int | None = None,
+    ) -> PagedRequest[RecordedScore]:
+        """Scores of all runs, or of one run, newest first. `latest`: without scores that a later one replaces."""
+        params = {"run": run, "name": name, "source": source, "latest": latest or None}
+        return PagedRequest("scores", params | {"since": time_text(since), "until": time_text(until)}, limit)
 
 
-class ScopesOperations:
-    """Instrumentation scopes with content that no dialect could read."""
+class ChosenRuns(TypedDict, total=False):
+    """Conditions for the runs to analyse: runs that have ended and meet all conditions, newest first, without forks.
+
+    `outcome`: when a run counts as succeeded: a condition for a score (`resolved`, `quality>=0.5`); default: when it
+    completed. `runs`: maximum number of runs.
+    """
+
+    agent: str
+    status: str
+    session: str
+    user: str
+    tag: str
+    model: str
+    tool: str
+    text: str
+    since: str | datetime
+    until: str | datetime
+    outcome: str
+    runs: int
+
+
+class AnalyticsOperations:
+    """Analyses of many runs. All take the conditions of `ChosenRuns`."""
 
     @client_method
-    def scopes(self) -> ApiRequest[Scopes]:
-        """Instrumentation scopes with content that no dialect could read, since the collector started; most first."""
-        return ApiRequest("scopes")
+    def statistics(self, **chosen: Unpack[ChosenRuns]) -> ApiRequest[across.RunStatistics]:
+        """Statistics of runs: turns, tool calls, tokens, cost, time, context size, outcomes, and use of tools."""
+        return ApiRequest("analytics/statistics", _analytics_params(chosen))
+
+    @client_method
+    def transitions(self, **chosen: Unpack[ChosenRuns]) -> ApiRequest[across.TransitionGraph]:
+        """Which tool follows which, how often, and how many of these runs succeeded."""
+        return ApiRequest("analytics/transitions", _analytics_params(chosen))
+
+    @client_method
+    def patterns(self, *, limit: int = 100, **chosen: Unpack[ChosenRuns]) -> ApiRequest[across.DecisionPatterns]:
+        """Which tool is called after which result of which tool, in 5 runs or more, and the outcomes of these runs."""
+        return ApiRequest("analytics/patterns", _analytics_params(chosen, limit=limit))
+
+    @client_method
+    def differences(self, *, limit: int = 50, **chosen: Unpack[ChosenRuns]) -> ApiRequest[across.OutcomeDifferences]:
+        """Features that distinguish failed from succeeded runs, smallest p first; `q` is p corrected for the number of
+        tested features."""
+        return ApiRequest("analytics/differences", _analytics_params(chosen, limit=limit))
+
+    @client_method
+    def compression_outcomes(self, **chosen: Unpack[ChosenRuns]) -> ApiRequest[across.CompressionOutcomes]:
+        """Outcomes of runs by how often their context was compressed."""
+        return ApiRequest("analytics/compression", _analytics_params(chosen))
+
+    @client_method
+    def failures(self, *, limit: int = 20, **chosen: Unpack[ChosenRuns]) -> ApiRequest[across.FailureClusters]:
+        """Clusters of failed runs with the same last error and the same last two tool calls."""
+        return ApiRequest("analytics/failures", _analytics_params(chosen, limit=limit))
+
+    @client_method
+    def divergences(
+        self, *, task: str = "input", limit: int = 20, **chosen: Unpack[ChosenRuns]
+    ) -> ApiRequest[across.Divergences]:
+        """Points at which succeeded and failed runs of the same task diverge.
+
+        `task`: what runs of the same task have in common: `input`, `name`, `session`, `user`, or `tag:` and the
+        beginning of the tag.
+        """
+        return ApiRequest("analytics/divergences", _analytics_params(chosen, task=task, limit=limit))
+
+    @client_method
+    def context_contents(self, *, limit: int = 20, **chosen: Unpack[ChosenRuns]) -> ApiRequest[across.ContextContents]:
+        """Messages that take most space in contexts: size in bytes, times the number of times that they were sent."""
+        return ApiRequest("analytics/contents", _analytics_params(chosen, limit=limit))
+
+
+def _analytics_params(chosen: ChosenRuns, **more: Any) -> dict[str, Any]:
+    return {**chosen, "since": time_text(chosen.get("since")), "until": time_text(chosen.get("until")), **more}
+
+
+_FOUND_PER_PAGE = 50
+
+
+class SearchOperations:
+    """Search for decisions and texts in all sealed runs. The collector indexes a run in the background, after it was
+    sealed."""
+
+    @paged_client_method
+    def search_decisions(
+        self,
+        *,
+        kind: str | None = None,
+        tool: str | None = None,
+        arguments: Mapping[str, str] | None = None,
+        value: str | None = None,
+        attribution: str | None = None,
+        source: str | None = None,
+        suspect: bool | None = None,
+        result: str | None = None,
+        after: str | None = None,
+        agent: str | None = None,
+        status: Literal["completed", "failed", "cancelled"] | None = None,
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+        limit: int | None = None,
+    ) -> PagedRequest[FoundDecision]:
+        """Decisions that meet all conditions, at most `limit`: newest runs first, in each run the last decision first.
+
+        `arguments`: arguments of the call, by name; a name is a path (`flights[0].date`), a path without indices, or
+        the last part of a path. `value`: a value of any argument. `source`: where a value comes from (user,
+        tool_result, assistant, system, definition, derived, invented); `suspect`: whether its origin is doubtful.
+        `attribution`: why the tool was called. `result`: how the call ended (ok, error, empty, cancelled, open,
+        unknown); `after`: the result of the agent's previous tool call, `first` if there was none. `status`, `since`
+        and `until` are conditions for the run.
+        """
+        named = [f"{name}={value}" for name, value in (arguments or {}).items()]
+        words = {"kind": kind, "tool": tool, "argument": named or None, "value": value, "attribution": attribution}
+        words |= {"source": source, "result": result, "after": after, "agent": agent, "status": status}
+        times = {"since": time_text(since), "until": time_text(until)}
+        return PagedRequest(
+            "search/decisions", {**words, "suspect": suspect, **times}, limit, page_size=_FOUND_PER_PAGE
+        )
+
+    @paged_client_method
+    def search_content(
+        self,
+        words: str | None = None,
+        *,
+        ref: str | None = None,
+        role: str | None = None,
+        since: str | datetime | None = None,
+        until: str | datetime | None = None,
+        limit: int | None = None,
+    ) -> PagedRequest[FoundText]:
+        """Contents with these words in their text, at most `limit`, with quotes and the runs that saw them. Contents
+        whose first run began last come first. `words` may have `"phrases"`, `or` and `-not`.
+
+        With `ref` instead of words: this content only; then `limit` is the number of runs in `seen`, at most 1,000
+        (default: 50), and `about` returns all of them. `role`: only messages of this role. `since` and `until`: start
+        time of the first run that had the content.
+        """
+        params = {"q": words, "ref": ref, "role": role, "since": time_text(since), "until": time_text(until)}
+        return PagedRequest(
+            "search/content", params, limit, page_size=_FOUND_PER_PAGE if ref is None else limit or _FOUND_PER_PAGE
+        )
+
+    @client_method
+    def unindexed_runs(self) -> ApiRequest[int]:
+        """The number of sealed runs that are not indexed yet, so that searches do not find them; at most 1,000."""
+        return ApiRequest("search/decisions", {"limit": 1}, read=lambda response: response.json()["unindexed"])
+
+
+# --- all operations ---------------------------------------------------------------------------------------------------
 
 
 class Operations(

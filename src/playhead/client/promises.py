@@ -1,13 +1,8 @@
-"""The process's promises: journal first, then the collector.
+"""The promises of this process: in the journal's folder, or with the collector once that has them.
 
-The promises of a process: in the journal's folder, or with the collector once that has them.
-
-Each promise can be answered in one place only.  It is first opened in the journal's folder, so that it is durable. Then
-it is given to the collector, if one responds; from then on only the collector can answer it.
-
-Runs tasks that may wait for the network in a thread, so that the program does not wait.
-
-Creates the store of promises of this process on first use, for the settings in force.
+Each promise can be answered in one place only. It is first opened in the journal's folder, so that it is durable. Then
+it is given to the collector, if one responds; from then on only the collector can answer it. Requests that the program
+need not wait for are sent in a thread. `promises_of` makes the store on first use.
 """
 
 import logging
@@ -26,6 +21,17 @@ from playhead.kernel.guard import log_internal_error
 from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.settings.sdk import Settings
 from playhead.wire.operations.promises import Promise, PromiseAnswer
+
+log = logging.getLogger("playhead")
+# A waiting program polls more often than this; a collector that is down is not asked each time.
+_TRY_AGAIN_SECONDS = 5.0
+# Interval at which each process with a run asks whether to stop it: for 1,000 processes, 200 small requests a second.
+INTERRUPTS_SECONDS = 5.0
+# A collector that takes longer counts as down; a waiting program asks again later.
+_REQUEST_SECONDS = 2.0
+
+
+# --- requests in the background ---------------------------------------------------------------------------------------
 
 
 class BackgroundTasks:
@@ -68,16 +74,11 @@ class BackgroundTasks:
                 log_internal_error("tell the collector of a promise", error)
 
 
-log = logging.getLogger("playhead")
-
-# A waiting program polls more often than this; a collector that is down is not asked each time.
-_TRY_AGAIN_SECONDS = 5.0
-# Interval at which each process with a run asks whether to stop it: for 1,000 processes, 200 small requests a second.
-INTERRUPTS_SECONDS = 5.0
+# --- the store --------------------------------------------------------------------------------------------------------
 
 
 class Promises:
-    """Implements `api.promises.port.PromiseStore`. Safe for threads."""
+    """Implements `api.promises.store.PromiseStore`. Safe for threads."""
 
     def __init__(
         self,
@@ -254,11 +255,10 @@ class Promises:
             return None
 
 
-# A collector that takes longer counts as down; a waiting program asks again later.
-_TIMEOUT_SECONDS = 2.0
+# --- the store of this process ----------------------------------------------------------------------------------------
 
 
-class _Made:
+class _ProcessPromises:
     mutex = threading.Lock()
     key: tuple[Path, str | None] | None = None
     promises: Promises | None = None
@@ -267,21 +267,21 @@ class _Made:
 def promises_of(settings: Settings) -> Promises:
     """Returns the store for these settings: the same one as long as journal and collector are the same."""
     key = (settings.journal_dir, settings.endpoint)
-    with _Made.mutex:
-        if _Made.promises is None or _Made.key != key:
-            client = None if settings.endpoint is None else lambda: _client(settings)
+    with _ProcessPromises.mutex:
+        if _ProcessPromises.promises is None or _ProcessPromises.key != key:
+            client = None if settings.endpoint is None else lambda: _collector_client(settings)
             files = PromiseFiles(settings.journal_dir, settings.promise_keep_seconds)
-            _Made.key, _Made.promises = key, Promises(files, client)
-        return _Made.promises
+            _ProcessPromises.key, _ProcessPromises.promises = key, Promises(files, client)
+        return _ProcessPromises.promises
 
 
 def drain_promises(seconds: float) -> None:
     """Waits until the collector knows this process's promises, at most `seconds`."""
-    if _Made.promises is not None:
-        _Made.promises.drain(seconds)
+    if _ProcessPromises.promises is not None:
+        _ProcessPromises.promises.drain(seconds)
 
 
-def _client(settings: Settings) -> Any:
+def _collector_client(settings: Settings) -> Any:
     from playhead.client import Client  # noqa: PLC0415 - an HTTP client is needed only by programs that wait
 
-    return Client(settings.collector, settings.api_key, timeout_seconds=_TIMEOUT_SECONDS)
+    return Client(settings.collector, settings.api_key, timeout_seconds=_REQUEST_SECONDS)

@@ -1,1 +1,4 @@
-"""What depends on the insides of a library of others: one module per library."""
+"""Workarounds that depend on internals of other libraries, one module per library.
+
+httpx   imports it without its command line
+"""

@@ -1,9 +1,9 @@
 """`playhead demo`: runs an example agent on a temporary collector, and shows its record.
 
-stage     a collector with an embedded Postgres, and the SDK configured for it; both end with the demo
+stage     a collector with an embedded Postgres, and the SDK configured for it
+sizes     the sizes of the record in bytes
 support   runs examples/support_agent.py on it
 show      prints what was recorded
-sizes     how many bytes that takes
 """
 
 import importlib.util

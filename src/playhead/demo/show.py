@@ -8,7 +8,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from playhead.demo.stage import Sizes
+from playhead.demo.sizes import Sizes
 from playhead.demo.support import Scene
 
 _MAX_SHOWN = 90

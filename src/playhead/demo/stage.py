@@ -1,24 +1,16 @@
-"""The demo's collector and what it measures.
-
-The environment of a demo: a collector, the SDK configured for it, and a client.
+"""[stage] → support → show.  The demo's collector, the SDK configured for it, and a client.
 
 Everything is temporary: the system chooses the ports, and the folders with data are removed, however the demo ends.
-
-Sizes of the same record in bytes: inline in spans, on the wire, in Postgres.
 """
 
-import json
 import signal
 import tempfile
 import threading
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any
-
-import httpx
 
 import playhead
 from playhead.client import Client
@@ -27,7 +19,7 @@ from playhead_collector.errors import CannotStart
 from playhead_collector.process import CollectorProcess
 
 # Variables of the environment that are meant for another collector must not change the demo's.
-_COLLECTOR = {"PLAYHEAD_HOST": "127.0.0.1", "PLAYHEAD_API_KEY": ""}
+_COLLECTOR_ENVIRONMENT = {"PLAYHEAD_HOST": "127.0.0.1", "PLAYHEAD_API_KEY": ""}
 # Short enough to show the record at once, long enough to send a run as a whole.
 _LINGER_SECONDS = 1.0
 # A whole folder of recorded runs (benchmarks.recorded_runs) may be waiting.
@@ -59,7 +51,7 @@ def stage() -> Generator[Stage]:
         stack.enter_context(_terminable())
         journal = stack.enter_context(tempfile.TemporaryDirectory(prefix="playhead-demo-"))
         try:
-            collector = stack.enter_context(CollectorProcess(env=_COLLECTOR))
+            collector = stack.enter_context(CollectorProcess(env=_COLLECTOR_ENVIRONMENT))
         except CannotStart as error:
             raise DemoFailed(str(error)) from error
         stack.enter_context(_recording(collector.url, Path(journal)))
@@ -102,68 +94,3 @@ def _terminable() -> Generator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-_STORED = 'playhead_stored_bytes{what="%s"}'
-
-
-@dataclass(frozen=True, slots=True)
-class StoredSizes:
-    """Bytes in Postgres, with indexes. `content`: contents and threads; `database`: everything."""
-
-    content: int
-    database: int
-
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """Sizes in bytes. `inline`: each model call's messages, tools and answer as JSON in its span's attributes, as other
-    tools record them.
-
-    `wire`: what was sent instead, compressed, with all other data. `content` and `database`: see `StoredSizes`.
-    """
-
-    inline: int
-    wire: int
-    content: int
-    database: int
-
-
-def sizes_of(calls: Iterable["ModelExchange"], url: str, before: StoredSizes | None = None) -> Sizes:
-    """Returns the sizes of these calls; the stored sizes are those since `before`. Asks the collector; raises
-    DemoFailed."""
-    now, before = stored(url), before or StoredSizes(0, 0)
-    return Sizes(
-        inline=sum(call.inline_bytes for call in calls),
-        wire=playhead.counters()["wire_bytes"],
-        content=now.content - before.content,
-        database=now.database - before.database,
-    )
-
-
-def stored(url: str) -> StoredSizes:
-    """Returns how many bytes the collector's Postgres takes now. Raises DemoFailed."""
-    metrics = _metrics(url)
-    return StoredSizes(int(metrics[_STORED % "content"]), int(metrics[_STORED % "database"]))
-
-
-@dataclass(frozen=True, slots=True)
-class ModelExchange:
-    """The input of a model, and its answer."""
-
-    messages: Sequence[Any]
-    tools: Sequence[Any]
-    answer: Any
-
-    @property
-    def inline_bytes(self) -> int:
-        """Size as JSON, as Python's `json` writes it, in bytes."""
-        return sum(len(json.dumps(value)) for value in (self.messages, self.tools, self.answer) if value)
-
-
-def _metrics(url: str) -> dict[str, float]:
-    answer = httpx.get(f"{url}/metrics", trust_env=False)
-    if not answer.is_success:
-        raise DemoFailed(f"the collector at {url} does not say how much it stores: {answer.status_code}")
-    lines = (line.rpartition(" ") for line in answer.text.splitlines() if line and not line.startswith("#"))
-    return {name: float(value) for name, _, value in lines}

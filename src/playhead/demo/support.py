@@ -7,7 +7,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from playhead.demo.stage import DemoFailed, ModelExchange, Sizes, Stage, sizes_of, stored
+from playhead.demo.sizes import ModelExchange, Sizes, sizes_of, stored
+from playhead.demo.stage import DemoFailed, Stage
 from playhead.testing import ChatRequest
 from playhead.wire.operations import ContextAt, RecordedEvent, RunDetail, StateAt
 from playhead_collector.serve.browser.pages import UiFiles

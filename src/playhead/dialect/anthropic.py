@@ -1,16 +1,10 @@
-"""Anthropic Messages ↔ parts.
+"""Anthropic Messages ↔ parts: the messages of Anthropic's API, and the blocks of their `content`.
 
-Converts between the messages of Anthropic's API and the list of messages that all dialects share: one message per
-tool result, and the system prompt as the first message.
-
-A user message that answers several tool calls, and may continue with text, is cut into one message per result and one
-per sequence of other blocks. The cuts need not be stored: the API requires all results of a turn in one message, so
-consecutive results belong together, and nothing else does. A message for which this rule is wrong has a mark under
-`PLACE`.
-
-Converts the blocks of a message's `content` in Anthropic's Messages API to parts, and back.
-
-Anthropic's Messages API.
+The messages of a request are cut before they are converted (`split_turns`): the system prompt becomes the first
+message, and each tool result a message, as in all dialects. A user message that answers several tool calls, and may
+continue with text, is cut into one message per result and one per sequence of other blocks. The cuts need not be
+stored: the API requires all results of a turn in one message, so consecutive results belong together, and nothing else
+does. A message for which this rule is wrong has a mark under `PLACE`.
 
 Forms that the API treats as equal give equal messages, because programs use all of them, even within one conversation:
 
@@ -20,15 +14,14 @@ Forms that the API treats as equal give equal messages, because programs use all
 - null keys and missing keys.
 
 Everything else is restored: signatures of thoughts, redacted thoughts, the blocks of server tools. Clients send
-thoughts back, so they stay in the message (`output_message`). The messages of a request are cut before they are
-converted, so that each tool result is a message (`split_turns`).
+thoughts back, so they stay in the message (`output_message`).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, cast
 
-from playhead.dialect.parts import AS_IS, RESERVED, extra_of, opaque_part, unknown_keys, without_nulls
+from playhead.dialect.parts import AS_IS, PART_TYPES, extra_of, opaque_part, unknown_keys, with_extra, without_nulls
 from playhead.model.message import Message, Part
 
 __all__ = [
@@ -44,12 +37,17 @@ __all__ = [
     "to_messages",
 ]
 
+
+# --- cutting and joining turns ----------------------------------------------------------------------------------------
+
+
 PLACE = "playhead.place"
 # Values of `PLACE`: part of the message before; a message of its own; a system message that is not the system prompt.
 _JOINED, _APART, _INSIDE = "joined", "apart", "messages"
 
 _RESULT = "tool_result"
-_CAN_BE_CUT = {"role", "content", PLACE}
+_CUTTABLE_KEYS = {"role", "content", PLACE}
+_DICTIONARIES: set[type] = {dict}
 
 
 def split_turns(messages: Iterable[Mapping[str, Any]], system: Any = None) -> list[Mapping[str, Any]]:
@@ -68,7 +66,7 @@ def split_turns(messages: Iterable[Mapping[str, Any]], system: Any = None) -> li
             cut.append(message)
             was_result = False
         else:  # a cast is a call
-            was_result = _cut(message, content, was_result, cut)  # pyright: ignore[reportUnknownArgumentType]
+            was_result = _cut_message(message, content, was_result, cut)  # pyright: ignore[reportUnknownArgumentType]
     return cut
 
 
@@ -104,14 +102,11 @@ def split_plain_turns(
         if kind is not str and (kind is not list or {*map(type, content)} - _DICTIONARIES):
             return None
         if kind is list and message.get("role") == "user":
-            was_result = _cut(message, content, was_result, cut)
+            was_result = _cut_message(message, content, was_result, cut)
         else:
             cut.append(message)
             was_result = False
     return cut, whole_count
-
-
-_DICTIONARIES: set[type] = {dict}
 
 
 def count_uncut(messages: Sequence[Any], whole_count: int = 0) -> int:
@@ -155,7 +150,7 @@ def _count_uncut(messages: Sequence[Any], before: Any) -> tuple[int, bool]:
 
 
 def _was_result(was_result: bool | None, before: Any) -> bool:
-    return (before is not None and _is_result(before)) if was_result is None else was_result
+    return (before is not None and _is_result_message(before)) if was_result is None else was_result
 
 
 def merge_turns(cut: Iterable[Mapping[str, Any]]) -> tuple[Any, list[dict[str, Any]]]:
@@ -170,9 +165,9 @@ def merge_turns(cut: Iterable[Mapping[str, Any]]) -> tuple[Any, list[dict[str, A
         if is_first and place != _INSIDE and native.get("role") == "system" and len(native) == 2:
             system = native["content"]
         else:
-            is_result = _is_result(native)
+            is_result = _is_result_message(native)
             if joined and (place == _JOINED or (is_result and was_result and place != _APART)):
-                joined[-1]["content"] = [*_blocks(joined[-1].get("content")), *_blocks(native.get("content"))]
+                joined[-1]["content"] = [*_blocks_of(joined[-1].get("content")), *_blocks_of(native.get("content"))]
             else:
                 joined.append(native)
             was_result = is_result
@@ -180,16 +175,18 @@ def merge_turns(cut: Iterable[Mapping[str, Any]]) -> tuple[Any, list[dict[str, A
     return system, joined
 
 
-def _cut(message: Mapping[str, Any], content: Sequence[Any], was_result: bool, cut: list[Mapping[str, Any]]) -> bool:
+def _cut_message(
+    message: Mapping[str, Any], content: Sequence[Any], was_result: bool, cut: list[Mapping[str, Any]]
+) -> bool:
     """Appends the pieces of a user message to `cut`. Returns whether the last piece is a tool result."""
     if len(content) == 1 and len(message) == 2:
-        is_result = _kind(content[0]) == _RESULT
+        is_result = _block_type(content[0]) == _RESULT
         cut.append({**message, PLACE: _APART} if is_result and was_result else message)
         return is_result
-    kinds = [_kind(block) for block in content]
-    if _RESULT not in kinds or not message.keys() <= _CAN_BE_CUT:
+    kinds = [_block_type(block) for block in content]
+    if _RESULT not in kinds or not message.keys() <= _CUTTABLE_KEYS:
         cut.append(message)
-        return _is_result(message)
+        return _is_result_message(message)
     is_begin = True
     blocks = iter(content)
     for is_result, group in groupby(kinds, lambda kind: kind == _RESULT):
@@ -206,25 +203,28 @@ def _cut(message: Mapping[str, Any], content: Sequence[Any], was_result: bool, c
     return was_result
 
 
-def _is_result(message: Mapping[str, Any]) -> bool:
+def _is_result_message(message: Mapping[str, Any]) -> bool:
     content = message.get("content")
     if type(content) is str or message.get("role") != "user":
         return False
     if type(content) is not list and not isinstance(content, tuple | list):
         return False
-    if len(content) != 1 or _kind(content[0]) != _RESULT:  # pyright: ignore[reportUnknownArgumentType]
+    if len(content) != 1 or _block_type(content[0]) != _RESULT:  # pyright: ignore[reportUnknownArgumentType]
         return False
-    return len(message) == 2 or message.keys() <= _CAN_BE_CUT
+    return len(message) == 2 or message.keys() <= _CUTTABLE_KEYS
 
 
-def _kind(block: Any) -> Any:
+def _block_type(block: Any) -> Any:
     if type(block) is dict:
         return block.get("type")  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
     return cast("Mapping[str, Any]", block).get("type") if isinstance(block, Mapping) else None
 
 
-def _blocks(content: Any) -> list[Any]:
+def _blocks_of(content: Any) -> list[Any]:
     return [{"type": "text", "text": content}] if isinstance(content, str) else list(content or ())
+
+
+# --- blocks -----------------------------------------------------------------------------------------------------------
 
 
 # Ignored: it controls the server's cache, the model does not see it, and it moves to a later block with every turn.
@@ -232,11 +232,8 @@ _CACHE = "cache_control"
 # Default of `caller`: the model itself called the tool, not another tool.
 _DIRECT = {"type": "direct"}
 _SOURCE = "source"
-# Types that mean something as a part. A native block of such a type that no reader below can read is wrapped with
-# `opaque_part`.
-_OURS = RESERVED | {"text", "refusal", "reasoning", "tool_call", "tool_call_response", "blob", "uri", "file"}
 _MODALITIES = {"image": "image", "document": "file"}
-_BLOCKS = {modality: kind for kind, modality in _MODALITIES.items()}
+_BLOCK_OF_MODALITY = {modality: kind for kind, modality in _MODALITIES.items()}
 
 
 def content_part(native: Any) -> Part:
@@ -254,7 +251,7 @@ def content_part(native: Any) -> Part:
     part = reader(native) if reader else None
     if part is not None:
         return part
-    return opaque_part(native) if kind in _OURS or "extra" in native else native
+    return opaque_part(native) if kind in PART_TYPES or "extra" in native else native
 
 
 def native_block(part: Part) -> Any:
@@ -280,30 +277,24 @@ def native_block(part: Part) -> Any:
             return part  # unknown here, or a part that only other dialects have
 
 
-def _with_extra(part: Part, extra: dict[str, Any]) -> Part:
-    if extra:
-        part["extra"] = extra
-    return part
-
-
-def _text(native: dict[str, Any]) -> Part | None:
+def _read_text(native: dict[str, Any]) -> Part | None:
     text = native.get("text")
     if not isinstance(text, str):
         return None
     # `parsed_output` is added by the client after parsing; the provider did not send it.
-    return _with_extra({"type": "text", "content": text}, unknown_keys(native, ("type", "text", "parsed_output")))
+    return with_extra({"type": "text", "content": text}, unknown_keys(native, ("type", "text", "parsed_output")))
 
 
-def _thinking(native: dict[str, Any]) -> Part | None:
+def _read_thinking(native: dict[str, Any]) -> Part | None:
     """Keeps the signature in the part: the server refuses a thought that is sent back changed or without its
     signature."""
     text = native.get("thinking")
     if not isinstance(text, str):
         return None
-    return _with_extra({"type": "reasoning", "content": text}, unknown_keys(native, ("type", "thinking")))
+    return with_extra({"type": "reasoning", "content": text}, unknown_keys(native, ("type", "thinking")))
 
 
-def _tool_use(native: dict[str, Any]) -> Part | None:
+def _read_tool_use(native: dict[str, Any]) -> Part | None:
     call_id, name = native.get("id"), native.get("name")
     if not (isinstance(call_id, str) and isinstance(name, str) and "input" in native):
         return None
@@ -311,23 +302,23 @@ def _tool_use(native: dict[str, Any]) -> Part | None:
     extra = unknown_keys(native, ("type", "id", "name", "input"))
     if extra.get("caller") == _DIRECT:
         del extra["caller"]
-    return _with_extra(part, extra)
+    return with_extra(part, extra)
 
 
-def _tool_result(native: dict[str, Any]) -> Part | None:
+def _read_tool_result(native: dict[str, Any]) -> Part | None:
     call_id = native.get("tool_use_id")
     if not isinstance(call_id, str):
         return None
     part: Part = {"type": "tool_call_response", "id": call_id}
     if "content" in native:
-        part["response"] = _response(native["content"])
+        part["response"] = _result_content(native["content"])
     extra = unknown_keys(native, ("type", "tool_use_id", "content"))
     if extra.get("is_error") is False:
         del extra["is_error"]
-    return _with_extra(part, extra)
+    return with_extra(part, extra)
 
 
-def _response(content: Any) -> Any:
+def _result_content(content: Any) -> Any:
     """Returns a tool's result unchanged, but without `cache_control` in its blocks."""
     if not isinstance(content, list | tuple):
         return content
@@ -339,7 +330,7 @@ def _response(content: Any) -> Any:
     ]
 
 
-def _media(native: dict[str, Any]) -> Part | None:
+def _read_media(native: dict[str, Any]) -> Part | None:
     """Reads an image, or a document that is a file. Returns None for a document of text or blocks, which is kept as it
     is."""
     source = native.get(_SOURCE)
@@ -349,17 +340,17 @@ def _media(native: dict[str, Any]) -> Part | None:
     extra = unknown_keys(native, ("type", _SOURCE))
     match fields:
         case {"type": "base64", "media_type": str(mime_type), "data": str(data)} if len(fields) == 3:
-            return _with_extra({"type": "blob", "mime_type": mime_type, "modality": modality, "content": data}, extra)
+            return with_extra({"type": "blob", "mime_type": mime_type, "modality": modality, "content": data}, extra)
         case {"type": "url", "url": str(url)} if len(fields) == 2:
-            return _with_extra({"type": "uri", "modality": modality, "uri": url}, extra)
+            return with_extra({"type": "uri", "modality": modality, "uri": url}, extra)
         case {"type": "file", "file_id": str(file_id)} if len(fields) == 2:
-            return _with_extra({"type": "file", "modality": modality, "file_id": file_id}, extra)
+            return with_extra({"type": "file", "modality": modality, "file_id": file_id}, extra)
         case _:
             return None
 
 
 def _native_media(part: Part, extra: dict[str, Any]) -> Any:
-    kind = _BLOCKS.get(str(part.get("modality")))
+    kind = _BLOCK_OF_MODALITY.get(str(part.get("modality")))
     if kind is None:
         return part
     match part.get("type"):
@@ -373,20 +364,24 @@ def _native_media(part: Part, extra: dict[str, Any]) -> Any:
 
 
 _READERS: dict[str, Callable[[dict[str, Any]], Part | None]] = {
-    "text": _text,
-    "thinking": _thinking,
-    "tool_use": _tool_use,
-    "tool_result": _tool_result,
-    "image": _media,
-    "document": _media,
+    "text": _read_text,
+    "thinking": _read_thinking,
+    "tool_use": _read_tool_use,
+    "tool_result": _read_tool_result,
+    "image": _read_media,
+    "document": _read_media,
 }
+
+
+# --- messages ---------------------------------------------------------------------------------------------------------
 
 
 NAME = "anthropic"
 
 _ROLES = frozenset({"system", "user", "assistant"})
 _NO_ROLE = "unknown"
-_READ = frozenset({"role", "content", PLACE})
+_READ_KEYS = frozenset({"role", "content", PLACE})
+_TEXT_PART_KEYS = {"type", "content"}
 
 
 def to_message(native: Mapping[str, Any]) -> Message:
@@ -398,7 +393,7 @@ def to_message(native: Mapping[str, Any]) -> Message:
         if type(content) is list and len(content) == 1 and role == "assistant":  # pyright: ignore[reportUnknownArgumentType]
             part = content_part(content[0])  # not a tool result, and there are no other keys
             return {"role": role, "parts": [part]}
-    extra: dict[str, Any] = {key: value for key, value in native.items() if value is not None and key not in _READ}
+    extra: dict[str, Any] = {key: value for key, value in native.items() if value is not None and key not in _READ_KEYS}
     if isinstance(role, str):
         ours = role
     else:
@@ -425,15 +420,12 @@ def from_message(message: Message) -> dict[str, Any]:
     other content becomes a list of blocks."""
     extra, parts, role = extra_of(cast(dict[str, Any], message)), message["parts"], message["role"]
     native: dict[str, Any] = {"role": "user" if role == "tool" else role}
-    if len(parts) == 1 and role != "assistant" and parts[0].keys() == _TEXT and parts[0]["type"] == "text":
+    if len(parts) == 1 and role != "assistant" and parts[0].keys() == _TEXT_PART_KEYS and parts[0]["type"] == "text":
         native["content"] = parts[0]["content"]
     else:
         native["content"] = [native_block(part) for part in parts]
     native |= extra
     return {key: value for key, value in native.items() if value is not None}
-
-
-_TEXT = {"type", "content"}
 
 
 def to_messages(natives: Iterable[Mapping[str, Any]]) -> list[Message]:

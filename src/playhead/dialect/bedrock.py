@@ -1,21 +1,12 @@
-"""Bedrock Converse ↔ parts.
+"""Bedrock Converse ↔ parts: the messages of Amazon Bedrock's Converse API, for all its models, and their blocks.
 
-Converts the blocks of a message's `content` in Bedrock's Converse API to parts, and back. Bytes are base64, as
-sent.
+Requests of Amazon Nova's own API have the same messages. They are JSON values as they are sent: bytes are base64.
 
-Converts between the messages of the Converse API and the list of messages that all dialects share: one message per
-tool result, and the system prompt as the first message.
-
-A user message that answers several tool calls, and may continue with text, is cut into one message per result and one
-per sequence of other blocks. The cuts need not be stored: the API requires all results of a turn in one message, so
-consecutive results belong together, and nothing else does. A message for which this rule is wrong has a mark under
-`PLACE`.
-
-Messages of Amazon Bedrock's Converse API, for all its models. Requests of Amazon Nova's own API have the same
-messages.
-
-Messages are JSON values as they are sent: bytes are base64. The messages of a request are cut before they are
-converted, so that each tool result is a message (`split_turns`).
+The messages of a request are cut before they are converted (`split_turns`): the system prompt becomes the first
+message, and each tool result a message, as in all dialects. A user message that answers several tool calls, and may
+continue with text, is cut into one message per result and one per sequence of other blocks. The cuts need not be
+stored: the API requires all results of a turn in one message, so consecutive results belong together, and nothing else
+does. A message for which this rule is wrong has a mark under `PLACE`.
 
 `cachePoint` blocks are dropped: they control the server's cache, the model does not see them, and they move to a later
 block with every turn. `status: "success"` of a tool's result is dropped, too: it is the default. Everything else is
@@ -26,7 +17,7 @@ in the message (`output_message`).
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from playhead.dialect.parts import AS_IS, extra_of, opaque_part, unknown_keys
+from playhead.dialect.parts import AS_IS, extra_of, opaque_part, unknown_keys, with_extra
 from playhead.model.message import Message, Part
 
 __all__ = [
@@ -40,11 +31,15 @@ __all__ = [
     "to_messages",
 ]
 
+
+# --- blocks -----------------------------------------------------------------------------------------------------------
+
+
 RESULT = "toolResult"
 _CACHE = "cachePoint"
 _SUCCESS = "success"  # the default status of a tool's result
 _MODALITIES = {"image": "image", "video": "video", "audio": "audio", "document": "file"}
-_BLOCKS = {modality: kind for kind, modality in _MODALITIES.items()}
+_BLOCK_OF_MODALITY = {modality: kind for kind, modality in _MODALITIES.items()}
 _MIME_TYPES = {
     ("image", "jpeg"): "image/jpeg",
     ("audio", "mp3"): "audio/mpeg",
@@ -98,7 +93,7 @@ def native_block(part: Part) -> Any:
             return {"toolUse": {**id_field, "name": part["name"], "input": part.get("arguments", {}), **extra}}
         case "tool_call_response":
             id_field = {"toolUseId": part["id"]} if "id" in part else {}
-            return {RESULT: {**id_field, "content": _native_response(part.get("response")), **extra}}
+            return {RESULT: {**id_field, "content": _native_result_content(part.get("response")), **extra}}
         case "blob" | "uri":
             return _native_media(part, extra)
         case _ if kind == AS_IS:
@@ -107,13 +102,7 @@ def native_block(part: Part) -> Any:
             return part  # a part that only other dialects have
 
 
-def _with_extra(part: Part, extra: Mapping[str, Any]) -> Part:
-    if extra:
-        part["extra"] = dict(extra)
-    return part
-
-
-def _guarded(kind: str, body: dict[str, Any]) -> Part | None:
+def _read_guarded(kind: str, body: dict[str, Any]) -> Part | None:
     """Reads a text that a guardrail checks. For the model it is a text like any other."""
     match body.get("text"):
         case {"text": str(text)} as fields if len(body) == 1:
@@ -123,7 +112,7 @@ def _guarded(kind: str, body: dict[str, Any]) -> Part | None:
             return None
 
 
-def _cited(kind: str, body: dict[str, Any]) -> Part | None:
+def _read_cited(kind: str, body: dict[str, Any]) -> Part | None:
     match body.get("content"):
         case [{"text": str(text)} as only] if len(cast("dict[str, Any]", only)) == 1:
             return {"type": "text", "content": text, "extra": {kind: unknown_keys(body, ("content",))}}
@@ -139,12 +128,12 @@ def _native_text(part: Part, extra: dict[str, Any]) -> Any:
     return {"text": part.get("content")}
 
 
-def _reasoning(kind: str, body: dict[str, Any]) -> Part | None:
+def _read_reasoning(kind: str, body: dict[str, Any]) -> Part | None:
     """Keeps the signature in the part: the model refuses a thought that is sent back changed or without its
     signature."""
     match body:
         case {"reasoningText": {"text": str(text)} as fields} if len(body) == 1:
-            return _with_extra(
+            return with_extra(
                 {"type": "reasoning", "content": text}, unknown_keys(cast("dict[str, Any]", fields), ("text",))
             )
         case {"redactedContent": str(data)} if len(body) == 1:
@@ -157,26 +146,26 @@ def _native_reasoning(part: Part, extra: dict[str, Any]) -> Any:
     return {"reasoningText": {"text": part["content"], **extra}} if "content" in part else extra
 
 
-def _tool_use(kind: str, body: dict[str, Any]) -> Part | None:
+def _read_tool_use(kind: str, body: dict[str, Any]) -> Part | None:
     call_id, name = body.get("toolUseId"), body.get("name")
     if not (isinstance(call_id, str) and isinstance(name, str) and body.get("input") is not None):
         return None
     part: Part = {"type": "tool_call", "id": call_id, "name": name, "arguments": body["input"]}
-    return _with_extra(part, unknown_keys(body, ("toolUseId", "name", "input")))
+    return with_extra(part, unknown_keys(body, ("toolUseId", "name", "input")))
 
 
-def _tool_result(kind: str, body: dict[str, Any]) -> Part | None:
+def _read_tool_result(kind: str, body: dict[str, Any]) -> Part | None:
     call_id, content = body.get("toolUseId"), body.get("content")
     if not isinstance(call_id, str) or not isinstance(content, list):
         return None
-    part: Part = {"type": "tool_call_response", "id": call_id, "response": _response(cast("list[Any]", content))}
+    part: Part = {"type": "tool_call_response", "id": call_id, "response": _result_content(cast("list[Any]", content))}
     extra = unknown_keys(body, ("toolUseId", "content"))
     if extra.get("status") == _SUCCESS:
         del extra["status"]
-    return _with_extra(part, extra)
+    return with_extra(part, extra)
 
 
-def _response(content: list[Any]) -> Any:
+def _result_content(content: list[Any]) -> Any:
     """Returns the text of a result of one text, as other providers send it; any other content stays unchanged."""
     match content:
         case [{"text": str(text)} as only] if len(cast("dict[str, Any]", only)) == 1:
@@ -185,65 +174,68 @@ def _response(content: list[Any]) -> Any:
             return content
 
 
-def _native_response(response: Any) -> Any:
+def _native_result_content(response: Any) -> Any:
     if isinstance(response, list):
         return cast("list[Any]", response)
     return [{"text": response}] if isinstance(response, str) else [{"json": response}]
 
 
-def _media(kind: str, body: dict[str, Any]) -> Part | None:
+def _read_media(kind: str, body: dict[str, Any]) -> Part | None:
     """Reads an image, document, video or audio, inline or in S3. Returns None for a document of text, which is kept as
     it is."""
     name, modality = body.get("format"), _MODALITIES[kind]
     extra = unknown_keys(body, ("format", "source"))
     match body.get("source"):
         case {"bytes": str(data)} as source if len(cast("dict[str, Any]", source)) == 1 and isinstance(name, str):
-            mime_type = _MIME_TYPES.get((kind, name), f"{_family(kind)}/{name}")
-            if _format(kind, mime_type) != name:
+            mime_type = _MIME_TYPES.get((kind, name), f"{_mime_family(kind)}/{name}")
+            if _media_format(kind, mime_type) != name:
                 return None
-            return _with_extra({"type": "blob", "mime_type": mime_type, "modality": modality, "content": data}, extra)
+            return with_extra({"type": "blob", "mime_type": mime_type, "modality": modality, "content": data}, extra)
         case {"s3Location": {"uri": str(uri)} as location} as source if len(source) == 1 and "s3Location" not in extra:
             more = {"format": name, "s3Location": unknown_keys(cast("dict[str, Any]", location), ("uri",)) or None}
             extra |= {key: value for key, value in more.items() if value is not None}
-            return _with_extra({"type": "uri", "modality": modality, "uri": uri}, extra)
+            return with_extra({"type": "uri", "modality": modality, "uri": uri}, extra)
         case _:
             return None
 
 
 def _native_media(part: Part, extra: dict[str, Any]) -> Any:
-    kind = _BLOCKS.get(str(part.get("modality")))
+    kind = _BLOCK_OF_MODALITY.get(str(part.get("modality")))
     if kind is None:
         return part
     if part.get("type") == "blob":
-        name = _format(kind, str(part.get("mime_type")))
+        name = _media_format(kind, str(part.get("mime_type")))
         return {kind: {"format": name, "source": {"bytes": part.get("content")}, **extra}}
     location = {"uri": part.get("uri"), **extra.get("s3Location", {})}
     return {kind: {"source": {"s3Location": location}, **unknown_keys(extra, ("s3Location",))}}
 
 
-def _format(kind: str, mime_type: str) -> str:
-    return _FORMATS.get((kind, mime_type)) or mime_type.removeprefix(f"{_family(kind)}/")
+def _media_format(kind: str, mime_type: str) -> str:
+    return _FORMATS.get((kind, mime_type)) or mime_type.removeprefix(f"{_mime_family(kind)}/")
 
 
-def _family(kind: str) -> str:
+def _mime_family(kind: str) -> str:
     return "application" if kind == "document" else kind
 
 
 _READERS: dict[str, Callable[[str, dict[str, Any]], Part | None]] = {
-    "toolUse": _tool_use,
-    RESULT: _tool_result,
-    "reasoningContent": _reasoning,
-    "guardContent": _guarded,
-    "citationsContent": _cited,
-    **dict.fromkeys(_MODALITIES, _media),
+    "toolUse": _read_tool_use,
+    RESULT: _read_tool_result,
+    "reasoningContent": _read_reasoning,
+    "guardContent": _read_guarded,
+    "citationsContent": _read_cited,
+    **dict.fromkeys(_MODALITIES, _read_media),
 }
+
+
+# --- cutting and joining turns ----------------------------------------------------------------------------------------
 
 
 PLACE = "playhead.place"
 _JOINED, _APART = "joined", "apart"
 """Values of `PLACE`: part of the message before; a message of its own."""
 _SYSTEM = "system"
-_CAN_BE_CUT = {"role", "content", PLACE}
+_CUTTABLE_KEYS = {"role", "content", PLACE}
 
 
 def split_turns(messages: Iterable[Any], system: Any = None) -> list[Any]:
@@ -251,7 +243,7 @@ def split_turns(messages: Iterable[Any], system: Any = None) -> list[Any]:
     cut: list[Any] = [] if system is None else [{"role": _SYSTEM, "content": system}]
     for message in messages:
         if _has_results(message):
-            _cut(cast("Mapping[str, Any]", message)["content"], cut)
+            _cut_results(cast("Mapping[str, Any]", message)["content"], cut)
         else:
             cut.append(message)
     return cut
@@ -266,7 +258,7 @@ def merge_turns(cut: Iterable[Mapping[str, Any]]) -> tuple[Any, list[Any]]:
         if number == 0 and message.get("role") == _SYSTEM:
             system = message.get("content")
             continue
-        place, is_result = message.get(PLACE), _is_result(message)
+        place, is_result = message.get(PLACE), _is_result_message(message)
         native = {key: value for key, value in message.items() if key != PLACE}
         if joined and (place == _JOINED or (is_result and was_result and place != _APART)):
             joined[-1]["content"] = [*joined[-1]["content"], *native["content"]]
@@ -276,8 +268,8 @@ def merge_turns(cut: Iterable[Mapping[str, Any]]) -> tuple[Any, list[Any]]:
     return system, joined
 
 
-def _cut(content: Sequence[Any], cut: list[Any]) -> None:
-    was_result = bool(cut) and _is_result(cut[-1])
+def _cut_results(content: Sequence[Any], cut: list[Any]) -> None:
+    was_result = bool(cut) and _is_result_message(cut[-1])
     is_begin = True
     for piece in _pieces(content):
         native: dict[str, Any] = {"role": "user", "content": piece}
@@ -307,12 +299,12 @@ def _has_results(message: Any) -> bool:
         return False
     fields = cast("Mapping[str, Any]", message)
     content = fields.get("content")
-    if fields.get("role") != "user" or not fields.keys() <= _CAN_BE_CUT or not isinstance(content, list | tuple):
+    if fields.get("role") != "user" or not fields.keys() <= _CUTTABLE_KEYS or not isinstance(content, list | tuple):
         return False
     return any(map(_is_result_block, cast("Sequence[Any]", content)))
 
 
-def _is_result(message: Any) -> bool:
+def _is_result_message(message: Any) -> bool:
     if not _has_results(message):
         return False
     first, *others = message["content"]
@@ -323,16 +315,19 @@ def _is_result_block(block: Any) -> bool:
     return isinstance(block, Mapping) and RESULT in block
 
 
+# --- messages ---------------------------------------------------------------------------------------------------------
+
+
 NAME = "bedrock"
 
 _NO_ROLE = "unknown"
-_READ = frozenset({"role", "content", PLACE})
+_READ_KEYS = frozenset({"role", "content", PLACE})
 
 
 def to_message(native: Mapping[str, Any]) -> Message:
     """Returns the canonical form of one element of `messages`, cut or not."""
     role, content = native.get("role"), native.get("content")
-    extra: dict[str, Any] = {key: value for key, value in native.items() if value is not None and key not in _READ}
+    extra: dict[str, Any] = {key: value for key, value in native.items() if value is not None and key not in _READ_KEYS}
     ours = role if isinstance(role, str) else _NO_ROLE
     if ours == _NO_ROLE:
         extra["role"] = role

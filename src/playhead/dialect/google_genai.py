@@ -1,6 +1,6 @@
-"""Gemini contents ↔ parts.
+"""Gemini contents ↔ parts: the contents of Gemini's API, as its REST API and Vertex AI write them, and their parts.
 
-Converts between the contents of Gemini's API and the list of messages that all dialects share.
+`thread_of` and `contents_of` decide which contents form one message, as in all dialects:
 
 - The system instruction is the first message.
 - A user content that answers several function calls becomes one message per response, and one per sequence of other
@@ -10,20 +10,12 @@ Converts between the contents of Gemini's API and the list of messages that all 
 
 `TurnShape` holds what is needed to build the contents again and cannot be derived from the messages.
 
-Converts the parts of Gemini's contents to parts in our shape, and back.
-
-The API accepts keys in camel case and in snake case, and both alphabets of base64; its client mixes them. Parts are
-written back in the client's spelling.
-
-Contents of Gemini's API, as its REST API and Vertex AI write them.
-
 A content whose parts are all function responses is a tool's message; these parts name the function and often have no
-id. A model's content without `parts` differs from one with an empty list. `thread_of` and `contents_of` decide which
-contents form one message.
+id. A model's content without `parts` differs from one with an empty list.
 
 Forms that the API treats as equal give equal messages, because the client sends answers back in another spelling than
 it received them: known keys of parts in camel case or in snake case, and base64 in its standard or its URL-safe
-alphabet.
+alphabet. Parts are written back in the client's spelling.
 
 Clients send whole answers back, including thoughts, so reasoning stays in the message (`output_message`).
 """
@@ -48,8 +40,12 @@ __all__ = [
     "to_messages",
 ]
 
+
+# --- contents that form one message -----------------------------------------------------------------------------------
+
+
 _TEXT_KIND, _THOUGHT_KIND, _OTHER_KIND = "text", "thought", "other"
-_CONTENT = {"role", "parts"}
+_CONTENT_KEYS = {"role", "parts"}
 _USUAL_SYSTEM = {"role": "user"}
 
 Piece = int | list[int] | None
@@ -88,7 +84,7 @@ def thread_of(contents: Sequence[Any], system: Any = None) -> tuple[list[Any], T
     for is_turn, group in groupby(contents, _can_be_joined):
         grouped = list(group)
         if is_turn and len(grouped) > 1:
-            turn, cuts[str(len(thread))] = _join(grouped)
+            turn, cuts[str(len(thread))] = _join_turn(grouped)
             thread.append(turn)
             pieces.append(1)
         else:
@@ -110,7 +106,7 @@ def thread_of(contents: Sequence[Any], system: Any = None) -> tuple[list[Any], T
 def contents_of(thread: Sequence[Any], shape: TurnShape) -> tuple[list[Any], dict[str, Any] | None]:
     """Returns the request's contents and its system instruction (None: it has none). Raises ValueError if the shape
     does not belong to this thread."""
-    system = _system(thread, shape)
+    system = _system_instruction(thread, shape)
     start = 0 if system is None else 1
     contents: list[Any] = []
     cuts = shape.get("cuts", {})
@@ -119,7 +115,7 @@ def contents_of(thread: Sequence[Any], shape: TurnShape) -> tuple[list[Any], dic
         if index + count > len(thread):
             raise ValueError("the thread has fewer messages than the contents were cut into")
         if str(index) in cuts:
-            contents += _cut(thread[index], cuts[str(index)])
+            contents += _cut_turn(thread[index], cuts[str(index)])
         elif count == 1:
             contents.append(thread[index])
         else:
@@ -139,14 +135,14 @@ def joined_turn(contents: Sequence[Any]) -> Any:
     return thread[0] if thread else None
 
 
-def _system(thread: Sequence[Any], shape: TurnShape) -> dict[str, Any] | None:
+def _system_instruction(thread: Sequence[Any], shape: TurnShape) -> dict[str, Any] | None:
     first = cast("dict[str, Any]", thread[0]) if thread and isinstance(thread[0], dict) else {}
     about = shape.get("system", _USUAL_SYSTEM if _is_system(first) else None)
     return None if about is None else {**about, "parts": first.get("parts")}
 
 
 def _is_system(content: dict[str, Any]) -> bool:
-    return content.get("role") == "system" and content.keys() == _CONTENT
+    return content.get("role") == "system" and content.keys() == _CONTENT_KEYS
 
 
 def _usual_pieces(thread: Sequence[Any]) -> Iterator[int]:
@@ -156,7 +152,7 @@ def _usual_pieces(thread: Sequence[Any]) -> Iterator[int]:
 
 
 def _cut_responses(content: Any) -> list[Any]:
-    parts = _parts(content, "user")
+    parts = _parts_of_role(content, "user")
     if len(parts) < 2 or not any(map(_has_response, parts)):
         return [content]
     pieces: list[list[Any]] = []
@@ -167,7 +163,7 @@ def _cut_responses(content: Any) -> list[Any]:
 
 
 def _is_response(content: Any) -> bool:
-    parts = _parts(content, "user")
+    parts = _parts_of_role(content, "user")
     return len(parts) == 1 and _has_response(parts[0])
 
 
@@ -175,20 +171,20 @@ def _has_response(part: Any) -> bool:
     return isinstance(part, dict) and ("functionResponse" in part or "function_response" in part)
 
 
-def _parts(content: Any, role: str) -> list[Any]:
+def _parts_of_role(content: Any, role: str) -> list[Any]:
     """Returns the parts of a content that has this role and no other keys; [] for any other content."""
     fields = cast("dict[str, Any]", content) if isinstance(content, dict) else {}
     parts = fields.get("parts")
-    if fields.get("role") != role or fields.keys() != _CONTENT or not isinstance(parts, list):
+    if fields.get("role") != role or fields.keys() != _CONTENT_KEYS or not isinstance(parts, list):
         return []
     return cast("list[Any]", parts)
 
 
 def _can_be_joined(content: Any) -> bool:
-    return isinstance(content, dict) and (content == {"role": "model"} or bool(_parts(content, "model")))
+    return isinstance(content, dict) and (content == {"role": "model"} or bool(_parts_of_role(content, "model")))
 
 
-def _join(turn: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], Cuts]:
+def _join_turn(turn: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], Cuts]:
     parts: list[Any] = []
     cuts: Cuts = []
     last = _OTHER_KIND
@@ -198,8 +194,8 @@ def _join(turn: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], Cuts]:
             continue
         pieces: list[Piece] = []
         for part in content["parts"]:
-            kind = _kind(part)
-            pieces.append(_piece(kind, part))
+            kind = _kind_for_joining(part)
+            pieces.append(_piece_of(kind, part))
             if kind == last and kind != _OTHER_KIND:
                 parts[-1] = {**parts[-1], "text": parts[-1]["text"] + part["text"]}
             else:
@@ -209,7 +205,7 @@ def _join(turn: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], Cuts]:
     return {"role": "model", "parts": parts}, cuts
 
 
-def _kind(part: Any) -> str:
+def _kind_for_joining(part: Any) -> str:
     fields = cast("dict[str, Any]", part) if isinstance(part, dict) else {}
     text = fields.get("text")
     if not isinstance(text, str) or not _is_unicode(text):
@@ -228,14 +224,14 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-def _piece(kind: str, part: Any) -> Piece:
+def _piece_of(kind: str, part: Any) -> Piece:
     if kind == _OTHER_KIND:
         return None
     length = len(part["text"])
     return length if kind == _TEXT_KIND else [length]
 
 
-def _cut(content: Any, cuts: Cuts) -> Iterator[dict[str, Any]]:
+def _cut_turn(content: Any, cuts: Cuts) -> Iterator[dict[str, Any]]:
     """Cuts a joined turn into its contents. Consecutive pieces of one kind come from one part; a piece of another kind
     begins the next part. Raises ValueError if there are too few parts."""
     parts = iter(cast("dict[str, Any]", content).get("parts") or ())
@@ -248,10 +244,10 @@ def _cut(content: Any, cuts: Cuts) -> Iterator[dict[str, Any]]:
         for piece in pieces:
             kind = _OTHER_KIND if piece is None else _TEXT_KIND if isinstance(piece, int) else _THOUGHT_KIND
             if piece is None:
-                content_parts.append(_next(parts))
+                content_parts.append(_next_part(parts))
             else:
                 if kind != last:
-                    text, offset = str(_next(parts).get("text")), 0
+                    text, offset = str(_next_part(parts).get("text")), 0
                 length = piece if isinstance(piece, int) else piece[0]
                 content_parts.append(
                     {"text": text[offset : offset + length], **({"thought": True} if kind == _THOUGHT_KIND else {})}
@@ -261,10 +257,13 @@ def _cut(content: Any, cuts: Cuts) -> Iterator[dict[str, Any]]:
         yield {"role": "model", "parts": content_parts}
 
 
-def _next(parts: Iterator[Mapping[str, Any]]) -> Any:
+def _next_part(parts: Iterator[Mapping[str, Any]]) -> Any:
     for part in parts:
         return part
     raise ValueError("the turn has fewer parts than it was cut into")
+
+
+# --- parts ------------------------------------------------------------------------------------------------------------
 
 
 _THOUGHT, _SIGNATURE = "thought", "thoughtSignature"
@@ -287,7 +286,7 @@ _URL_SAFE = str.maketrans("+/", "-_")
 _STANDARD = str.maketrans("-_", "+/")
 
 _MODALITIES = frozenset({"image", "audio", "video"})
-_CODE = "code_execution"
+_CODE_TOOL = "code_execution"
 # Tools that the provider runs: native key → type of the part.
 _SERVER_TOOLS = {
     "executableCode": "server_tool_call",
@@ -305,7 +304,7 @@ def content_part(native: Any) -> Part:
     native = cast(dict[str, Any], native)
     if len(native) == 1 and type(text := native.get("text")) is str:  # the usual form
         return {"type": "text", "content": text}
-    fields = _renamed(native, _PART_KEYS)
+    fields = _with_renamed_keys(native, _PART_KEYS)
     keys = [key for key in _READERS if fields.get(key) is not None]
     if len(keys) != 1 or len(fields) != len(native):
         return opaque_part(native)
@@ -332,7 +331,7 @@ def native_part(part: Part) -> Any:
     kind, extra = part.get("type"), extra_of(part)
     if kind == AS_IS:
         return part.get("value")
-    written = _write(str(kind), part)
+    written = _write_part(str(kind), part)
     if written is None:
         return part
     key, value = written
@@ -344,15 +343,15 @@ def native_part(part: Part) -> Any:
     return {**native, key: value}
 
 
-_Read = tuple[Part, dict[str, Any]]
+_ReadPart = tuple[Part, dict[str, Any]]
 """A part, and the keys of the native value that the part does not hold."""
 
 
-def _text(value: Any) -> _Read | None:
+def _read_text(value: Any) -> _ReadPart | None:
     return ({"type": "text", "content": value}, {}) if isinstance(value, str) else None
 
 
-def _function_call(value: Any) -> _Read | None:
+def _read_function_call(value: Any) -> _ReadPart | None:
     call = cast(dict[str, Any], value) if isinstance(value, dict) else {}
     if not isinstance(call.get("name"), str):
         return None
@@ -363,7 +362,7 @@ def _function_call(value: Any) -> _Read | None:
     return part, unknown_keys(call, ("id", "name", "args"))
 
 
-def _function_response(value: Any) -> _Read | None:
+def _read_function_response(value: Any) -> _ReadPart | None:
     if not isinstance(value, dict):
         return None
     fields = cast(dict[str, Any], value)
@@ -374,8 +373,8 @@ def _function_response(value: Any) -> _Read | None:
     return part, unknown_keys(fields, ("id", "name", "response"))
 
 
-def _blob(value: Any) -> _Read | None:
-    fields = _inner(value)
+def _read_blob(value: Any) -> _ReadPart | None:
+    fields = _media_fields(value)
     kind, data = fields.get("mime_type"), fields.get("data")
     if not isinstance(kind, str) or not isinstance(data, str):
         return None
@@ -383,8 +382,8 @@ def _blob(value: Any) -> _Read | None:
     return part, unknown_keys(fields, ("mime_type", "data"))
 
 
-def _uri(value: Any) -> _Read | None:
-    fields = _inner(value)
+def _read_uri(value: Any) -> _ReadPart | None:
+    fields = _media_fields(value)
     if not isinstance(fields.get("file_uri"), str):
         return None
     part: Part = {"type": "uri", "modality": "file", "uri": fields["file_uri"]}
@@ -395,11 +394,11 @@ def _uri(value: Any) -> _Read | None:
     return part, unknown_keys(fields, ("file_uri", "mime_type"))
 
 
-def _inner(value: Any) -> dict[str, Any]:
+def _media_fields(value: Any) -> dict[str, Any]:
     """Returns a blob or a file with its keys in snake case; {} for another type, or if a key is present in both
     spellings."""
     fields = cast(dict[str, Any], value) if isinstance(value, dict) else {}
-    renamed = _renamed(fields, _INNER_KEYS)
+    renamed = _with_renamed_keys(fields, _INNER_KEYS)
     return renamed if len(renamed) == len(fields) else {}
 
 
@@ -408,44 +407,44 @@ def _modality(mime_type: str) -> str:
     return kind if kind in _MODALITIES else "file"
 
 
-def _server_tool(key: str) -> Callable[[Any], _Read | None]:
+def _server_tool_reader(key: str) -> Callable[[Any], _ReadPart | None]:
     kind = _SERVER_TOOLS[key]
 
-    def read(value: Any) -> _Read | None:
+    def read(value: Any) -> _ReadPart | None:
         if not isinstance(value, dict) or "type" in value:
             return None
         fields = cast(dict[str, Any], value)
         tool = fields.get("toolType")
-        name = tool if isinstance(tool, str) else _CODE
+        name = tool if isinstance(tool, str) else _CODE_TOOL
         part: Part = {"type": kind, "name": name, kind: {"type": key, **fields}}
         return (part | {"id": fields["id"]} if isinstance(fields.get("id"), str) else part), {}
 
     return read
 
 
-_READERS: dict[str, Callable[[Any], _Read | None]] = {
-    "text": _text,
-    "functionCall": _function_call,
-    "functionResponse": _function_response,
-    "inlineData": _blob,
-    "fileData": _uri,
-    **{key: _server_tool(key) for key in _SERVER_TOOLS},
+_READERS: dict[str, Callable[[Any], _ReadPart | None]] = {
+    "text": _read_text,
+    "functionCall": _read_function_call,
+    "functionResponse": _read_function_response,
+    "inlineData": _read_blob,
+    "fileData": _read_uri,
+    **{key: _server_tool_reader(key) for key in _SERVER_TOOLS},
 }
 
 
-def _write(kind: str, part: Part) -> tuple[str, Any] | None:
+def _write_part(kind: str, part: Part) -> tuple[str, Any] | None:
     """Returns the native key and its value; None for a part that cannot be written."""
     match kind:
         case "text" | "reasoning":
             return "text", part.get("content")
         case "tool_call" if "name" in part:
-            return "functionCall", _given(part, {"id": "id", "name": "name", "arguments": "args"})
+            return "functionCall", _present_keys(part, {"id": "id", "name": "name", "arguments": "args"})
         case "tool_call_response":
-            return "functionResponse", _given(part, {"id": "id", "name": "name", "response": "response"})
+            return "functionResponse", _present_keys(part, {"id": "id", "name": "name", "response": "response"})
         case "blob" if isinstance(data := part.get("content"), str):
             return "inlineData", {"mime_type": part.get("mime_type"), "data": data.translate(_URL_SAFE)}
         case "uri":
-            return "fileData", _given(part, {"uri": "file_uri", "mime_type": "mime_type"})
+            return "fileData", _present_keys(part, {"uri": "file_uri", "mime_type": "mime_type"})
         case _ if kind in _SERVER_PARTS and isinstance(part.get(kind), dict):
             fields = dict(cast(dict[str, Any], part[kind]))
             return str(fields.pop("type", "toolCall")), fields
@@ -453,13 +452,16 @@ def _write(kind: str, part: Part) -> tuple[str, Any] | None:
             return None
 
 
-def _given(part: Part, keys: Mapping[str, str]) -> dict[str, Any]:
+def _present_keys(part: Part, keys: Mapping[str, str]) -> dict[str, Any]:
     return {native: part[ours] for ours, native in keys.items() if ours in part}
 
 
-def _renamed(native: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+def _with_renamed_keys(native: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     """Renames keys. If a key is present under both names, the result has fewer keys."""
     return native if names.keys().isdisjoint(native) else {names.get(key, key): value for key, value in native.items()}
+
+
+# --- messages ---------------------------------------------------------------------------------------------------------
 
 
 NAME = "google_genai"

@@ -1,14 +1,10 @@
-"""Chat Completions ↔ parts.
-
-Messages of OpenAI's Chat Completions, which most other providers use too.
+"""Chat Completions ↔ parts: the messages of OpenAI's Chat Completions, which most other providers use too.
 
 `to_message` runs on the user's thread that calls a model, for every new message. So it tests for the most common forms
 first; these take two to five microseconds.
 
 A null key, and an empty list under any key except `content`, count as missing: providers add `annotations: []` or
 `tool_calls: []` to their answers, clients drop them when they send the answer back, and both must be one message.
-
-Converts the elements of a `content` list in Chat Completions to parts, and back.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -16,23 +12,24 @@ from typing import Any, cast
 
 from playhead.dialect.parts import (
     AS_IS,
-    RESERVED,
+    PART_TYPES,
     data_uri,
     extra_of,
     opaque_part,
     read_arguments,
     read_data_uri,
     unknown_keys,
+    with_extra,
     without_nulls,
     write_arguments,
 )
 from playhead.model.message import Message, Part
 
+# --- elements of a `content` list -------------------------------------------------------------------------------------
+
+
 _AUDIO_TYPES = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 _AUDIO_FORMATS = {mime_type: name for name, mime_type in _AUDIO_TYPES.items()}
-# Types that mean something to `native_part` and to the writer of messages. A native element of such a type that no
-# reader below can read is wrapped with `opaque_part`.
-_OURS = RESERVED | {"text", "refusal", "reasoning", "tool_call", "tool_call_response", "blob", "uri", "file"}
 
 
 def content_part(native: Any) -> Part:
@@ -46,12 +43,12 @@ def content_part(native: Any) -> Part:
     if kind == "text" and isinstance(text := native.get("text"), str):
         if len(native) == 2:
             return {"type": "text", "content": text}
-        return _with_extra({"type": "text", "content": text}, unknown_keys(native, ("type", "text")))
+        return with_extra({"type": "text", "content": text}, unknown_keys(native, ("type", "text")))
     reader = _READERS.get(kind)
     part = reader(native) if reader else None
     if part is not None:
         return part
-    return opaque_part(native) if kind in _OURS else without_nulls(native)
+    return opaque_part(native) if kind in PART_TYPES else without_nulls(native)
 
 
 def native_part(part: Part) -> Any:
@@ -63,26 +60,20 @@ def native_part(part: Part) -> Any:
         return {"type": kind, kind: part.get("content"), **extra}
     match kind, part.get("modality"):
         case "blob", "image":
-            return _native("image_url", {"url": data_uri(part)}, extra)
+            return _native_element("image_url", {"url": data_uri(part)}, extra)
         case "uri", "image":
-            return _native("image_url", {"url": part.get("uri")}, extra)
+            return _native_element("image_url", {"url": part.get("uri")}, extra)
         case "blob", "audio" if name := _AUDIO_FORMATS.get(str(part.get("mime_type"))):
-            return _native("input_audio", {"data": part.get("content"), "format": name}, extra)
+            return _native_element("input_audio", {"data": part.get("content"), "format": name}, extra)
         case "blob", "file":
-            return _native("file", {"file_data": data_uri(part)}, extra)
+            return _native_element("file", {"file_data": data_uri(part)}, extra)
         case "file", "file":
-            return _native("file", {"file_id": part.get("file_id")}, extra)
+            return _native_element("file", {"file_id": part.get("file_id")}, extra)
         case _:
             return part  # unknown here, or a part that only other dialects have
 
 
-def _with_extra(part: Part, extra: dict[str, Any]) -> Part:
-    if extra:
-        part["extra"] = extra
-    return part
-
-
-def _refusal(native: dict[str, Any]) -> Part | None:
+def _read_refusal(native: dict[str, Any]) -> Part | None:
     text = native.get("refusal")
     if not isinstance(text, str):
         return None
@@ -95,25 +86,25 @@ def _refusal(native: dict[str, Any]) -> Part | None:
     }
 
 
-def _within(native: dict[str, Any], key: str, part: Part, read_keys: tuple[str, ...]) -> Part:
+def _with_other_keys(native: dict[str, Any], key: str, part: Part, read_keys: tuple[str, ...]) -> Part:
     """Adds the other keys of the native element, and of the object under `key`, to the part's `extra`. `read_keys`:
     keys of that object that the part holds already."""
     extra = unknown_keys(native, ("type", key))
     if inner := unknown_keys(native[key], read_keys):
         extra[key] = inner
-    return _with_extra(part, extra)
+    return with_extra(part, extra)
 
 
-def _image(native: dict[str, Any]) -> Part | None:
+def _read_image(native: dict[str, Any]) -> Part | None:
     image = native.get("image_url")
     url = cast(dict[str, Any], image).get("url") if isinstance(image, dict) else None
     if not isinstance(url, str):
         return None
     part = read_data_uri(url, "image") or {"type": "uri", "modality": "image", "uri": url}
-    return _within(native, "image_url", part, ("url",))
+    return _with_other_keys(native, "image_url", part, ("url",))
 
 
-def _audio(native: dict[str, Any]) -> Part | None:
+def _read_audio(native: dict[str, Any]) -> Part | None:
     audio = native.get("input_audio")
     if not isinstance(audio, dict):
         return None
@@ -121,32 +112,35 @@ def _audio(native: dict[str, Any]) -> Part | None:
     if not isinstance(data, str) or not isinstance(name, str) or name not in _AUDIO_TYPES:
         return None
     part: Part = {"type": "blob", "mime_type": _AUDIO_TYPES[name], "modality": "audio", "content": data}
-    return _within(native, "input_audio", part, ("data", "format"))
+    return _with_other_keys(native, "input_audio", part, ("data", "format"))
 
 
-def _file(native: dict[str, Any]) -> Part | None:
+def _read_file(native: dict[str, Any]) -> Part | None:
     file = native.get("file")
     if not isinstance(file, dict):
         return None
     blob = read_data_uri(cast(dict[str, Any], file).get("file_data"), "file")
     if blob:
-        return _within(native, "file", blob, ("file_data",))
+        return _with_other_keys(native, "file", blob, ("file_data",))
     file_id = cast(dict[str, Any], file).get("file_id")
     if not isinstance(file_id, str):
         return None
-    return _within(native, "file", {"type": "file", "modality": "file", "file_id": file_id}, ("file_id",))
+    return _with_other_keys(native, "file", {"type": "file", "modality": "file", "file_id": file_id}, ("file_id",))
 
 
-def _native(kind: str, body: dict[str, Any], extra: dict[str, Any]) -> dict[str, Any]:
+def _native_element(kind: str, body: dict[str, Any], extra: dict[str, Any]) -> dict[str, Any]:
     return {**extra, "type": kind, kind: {**body, **extra.get(kind, {})}}
 
 
 _READERS: dict[str, Callable[[dict[str, Any]], Part | None]] = {
-    "refusal": _refusal,
-    "image_url": _image,
-    "input_audio": _audio,
-    "file": _file,
+    "refusal": _read_refusal,
+    "image_url": _read_image,
+    "input_audio": _read_audio,
+    "file": _read_file,
 }
+
+
+# --- messages ---------------------------------------------------------------------------------------------------------
 
 
 NAME = "openai"
@@ -155,11 +149,11 @@ _PLAIN_ROLES = frozenset({"system", "user", "assistant"})
 _OUR_ROLES = {"developer": "system", "function": "tool"}
 _NO_ROLE = "unknown"
 
-_TEXTS = ("reasoning_content", "reasoning")  # two names of providers for the same field
-_REASONING = (*_TEXTS, "reasoning_details")
-_READ = frozenset({"role", "content", "refusal", "tool_calls", "function_call", *_TEXTS})
-_READ_IN_RESULT = frozenset({"role", "content", "tool_call_id"})
-_LEGACY = "function_call"
+_REASONING_TEXTS = ("reasoning_content", "reasoning")  # two names of providers for the same field
+_REASONING_KEYS = (*_REASONING_TEXTS, "reasoning_details")
+_READ_KEYS = frozenset({"role", "content", "refusal", "tool_calls", "function_call", *_REASONING_TEXTS})
+_READ_RESULT_KEYS = frozenset({"role", "content", "tool_call_id"})
+_LEGACY_CALL = "function_call"
 
 
 def to_message(native: Mapping[str, Any]) -> Message:
@@ -176,16 +170,16 @@ def to_message(native: Mapping[str, Any]) -> Message:
         if ours is not role:
             extra["role"] = role
     if ours == "tool":
-        parts, read = [_result(native)], _READ_IN_RESULT
+        parts, read = [_read_result(native)], _READ_RESULT_KEYS
     else:
-        parts, read = _parts(native, extra), _READ
+        parts, read = _read_parts(native, extra), _READ_KEYS
     message: Message = {"role": ours, "parts": parts}
     for key, value in native.items():
         if key not in read and value is not None:
             if key == "name" and isinstance(value, str):
                 message["name"] = value
             else:
-                _keep(extra, key, value)
+                _keep_extra(extra, key, value)
     if extra:
         message["extra"] = extra
     return message
@@ -223,27 +217,27 @@ def output_message(native: Mapping[str, Any]) -> tuple[Message, Any]:
     values by key if it is not a single text, None if there is none."""
     if "role" not in native:
         native = {**native, "role": "assistant"}
-    if native.keys().isdisjoint(_REASONING):
+    if native.keys().isdisjoint(_REASONING_KEYS):
         return to_message(native), None
-    message = to_message({key: value for key, value in native.items() if key not in _REASONING})
-    reasoning = {key: value for key in _REASONING if (value := native.get(key))}
+    message = to_message({key: value for key, value in native.items() if key not in _REASONING_KEYS})
+    reasoning = {key: value for key in _REASONING_KEYS if (value := native.get(key))}
     first = next(iter(reasoning.values()), None)
     if isinstance(first, str) and all(value == first for value in reasoning.values()):
         return message, first
     return message, reasoning or None
 
 
-def _keep(extra: dict[str, Any], key: str, value: Any) -> None:
+def _keep_extra(extra: dict[str, Any], key: str, value: Any) -> None:
     if type(cast(object, value)) is not list or value:
         extra[key] = value
 
 
-def _parts(native: Mapping[str, Any], extra: dict[str, Any]) -> list[Part]:
+def _read_parts(native: Mapping[str, Any], extra: dict[str, Any]) -> list[Part]:
     """Returns the parts in a fixed order, because the order of keys means nothing. Adds keys with unreadable values to
     `extra`."""
     parts: list[Part] = []
     get = native.get
-    for key in _TEXTS:
+    for key in _REASONING_TEXTS:
         if (value := get(key)) is not None:
             _read_reasoning(key, value, parts, extra)
     if (content := get("content")) is not None:
@@ -252,26 +246,26 @@ def _parts(native: Mapping[str, Any], extra: dict[str, Any]) -> list[Part]:
         if isinstance(refusal, str):
             parts.append({"type": "refusal", "content": refusal})
         else:
-            _keep(extra, "refusal", refusal)
+            _keep_extra(extra, "refusal", refusal)
     if (calls := get("tool_calls")) is not None:
         if isinstance(calls, list | tuple) and all(isinstance(call, dict) for call in cast(list[Any], calls)):
-            parts += map(_call, cast(list[dict[str, Any]], calls))
+            parts += map(_read_call, cast(list[dict[str, Any]], calls))
         else:
-            _keep(extra, "tool_calls", calls)
-    if (call := get(_LEGACY)) is not None:
+            _keep_extra(extra, "tool_calls", calls)
+    if (call := get(_LEGACY_CALL)) is not None:
         if isinstance(call, dict) and isinstance(cast(dict[str, Any], call).get("name"), str):
-            part, function = _function(cast(dict[str, Any], call))
-            part["extra"] = {"type": _LEGACY, "function": function} if function else {"type": _LEGACY}
+            part, function = _read_function(cast(dict[str, Any], call))
+            part["extra"] = {"type": _LEGACY_CALL, "function": function} if function else {"type": _LEGACY_CALL}
             parts.append(part)
         else:
-            _keep(extra, _LEGACY, call)
+            _keep_extra(extra, _LEGACY_CALL, call)
     return parts
 
 
 def _read_reasoning(key: str, value: Any, parts: list[Part], extra: dict[str, Any]) -> None:
     if not isinstance(value, str):
-        _keep(extra, key, value)
-    elif key == _TEXTS[0]:
+        _keep_extra(extra, key, value)
+    elif key == _REASONING_TEXTS[0]:
         parts.append({"type": "reasoning", "content": value})
     else:
         parts.append({"type": "reasoning", "content": value, "extra": {"key": key}})
@@ -289,7 +283,7 @@ def _read_content(content: Any, parts: list[Part], extra: dict[str, Any]) -> Non
         extra["content"] = content
 
 
-def _call(native: dict[str, Any]) -> Part:
+def _read_call(native: dict[str, Any]) -> Part:
     kind = native.get("type")
     body_key = "custom" if kind == "custom" else "function"
     body = native.get(body_key)
@@ -300,7 +294,7 @@ def _call(native: dict[str, Any]) -> Part:
     ):
         return {"type": "tool_call", "extra": without_nulls(native)}
     body = cast(dict[str, Any], body)
-    part, more = _function(body) if body_key == "function" else _custom(body)
+    part, more = _read_function(body) if body_key == "function" else _read_custom(body)
     if (call_id := native.get("id")) is not None:
         part["id"] = call_id
         if len(native) == 3 and not more and kind == "function":
@@ -315,7 +309,7 @@ def _call(native: dict[str, Any]) -> Part:
     return part
 
 
-def _function(body: dict[str, Any]) -> tuple[Part, dict[str, Any]]:
+def _read_function(body: dict[str, Any]) -> tuple[Part, dict[str, Any]]:
     arguments = body.get("arguments")
     part: Part = {"type": "tool_call", "name": body["name"]}
     if isinstance(arguments, str):
@@ -327,7 +321,7 @@ def _function(body: dict[str, Any]) -> tuple[Part, dict[str, Any]]:
     return part, unknown_keys(body, ("name",))
 
 
-def _custom(body: dict[str, Any]) -> tuple[Part, dict[str, Any]]:
+def _read_custom(body: dict[str, Any]) -> tuple[Part, dict[str, Any]]:
     part: Part = {"type": "tool_call", "name": body["name"]}
     if isinstance(body.get("input"), str):
         part["arguments"] = body["input"]
@@ -335,7 +329,7 @@ def _custom(body: dict[str, Any]) -> tuple[Part, dict[str, Any]]:
     return part, unknown_keys(body, ("name",))
 
 
-def _result(native: Mapping[str, Any]) -> Part:
+def _read_result(native: Mapping[str, Any]) -> Part:
     part: Part = {"type": "tool_call_response"}
     if (call_id := native.get("tool_call_id")) is not None:
         part["id"] = call_id
@@ -356,12 +350,12 @@ def _write_parts(parts: list[Part], native: dict[str, Any]) -> None:
     for part in parts:
         kind, extra = part.get("type"), extra_of(part)
         if kind == "tool_call":
-            if extra.get("type") == _LEGACY and "name" in part:
-                native[_LEGACY] = _native_function(part, extra)
+            if extra.get("type") == _LEGACY_CALL and "name" in part:
+                native[_LEGACY_CALL] = _native_function(part, extra)
             else:
                 native.setdefault("tool_calls", []).append(_native_call(part, extra))
         elif kind == "reasoning":
-            native[extra.get("key", _TEXTS[0])] = part.get("content")
+            native[extra.get("key", _REASONING_TEXTS[0])] = part.get("content")
         elif kind == "refusal" and "type" not in extra:
             native["refusal"] = part.get("content")
         else:

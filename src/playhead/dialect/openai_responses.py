@@ -1,14 +1,11 @@
-"""Responses items ↔ parts.
+"""Responses items ↔ parts: items of OpenAI's Responses API, of a request's `input` and of a response's `output`.
 
-Items of OpenAI's Responses API, of a request's `input` and of a response's `output`: each item is one message.
-
-Forms that the API treats as equal give equal messages, because clients send answers back in all of them:
+Each item is one message. Forms that the API treats as equal give equal messages, because clients send answers back in
+all of them:
 
 - ignored are `type: "message"`, `status: "completed"`, the `id` of a message, a call or a result (these items are
   complete without it), empty `annotations` and `logprobs` of a text, and null keys;
 - an assistant's text equals a list of one `output_text`.
-
-Converts the elements of a message's `content` in the Responses API to parts, and back.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -16,23 +13,24 @@ from typing import Any, cast
 
 from playhead.dialect.parts import (
     AS_IS,
-    RESERVED,
+    PART_TYPES,
     data_uri,
     extra_of,
     opaque_part,
     read_arguments,
     read_data_uri,
     unknown_keys,
+    with_extra,
     without_nulls,
     write_arguments,
 )
 from playhead.model.message import Message, Part
 
+# --- elements of a message's `content` --------------------------------------------------------------------------------
+
+
 _TEXT_OF_MODEL, _TEXT_FOR_MODEL = "output_text", "input_text"
-_TEXTS = frozenset({_TEXT_OF_MODEL, _TEXT_FOR_MODEL})
-# Types that mean something as a part. A native element of such a type that no reader below can read is wrapped with
-# `opaque_part`.
-_OURS = RESERVED | {"text", "refusal", "reasoning", "tool_call", "tool_call_response", "blob", "uri", "file"}
+_TEXT_TYPES = frozenset({_TEXT_OF_MODEL, _TEXT_FOR_MODEL})
 # Keys that may hold an image or a file; the first one present is used.
 _VALUE_KEYS = {"input_image": ("image_url", "file_id"), "input_file": ("file_data", "file_url", "file_id")}
 
@@ -54,7 +52,7 @@ def content_part(native: Any, role: str) -> Part:
     part = reader(native, role) if reader else None
     if part is not None:
         return part
-    return opaque_part(native) if kind in _OURS else without_nulls(native)
+    return opaque_part(native) if kind in PART_TYPES else without_nulls(native)
 
 
 def native_part(part: Part, role: str) -> Any:
@@ -82,7 +80,7 @@ def _value_key(kind: str, modality: str) -> str:
     return "file_data" if kind == "blob" else "file_url"
 
 
-def _text(native: dict[str, Any], role: str) -> Part | None:
+def _read_text(native: dict[str, Any], role: str) -> Part | None:
     text = native.get("text")
     if not isinstance(text, str):
         return None
@@ -92,17 +90,17 @@ def _text(native: dict[str, Any], role: str) -> Part | None:
             del extra[key]
     if native["type"] != text_type(role):
         extra["type"] = native["type"]
-    return _with_extra({"type": "text", "content": text}, extra)
+    return with_extra({"type": "text", "content": text}, extra)
 
 
-def _refusal(native: dict[str, Any], role: str) -> Part | None:
+def _read_refusal(native: dict[str, Any], role: str) -> Part | None:
     text = native.get("refusal")
     if not isinstance(text, str):
         return None
-    return _with_extra({"type": "refusal", "content": text}, unknown_keys(native, ("type", "refusal")))
+    return with_extra({"type": "refusal", "content": text}, unknown_keys(native, ("type", "refusal")))
 
 
-def _media(native: dict[str, Any], role: str) -> Part | None:
+def _read_media(native: dict[str, Any], role: str) -> Part | None:
     kind = native["type"]
     modality = kind.removeprefix("input_")
     key = next((key for key in _VALUE_KEYS[kind] if isinstance(native.get(key), str)), None)
@@ -117,20 +115,17 @@ def _media(native: dict[str, Any], role: str) -> Part | None:
         part = read_data_uri(value, modality)
         if part is None and key == "image_url":
             part = {"type": "uri", "modality": modality, "uri": value}
-    return None if part is None else _with_extra(part, unknown_keys(native, ("type", key)))
-
-
-def _with_extra(part: Part, extra: dict[str, Any]) -> Part:
-    if extra:
-        part["extra"] = extra
-    return part
+    return None if part is None else with_extra(part, unknown_keys(native, ("type", key)))
 
 
 _READERS: dict[str, Callable[[dict[str, Any], str], Part | None]] = {
-    **dict.fromkeys(_TEXTS, _text),
-    "refusal": _refusal,
-    **dict.fromkeys(_VALUE_KEYS, _media),
+    **dict.fromkeys(_TEXT_TYPES, _read_text),
+    "refusal": _read_refusal,
+    **dict.fromkeys(_VALUE_KEYS, _read_media),
 }
+
+
+# --- items ------------------------------------------------------------------------------------------------------------
 
 
 NAME = "openai_responses"
@@ -151,19 +146,19 @@ def to_message(native: Mapping[str, Any]) -> Message:
     """Returns the canonical form of one item."""
     role, content, kind = native.get("role"), native.get("content"), native.get("type")
     if not isinstance(kind, str | None):
-        return _other(native)
+        return _read_other(native)
     if type(content) is str and len(native) == 2 and type(role) is str and role in _PLAIN_ROLES:
         return {"role": role, "parts": [{"type": "text", "content": content}]}
     if kind is None or kind == _MESSAGE:
-        return _message(native, role) if isinstance(role, str) else _other(native)
+        return _read_message(native, role) if isinstance(role, str) else _read_other(native)
     read = None
     if kind in _CALLS:
-        read = _call(native, kind)
+        read = _read_call(native, kind)
     elif kind in _RESULTS:
-        read = _result(native, kind)
+        read = _read_result(native, kind)
     elif kind == _REASONING:
-        read = _reasoning(native)
-    return read or _other(native)
+        read = _read_reasoning(native)
+    return read or _read_other(native)
 
 
 def from_message(message: Message) -> dict[str, Any]:
@@ -206,7 +201,7 @@ def output_message(native: Mapping[str, Any]) -> tuple[Message, Any]:
     return message, "\n\n".join(thoughts) or None
 
 
-def _beyond(native: Mapping[str, Any], read: Iterable[str]) -> dict[str, Any]:
+def _unread_keys(native: Mapping[str, Any], read: Iterable[str]) -> dict[str, Any]:
     more = unknown_keys(native, read)
     if more.get("status") == "completed":
         del more["status"]
@@ -215,8 +210,8 @@ def _beyond(native: Mapping[str, Any], read: Iterable[str]) -> dict[str, Any]:
     return more
 
 
-def _message(native: Mapping[str, Any], role: str) -> Message:
-    extra = _beyond(native, ("role", "content", "name", "type"))
+def _read_message(native: Mapping[str, Any], role: str) -> Message:
+    extra = _unread_keys(native, ("role", "content", "name", "type"))
     if role == "developer":
         extra["role"] = role
     parts: list[Part] = []
@@ -254,14 +249,14 @@ def _native_message(message: Message, extra: dict[str, Any]) -> dict[str, Any]:
     return {**native, **extra, "role": role}
 
 
-def _call(native: Mapping[str, Any], kind: str) -> Message | None:
+def _read_call(native: Mapping[str, Any], kind: str) -> Message | None:
     where = _CALLS[kind]
     call_id, name, arguments = native.get("call_id"), native.get("name"), native.get(where)
     if not (isinstance(call_id, str) and isinstance(name, str) and isinstance(arguments, str)):
         return None
     parsed = read_arguments(arguments) if kind == _FUNCTION else arguments
     part: Part = {"type": "tool_call", "id": call_id, "name": name, "arguments": parsed}
-    extra = _beyond(native, ("type", "call_id", "name", where))
+    extra = _unread_keys(native, ("type", "call_id", "name", where))
     return {"role": "assistant", "parts": [_with_extra_and_type(part, extra, kind, _FUNCTION)]}
 
 
@@ -273,14 +268,14 @@ def _native_call(part: Part) -> dict[str, Any]:
     return {**extra, "type": kind, **fields}
 
 
-def _result(native: Mapping[str, Any], kind: str) -> Message | None:
+def _read_result(native: Mapping[str, Any], kind: str) -> Message | None:
     call_id = native.get("call_id")
     if not isinstance(call_id, str):
         return None
     part: Part = {"type": "tool_call_response", "id": call_id}
     if (output := native.get("output")) is not None:
         part["response"] = output
-    extra = _beyond(native, ("type", "call_id", "output"))
+    extra = _unread_keys(native, ("type", "call_id", "output"))
     return {"role": "tool", "parts": [_with_extra_and_type(part, extra, kind, _FUNCTION_RESULT)]}
 
 
@@ -293,12 +288,10 @@ def _native_result(part: Part) -> dict[str, Any]:
 def _with_extra_and_type(part: Part, extra: dict[str, Any], kind: str, usual: str) -> Part:
     if kind != usual:
         extra["type"] = kind
-    if extra:
-        part["extra"] = extra
-    return part
+    return with_extra(part, extra)
 
 
-def _reasoning(native: Mapping[str, Any]) -> Message | None:
+def _read_reasoning(native: Mapping[str, Any]) -> Message | None:
     extra = unknown_keys(native, ("content", "summary"))  # its `id` stays: the server finds the full reasoning by it
     if extra.get("status") == "completed":
         del extra["status"]
@@ -329,7 +322,7 @@ def _native_reasoning(parts: list[Part], extra: dict[str, Any]) -> dict[str, Any
     return without_nulls(native)
 
 
-def _other(native: Mapping[str, Any]) -> Message:
+def _read_other(native: Mapping[str, Any]) -> Message:
     """Makes an item that only this API has, or that is unknown, the only part of a message."""
     kind = native.get("type")
     if not isinstance(kind, str) or kind == _MESSAGE:
@@ -337,10 +330,10 @@ def _other(native: Mapping[str, Any]) -> Message:
     part = content_part(dict(native), "")
     if part.get("type") != kind or "extra" in part:  # it was read as an element of a message's content
         part = opaque_part(dict(native))
-    return {"role": _role_of(kind), "parts": [part], "extra": {"type": kind}}
+    return {"role": _role_of_item(kind), "parts": [part], "extra": {"type": kind}}
 
 
-def _role_of(kind: str) -> str:
+def _role_of_item(kind: str) -> str:
     if kind.endswith("_output"):
         return "tool"
     return "user" if kind == "mcp_approval_response" else "assistant"

@@ -1,9 +1,7 @@
-"""Helpers shared by dialects (data URIs, tool arguments, unknown parts).
+"""What dialects share: parts that hold a native value unchanged, `data:` URIs, tool arguments as JSON text, `extra`.
 
-Functions that several dialects use: parts that hold a native value unchanged, and tool arguments as JSON text.
-
-Changes that a provider itself made to the context of a call: OpenAI's `compaction` items, Anthropic's context
-edits.
+Also reads the changes that a provider itself made to the context of a call: OpenAI's `compaction` items, Anthropic's
+context edits.
 """
 
 import json
@@ -22,6 +20,9 @@ _DATA_URI = re.compile(r"data:([\w.+-]+/[\w.+-]+);base64,")
 # Type of a part whose `value` is a native value that is not a part, or that could be mistaken for one of ours.
 AS_IS = "playhead.as_is"
 RESERVED = frozenset({AS_IS, REF_PART})
+# Types that mean something as a part. A native value of such a type that a dialect cannot read is wrapped with
+# `opaque_part`.
+PART_TYPES = RESERVED | {"text", "refusal", "reasoning", "tool_call", "tool_call_response", "blob", "uri", "file"}
 
 
 def opaque_part(native: Any) -> Part:
@@ -52,14 +53,27 @@ def unknown_keys(native: Mapping[Any, Any], read_keys: Iterable[str]) -> dict[An
     return {key: value for key, value in native.items() if value is not None and key not in read_keys}
 
 
+def extra_of(part: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the object under `extra`; {} if there is none."""
+    extra = part.get("extra")
+    return cast(dict[str, Any], extra) if isinstance(extra, dict) else {}
+
+
+def with_extra(part: Part, extra: dict[str, Any]) -> Part:
+    """Returns the same part, with the object under `extra` unless that is empty."""
+    if extra:
+        part["extra"] = extra
+    return part
+
+
 def read_arguments(text: str) -> Any:
     """Returns the object or array that a JSON text holds. Returns the text itself if it holds none, or if parsing would
-    lose something (see `_says_all`)."""
+    lose something (see `_lost_nothing`)."""
     if text[:1] not in ("{", "[") and text.lstrip()[:1] not in ("{", "["):
         return text
     try:
         value = parse_bounded(text)
-        return value if _says_all(value, text) else text
+        return value if _lost_nothing(value, text) else text
     except (ValueError, RecursionError):
         return text
 
@@ -69,7 +83,7 @@ def write_arguments(value: Any) -> str:
     return value if isinstance(value, str) else canonical_json(value).decode()
 
 
-def _says_all(value: Any, text: str) -> bool:
+def _lost_nothing(value: Any, text: str) -> bool:
     """Whether parsing lost nothing: no key occurs twice in an object, and the canonical form can hold the value. Raises
     ValueError for a repeated key.
 
@@ -86,30 +100,27 @@ def _says_all(value: Any, text: str) -> bool:
     else:
         if text.count('"') == written.count(b'"') and "\\u0022" not in text:
             return True
-    json.loads(text, object_pairs_hook=_unique)
+    json.loads(text, object_pairs_hook=_unique_keys)
     return True
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
         raise ValueError("a key stands twice")
     return value
 
 
-def extra_of(part: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the object under `extra`; {} if there is none."""
-    extra = part.get("extra")
-    return cast(dict[str, Any], extra) if isinstance(extra, dict) else {}
+# --- changes by the provider ------------------------------------------------------------------------------------------
 
 
 _COMPACTION: Final = "compaction"
-_MOST_CHARACTERS: Final = 256  # limit for the names of the edits, joined
+_MOST_EDIT_CHARACTERS: Final = 256  # limit for the names of the edits, joined
 
 
 def provider_edits(messages: Iterable[Message], rest: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Returns the attributes that describe the provider's edits; {} if there are none. `unknown_keys`: the fields of
-    the answer other than its messages. Never raises."""
+    """Returns the attributes that describe the provider's edits; {} if there are none. `rest`: the fields of the
+    answer other than its messages. Never raises."""
     attributes: dict[str, Any] = {}
     for message in messages:
         for part in message["parts"]:
@@ -125,7 +136,7 @@ def provider_edits(messages: Iterable[Message], rest: Mapping[str, Any] | None =
     kinds = [kind for edit in applied if isinstance(kind := edit.get("type"), str)]
     cleared = [count for edit in applied if type(count := edit.get("cleared_input_tokens")) is int]
     if kinds:
-        attributes[names.CONTEXT_EDITS] = ", ".join(kinds)[:_MOST_CHARACTERS]
+        attributes[names.CONTEXT_EDITS] = ", ".join(kinds)[:_MOST_EDIT_CHARACTERS]
         if cleared:
             attributes[names.CONTEXT_CLEARED_TOKENS] = sum(cleared)
     return attributes

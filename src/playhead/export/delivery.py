@@ -1,15 +1,12 @@
-"""shipment → [delivery] → http.  Delivers a shipment; finds the items that are refused.
+"""shipment → [delivery] → http.  Delivers a shipment to the collector, and finds the records that it refuses.
 
-Sends contents first, then log events, then spans. Contents that the collector has are
-not sent again.
+Contents are sent first, then log events, then spans. Contents that the collector has are not sent again.
+
+A refused batch is halved until single items are left (`BatchSender`, which destinations use, too). An item is given up
+only when it is refused alone, its neighbours were accepted, and it is refused again after that. If the cause of a
+refusal may be temporary (see `http`), all items are first sent again after a wait.
 
 Imports HTTP, which takes a while: only the shipping thread imports this module.
-
-Sends many items, and finds those few that the collector refuses.
-
-A refused batch is halved until single items are left. An item is given up only when it is refused alone, its neighbours
-were accepted, and it is refused again after that. If the cause of a refusal may be temporary (see `http`), all items
-are first sent again after a wait.
 """
 
 import socket
@@ -34,6 +31,9 @@ from playhead.refs.intake import KnownRefs
 from playhead.settings.sdk import Settings
 from playhead.wire.pack import PACK, Pack, ThreadExtension, encode_pack
 from playhead.wire.retries import ProblemReporter, Unavailable
+
+# --- batches, and the items in them that are refused ------------------------------------------------------------------
+
 
 Item = TypeVar("Item")
 
@@ -148,6 +148,9 @@ class BatchSender:
             else:
                 search.accepted += not left_out
                 search.rejected += [RejectedItem(item, why)] if left_out else []
+
+
+# --- shipments --------------------------------------------------------------------------------------------------------
 
 
 Sendable = TypeVar("Sendable", Span, LogEvent, Content | ThreadExtension)

@@ -1,24 +1,19 @@
-"""Deletes delivered lanes and segments by age.
+"""Deletes delivered records by age: lanes of dead processes, and segments in the lane of this process.
 
-Deletes old, delivered lanes of dead processes, because their payloads are on disk in plain text.
+Payloads are on disk in plain text, so they are not kept longer than needed: as long as a program has set for their
+session or run (`run(retention=...)`), otherwise as long as the settings say. The time is recorded with a run's
+beginning. It is also noted in a file of the journal's folder: other runs of the session have lanes of their own, and
+the lane that has the time may be deleted first (`Retention`).
 
-Lanes of runs that have not ended are kept, because a resume may need them. The shipping thread checks a few lanes at a
-time, and the following ones the next time. For the lane of this process see `own_lane`.
+Lanes of dead processes are deleted as a whole, unless one of their runs has not ended, because a resume may need them.
+The shipping thread checks a few lanes at a time, and the following ones the next time. A lane with a session that is
+kept longer gets a file `kept-until`, so that it is not read again each time (`DeadLaneExpiry`).
 
-A lane with a session that is kept longer gets a file `kept-until`, so that it is not read again each time.
-
-Decides how long records of runs are kept after they were delivered: as long as a program has set for their session
-or run (`run(retention=...)`), otherwise as long as the settings say.
-
-The time is recorded with a run's beginning. It is also noted in a file of the journal's folder: other runs of the
-session have lanes of their own, and the lane that has the time may be deleted first.
-
-Deletes old, delivered segments in the lane of this process, as `dead_lanes` does for dead processes.
-
-A segment is deleted as a whole. A new segment is begun when the current one reaches the least age at which anything is
-deleted, so that segments become old in a process that records little, too. In the new segment contents are recorded
-again, so it begins a group of segments that do not refer to earlier ones. A group is deleted when all of it is
-delivered and old enough for its sessions, and when all runs with records in it have ended: no resume needs it then.
+In the lane of this process, a segment is deleted as a whole (`OwnLaneExpiry`). A new segment is begun when the current
+one reaches the least age at which anything is deleted, so that segments become old in a process that records little,
+too. In the new segment contents are recorded again, so it begins a group of segments that do not refer to earlier ones.
+A group is deleted when all of it is delivered and old enough for its sessions, and when all runs with records in it
+have ended: no resume needs it then.
 """
 
 import os
@@ -34,11 +29,14 @@ from random import SystemRandom
 from playhead.export.shipment import is_delivered_everywhere
 from playhead.journal.ended_runs import EndedRuns, SegmentRuns, SharedLinesFile, merge_segment_runs, runs_in
 from playhead.journal.files import open_private
-from playhead.journal.index.updating import prune
+from playhead.journal.index.pruning import prune
 from playhead.journal.lane import LaneReader, entries_of, lock_dead_lane
 from playhead.settings.sdk import MAX_SECONDS, MIN_SECONDS
 
-_FILE = "retention"
+# --- how long records are kept ----------------------------------------------------------------------------------------
+
+
+_RETENTION_FILE = "retention"
 
 
 class Retention:
@@ -46,7 +44,7 @@ class Retention:
 
     def __init__(self, journal_dir: Path, default_seconds: float):
         """`default_seconds`: for runs for which no time was set. Does not access the disk."""
-        self._lines = SharedLinesFile(journal_dir / _FILE)
+        self._lines = SharedLinesFile(journal_dir / _RETENTION_FILE)
         self._default = default_seconds
         self._periods: Mapping[bytes, float] = {}
 
@@ -84,7 +82,10 @@ class Retention:
         return max(periods, default=self._default)
 
 
-_MAX_BYTES = 64 * 2**20
+# --- lanes of dead processes ------------------------------------------------------------------------------------------
+
+
+_MAX_READ_BYTES = 64 * 2**20
 _KEPT_UNTIL = "kept-until"
 # Not the generator of `random`: a program that seeds that one must get the numbers that it expects.
 _random = SystemRandom()
@@ -183,7 +184,7 @@ class DeadLaneExpiry:
 
     def _read(self, paths: list[Path]) -> list[_LaneRuns]:
         seen: list[_LaneRuns] = []
-        remaining_bytes = _MAX_BYTES
+        remaining_bytes = _MAX_READ_BYTES
         for path in paths:
             reader = LaneReader(path)
             with suppress(OSError):
@@ -230,8 +231,11 @@ def _kept_until(path: Path) -> float:
         return 0.0
 
 
+# --- the lane of this process -----------------------------------------------------------------------------------------
+
+
 # Ended runs to remember: background tasks of a run may record after its end, whose segment may be deleted already.
-_MAX_ENDED = 10_000
+_MAX_ENDED_RUNS = 10_000
 
 
 class OwnLaneExpiry:
@@ -321,7 +325,7 @@ class OwnLaneExpiry:
 
     def _read(self, numbers: list[int]) -> dict[int, SegmentRuns]:
         seen: dict[int, SegmentRuns] = {}
-        remaining_bytes = _MAX_BYTES
+        remaining_bytes = _MAX_READ_BYTES
         for number in numbers:
             if number not in self._seen:
                 remaining_bytes -= self._reader.segment_bytes(number)
@@ -341,7 +345,7 @@ class OwnLaneExpiry:
         seen = self._seen.pop(number, None)
         if seen is not None:
             self._ended.update(dict.fromkeys(seen.ended))
-            for run in list(self._ended)[: max(0, len(self._ended) - _MAX_ENDED)]:
+            for run in list(self._ended)[: max(0, len(self._ended) - _MAX_ENDED_RUNS)]:
                 del self._ended[run]
 
     def _forget_groups(self, numbers: Collection[int]) -> None:

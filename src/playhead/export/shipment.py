@@ -1,8 +1,7 @@
-"""lane → [cursor] → shipment.  Reads a lane into shipments of bounded size.
+"""lane → [shipment] → delivery.  Reads a lane from where the collector has acknowledged into shipments of bounded size.
 
-Reads a lane from where the collector has acknowledged, in chunks of bounded size.
-
-Journal frames that are sent together, decoded, up to a limit. Pure.
+A shipment is the decoded frames that are sent together. `LaneCursor` reads them one after the other, and finds what a
+lane has lost.
 """
 
 from collections.abc import Callable, Iterator
@@ -100,7 +99,7 @@ class Shipment:
 def shipments_of(data: bytes) -> Iterator[Shipment]:
     """Shipments of these frames, which begin with a resource."""
     shipment = Shipment()
-    for kind, payload, _ in frame.frames_in(data):
+    for kind, payload, _ in frames_in(data):
         if not shipment.fits(kind, payload):
             yield shipment
             shipment = Shipment(resource=shipment.resource)
@@ -117,6 +116,9 @@ def announcement(span: Span) -> LogEvent:
     return LogEvent(
         names.STARTED, span.start_ns, span.trace_id, span.span_id, attributes, scope=span.scope, resource=span.resource
     )
+
+
+# --- reading a lane ---------------------------------------------------------------------------------------------------
 
 
 _CHUNK_BYTES = 2**20

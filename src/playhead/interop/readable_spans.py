@@ -1,12 +1,10 @@
-"""OpenTelemetry spans with refs instead of content.
-
-Copies a span or log record of OpenTelemetry's SDK, with refs instead of content.
+"""Copies a span or log record of OpenTelemetry's SDK, with refs instead of content.
 
 Each span is lifted once: several exporters and processors get the same copy.  The original is never changed, since
 other processors of the program also hold it, and may be sending it in another thread.
 
-Records content of other instrumentations' spans like our own: redacted,
-limited in size, each content once, and not at all if the settings switch it off.
+The content is recorded like that of our own spans: redacted, limited in size, each content once, and not at all if the
+settings switch it off (`RecordedContent`).
 """
 
 import copy
@@ -31,12 +29,15 @@ from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.ref import ContentRef
 from playhead.model.span import Attributes, LogEvent, Span, SpanEvent
 
+# --- content ----------------------------------------------------------------------------------------------------------
+
+
 # Placeholder for the ref of content that is not recorded. `without_unrecorded` removes it.
 _UNRECORDED = ContentRef("unrecorded")
 
 
 class RecordedContent(ExtractedContent):
-    """Passes contents to the recorder as a dialect finds them.  `journal_contents` writes them to the journal."""
+    """Passes contents to the recorder as a dialect finds them.  `keep` writes them to the journal."""
 
     def __init__(self, recorder: Recorder):
         super().__init__()
@@ -85,14 +86,17 @@ def is_recorded(ref: ContentRef) -> bool:
     return ref is not _UNRECORDED
 
 
+# --- spans ------------------------------------------------------------------------------------------------------------
+
+
 # Older attribute names, which lifting replaces by the current ones.  A span keeps both, for backends that know only the
 # older ones.
-_RENAMED: Final = frozenset({
+_OLDER_NAMES: Final = frozenset({
     names.SYSTEM, names.CACHE_CREATION_TOKENS, "gen_ai.usage.prompt_tokens", "gen_ai.usage.completion_tokens",
 })  # fmt: skip
-_RAISED = ("exception.message", "exception.stacktrace")
-_FAILED = "playhead.lift.failed"  # class name of the error that lifting raised
-_ABOUT_CALLS = (names.OPERATION, names.PROVIDER, names.SYSTEM, names.REQUEST_MODEL, names.RESPONSE_MODEL, names.RUN_ID)
+_EXCEPTION_TEXTS = ("exception.message", "exception.stacktrace")
+_LIFT_FAILED = "playhead.lift.failed"  # class name of the error that lifting raised
+_CALL_NAMES = (names.OPERATION, names.PROVIDER, names.SYSTEM, names.REQUEST_MODEL, names.RESPONSE_MODEL, names.RUN_ID)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,18 +131,7 @@ def with_refs(span: ReadableSpan) -> RefSpan:
     except BaseException as error:  # noqa: BLE001 - the guard
         reraise_if_for_program(error)
         log_internal_error("take the content out of a span", error)
-        return RefSpan(_bare(span, _safe(span.attributes, error)), None)
-
-
-def log_with_refs(log: Any) -> Any:
-    """Returns a log record of the SDK (`ReadableLogRecord`, or `LogData` before 1.37) with refs.  Never raises: after
-    an error, returns the record without content."""
-    try:
-        return _log_with_refs(log)
-    except BaseException as error:  # noqa: BLE001 - the guard
-        reraise_if_for_program(error)
-        log_internal_error("take the content out of a log record", error)
-        return _changed_log(log, _safe(getattr(log.log_record, "attributes", None), error), None)
+        return RefSpan(_span_without_content(span, _safe_attributes(span.attributes, error)), None)
 
 
 def _with_refs(span: ReadableSpan) -> RefSpan:
@@ -147,8 +140,8 @@ def _with_refs(span: ReadableSpan) -> RefSpan:
         return RefSpan(None, None)  # our own span has refs already, and is in the journal
     to = runtime.current.recorder or runtime.recorder()
     if to is None:  # nothing is recorded, and the content must not be sent
-        return RefSpan(_bare(span, _safe(span.attributes)), None)
-    plain_span = _as_given(span, scope, to)
+        return RefSpan(_span_without_content(span, _safe_attributes(span.attributes)), None)
+    plain_span = _plain_span(span, scope, to)
     contents = RecordedContent(to)
     lifted = lift(plain_span, extracted=contents)
     contents.keep()
@@ -160,10 +153,10 @@ def _with_refs(span: ReadableSpan) -> RefSpan:
         resource=without_unrecorded(lifted.span.resource),
     )
     has_content = not (contents.is_empty and lifted.is_understood)
-    return RefSpan(_changed(span, plain_span, recorded), recorded, has_content)
+    return RefSpan(_changed_span(span, plain_span, recorded), recorded, has_content)
 
 
-def _as_given(span: ReadableSpan, scope: str, to: Recorder) -> Span:
+def _plain_span(span: ReadableSpan, scope: str, to: Recorder) -> Span:
     """Converts the span to the form that `lift` takes.  Texts of exceptions and the status message pass the redaction
     hooks."""
     context, parent = span.context, span.parent
@@ -174,41 +167,48 @@ def _as_given(span: ReadableSpan, scope: str, to: Recorder) -> Span:
         span.name,
         span.start_time or 0,
         span.end_time,
-        _plain(span.attributes),
+        _plain_attributes(span.attributes),
         kind=span.kind.value + 1,
         status=span.status.status_code.value,
         status_message=to.text(span.status.description or ""),
-        events=[SpanEvent(event.name, event.timestamp, _of_event(event, to)) for event in span.events],
-        links=[_link(link) for link in span.links],
+        events=[SpanEvent(event.name, event.timestamp, _plain_event_attributes(event, to)) for event in span.events],
+        links=[_plain_link(link) for link in span.links],
         scope=scope,
-        resource=_plain(span.resource.attributes),
+        resource=_plain_attributes(span.resource.attributes),
     )
 
 
-def _of_event(event: Event, to: Recorder) -> Attributes:
-    attributes = _plain(event.attributes)
-    for name in _RAISED:
+def _plain_event_attributes(event: Event, to: Recorder) -> Attributes:
+    attributes = _plain_attributes(event.attributes)
+    for name in _EXCEPTION_TEXTS:
         if isinstance(text := attributes.get(name), str):
             attributes[name] = to.text(text)
     return attributes
 
 
-def _link(link: Link) -> dict[str, Any]:
+def _plain_link(link: Link) -> dict[str, Any]:
     ids = {"trace_id": f"{link.context.trace_id:032x}", "span_id": f"{link.context.span_id:016x}"}
-    return {**ids, "attributes": _plain(link.attributes)}
+    return {**ids, "attributes": _plain_attributes(link.attributes)}
 
 
-def _changed(span: ReadableSpan, plain: Span, lifted: Span) -> ReadableSpan | None:
-    attributes = _as_they_were(span.attributes, plain.attributes, lifted.attributes)
+def _changed_span(span: ReadableSpan, plain: Span, lifted: Span) -> ReadableSpan | None:
+    attributes = _with_original_types(span.attributes, plain.attributes, lifted.attributes)
     is_same = attributes == dict(span.attributes or {}) and plain.status_message == (span.status.description or "")
-    if is_same and lifted.status_message == plain.status_message and _same_inside(span, lifted):
+    if is_same and lifted.status_message == plain.status_message and _has_same_events_and_links(span, lifted):
         return None
     events = [
-        Event(event.name, _as_they_were(event.attributes, _plain(event.attributes), new.attributes), event.timestamp)
+        Event(
+            event.name,
+            _with_original_types(event.attributes, _plain_attributes(event.attributes), new.attributes),
+            event.timestamp,
+        )
         for event, new in zip(span.events, lifted.events, strict=True)
     ]
     links = [
-        Link(link.context, _as_they_were(link.attributes, _plain(link.attributes), new.get("attributes") or {}))
+        Link(
+            link.context,
+            _with_original_types(link.attributes, _plain_attributes(link.attributes), new.get("attributes") or {}),
+        )
         for link, new in zip(span.links, lifted.links, strict=True)
     ]
     code = span.status.status_code
@@ -216,27 +216,27 @@ def _changed(span: ReadableSpan, plain: Span, lifted: Span) -> ReadableSpan | No
     return _ChangedSpan(span, attributes, events, links, Status(code, message if code is StatusCode.ERROR else None))
 
 
-def _same_inside(span: ReadableSpan, lifted: Span) -> bool:
+def _has_same_events_and_links(span: ReadableSpan, lifted: Span) -> bool:
     events, links = zip(span.events, lifted.events, strict=True), zip(span.links, lifted.links, strict=True)
-    return all(_plain(event.attributes) == new.attributes for event, new in events) and all(
-        _plain(link.attributes) == new.get("attributes") for link, new in links
+    return all(_plain_attributes(event.attributes) == new.attributes for event, new in events) and all(
+        _plain_attributes(link.attributes) == new.get("attributes") for link, new in links
     )
 
 
-def _as_they_were(original: Mapping[str, Any] | None, plain: Attributes, lifted: Attributes) -> dict[str, Any]:
+def _with_original_types(original: Mapping[str, Any] | None, plain: Attributes, lifted: Attributes) -> dict[str, Any]:
     """Returns the lifted attributes. Those that lifting did not change keep their original types. Numbers, and older
     names beside the current ones, stay even if lifting removed them. `plain`: the attributes before lifting."""
     originals = dict(original or {})
     unchanged = {
         key: value
         for key, value in originals.items()
-        if key in lifted or key in _RENAMED or isinstance(value, bool | int | float)
+        if key in lifted or key in _OLDER_NAMES or isinstance(value, bool | int | float)
     }
     changed = {key: value for key, value in lifted.items() if key not in plain or plain[key] != value}
     return {**unchanged, **{key: str(value) if isinstance(value, str) else value for key, value in changed.items()}}
 
 
-def _plain(attributes: Mapping[str, Any] | None) -> Attributes:
+def _plain_attributes(attributes: Mapping[str, Any] | None) -> Attributes:
     return {str(key): _plain_value(value) for key, value in (attributes or {}).items()}
 
 
@@ -246,21 +246,21 @@ def _plain_value(value: Any) -> Any:
     if isinstance(value, bytes):
         return b64encode(value).decode()
     if isinstance(value, Mapping):
-        return _plain(cast("Mapping[str, Any]", value))
+        return _plain_attributes(cast("Mapping[str, Any]", value))
     if isinstance(value, Sequence):
         return [_plain_value(item) for item in cast("Sequence[Any]", value)]
     return str(value)
 
 
-def _safe(attributes: Mapping[str, Any] | None, error: BaseException | None = None) -> dict[str, Any]:
+def _safe_attributes(attributes: Mapping[str, Any] | None, error: BaseException | None = None) -> dict[str, Any]:
     """Returns the attributes that cannot hold content: numbers, and those that identify the call. With an `error`, adds
     its class name."""
     safe = {
         key: value
         for key, value in (attributes or {}).items()
-        if isinstance(value, bool | int | float) or (key in _ABOUT_CALLS and isinstance(value, str))
+        if isinstance(value, bool | int | float) or (key in _CALL_NAMES and isinstance(value, str))
     }
-    return safe if error is None else {**safe, _FAILED: type(error).__name__}
+    return safe if error is None else {**safe, _LIFT_FAILED: type(error).__name__}
 
 
 class _ChangedSpan(ReadableSpan):
@@ -304,11 +304,25 @@ class _ChangedSpan(ReadableSpan):
         return self._dropped[2]
 
 
-def _bare(span: ReadableSpan, attributes: Mapping[str, Any]) -> ReadableSpan:
+def _span_without_content(span: ReadableSpan, attributes: Mapping[str, Any]) -> ReadableSpan:
     """Returns the span with these attributes, and without events, attributes of links and status message, which may
     hold content."""
     links = [Link(link.context) for link in span.links]
     return _ChangedSpan(span, attributes, (), links, Status(span.status.status_code))
+
+
+# --- log records ------------------------------------------------------------------------------------------------------
+
+
+def log_with_refs(log: Any) -> Any:
+    """Returns a log record of the SDK (`ReadableLogRecord`, or `LogData` before 1.37) with refs.  Never raises: after
+    an error, returns the record without content."""
+    try:
+        return _log_with_refs(log)
+    except BaseException as error:  # noqa: BLE001 - the guard
+        reraise_if_for_program(error)
+        log_internal_error("take the content out of a log record", error)
+        return _changed_log(log, _safe_attributes(getattr(log.log_record, "attributes", None), error), None)
 
 
 def _log_with_refs(log: Any) -> Any:
@@ -316,10 +330,10 @@ def _log_with_refs(log: Any) -> Any:
     scope = log.instrumentation_scope.name if log.instrumentation_scope is not None else ""
     to = runtime.current.recorder or runtime.recorder()
     if to is None:
-        return _changed_log(log, _safe(record.attributes), None)
+        return _changed_log(log, _safe_attributes(record.attributes), None)
     body = _plain_value(record.body)
-    attributes = _plain(record.attributes)
-    for name in _RAISED:
+    attributes = _plain_attributes(record.attributes)
+    for name in _EXCEPTION_TEXTS:
         if isinstance(text := attributes.get(name), str):
             attributes[name] = to.text(text)
     if body is not None and record.event_name:  # the text of an ordinary log line is no content of a model call
@@ -329,7 +343,7 @@ def _log_with_refs(log: Any) -> Any:
     lifted = lift_log(plain_log, extracted=contents).log
     contents.keep()
     originals: dict[str, Any] = {**(record.attributes or {}), names.LOG_BODY: body}
-    new_attributes = _as_they_were(originals, attributes, without_unrecorded(lifted.attributes))
+    new_attributes = _with_original_types(originals, attributes, without_unrecorded(lifted.attributes))
     if names.LOG_BODY not in attributes:
         new_attributes.pop(names.LOG_BODY, None)
         return _changed_log(log, new_attributes, record.body)

@@ -1,9 +1,7 @@
-"""Span processor and exporters that leave refs.
+"""Span processor and exporters that pass on refs instead of content.
 
-`RefSpanProcessor`: records the spans of other instrumentations, and gives refs to a processor that has no exporter
-to wrap.
-
-`RefSpanExporter` and `RefLogExporter`: wrap any exporter, which then gets refs instead of content.
+`RefSpanProcessor` records the spans of other instrumentations, and gives refs to a processor that has no exporter to
+wrap. `RefSpanExporter` and `RefLogExporter` wrap any exporter, which then gets refs instead of content.
 """
 
 from collections import OrderedDict
@@ -24,6 +22,9 @@ from playhead.model import names
 from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.span import Span as RecordedSpan
 from playhead.recording import RecordingProcess
+
+# --- processor --------------------------------------------------------------------------------------------------------
+
 
 # Limit of open spans around recorded spans that one processor remembers. Above it, the recorded tree has gaps.
 _MAX_ENCLOSING = 10_000
@@ -103,10 +104,10 @@ class RefSpanProcessor(SpanProcessor):
             recorded.attributes[names.PREFERRED] = True
         frames = to.frames()
         frames.new = {}
-        to.journal_end(_fields(recorded), frames)
+        to.journal_end(_journal_fields(recorded), frames)
 
 
-def _fields(span: RecordedSpan) -> list[Any]:
+def _journal_fields(span: RecordedSpan) -> list[Any]:
     """Returns the span's fields in the order that the journal stores them."""
     return [
         span.trace_id, span.span_id, span.parent_id, span.name, span.kind, span.start_ns, span.end_ns,
@@ -122,6 +123,9 @@ else:
     _LogExporter = object  # the SDK's class has had several names, and programs load it only if they export logs
 
 
+# --- exporters --------------------------------------------------------------------------------------------------------
+
+
 class RefSpanExporter(SpanExporter):
     """Passes each span on to `inner`, an exporter of spans, with refs in place of its content.
 
@@ -135,7 +139,7 @@ class RefSpanExporter(SpanExporter):
 
     def __init__(self, inner: SpanExporter):
         """Raises TypeError if `inner` is not an exporter."""
-        self._inner = _exporter(inner, "RefSpanExporter(OTLPSpanExporter())")
+        self._inner = _checked_exporter(inner, "RefSpanExporter(OTLPSpanExporter())")
         if _flush_provider not in RecordingProcess.before_exit:
             RecordingProcess.before_exit.append(_flush_provider)
 
@@ -160,7 +164,7 @@ class RefLogExporter(_LogExporter):
 
     def __init__(self, inner: Any):
         """Raises TypeError if `inner` is not an exporter."""
-        self._inner = _exporter(inner, "RefLogExporter(OTLPLogExporter())")
+        self._inner = _checked_exporter(inner, "RefLogExporter(OTLPLogExporter())")
 
     def export(self, batch: Sequence[Any]) -> Any:
         """Exports the records with refs, and returns the result of `inner`."""
@@ -188,7 +192,7 @@ def _flush_provider() -> None:
         log_internal_error("flush the program's spans", error)
 
 
-def _exporter(inner: Any, example: str) -> Any:
+def _checked_exporter(inner: Any, example: str) -> Any:
     if isinstance(inner, type) or not callable(getattr(inner, "export", None)):
         raise TypeError(f"{inner!r} is not an exporter; give it one to send to: {example}")
     return inner

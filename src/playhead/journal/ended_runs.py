@@ -1,13 +1,9 @@
-"""Ended runs: which, and kept in an append-only file.
-
-Finds the runs with records in a segment of the journal, which of them end, and how long to keep them. No I/O.
-
-A file of lines in the journal's folder that all processes append to; above 1 MiB, the older half is removed.
-
-Stores the ids of ended runs in a file of the journal's folder, since the lane with a run's end may be deleted.
+"""Ended runs: finds the runs in a segment and which of them end there, and stores their ids in a file of the journal.
 
 A run may end in another lane than the one in which it began: it was resumed, or its process forked. A lane can be
-deleted only when its runs are known to have ended, and the lane that has the end may be deleted first.
+deleted only when its runs are known to have ended, and the lane that has the end may be deleted first. So the ids of
+ended runs are kept in a file of lines in the journal's folder that all processes append to (`EndedRuns`); above 1 MiB,
+its older half is removed.
 """
 
 import os
@@ -22,12 +18,15 @@ from playhead.journal.frame import ANNOUNCEMENT, SPAN, read_span, readable_frame
 from playhead.model import names
 from playhead.model.digest import sha256
 
-_RUN = re.compile(rb'"%s":"([^"\n]*)"' % re.escape(names.RUN_ID.encode()))
-_ROOT = b'"%s":true' % names.RUN_ROOT.encode()
+# --- runs in a segment ------------------------------------------------------------------------------------------------
+
+
+_RUN_ID = re.compile(rb'"%s":"([^"\n]*)"' % re.escape(names.RUN_ID.encode()))
+_IS_ROOT = b'"%s":true' % names.RUN_ROOT.encode()
 # The JSON-escaped text: the same text is always escaped in the same way.
 _SESSION = re.compile(rb'"%s":"((?:[^"\\]|\\.)*)"' % re.escape(names.CONVERSATION.encode()))
 _RETENTION = re.compile(rb'"%s":([0-9]+)' % re.escape(names.RUN_RETENTION.encode()))
-_KEY_DIGITS = 32
+_SESSION_KEY_DIGITS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,22 +46,22 @@ class SegmentRuns:
 def runs_in(data: bytes) -> SegmentRuns:
     """The runs in a segment's bytes."""
     # Every record of a run contains its id.
-    runs = frozenset(_RUN.findall(data))
+    runs = frozenset(_RUN_ID.findall(data))
     ended: set[bytes] = set()
     sessions: dict[bytes, bytes] = {}
     retention: dict[bytes, float] = {}
-    for kind, payload, _ in readable_frames(data) if _ROOT in data else ():
-        if kind not in (SPAN, ANNOUNCEMENT) or _ROOT not in payload:
+    for kind, payload, _ in readable_frames(data) if _IS_ROOT in data else ():
+        if kind not in (SPAN, ANNOUNCEMENT) or _IS_ROOT not in payload:
             continue
-        run_ids = _RUN.findall(payload)
+        run_ids = _RUN_ID.findall(payload)
         session, keeps = _SESSION.search(payload), _RETENTION.search(payload)
         if kind == SPAN:
             ended.update(run_ids)
         if session is not None:
-            sessions |= dict.fromkeys(run_ids, _key(session[1]))
+            sessions |= dict.fromkeys(run_ids, _session_key(session[1]))
         if keeps is not None:
             periods = dict.fromkeys([*run_ids, *(sessions[run] for run in run_ids if run in sessions)], float(keeps[1]))
-            retention = _longer(retention, periods)
+            retention = _longest_times(retention, periods)
     return SegmentRuns(runs, frozenset(ended), sessions, retention)
 
 
@@ -71,8 +70,8 @@ def begun_and_open(segments: Iterable[bytes]) -> dict[str, str]:
     recorded name of the process that began it (empty if none is recorded)."""
     begun: dict[str, str] = {}
     for data in segments:
-        for kind, payload, _ in readable_frames(data) if _ROOT in data else ():
-            if kind not in (SPAN, ANNOUNCEMENT) or _ROOT not in payload:
+        for kind, payload, _ in readable_frames(data) if _IS_ROOT in data else ():
+            if kind not in (SPAN, ANNOUNCEMENT) or _IS_ROOT not in payload:
                 continue
             attributes = read_span(payload).attributes
             run_id = str(attributes.get(names.RUN_ID))
@@ -92,21 +91,24 @@ def merge_segment_runs(seen: Iterable[SegmentRuns]) -> SegmentRuns:
         runs |= segment_runs.runs
         ended |= segment_runs.ended
         sessions |= segment_runs.sessions
-        retention = _longer(retention, segment_runs.retention)
+        retention = _longest_times(retention, segment_runs.retention)
     return SegmentRuns(frozenset(runs), frozenset(ended), sessions, retention)
 
 
-def _key(session: bytes) -> bytes:
+def _session_key(session: bytes) -> bytes:
     """Hashes the name of a session to a key that does not show the name and is as long as a run's id."""
-    return b"s" + sha256(session).hexdigest()[: _KEY_DIGITS - 1].encode()
+    return b"s" + sha256(session).hexdigest()[: _SESSION_KEY_DIGITS - 1].encode()
 
 
-def _longer(left: Mapping[bytes, float], right: Mapping[bytes, float]) -> dict[bytes, float]:
+def _longest_times(left: Mapping[bytes, float], right: Mapping[bytes, float]) -> dict[bytes, float]:
     return {key: max(left.get(key, 0.0), right.get(key, 0.0)) for key in {**left, **right}}
 
 
+# --- files of lines ---------------------------------------------------------------------------------------------------
+
+
 # 1 MiB: 30,000 runs, more than are resumed or forked in an hour.
-_MAX_BYTES = 2**20
+_MAX_FILE_BYTES = 2**20
 
 
 class SharedLinesFile:
@@ -134,12 +136,12 @@ class SharedLinesFile:
             size = os.fstat(fd).st_size
         finally:
             os.close(fd)
-        if size > _MAX_BYTES:
+        if size > _MAX_FILE_BYTES:
             self._cut()
 
     def _cut(self) -> None:
         """Removes the older half of the file. Lines that another process appends at the same time may be lost."""
-        tail = self._path.read_bytes()[-_MAX_BYTES // 2 :].partition(b"\n")[2]
+        tail = self._path.read_bytes()[-_MAX_FILE_BYTES // 2 :].partition(b"\n")[2]
         new = self._path.with_suffix(f".{os.getpid()}.new")
         with suppress(FileNotFoundError):
             new.unlink()
@@ -149,7 +151,10 @@ class SharedLinesFile:
         new.replace(self._path)
 
 
-_FILE = "ended-runs"
+# --- ids of ended runs ------------------------------------------------------------------------------------------------
+
+
+_ENDED_RUNS_FILE = "ended-runs"
 
 
 class EndedRuns:
@@ -161,7 +166,7 @@ class EndedRuns:
 
     def __init__(self, journal_dir: Path):
         """`journal_dir`: the folder of the journal. Does not access the disk."""
-        self._lines = SharedLinesFile(journal_dir / _FILE)
+        self._lines = SharedLinesFile(journal_dir / _ENDED_RUNS_FILE)
 
     def read(self) -> set[bytes]:
         """The stored ids of ended runs; empty if there is no file.  Raises OSError."""

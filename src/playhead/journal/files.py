@@ -1,14 +1,10 @@
-"""Private files, folders and kernel locks.
-
-Private files and folders, and file descriptors that the program may have closed.
+"""Private files and folders of the journal, and locks of files that the kernel releases when their process ends.
 
 A program that becomes a daemon closes all descriptors, also ours, and the next file that it opens gets one of their
-numbers.  So before a descriptor is written to or closed, it is checked to be the file that was opened.
-
-File locks that the kernel releases when their process ends, however it ends, in any container.
+numbers.  So before a descriptor is written to or closed, it is checked to be the file that was opened (`OwnFile`).
 
 The locks belong to the files, not to process ids: processes that share a folder see each other's locks, also from
-containers with their own process ids.
+containers with their own process ids. The kernel releases a lock however its process ends.
 """
 
 import os
@@ -16,6 +12,9 @@ import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
+
+# --- files and folders ------------------------------------------------------------------------------------------------
+
 
 _FOLDER_MODE, _FILE_MODE = 0o700, 0o600
 
@@ -82,6 +81,9 @@ def make_private_folder(path: Path) -> None:
                 raise
         else:
             folder.chmod(_FOLDER_MODE)
+
+
+# --- locks ------------------------------------------------------------------------------------------------------------
 
 
 def lock_file(path: Path) -> OwnFile | None:

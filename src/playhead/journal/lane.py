@@ -1,6 +1,5 @@
-"""refs → [journal] → export.  Writer, reader and adopter of lanes.
-
-Lanes: each process appends to files of its own, so no process ever waits for another.
+"""refs → [journal] → export.  Writes, reads and adopts lanes: each process appends to files of its own, so no process
+ever waits for another.
 
 A journal is a folder of lanes. A lane is a folder with
 
@@ -19,8 +18,6 @@ The kernel releases a lock when its process ends, however it ends. Only the lock
 process id in a lane's name is for people, and means nothing in another container.
 
 Once an append returns, the data survive the end of the process: see `segment`.
-
-Positions in a lane, and the files that keep them.
 """
 
 import errno
@@ -40,6 +37,8 @@ from playhead.errors import JournalUnusable
 from playhead.journal.files import OwnFile, is_held, lock_file, make_private_folder, open_private, share_lock
 from playhead.journal.frame import END, RESOURCE, end_frame, frames_in, may_be_lost_end, read_end
 from playhead.journal.segment import Segment, SegmentCut, SegmentGone
+
+# --- positions --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -66,6 +65,9 @@ def note_position(path: Path, position: Position, *, is_there: bool = False) -> 
         os.pwrite(fd, f"{position.segment:020d} {position.offset:020d}\n".encode(), 0)
     finally:
         os.close(fd)
+
+
+# --- writing ----------------------------------------------------------------------------------------------------------
 
 
 # Space is freed by whole segments: small enough to stay close to the limit, large enough to be few.
@@ -331,7 +333,7 @@ class LaneWriter:
         unnamed = path.with_suffix(".new")
         self._is_rotating = True
         try:
-            segment = self._begun(unnamed)
+            segment = self._begin_segment(unnamed)
             before, self._segment = self._segment, segment
             self._number, self._size, self._cut_bytes = self._number + 1, self._header_bytes, 0
             del self._ends[:]
@@ -346,7 +348,7 @@ class LaneWriter:
             self._is_rotating = False
         self._on_rotation()
 
-    def _begun(self, path: Path) -> Segment:
+    def _begin_segment(self, path: Path) -> Segment:
         path.unlink(missing_ok=True)  # left by a failed attempt
         segment = Segment(path)
         header = self._resource_frame
@@ -359,6 +361,9 @@ class LaneWriter:
             path.unlink(missing_ok=True)
             raise
         return segment
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -495,17 +500,17 @@ class LaneReader:
             return Position(1, 0)
         return max(Position(numbers[-1], self.segment_bytes(numbers[-1])), self._noted_in(numbers[-1]))
 
-    def lost_ends(self) -> list["LostEnd"]:
+    def lost_ends(self) -> list[LostEnd]:
         """The segments that are shorter than what was written to them, as far as is known.  Raises OSError."""
         numbers = self.segments()
-        written = {number: size for following in numbers[1:] for number, size in self._said_of_ends(following)}
+        written = {number: size for following in numbers[1:] for number, size in self._noted_end_before(following)}
         if numbers:
             written[numbers[-1]] = self._noted_in(numbers[-1]).offset
         sizes = {number: self.segment_bytes(number) for number in numbers}
         short = [number for number in numbers if written.get(number, 0) > sizes[number]]
         return [self._lost_end(number, sizes[number], written[number]) for number in short]
 
-    def torn_end(self, rest: bytes) -> "LostEnd | None":
+    def torn_end(self, rest: bytes) -> LostEnd | None:
         """The last segment if `rest`, the bytes after its last readable frame, may mean that it has lost its end; else
         None.  For a lane whose owner has ended.  Raises OSError."""
         if not may_be_lost_end(rest):
@@ -514,7 +519,7 @@ class LaneReader:
         size = self.segment_bytes(last)
         return LostEnd(self.segment_path(last), Position(last, size), 1, is_certain=False)
 
-    def _lost_end(self, number: int, size: int, written: int) -> "LostEnd":
+    def _lost_end(self, number: int, size: int, written: int) -> LostEnd:
         is_delivered = self.acked() >= Position(number, written)
         return LostEnd(self.segment_path(number), Position(number, size), written - size, is_delivered)
 
@@ -523,7 +528,7 @@ class LaneReader:
         noted = (position_in(self.path / _WRITTEN), self.acked())
         return max((position for position in noted if position.segment == number), default=Position(number, 0))
 
-    def _said_of_ends(self, number: int) -> list[tuple[int, int]]:
+    def _noted_end_before(self, number: int) -> list[tuple[int, int]]:
         """Number and size of the segment before, as recorded at the beginning of this one.  Empty for files of older
         versions, and if the beginning is damaged."""
         try:
@@ -578,6 +583,9 @@ class NoLane(LaneReader):
         return 0
 
 
+# --- lanes of a journal, and those of dead processes ------------------------------------------------------------------
+
+
 class DeadLaneLock:
     """The lane of a dead process, which only this process may deliver or delete until `close`."""
 
@@ -602,7 +610,7 @@ def lanes(journal_dir: Path) -> list[Path]:
 def entries_of(journal_dir: Path) -> list[str]:
     """The names of all entries of the journal's folder, lanes and a few others, oldest lane first. Raises OSError."""
     try:
-        return sorted(os.listdir(journal_dir))  # noqa: PTH208 - as above
+        return sorted(os.listdir(journal_dir))  # noqa: PTH208 - see `segments`
     except (FileNotFoundError, NotADirectoryError):
         return []
 

@@ -1,17 +1,8 @@
-"""`playhead.on_event`: records → events → callbacks.
-
-journal → [listeners]: `playhead.on_event`: functions of the program that are called with each event it records.
+"""journal → [listeners]: `playhead.on_event`: functions of the program that are called with each event it records.
 
 They are called in a thread of their own, in the order of the records, after the records are in the journal. If a
 program records faster than its functions take events, events are dropped here (counted, with one warning), never in the
 record.
-
-journal → [project]: the events of a single record, for callbacks in the program that recorded it.
-
-A record is a span's announcement, an ended span, or a log event.  Values that need other records are left out: messages
-added to a context, inferred compressions, and the enclosing call (`parent`).  `seq` has no meaning here.
-
-journal → [recorded events] → listeners: the events of one record, as `playhead.on_event` gives them.
 """
 
 import os
@@ -21,20 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from playhead.calls.lifecycle import is_announced_by_attributes
-from playhead.journal.frame import LOG as LOG_FRAME
-from playhead.journal.frame import SPAN, read_log, read_span
 from playhead.kernel.forks import fork_safe_lock
 from playhead.kernel.guard import log_internal_error, warn_once
-from playhead.model import names
-from playhead.model.event import EVENT_KINDS, RunEvent, event_to_json
-from playhead.model.span import LogEvent, Span
-from playhead.projection.call_events import EventWriter
-from playhead.projection.known_messages import KnownMessages
-from playhead.projection.order import END, LOG, START, TimelineEntry
-from playhead.projection.span_tree import SpanTree
-
-__all__ = ["EVENT_KINDS", "events_of"]
 
 EventListener = Callable[[dict[str, Any]], object]
 # A few seconds of a busy program; each is some hundred bytes.
@@ -121,6 +100,8 @@ class EventListeners:
                 item.set()
                 continue
             try:
+                from playhead.journal.recorded_events import events_of  # noqa: PLC0415 - `on_event` has imported it
+
                 events = events_of(*item)
             except BaseException as error:  # noqa: BLE001 - the guard
                 log_internal_error("read a record for on_event", error)
@@ -154,6 +135,7 @@ def on_event(
     Raises TypeError or ValueError for arguments that could never be called, or would never match.
     """
     # Only programs that listen need the classes of events, which take longer to import than the rest of this folder.
+    from playhead.journal.recorded_events import EVENT_KINDS  # noqa: PLC0415
 
     if not callable(function):
         raise TypeError(f"on_event({function!r}): give a function that takes an event, a dictionary")
@@ -166,40 +148,3 @@ def on_event(
     if priority not in (None, *_PRIORITIES):
         raise ValueError(f"on_event(priority={priority!r}): expected one of {', '.join(_PRIORITIES)}")
     return LISTENERS.add(function, wanted, priority)
-
-
-def events_of_span(span: Span, *, was_announced: bool = True) -> Sequence[RunEvent]:
-    """The events of a call's start while `span` has not ended, else of its end. With `was_announced=False`, an ended
-    span gives both."""
-    tree = SpanTree([span])
-    writer = EventWriter(str(span.attributes.get(names.RUN_ID, "")), tree, {}, KnownMessages({}, {}))
-    for node in tree.nodes:
-        if span.end_ns is None or not was_announced:
-            writer.write(TimelineEntry(START, span.start_ns, node))
-        if span.end_ns is not None:
-            writer.write(TimelineEntry(END, span.end_ns, node))
-    return writer.pop_events()
-
-
-def events_of_log(log: LogEvent) -> Sequence[RunEvent]:
-    """The event of a log event."""
-    writer = EventWriter(str(log.attributes.get(names.RUN_ID, "")), SpanTree([]), {}, KnownMessages({}, {}), [log])
-    writer.write(TimelineEntry(LOG, log.time_ns, None, log))
-    return writer.pop_events()
-
-
-def events_of(kind: bytes, payload: bytes) -> list[dict[str, Any]]:
-    """The events of a frame's kind and payload, as the API gives them, without `seq`."""
-    return [_to_json(event) for event in _events_of(kind, payload)]
-
-
-def _events_of(kind: bytes, payload: bytes) -> Sequence[RunEvent]:
-    if kind == LOG_FRAME:
-        return events_of_log(read_log(payload))
-    span = read_span(payload)
-    return events_of_span(span, was_announced=kind != SPAN or is_announced_by_attributes(span.attributes))
-
-
-def _to_json(event: RunEvent) -> dict[str, Any]:
-    fields = event_to_json(event)
-    return {name: value for name, value in fields.items() if name != "seq"}

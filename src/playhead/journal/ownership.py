@@ -79,7 +79,7 @@ class Pulse:
 
 
 class RunOwnership:
-    """Implements `api.ports.RunOwner`."""
+    """Implements `calls.recorder.RunOwner`."""
 
     def __init__(
         self,

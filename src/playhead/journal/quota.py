@@ -1,12 +1,9 @@
-"""The folder's size limit: share per process, measuring, freeing.
+"""The size limit of the journal's folder, which all processes share.
 
-The size limit of the journal's folder: measures what all processes have written, and deletes acknowledged segments.
-
-Records that were not acknowledged are never deleted here.
-
-How much this process may append before the folder, which all processes share, is measured again.
-
-Work that must not hold up the program: measuring the folder, and deleting from it.
+`journal_usage` measures what all processes have written. `Quota` says how much this process may append before the
+folder is measured again. `free_space` deletes segments that every destination has acknowledged; records that were not
+acknowledged are never deleted here. Measuring and deleting must not hold up the program: `BackgroundJob` does both in a
+thread.
 """
 
 import threading
@@ -18,14 +15,17 @@ from pathlib import Path
 from random import SystemRandom
 
 from playhead.journal.ended_runs import EndedRuns, SegmentRuns, merge_segment_runs, runs_in
-from playhead.journal.index.updating import prune
+from playhead.journal.index.pruning import prune
 from playhead.journal.lane import LaneReader, Position, lanes, lock_dead_lane
 from playhead.kernel.guard import log_internal_error
+
+# --- measuring and freeing --------------------------------------------------------------------------------------------
+
 
 # A process that has not written for a minute measures again before it writes much.
 _ACTIVE_SECONDS = 60.0
 # About 0.1 s of a background thread's time.
-_MAX_READ = 64 * 2**20
+_MAX_READ_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +42,14 @@ def journal_usage(journal_dir: Path) -> DiskUsage:
     recently = time.time() - _ACTIVE_SECONDS
     for path in lanes(journal_dir):
         newest = 0.0
-        for size, changed in _segments(LaneReader(path)):
+        for size, changed in _segment_sizes(LaneReader(path)):
             total += size
             newest = max(newest, changed)
         active += newest > recently
     return DiskUsage(total, active)
 
 
-def _segments(reader: LaneReader) -> Iterator[tuple[int, float]]:
+def _segment_sizes(reader: LaneReader) -> Iterator[tuple[int, float]]:
     for number in reader.segments():
         with suppress(FileNotFoundError):  # deleted in the meantime
             state = reader.segment_path(number).stat()
@@ -81,8 +81,9 @@ def free_space(journal_dir: Path, own_lane: Path | None, excess: int, *, seconds
 
 
 def _delete_ended(journal_dir: Path, lane_paths: Iterable[Path], excess: int) -> int:
-    """Deletes delivered lanes of dead processes whose runs have all ended.  Reads the oldest `_MAX_READ` bytes only."""
-    freed, remaining_bytes = 0, _MAX_READ
+    """Deletes delivered lanes of dead processes whose runs have all ended.  Reads only the oldest, up to
+    `_MAX_READ_BYTES`."""
+    freed, remaining_bytes = 0, _MAX_READ_BYTES
     notes = EndedRuns(journal_dir)
     ended = notes.read()
     for path in lane_paths:
@@ -121,7 +122,7 @@ def _shrink_ended(journal_dir: Path, path: Path, excess: int, *, is_own: bool) -
 
 
 def _delete_ended_segments(reader: LaneReader, notes: EndedRuns, excess: int) -> int:
-    freed, remaining_bytes = 0, _MAX_READ
+    freed, remaining_bytes = 0, _MAX_READ_BYTES
     ended = notes.read()
     waiting: list[tuple[int, SegmentRuns]] = []
     for number in reader.segments():
@@ -175,12 +176,15 @@ def _shrink(reader: LaneReader, acked: Position, excess: int) -> int:
     return freed
 
 
+# --- what this process may append -------------------------------------------------------------------------------------
+
+
 # The last fifth of the limit is reserved for calls: before it, payloads are replaced by markers.
-_FOR_PAYLOADS = 0.8
+_PAYLOAD_SHARE = 0.8
 # All processes share the limit: each writes at most a 64th of it before it measures the folder again.
-_MAX_ALLOWED = 64
+_LARGEST_SHARE = 64
 # Measuring costs as much as some hundred appends, so no process does it for less than a 4096th of the limit.
-_MIN_ALLOWED = 4096
+_SMALLEST_SHARE = 4096
 # How long a call waits for a measurement: if the last one found room; if it found none (once a second at most).
 _WAIT_SECONDS, _FULL_WAIT_SECONDS = 0.25, 0.02
 # How often to measure while there is room, and how often while there is none.
@@ -205,7 +209,7 @@ class Quota:
 
     def __init__(self, max_bytes: int, now: Callable[[], float]):
         """`max_bytes`: the limit of all processes.  `now`: seconds of a clock that only goes forward."""
-        self.bytes_before_measuring = max_bytes // _MAX_ALLOWED
+        self.bytes_before_measuring = max_bytes // _LARGEST_SHARE
         """Bytes that may be appended before the folder has to be measured."""
         self._bytes_while_measuring = 0
         """Bytes that may be appended during a measurement, without waiting for it."""
@@ -253,11 +257,11 @@ class Quota:
         """Notes the bytes that are left for all processes.  Returns whether there is room for payloads, too."""
         self._left = remaining_bytes
         share = remaining_bytes // max(1, active_lanes)  # what each process may write before any of them measures again
-        least, most = self._max_bytes // _MIN_ALLOWED, self._max_bytes // _MAX_ALLOWED
+        least, most = self._max_bytes // _SMALLEST_SHARE, self._max_bytes // _LARGEST_SHARE
         self.bytes_before_measuring = min(remaining_bytes, most, max(least, share // 2))
         self._bytes_while_measuring = max(0, min(self.bytes_before_measuring, share - self.bytes_before_measuring))
         self._bytes_in_emergency = max(0, share - self.bytes_before_measuring - self._bytes_while_measuring)
-        return remaining_bytes > self._max_bytes * (1 - _FOR_PAYLOADS)
+        return remaining_bytes > self._max_bytes * (1 - _PAYLOAD_SHARE)
 
     def end_measurement(self) -> None:
         """To be called after a measurement; if it failed, the room of the last one remains valid."""
@@ -275,11 +279,14 @@ class Quota:
         probability: together, such processes measure once per so many bytes."""
         if self._measurements:
             return False
-        written = self._max_bytes // _MAX_ALLOWED - self.bytes_before_measuring
-        return _random.random() * (self._max_bytes // _MIN_ALLOWED) < written
+        written = self._max_bytes // _LARGEST_SHARE - self.bytes_before_measuring
+        return _random.random() * (self._max_bytes // _SMALLEST_SHARE) < written
 
     def _is_old(self, seconds: float) -> bool:
         return self._now() - self._measured_at >= seconds
+
+
+# --- work in the background -------------------------------------------------------------------------------------------
 
 
 BACKGROUND_THREAD = "playhead-journal"

@@ -1,4 +1,4 @@
-"""api, capture → refs → [journal].  The recorder: implements `api.ports.Recorder` with an intake and a journal."""
+"""api, capture → refs → [journal].  The recorder: implements `calls.recorder.Recorder` with an intake and a journal."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -35,7 +35,7 @@ REDACTED = "(redacted)"
 
 
 class JournalRecorder:
-    """Implements `api.ports.Recorder`, which documents the methods. `frames` are always its own `CallFrames`."""
+    """Implements `calls.recorder.Recorder`, which documents the methods. `frames` are always its own `CallFrames`."""
 
     def __init__(
         self,

@@ -1,5 +1,5 @@
-"""What the rest of the SDK stands on: guards against our own errors, locks that survive a fork, ids.
+"""Shared by the whole SDK: guards against our own errors, locks that survive a fork, ids.
 
 guard   logs an internal error instead of raising it into the program     forks   locks and imports after a fork
-ids     trace and span ids                                                opentelemetry_sdk   its names, imported safely
+ids     ids of runs, traces, spans and processes                          opentelemetry_sdk   its names, imported safely
 """

@@ -1,8 +1,7 @@
-"""`playhead run`.
+"""`playhead run -- python app.py`: replaces itself with that program, in an environment that switches recording on.
 
-`playhead run -- python app.py`: replaces itself with that program, in an environment that switches recording on.
-
-Switches recording on in a program that `playhead run` has started.
+That environment has the folder `site` in PYTHONPATH, so each Python process of the program calls `switch_on` at its
+start.
 """
 
 import os
@@ -41,15 +40,6 @@ command: 2 it is used wrongly; 126 the program cannot be executed; 127 it is not
 _MISUSED, _CANNOT_EXECUTE, _NOT_FOUND = 2, 126, 127
 
 
-def report(command: Sequence[str]) -> int:
-    """Replaces this process with the program, as `run` does. Each of the program's Python processes reports at its end
-    what was instrumented."""
-    executable = shutil.which(command[0])
-    if executable is None:
-        return _not_executable(command)
-    return _become(executable, command, {**environment(os.environ), REPORT: "1"})
-
-
 def run(arguments: Sequence[str]) -> int:
     """Replaces this process with the program; on Windows, runs the program and returns its exit code.
 
@@ -70,6 +60,15 @@ def run(arguments: Sequence[str]) -> int:
     if executable is None:
         return _not_executable(command)
     return _become(executable, command, {**environment(os.environ), **more})
+
+
+def report(command: Sequence[str]) -> int:
+    """Replaces this process with the program, as `run` does. Each of the program's Python processes reports at its end
+    what was instrumented."""
+    executable = shutil.which(command[0])
+    if executable is None:
+        return _not_executable(command)
+    return _become(executable, command, {**environment(os.environ), REPORT: "1"})
 
 
 def environment(environ: Mapping[str, str]) -> dict[str, str]:
@@ -103,6 +102,9 @@ def _not_executable(command: Sequence[str]) -> int:
 def _refused(why: str, code: int) -> int:
     sys.stderr.write(f"playhead run: {why}\n")
     return code
+
+
+# --- in the started program -------------------------------------------------------------------------------------------
 
 
 def switch_on() -> None:

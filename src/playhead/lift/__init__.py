@@ -1,40 +1,23 @@
-"""receive → [lift] → store.  Lifts one span or log: dialects in order, handoffs, unknown content.
+"""receive → [lift] → store.  Moves content out of spans and log events of any dialect, and leaves refs in its place.
 
-Moves content out of spans and log events of any dialect, and leaves refs in its place.
+    extraction         collects the content, and sets the refs in its place
+    dialects           which attributes of which sender hold content; one file per dialect
+    message_events     conversations that were recorded one message at a time, as events of spans or as log records
+    provider_messages  one message in the form of a provider or framework
+    provider_bodies    requests and answers in these forms
+    indexed            attributes whose names describe a structure
+    attribute_names    attribute names of others → our names, and the span's kind
+    session_logs       log records of coding agents: which part of a session each is
+    forwarded_spans    spans forwarded by another Playhead: restores the refs from their inline content
+    oversize           values that no dialect knows and that are too long for a span
 
-    found            collects the content: contents, threads, and keys that could not be read
-    dialects         which attributes of which sender hold content; one file per dialect
-    message_events   conversations that were recorded one message at a time, as events of spans or as log records
-    natives          messages, requests and answers in the forms of providers and frameworks
-    stamps           sets the refs in place of content
-    indexed          attributes whose names describe a structure
-    attribute_names  attribute names of others → our names, and the span's kind
-    handoffs         spans that pass the run on to another agent
-    records          log records of coding agents: which part of a session each is
-    unknown          finds what looks like content in spans that no dialect understood, so that they leak no payload
-    sent_on          spans forwarded by another Playhead: restores the refs from their inline content
-    oversize         values that no dialect knows and that are too long for a span
+This file lifts one span or log record with all of these. It also recognises spans that hand a run over from one agent
+to another (`note_handoff`), and moves what looks like content out of spans that no dialect understood, so that they
+leak no payload (`move_unknown_content`).
 
 Pure, and never raises: values that cannot be read are kept as text and marked. One span often has attributes of several
 dialects (an instrumentation writes its own and OpenTelemetry's), so each dialect takes what it knows, in the order of
 DIALECTS.
-
-Recognises spans that are a handoff from one agent to another, and sets `playhead.handoff.to` on them.
-
-| sender | span |
-|---|---|
-| OpenLLMetry | `gen_ai.operation.name` is `handoff`; the target may be missing |
-| OpenInference | a tool named `handoff to NAME` |
-| Logfire | the message template `Handoff: {from_agent} → {to_agent}` |
-| Google ADK, Strands, LlamaIndex | a call of the framework's own handoff tool |
-
-Handoffs of frameworks with one tool per agent (`transfer_to_tailor`) are not recognised: nothing in such a tool's name
-distinguishes it from other tools.
-
-Spans and log events that no dialect understood: moves values that look like content out of them.
-
-A value counts as content if it is long, if it is JSON of messages, or if its name is a common one for content
-(OpenInference's `input.value`, Vercel's `ai.prompt`).
 """
 
 import dataclasses
@@ -57,7 +40,6 @@ from playhead.lift.oversize import excerpt, is_oversize, move_long_values, move_
 from playhead.lift.session_logs import belongs_to_session, in_session, read_record
 from playhead.model import names
 from playhead.model.canonical import Content, canonical_json
-from playhead.model.names import REF_SUFFIX
 from playhead.model.ref import is_ref
 from playhead.model.span import Attributes, LogEvent, Span, SpanEvent
 from playhead.wire.pack import ThreadExtension
@@ -76,103 +58,9 @@ __all__ = [
     "scope_name",
 ]
 
-# Handoff tools of frameworks → the argument that names the target.
-_TOOLS: Final = {
-    "transfer_to_agent": "agent_name",  # Google ADK
-    "handoff_to_agent": "agent_name",  # Strands
-    "handoff": "to_agent",  # LlamaIndex
-}
-_ARGUMENTS: Final = (names.TOOL_ARGUMENTS, "input.value", "traceloop.entity.input", "gcp.vertex.agent.tool_call_args")
-_TOOL_SPAN: Final = "handoff to "
-_TEMPLATE: Final = "Handoff: "
-_MOST_CHARACTERS: Final = 256  # of an agent's name
-
-
-def note_handoff(name: str, original: Attributes, lifted: Attributes) -> None:
-    """Marks a span in place if it is a handoff. The target is empty if the span does not name it.
-
-    `name`: name of the span; `original`: its attributes as received; `lifted`: its attributes as stored, which are
-    changed.
-    """
-    if original.get(names.OPERATION) == "handoff":
-        _mark(lifted, original.get("gen_ai.handoff.to_agent"))
-    elif name.startswith(_TOOL_SPAN) and original.get("openinference.span.kind") == "TOOL":
-        _mark(lifted, name.removeprefix(_TOOL_SPAN))
-    elif str(original.get("logfire.msg_template", "")).startswith(_TEMPLATE):
-        _mark(lifted, original.get("to_agent"))
-    elif lifted.get(names.KIND) == "tool" and (key := _TOOLS.get(str(lifted.get(names.TOOL_NAME)))) is not None:
-        target = _argument(original, key)
-        if target:
-            lifted[names.HANDOFF_TO] = target[:_MOST_CHARACTERS]
-
-
-def _mark(lifted: Attributes, target: Any) -> None:
-    lifted[names.HANDOFF_TO] = target[:_MOST_CHARACTERS] if isinstance(target, str) and target != "unknown" else ""
-    lifted[names.KIND] = "step"
-
-
-def _argument(original: Attributes, key: str) -> str | None:
-    """Returns the value of a tool's argument; None if it cannot be read."""
-    for name in _ARGUMENTS:
-        try:
-            value = json_or_text(original.get(name))
-        except ValueError:
-            continue
-        if isinstance(value, dict):
-            target = cast(dict[str, Any], value).get(key)
-            if isinstance(target, str):
-                return target
-    return None
-
 
 # Longer than names, ids and most URLs; shorter than what people and models write to each other.
 INLINE_CHARACTERS: Final = 1024
-# Under a name for content, a value up to this length is a constant, an id or a flag, by which people filter.
-_NAMED_CHARACTERS = 64
-_CONTENT_NAME = re.compile(
-    "prompt|completion|input|output|message|argument|parameter|result|response|content|query|document", re.IGNORECASE
-)
-_MESSAGES = re.compile(r'"(?:role|content|messages)"\s*:')
-# Names that semantic conventions define and that never hold messages: statements, addresses, exceptions. Values of more
-# than 4 KiB become content anyway.
-_DEFINED = (
-    "code.", "db.query.text", "db.statement", "exception.", "http.request.header.", "http.response.header.",
-    "http.target", "http.url", "playhead.", "process.", "url.",
-)  # fmt: skip
-_REFS = (REF_SUFFIX, REF_SUFFIX + EXTERNAL)
-
-
-def move_unknown_content(attributes: Attributes, contents: ExtractedContent, limit: int) -> Attributes:
-    """Returns the attributes with refs in place of values that look like content; the same object if there are none.
-
-    `limit`: texts of more characters are content whatever their name.
-    """
-    return move_values(
-        attributes, [key for key, value in attributes.items() if _is_content_like(key, value, limit)], contents
-    )
-
-
-def scope_name(scope: str) -> str:
-    """The name of a scope for display: at most 100 characters of valid Unicode."""
-    return scope[:100].encode("utf-8", "replace").decode() or "(no name)"
-
-
-def _is_content_like(key: str, value: Any, limit: int) -> bool:
-    if key.startswith(_DEFINED) or (key in ADDED and not isinstance(value, dict) and not is_oversize(value)):
-        return False
-    if isinstance(value, (list, dict)):
-        text = canonical_json(value).decode("utf-8", "replace")
-    elif isinstance(value, str):
-        text = value
-    else:
-        return False
-    if len(text) > limit:
-        return True
-    if key.endswith(_REFS):  # the content is elsewhere
-        return False
-    if len(text) > _NAMED_CHARACTERS and _CONTENT_NAME.search(key):
-        return True
-    return text.lstrip()[:1] in ("{", "[") and _MESSAGES.search(text) is not None
 
 
 _STATUS_MESSAGE = "playhead.status_message"
@@ -217,11 +105,11 @@ def lift(
         extracted = extracted or ExtractedContent(shared)
         span = restore_refs(span, extracted)
     is_ours = span.scope == names.SCOPE and names.KIND in span.attributes
-    if is_ours and not span.events and not span.links and not _is_oversize(span):
+    if is_ours and not span.events and not span.links and not _has_oversize_value(span):
         return Lifted(span, extracted.contents, extracted.threads) if extracted is not None else Lifted(span, [], [])
     extracted = extracted or ExtractedContent(shared)
     span = in_session(span)
-    kind = _kind(span.attributes)
+    kind = _kind_of(span.attributes)
     messages = MessageEvents()
     of_events = [messages.extract(event, extracted) for event in span.events]
     is_known = messages.any or _has_refs(span.attributes) or span.scope == names.SCOPE
@@ -231,7 +119,7 @@ def lift(
     for event, mapping in zip(span.events, remaining[1:], strict=True):
         extract_event(event.name, mapping, extracted, remaining[0])
     attributes, *of_events = [move_long_values(mapping, extracted) for mapping in remaining]
-    events = _events(span.events, of_events, attributes)
+    events = _lifted_events(span.events, of_events, attributes)
     messages.set_refs(attributes, extracted, kind)
     extracted.mark_unparsed_keys(attributes)
     use_current_names(attributes, kind)
@@ -307,7 +195,7 @@ def _lift_log(log: LogEvent, inline_characters: int, messages: MessageEvents, co
     if is_ours and not any(map(is_oversize, log.attributes.values())):
         return LiftedLog(log, contents.contents, contents.threads)
     log = read_record(log, contents)
-    kind = _kind(log.attributes)
+    kind = _kind_of(log.attributes)
     attributes = messages.extract(SpanEvent(log.name, log.time_ns, log.attributes), contents)
     remaining, is_known = _extract(attributes, kind, contents)
     moved = remaining
@@ -337,7 +225,7 @@ def _status_message(span: Span, attributes: Attributes, contents: ExtractedConte
     return excerpt(message)
 
 
-def _is_oversize(span: Span) -> bool:
+def _has_oversize_value(span: Span) -> bool:
     return (
         any(map(is_oversize, span.attributes.values()))
         or any(map(is_oversize, span.resource.values()))
@@ -345,7 +233,7 @@ def _is_oversize(span: Span) -> bool:
     )
 
 
-def _kind(attributes: Attributes) -> str | None:
+def _kind_of(attributes: Attributes) -> str | None:
     for dialect in BY_KIND:
         kind = dialect.kind(attributes)
         if kind is not None:
@@ -394,7 +282,7 @@ def _extract(attributes: Attributes, kind: str | None, contents: ExtractedConten
     return attributes, spoken
 
 
-def _events(events: Sequence[SpanEvent], lifted: Sequence[Attributes], onto: Attributes) -> list[SpanEvent]:
+def _lifted_events(events: Sequence[SpanEvent], lifted: Sequence[Attributes], onto: Attributes) -> list[SpanEvent]:
     """Returns the events with their lifted attributes, and copies attributes about the span to `onto`."""
     lifted_events = [
         SpanEvent(event.name, event.time_ns, attributes) for event, attributes in zip(events, lifted, strict=True)
@@ -409,3 +297,124 @@ def _lift_link(link: dict[str, Any], contents: ExtractedContent) -> dict[str, An
     if not isinstance(attributes, dict):
         return link
     return {**link, "attributes": move_long_values(cast(Attributes, attributes), contents)}
+
+
+def scope_name(scope: str) -> str:
+    """The name of a scope for display: at most 100 characters of valid Unicode."""
+    return scope[:100].encode("utf-8", "replace").decode() or "(no name)"
+
+
+# --- handoffs ---------------------------------------------------------------------------------------------------------
+
+
+# Handoff tools of frameworks → the argument that names the target.
+_HANDOFF_TOOLS: Final = {
+    "transfer_to_agent": "agent_name",  # Google ADK
+    "handoff_to_agent": "agent_name",  # Strands
+    "handoff": "to_agent",  # LlamaIndex
+}
+_ARGUMENT_NAMES: Final = (
+    names.TOOL_ARGUMENTS,
+    "input.value",
+    "traceloop.entity.input",
+    "gcp.vertex.agent.tool_call_args",
+)
+_HANDOFF_SPAN: Final = "handoff to "
+_HANDOFF_TEMPLATE: Final = "Handoff: "
+_MOST_NAME_CHARACTERS: Final = 256  # of an agent's name
+
+
+def note_handoff(name: str, original: Attributes, lifted: Attributes) -> None:
+    """Marks a span in place if it is a handoff (`playhead.handoff.to`). The target is empty if the span does not name
+    it.
+
+    | sender | span |
+    |---|---|
+    | OpenLLMetry | `gen_ai.operation.name` is `handoff`; the target may be missing |
+    | OpenInference | a tool named `handoff to NAME` |
+    | Logfire | the message template `Handoff: {from_agent} → {to_agent}` |
+    | Google ADK, Strands, LlamaIndex | a call of the framework's own handoff tool |
+
+    Handoffs of frameworks with one tool per agent (`transfer_to_tailor`) are not recognised: nothing in such a tool's
+    name distinguishes it from other tools.
+
+    `name`: name of the span; `original`: its attributes as received; `lifted`: its attributes as stored, which are
+    changed.
+    """
+    if original.get(names.OPERATION) == "handoff":
+        _mark_handoff(lifted, original.get("gen_ai.handoff.to_agent"))
+    elif name.startswith(_HANDOFF_SPAN) and original.get("openinference.span.kind") == "TOOL":
+        _mark_handoff(lifted, name.removeprefix(_HANDOFF_SPAN))
+    elif str(original.get("logfire.msg_template", "")).startswith(_HANDOFF_TEMPLATE):
+        _mark_handoff(lifted, original.get("to_agent"))
+    elif lifted.get(names.KIND) == "tool" and (key := _HANDOFF_TOOLS.get(str(lifted.get(names.TOOL_NAME)))) is not None:
+        target = _tool_argument(original, key)
+        if target:
+            lifted[names.HANDOFF_TO] = target[:_MOST_NAME_CHARACTERS]
+
+
+def _mark_handoff(lifted: Attributes, target: Any) -> None:
+    lifted[names.HANDOFF_TO] = target[:_MOST_NAME_CHARACTERS] if isinstance(target, str) and target != "unknown" else ""
+    lifted[names.KIND] = "step"
+
+
+def _tool_argument(original: Attributes, key: str) -> str | None:
+    """Returns the value of a tool's argument; None if it cannot be read."""
+    for name in _ARGUMENT_NAMES:
+        try:
+            value = json_or_text(original.get(name))
+        except ValueError:
+            continue
+        if isinstance(value, dict):
+            target = cast(dict[str, Any], value).get(key)
+            if isinstance(target, str):
+                return target
+    return None
+
+
+# --- spans and log records that no dialect understood -----------------------------------------------------------------
+
+
+# Under a name for content, a value up to this length is a constant, an id or a flag, by which people filter.
+_NAMED_CHARACTERS = 64
+_CONTENT_NAME = re.compile(
+    "prompt|completion|input|output|message|argument|parameter|result|response|content|query|document", re.IGNORECASE
+)
+_MESSAGES_JSON = re.compile(r'"(?:role|content|messages)"\s*:')
+# Names that semantic conventions define and that never hold messages: statements, addresses, exceptions. Values of more
+# than 4 KiB become content anyway.
+_DEFINED_NAMES = (
+    "code.", "db.query.text", "db.statement", "exception.", "http.request.header.", "http.response.header.",
+    "http.target", "http.url", "playhead.", "process.", "url.",
+)  # fmt: skip
+_REF_SUFFIXES = (names.REF_SUFFIX, names.REF_SUFFIX + EXTERNAL)
+
+
+def move_unknown_content(attributes: Attributes, contents: ExtractedContent, limit: int) -> Attributes:
+    """Returns the attributes with refs in place of values that look like content; the same object if there are none.
+
+    A value counts as content if it is long, if it is JSON of messages, or if its name is a common one for content
+    (OpenInference's `input.value`, Vercel's `ai.prompt`). `limit`: texts of more characters are content whatever
+    their name.
+    """
+    return move_values(
+        attributes, [key for key, value in attributes.items() if _is_content_like(key, value, limit)], contents
+    )
+
+
+def _is_content_like(key: str, value: Any, limit: int) -> bool:
+    if key.startswith(_DEFINED_NAMES) or (key in ADDED and not isinstance(value, dict) and not is_oversize(value)):
+        return False
+    if isinstance(value, (list, dict)):
+        text = canonical_json(value).decode("utf-8", "replace")
+    elif isinstance(value, str):
+        text = value
+    else:
+        return False
+    if len(text) > limit:
+        return True
+    if key.endswith(_REF_SUFFIXES):  # the content is elsewhere
+        return False
+    if len(text) > _NAMED_CHARACTERS and _CONTENT_NAME.search(key):
+        return True
+    return text.lstrip()[:1] in ("{", "[") and _MESSAGES_JSON.search(text) is not None

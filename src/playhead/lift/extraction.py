@@ -1,13 +1,8 @@
-"""`ExtractedContent`, and how dialects move attributes to refs.
+"""The content that is moved out of one span (`ExtractedContent`), and how dialects set refs in its place.
 
-Functions with which dialects replace content on a span by refs, under the names that the projector reads.
-
-Several dialects, or several attributes of one dialect, may hold the same content of a span: the first ref stays, equal
-content is stored once, and other content gets a ref under its own name (`<key>_ref`).
-
-Collects what [lift] moves out of one span: contents and threads, each once, and keys whose JSON was unreadable.
-
-Reads a span's kind from an attribute of a dialect.
+Refs are set under the names that the projector reads. Several dialects, or several attributes of one dialect, may hold
+the same content of a span: the first ref stays, equal content is stored once, and other content gets a ref under its
+own name (`<key>_ref`). Keys whose JSON was unreadable are noted.
 """
 
 from collections.abc import Iterable, Mapping
@@ -140,13 +135,7 @@ def _only_text(message: Message) -> tuple[str, str] | None:
     return None
 
 
-def set_ref(attributes: Attributes, key: str, ref: ContentRef) -> None:
-    """Sets `<key>_ref`.  Another ref that is there already (to external content) moves to `<key>_ref.external`."""
-    name = key + REF_SUFFIX
-    stamped = attributes.get(name)
-    if stamped is not None and stamped != ref:
-        attributes[name + EXTERNAL] = stamped
-    attributes[name] = ref
+# --- refs in place of content -----------------------------------------------------------------------------------------
 
 
 _JSON_STARTS: Final = ("{", "[", '"')
@@ -175,6 +164,15 @@ def json_or_text(raw: Any) -> Any:
     return value
 
 
+def set_ref(attributes: Attributes, key: str, ref: ContentRef) -> None:
+    """Sets `<key>_ref`.  Another ref that is there already (to external content) moves to `<key>_ref.external`."""
+    name = key + REF_SUFFIX
+    stamped = attributes.get(name)
+    if stamped is not None and stamped != ref:
+        attributes[name + EXTERNAL] = stamped
+    attributes[name] = ref
+
+
 def set_ref_attribute(attributes: Attributes, name: str, ref: ContentRef | None, key: str) -> None:
     """Sets attribute `name` to `ref`. If it already holds another ref, sets `<key>_ref` instead. Does nothing for
     None."""
@@ -182,6 +180,9 @@ def set_ref_attribute(attributes: Attributes, name: str, ref: ContentRef | None,
         return
     if attributes.setdefault(name, ref) != ref:
         attributes[key + names.REF_SUFFIX] = ref
+
+
+_VALUE_REF: Final = {False: names.INPUT_REF, True: names.OUTPUT_REF}
 
 
 def extract_value(attributes: Attributes, name: str, raw: Any, key: str, contents: ExtractedContent) -> None:
@@ -253,7 +254,7 @@ def _extract_body(
     try:
         value = json_or_text(raw)
     except ValueError:
-        set_ref_attribute(attributes, _REF[answers], contents.keep_unparsed_text(key, raw), key)
+        set_ref_attribute(attributes, _VALUE_REF[answers], contents.keep_unparsed_text(key, raw), key)
         return False
     if model and answers and (answer := read_answer(value)) is not None:
         extract_answer(attributes, answer, key, contents)
@@ -261,11 +262,8 @@ def _extract_body(
     if model and not answers and (request := read_request(value)) is not None:
         extract_request(attributes, request, key, contents)
         return True
-    set_ref_attribute(attributes, _REF[answers], contents.content(value), key)
+    set_ref_attribute(attributes, _VALUE_REF[answers], contents.content(value), key)
     return False
-
-
-_REF: Final = {False: names.INPUT_REF, True: names.OUTPUT_REF}
 
 
 def kind_from(attributes: Attributes, key: str, kinds: Mapping[str, str]) -> str | None:

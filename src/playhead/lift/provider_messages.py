@@ -1,27 +1,8 @@
-"""One message in any provider's JSON → ours.
-
-Reads one message in any form of a provider or framework.
+"""Reads one message in any form of a provider or framework into our form.
 
 A form is recognised by keys that only it has; an ambiguous message is read as Chat Completions, which most frameworks
-write.
-
-Messages as LangChain writes them: serialised objects (`lc`), their dumps (`type`, `data`), and plain fields.
-
-They are read as the Chat Completions message that LangChain sends for them.  LangChain's own ids and response metadata
-are left out: they are not in the conversation.
-
-Bedrock's content blocks (`{"text": ...}`, `{"toolUse": ...}`, `{"toolResult": ...}`) → Chat Completions messages.
-
-Strands writes them for every model.  A block is recognised by its single key.
-
-Messages of the Vercel AI SDK (`tool-call` and `tool-result` parts) → Chat Completions messages.
-
-Removes what telemetry adds to messages, so that one conversation has one thread.
-
-Removed: whether a tool's arguments were text or structured, the key of a tool's result, and the tool's name in it.
-Several tool results in one message become one message each, of role `tool`, as they were sent to the provider.
-
-Unwraps a tool's result from the message in which a framework puts it.
+write. Messages of LangChain and of the Vercel AI SDK, and Bedrock's blocks as Strands writes them for every model, are
+read as the Chat Completions messages that are sent for them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,215 +13,16 @@ from playhead.dialect.parts import extra_of
 from playhead.model.canonical import canonical_json, parse_bounded
 from playhead.model.message import Message, Part
 
-_ROLES = {
-    "human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "function",
-    "HumanMessageChunk": "user", "AIMessageChunk": "assistant",
-}  # fmt: skip
-_CLASSES = {
-    "HumanMessage": "human", "HumanMessageChunk": "human", "AIMessage": "ai", "AIMessageChunk": "ai",
-    "SystemMessage": "system", "SystemMessageChunk": "system", "ToolMessage": "tool", "ToolMessageChunk": "tool",
-    "FunctionMessage": "function",
-}  # fmt: skip
-
-
-def langchain_fields(native: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
-    """Returns the type of a message and its fields; None for any other object."""
-    kwargs, data, kind = native.get("kwargs"), native.get("data"), native.get("type")
-    if native.get("lc") == 1 and isinstance(kwargs, dict) and isinstance(native.get("id"), list):
-        path = cast(list[Any], native["id"])
-        named = _CLASSES.get(path[-1]) if path and isinstance(path[-1], str) else None
-        return None if named is None else (named, cast(dict[str, Any], kwargs))
-    if not isinstance(kind, str) or kind not in _ROLES:
-        return None
-    if isinstance(data, dict):
-        return kind, cast(dict[str, Any], data)
-    return (kind, native) if "content" in native else None
-
-
-def langchain_to_message(native: Mapping[str, Any]) -> Message | None:
-    """Returns the message in canonical form; None if it is not a LangChain message."""
-    read = langchain_fields(native)
-    if read is None:
-        return None
-    kind, fields = read
-    role = _ROLES[kind]
-    chat: dict[str, Any] = {"role": role}
-    content = fields.get("content")
-    calls = fields.get("tool_calls")
-    if content or not calls:
-        chat["content"] = content
-    if role == "tool":
-        chat["tool_call_id"] = fields.get("tool_call_id")
-    elif isinstance(fields.get("name"), str):
-        chat["name"] = fields["name"]
-    if isinstance(calls, list) and calls:
-        chat["tool_calls"] = [_langchain_call(call) for call in cast(list[Any], calls)]
-    return openai_chat.to_message(chat)
-
-
-def _langchain_call(call: Any) -> Any:
-    if not isinstance(call, dict):
-        return call
-    call = cast(dict[str, Any], call)
-    arguments = canonical_json(call.get("args")).decode("utf-8", "replace")
-    return {"id": call.get("id"), "type": "function", "function": {"name": call.get("name"), "arguments": arguments}}
-
-
-_BEDROCK_BLOCKS = frozenset({"text", "toolUse", "toolResult", "reasoningContent", "image", "document", "cachePoint"})
-
-
-def bedrock_to_chat(role: str, blocks: Any) -> list[dict[str, Any]] | None:
-    """Returns the messages for a list of blocks; None for any other value. Each tool result becomes a message of its
-    own."""
-    if not isinstance(blocks, list) or not blocks:
-        return None
-    items = cast(list[Any], blocks)
-    if not all(isinstance(block, dict) and len(cast(dict[str, Any], block)) == 1 for block in items):
-        return None
-    listed = cast(list[dict[str, Any]], items)
-    if not all(_BEDROCK_BLOCKS.issuperset(block) for block in listed):
-        return None
-    results = [_bedrock_result(block["toolResult"]) for block in listed if "toolResult" in block]
-    native: dict[str, Any] = {"role": "assistant" if role == "assistant" else "user" if role == "tool" else role}
-    content = [_content(block) for block in listed if "toolUse" not in block and "toolResult" not in block]
-    calls = [_bedrock_call(block["toolUse"]) for block in listed if "toolUse" in block]
-    if len(content) == 1 and content[0].get("type") == "text" and len(content[0]) == 2:
-        native["content"] = content[0]["text"]
-    elif content:
-        native["content"] = content
-    if calls:
-        native["tool_calls"] = calls
-    return [*results, native] if content or calls else results
-
-
-def _content(block: dict[str, Any]) -> dict[str, Any]:
-    return (
-        {"type": "text", "text": block["text"]} if isinstance(block.get("text"), str) else {"type": "bedrock", **block}
-    )
-
-
-def _bedrock_call(use: Any) -> dict[str, Any]:
-    fields = cast(dict[str, Any], use) if isinstance(use, dict) else {}
-    arguments = canonical_json(fields.get("input")).decode("utf-8", "replace")
-    function = {"name": fields.get("name"), "arguments": arguments}
-    return {"id": fields.get("toolUseId"), "type": "function", "function": function}
-
-
-def _bedrock_result(result: Any) -> dict[str, Any]:
-    fields = cast(dict[str, Any], result) if isinstance(result, dict) else {}
-    return {"role": "tool", "tool_call_id": fields.get("toolUseId"), "content": only_text(fields.get("content"))}
-
-
-def only_text(content: Any) -> Any:
-    """Returns the text of a list with a single text block; any other value unchanged."""
-    if isinstance(content, list) and len(cast(list[Any], content)) == 1:
-        only: Any = cast(list[Any], content)[0]
-        if isinstance(only, dict) and cast(dict[str, Any], only).keys() == {"text"}:
-            return cast(dict[str, Any], only)["text"]
-    return cast(Any, content)
-
-
-_TOOL_PARTS: Final = frozenset({"tool-call", "tool-result"})
-
-
-def is_vercel(native: Mapping[str, Any]) -> bool:
-    """Whether a message has parts that only this SDK writes."""
-    content = native.get("content")
-    return isinstance(content, list) and any(_kind(part) in _TOOL_PARTS for part in cast(list[Any], content))
-
-
-def vercel_to_chat(native: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Returns the messages that the SDK sends to the provider: one per tool result, and one for the other parts, in
-    which a single text becomes a plain string."""
-    role, content = native.get("role"), native.get("content")
-    if not isinstance(content, list):
-        return [{"role": role, "content": content}]
-    parts = [cast(dict[str, Any], part) for part in cast(list[Any], content) if isinstance(part, dict)]
-    results = [_vercel_result(part) for part in parts if _kind(part) == "tool-result"]
-    calls = [tool_call(part) for part in parts if _kind(part) == "tool-call"]
-    texts = [part for part in parts if _kind(part) not in _TOOL_PARTS]
-    chat: dict[str, Any] = {"role": role}
-    if len(texts) == 1 and _kind(texts[0]) == "text":
-        chat["content"] = texts[0].get("text")
-    elif texts:
-        chat["content"] = texts
-    if calls:
-        chat["tool_calls"] = calls
-    return [*results, chat] if texts or calls else results
-
-
-def tool_call(part: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a tool call in the form of Chat Completions."""
-    value = part.get("input", part.get("args"))
-    arguments = value if isinstance(value, str) else canonical_json(value).decode("utf-8", "replace")
-    function = {"name": part.get("toolName"), "arguments": arguments}
-    return {"id": part.get("toolCallId"), "type": "function", "function": function}
-
-
-def _vercel_result(part: Mapping[str, Any]) -> dict[str, Any]:
-    output: Any = part.get("output", part.get("result"))
-    if isinstance(output, dict) and "value" in output:  # {"type": "text", "value": ...}
-        output = cast(dict[str, Any], output)["value"]
-    if not isinstance(output, str):
-        output = canonical_json(output).decode("utf-8", "replace")
-    return {"role": "tool", "tool_call_id": part.get("toolCallId"), "content": output}
-
-
-def _kind(part: Any) -> str | None:
-    kind = cast(dict[str, Any], part).get("type") if isinstance(part, dict) else None
-    return kind if isinstance(kind, str) else None
-
-
-_SPELLINGS = ("encoded", "key")
-_RESULT = "tool_call_response"
-
-
-def canonical_messages(messages: Iterable[Message]) -> list[Message]:
-    """Returns the messages as they were sent to the provider, as far as that is known."""
-    result: list[Message] = []
-    for message in messages:
-        parts = message["parts"]
-        if any(part.get("type") == _RESULT or "extra" in part for part in parts):
-            result += _split(message, [_plain(part) for part in parts])
-        else:
-            result.append(message)
-    return result
-
-
-def _plain(part: Part) -> Part:
-    extra = extra_of(part)
-    spelled = any(key in extra for key in _SPELLINGS)
-    named = part.get("type") == _RESULT and "name" in part
-    if not spelled and not named and not (part.get("type") == _RESULT and isinstance(part.get("response"), list)):
-        return part
-    plain = {key: value for key, value in part.items() if key != "extra" and not (named and key == "name")}
-    if part.get("type") == _RESULT and "response" in part:
-        plain["response"] = only_text(part.get("response"))
-    rest = {key: value for key, value in extra.items() if key not in _SPELLINGS}
-    return {**plain, "extra": rest} if rest else plain
-
-
-def _split(message: Message, parts: list[Part]) -> list[Message]:
-    """Splits a message into one per tool result and one for the other parts."""
-    others = [part for part in parts if part.get("type") != _RESULT]
-    results = [part for part in parts if part.get("type") == _RESULT]
-    if message["role"] not in ("user", "tool") or not results or (len(parts) == 1 and message["role"] == "tool"):
-        return [cast(Message, {**message, "parts": parts})]
-    beyond: dict[str, Any] = {key: value for key, value in message.items() if key not in ("role", "parts")}
-    split: list[Message] = [cast(Message, {**beyond, "role": "tool", "parts": [part]}) for part in results]
-    return [*split, cast(Message, {**message, "parts": others})] if others else split
-
-
-_ITEMS: Final = frozenset({
+_RESPONSES_ITEMS: Final = frozenset({
     "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "reasoning", "compaction",
 })  # fmt: skip
-_BLOCKS: Final = frozenset({
+_ANTHROPIC_BLOCKS: Final = frozenset({
     "tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use", "web_search_tool_result",
     "mcp_tool_use", "mcp_tool_result", "compaction", "container_upload",
 })  # fmt: skip
-_ITEM_TEXTS: Final = frozenset({"input_text", "output_text", "input_image", "input_file"})
+_RESPONSES_PARTS: Final = frozenset({"input_text", "output_text", "input_image", "input_file"})
 # Telemetry that does not know whether a message has tool calls writes an empty list or null for them.
-_CHAT: Final = frozenset({"content", "tool_calls", "function_call", "refusal"})
+_CHAT_KEYS: Final = frozenset({"content", "tool_calls", "function_call", "refusal"})
 
 
 def to_messages(natives: Any) -> list[Message] | None:
@@ -268,7 +50,7 @@ def to_message(native: Any) -> Message | None:
     """Returns the message in canonical form; None if it is not a message."""
     if not isinstance(native, dict):
         return None
-    return _read(cast(dict[str, Any], native), answer=False)[0]
+    return _read_message(cast(dict[str, Any], native), answer=False)[0]
 
 
 def to_answer(native: Any) -> tuple[Message | None, Any]:
@@ -276,14 +58,14 @@ def to_answer(native: Any) -> tuple[Message | None, Any]:
     none)."""
     if not isinstance(native, dict):
         return None, None
-    return _read(cast(dict[str, Any], native), answer=True)
+    return _read_message(cast(dict[str, Any], native), answer=True)
 
 
-def _read(native: dict[str, Any], *, answer: bool) -> tuple[Message | None, Any]:
+def _read_message(native: dict[str, Any], *, answer: bool) -> tuple[Message | None, Any]:
     message = langchain_to_message(native)
     if message is not None:
         return message, None
-    dialect = _dialect(native, answer=answer)
+    dialect = _dialect_of(native, answer=answer)
     if dialect is None:
         return None, None
     return dialect.output_message(native) if answer else (dialect.to_message(native), None)
@@ -292,20 +74,24 @@ def _read(native: dict[str, Any], *, answer: bool) -> tuple[Message | None, Any]
 def is_anthropic(native: Mapping[str, Any]) -> bool:
     """Whether a message has blocks, or a `stop_reason`, that only Anthropic's messages have."""
     content = native.get("content")
-    return "stop_reason" in native or (isinstance(content, list) and any(map(_is_block, cast(list[Any], content))))
+    return "stop_reason" in native or (
+        isinstance(content, list) and any(map(_is_anthropic_block, cast(list[Any], content)))
+    )
 
 
-def _is_block(native: Any) -> bool:
+def _is_anthropic_block(native: Any) -> bool:
     if not isinstance(native, dict):
         return False
     block = cast(dict[str, Any], native)
     kind = block.get("type")
     return (
-        (isinstance(kind, str) and kind in _BLOCKS) or "cache_control" in block or isinstance(block.get("source"), dict)
+        (isinstance(kind, str) and kind in _ANTHROPIC_BLOCKS)
+        or "cache_control" in block
+        or isinstance(block.get("source"), dict)
     )
 
 
-def _dialect(native: Mapping[str, Any], *, answer: bool) -> Any:
+def _dialect_of(native: Mapping[str, Any], *, answer: bool) -> Any:
     parts = native.get("parts")
     if isinstance(parts, list):
         typed = any(isinstance(part, dict) and "type" in part for part in cast(list[Any], parts))
@@ -313,24 +99,252 @@ def _dialect(native: Mapping[str, Any], *, answer: bool) -> Any:
     if is_anthropic(native):
         return anthropic
     kind = native.get("type")
-    if isinstance(kind, str) and (kind in _ITEMS or (kind == "message" and _has_items(native.get("content")))):
+    if isinstance(kind, str) and (
+        kind in _RESPONSES_ITEMS or (kind == "message" and _has_responses_parts(native.get("content")))
+    ):
         return openai_responses
-    if _has_items(native.get("content")):
+    if _has_responses_parts(native.get("content")):
         return openai_responses
-    if isinstance(native.get("role"), str) or (answer and not _CHAT.isdisjoint(native)):
+    if isinstance(native.get("role"), str) or (answer and not _CHAT_KEYS.isdisjoint(native)):
         return openai_chat
     return None
 
 
-def _has_items(content: Any) -> bool:
+def _has_responses_parts(content: Any) -> bool:
     if not isinstance(content, list):
         return False
     kinds = [cast(dict[str, Any], part).get("type") for part in cast(list[Any], content) if isinstance(part, dict)]
-    return any(isinstance(kind, str) and kind in _ITEM_TEXTS for kind in kinds)
+    return any(isinstance(kind, str) and kind in _RESPONSES_PARTS for kind in kinds)
+
+
+# --- LangChain's messages ---------------------------------------------------------------------------------------------
+
+
+_LANGCHAIN_ROLES = {
+    "human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "function",
+    "HumanMessageChunk": "user", "AIMessageChunk": "assistant",
+}  # fmt: skip
+_LANGCHAIN_CLASSES = {
+    "HumanMessage": "human", "HumanMessageChunk": "human", "AIMessage": "ai", "AIMessageChunk": "ai",
+    "SystemMessage": "system", "SystemMessageChunk": "system", "ToolMessage": "tool", "ToolMessageChunk": "tool",
+    "FunctionMessage": "function",
+}  # fmt: skip
+
+
+def langchain_fields(native: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
+    """Returns the type of a message and its fields; None for any other object.
+
+    LangChain writes messages as serialised objects (`lc`), as their dumps (`type`, `data`), and as plain fields.
+    """
+    kwargs, data, kind = native.get("kwargs"), native.get("data"), native.get("type")
+    if native.get("lc") == 1 and isinstance(kwargs, dict) and isinstance(native.get("id"), list):
+        path = cast(list[Any], native["id"])
+        named = _LANGCHAIN_CLASSES.get(path[-1]) if path and isinstance(path[-1], str) else None
+        return None if named is None else (named, cast(dict[str, Any], kwargs))
+    if not isinstance(kind, str) or kind not in _LANGCHAIN_ROLES:
+        return None
+    if isinstance(data, dict):
+        return kind, cast(dict[str, Any], data)
+    return (kind, native) if "content" in native else None
+
+
+def langchain_to_message(native: Mapping[str, Any]) -> Message | None:
+    """Returns the message in canonical form; None if it is not a LangChain message. LangChain's own ids and response
+    metadata are left out: they are not in the conversation."""
+    read = langchain_fields(native)
+    if read is None:
+        return None
+    kind, fields = read
+    role = _LANGCHAIN_ROLES[kind]
+    chat: dict[str, Any] = {"role": role}
+    content = fields.get("content")
+    calls = fields.get("tool_calls")
+    if content or not calls:
+        chat["content"] = content
+    if role == "tool":
+        chat["tool_call_id"] = fields.get("tool_call_id")
+    elif isinstance(fields.get("name"), str):
+        chat["name"] = fields["name"]
+    if isinstance(calls, list) and calls:
+        chat["tool_calls"] = [_langchain_call(call) for call in cast(list[Any], calls)]
+    return openai_chat.to_message(chat)
+
+
+def _langchain_call(call: Any) -> Any:
+    if not isinstance(call, dict):
+        return call
+    call = cast(dict[str, Any], call)
+    arguments = canonical_json(call.get("args")).decode("utf-8", "replace")
+    return {"id": call.get("id"), "type": "function", "function": {"name": call.get("name"), "arguments": arguments}}
+
+
+# --- Bedrock's content blocks -----------------------------------------------------------------------------------------
+
+
+_BEDROCK_BLOCKS = frozenset({"text", "toolUse", "toolResult", "reasoningContent", "image", "document", "cachePoint"})
+
+
+def bedrock_to_chat(role: str, blocks: Any) -> list[dict[str, Any]] | None:
+    """Returns the messages for a list of blocks (`{"text": ...}`, `{"toolUse": ...}`, `{"toolResult": ...}`), which are
+    recognised by their single key; None for any other value. Each tool result becomes a message of its own."""
+    if not isinstance(blocks, list) or not blocks:
+        return None
+    items = cast(list[Any], blocks)
+    if not all(isinstance(block, dict) and len(cast(dict[str, Any], block)) == 1 for block in items):
+        return None
+    listed = cast(list[dict[str, Any]], items)
+    if not all(_BEDROCK_BLOCKS.issuperset(block) for block in listed):
+        return None
+    results = [_bedrock_result(block["toolResult"]) for block in listed if "toolResult" in block]
+    native: dict[str, Any] = {"role": "assistant" if role == "assistant" else "user" if role == "tool" else role}
+    content = [_bedrock_content(block) for block in listed if "toolUse" not in block and "toolResult" not in block]
+    calls = [_bedrock_call(block["toolUse"]) for block in listed if "toolUse" in block]
+    if len(content) == 1 and content[0].get("type") == "text" and len(content[0]) == 2:
+        native["content"] = content[0]["text"]
+    elif content:
+        native["content"] = content
+    if calls:
+        native["tool_calls"] = calls
+    return [*results, native] if content or calls else results
+
+
+def _bedrock_content(block: dict[str, Any]) -> dict[str, Any]:
+    return (
+        {"type": "text", "text": block["text"]} if isinstance(block.get("text"), str) else {"type": "bedrock", **block}
+    )
+
+
+def _bedrock_call(use: Any) -> dict[str, Any]:
+    fields = cast(dict[str, Any], use) if isinstance(use, dict) else {}
+    arguments = canonical_json(fields.get("input")).decode("utf-8", "replace")
+    function = {"name": fields.get("name"), "arguments": arguments}
+    return {"id": fields.get("toolUseId"), "type": "function", "function": function}
+
+
+def _bedrock_result(result: Any) -> dict[str, Any]:
+    fields = cast(dict[str, Any], result) if isinstance(result, dict) else {}
+    return {"role": "tool", "tool_call_id": fields.get("toolUseId"), "content": only_text(fields.get("content"))}
+
+
+def only_text(content: Any) -> Any:
+    """Returns the text of a list with a single text block; any other value unchanged."""
+    if isinstance(content, list) and len(cast(list[Any], content)) == 1:
+        only: Any = cast(list[Any], content)[0]
+        if isinstance(only, dict) and cast(dict[str, Any], only).keys() == {"text"}:
+            return cast(dict[str, Any], only)["text"]
+    return cast(Any, content)
+
+
+# --- messages of the Vercel AI SDK ------------------------------------------------------------------------------------
+
+
+_VERCEL_TOOL_PARTS: Final = frozenset({"tool-call", "tool-result"})
+
+
+def is_vercel(native: Mapping[str, Any]) -> bool:
+    """Whether a message has parts that only the Vercel AI SDK writes."""
+    content = native.get("content")
+    return isinstance(content, list) and any(
+        _part_type(part) in _VERCEL_TOOL_PARTS for part in cast(list[Any], content)
+    )
+
+
+def vercel_to_chat(native: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Returns the messages that the SDK sends to the provider: one per tool result, and one for the other parts, in
+    which a single text becomes a plain string."""
+    role, content = native.get("role"), native.get("content")
+    if not isinstance(content, list):
+        return [{"role": role, "content": content}]
+    parts = [cast(dict[str, Any], part) for part in cast(list[Any], content) if isinstance(part, dict)]
+    results = [_vercel_result(part) for part in parts if _part_type(part) == "tool-result"]
+    calls = [tool_call(part) for part in parts if _part_type(part) == "tool-call"]
+    texts = [part for part in parts if _part_type(part) not in _VERCEL_TOOL_PARTS]
+    chat: dict[str, Any] = {"role": role}
+    if len(texts) == 1 and _part_type(texts[0]) == "text":
+        chat["content"] = texts[0].get("text")
+    elif texts:
+        chat["content"] = texts
+    if calls:
+        chat["tool_calls"] = calls
+    return [*results, chat] if texts or calls else results
+
+
+def tool_call(part: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a tool call in the form of Chat Completions."""
+    value = part.get("input", part.get("args"))
+    arguments = value if isinstance(value, str) else canonical_json(value).decode("utf-8", "replace")
+    function = {"name": part.get("toolName"), "arguments": arguments}
+    return {"id": part.get("toolCallId"), "type": "function", "function": function}
+
+
+def _vercel_result(part: Mapping[str, Any]) -> dict[str, Any]:
+    output: Any = part.get("output", part.get("result"))
+    if isinstance(output, dict) and "value" in output:  # {"type": "text", "value": ...}
+        output = cast(dict[str, Any], output)["value"]
+    if not isinstance(output, str):
+        output = canonical_json(output).decode("utf-8", "replace")
+    return {"role": "tool", "tool_call_id": part.get("toolCallId"), "content": output}
+
+
+def _part_type(part: Any) -> str | None:
+    kind = cast(dict[str, Any], part).get("type") if isinstance(part, dict) else None
+    return kind if isinstance(kind, str) else None
+
+
+# --- what telemetry adds to messages ----------------------------------------------------------------------------------
+
+
+_SPELLINGS = ("encoded", "key")
+_RESULT_TYPE = "tool_call_response"
+
+
+def canonical_messages(messages: Iterable[Message]) -> list[Message]:
+    """Returns the messages as they were sent to the provider, as far as that is known, so that one conversation has one
+    thread.
+
+    Removes what telemetry adds: whether a tool's arguments were text or structured, the key of a tool's result, and the
+    tool's name in it. Several tool results in one message become one message each, of role `tool`.
+    """
+    result: list[Message] = []
+    for message in messages:
+        parts = message["parts"]
+        if any(part.get("type") == _RESULT_TYPE or "extra" in part for part in parts):
+            result += _split_results(message, [_without_additions(part) for part in parts])
+        else:
+            result.append(message)
+    return result
+
+
+def _without_additions(part: Part) -> Part:
+    extra = extra_of(part)
+    spelled = any(key in extra for key in _SPELLINGS)
+    named = part.get("type") == _RESULT_TYPE and "name" in part
+    if not spelled and not named and not (part.get("type") == _RESULT_TYPE and isinstance(part.get("response"), list)):
+        return part
+    plain = {key: value for key, value in part.items() if key != "extra" and not (named and key == "name")}
+    if part.get("type") == _RESULT_TYPE and "response" in part:
+        plain["response"] = only_text(part.get("response"))
+    rest = {key: value for key, value in extra.items() if key not in _SPELLINGS}
+    return {**plain, "extra": rest} if rest else plain
+
+
+def _split_results(message: Message, parts: list[Part]) -> list[Message]:
+    """Splits a message into one per tool result and one for the other parts."""
+    others = [part for part in parts if part.get("type") != _RESULT_TYPE]
+    results = [part for part in parts if part.get("type") == _RESULT_TYPE]
+    if message["role"] not in ("user", "tool") or not results or (len(parts) == 1 and message["role"] == "tool"):
+        return [cast(Message, {**message, "parts": parts})]
+    beyond: dict[str, Any] = {key: value for key, value in message.items() if key not in ("role", "parts")}
+    split: list[Message] = [cast(Message, {**beyond, "role": "tool", "parts": [part]}) for part in results]
+    return [*split, cast(Message, {**message, "parts": others})] if others else split
+
+
+# --- a tool's result --------------------------------------------------------------------------------------------------
 
 
 def tool_result(value: Any) -> tuple[str | None, Any]:
-    """Returns the id of the tool call and the result; (None, value) if the value is not a LangChain tool message."""
+    """Unwraps a tool's result from the LangChain message in which a framework puts it. Returns the id of the tool call
+    and the result; (None, value) if the value is not such a message."""
     read = value
     if isinstance(value, str) and value.startswith("{"):
         try:

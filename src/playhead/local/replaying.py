@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from playhead.errors import NotFound
 from playhead.journal.latencies import READING
-from playhead.local.client import JournalSource, run_without_loop
+from playhead.local.source import JournalSource, run_without_loop
 from playhead.model.event import EVENT_KINDS, RunEvent, event_to_json
 from playhead.model.times import parse_time
 from playhead.recording import current_settings

@@ -28,7 +28,7 @@ from typing import Any
 import orjson
 
 from playhead.journal.files import make_private_folder, open_private
-from playhead.local.client import JournalSource
+from playhead.local.source import JournalSource
 from playhead.model.canonical import JSON, Content
 from playhead.model.event import event_to_json
 from playhead.model.ref import ContentRef

@@ -1,10 +1,8 @@
-"""Canonical bytes, Content, media types.
-
-Canonical bytes: the only byte form of a value, so that its ref does not depend on which program serialised it.
+"""Canonical bytes: the only byte form of a value, so that its ref does not depend on which program serialised it.
 
 JSON is UTF-8 with keys sorted by code point, no white space, floats as the shortest text that reads back to the same
 float, integers exact at any size.  The quick path is one orjson call; what orjson refuses or would change silently
-(big integers, NaN, lone surrogates, cycles, foreign objects) is written by `safe_json.py`, with the same bytes
+(big integers, NaN, lone surrogates, cycles, foreign objects) is written by `objects/safe_json.py`, with the same bytes
 for every value that both can write.  `CANONICAL_VERSION` goes up when any of these bytes change; a golden file pins
 them.
 
@@ -12,7 +10,7 @@ Different texts have different bytes and refs.  Reading is not exact for one kin
 halves of a surrogate pair as two characters, JSON readers join their escapes to one character.  To restore a value,
 such a text is kept in parts (`refs/value_codecs.py`); in a conversation the provider reads the joined character.
 
-Checks media types: `type/subtype`, then parameters, as in HTTP.
+A `Content` is such bytes with their media type: `type/subtype`, then parameters, as in HTTP.
 """
 
 import json
@@ -48,7 +46,7 @@ _CONSTANTS = (b"true", b"false", b"null")
 # A message takes up to 1 kB of memory while it is read, and as little as two characters of text: 50,000 are 50 MB.
 _MOST_OBJECTS = 50_000
 AS_JSON = "json"
-_TYPES = {AS_JSON: JSON, AS_TEXT: TEXT, AS_BYTES: BYTES}
+_TYPE_OF_KIND = {AS_JSON: JSON, AS_TEXT: TEXT, AS_BYTES: BYTES}
 
 
 @dataclass(frozen=True)
@@ -175,7 +173,7 @@ def content_as(data: bytes, media_type: str, ref: ContentRef) -> Content:
     kind = ref.read_as
     if kind is None:
         kind = AS_JSON if may_be_json(data) else AS_TEXT if _is_utf8(data) else AS_BYTES
-    return Content(data, media_type if _kind_of(media_type) == kind else _TYPES[kind])
+    return Content(data, media_type if _kind_of(media_type) == kind else _TYPE_OF_KIND[kind])
 
 
 def value_of(content: Content) -> Any:
@@ -209,10 +207,13 @@ def _finite(text: str) -> float:
     return value if math.isfinite(value) else _refuse(text)
 
 
+# --- media types ------------------------------------------------------------------------------------------------------
+
+
 MAX_CHARACTERS = 200  # RFC 6838 allows 127 for each half; nothing in use comes near
-_SHAPE = re.compile(r"[\w.+-]{1,127}+/[\w.+-]{1,127}+(; ?[\w-]{1,64}+=[\w.-]{1,64}+){0,8}", re.ASCII)
+_MEDIA_TYPE = re.compile(r"[\w.+-]{1,127}+/[\w.+-]{1,127}+(; ?[\w-]{1,64}+=[\w.-]{1,64}+){0,8}", re.ASCII)
 
 
 def is_media_type(text: str) -> bool:
     """Whether the text is valid as a Content-Type header of at most 200 characters."""
-    return len(text) <= MAX_CHARACTERS and _SHAPE.fullmatch(text) is not None
+    return len(text) <= MAX_CHARACTERS and _MEDIA_TYPE.fullmatch(text) is not None

@@ -7,10 +7,10 @@ destination. Pure.
     options        `OutboundOptions`: vocabulary, content mode, redaction
     content_modes  how much of the content is sent: all (`full`), its beginning (`preview`), or a link (`ref`)
     vocabularies   a file per vocabulary: the names of its attributes
-    valid          finds what every destination refuses, before it is sent
-    encoding       `wanted` and `encode`, which use all of these
+    encoding       `wanted` and `encode`, which use all of these; refuses spans that every destination would refuse
     otlp           encoded spans as OTLP protobuf
-    langfuse_uploads   the requests that upload images and files to Langfuse
+    langfuse_media images and files for Langfuse, and the requests that upload them
+    answers        a destination's error as one line that is safe to show
 
 This file imports nothing, because delivery to the collector needs only `otlp`, in each program that records.
 

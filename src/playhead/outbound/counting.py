@@ -1,4 +1,4 @@
-"""project → [counting] → span. The kind with which a span is counted, for destinations that add up tokens and costs.
+"""projection → [counting] → span. The kind with which a span is counted, for destinations that add up tokens and costs.
 Pure.
 
 Langfuse and Phoenix count every span of a model call. Where several spans describe one call, only the one that our

@@ -1,11 +1,7 @@
-"""Media for Langfuse and its upload requests.
-
-Images, files and other bytes, which Langfuse stores separately from text.
+"""Images, files and other bytes, which Langfuse stores separately from text, and the requests that upload them.
 
 In a span, a medium is replaced by a reference (`OutboundMedia.token`). Its bytes are uploaded once per project, under
-an id that is made of their hash.
-
-The requests that upload images and files to Langfuse.
+an id that is made of their hash:
 
 POST /api/public/media       `question`: asks for the upload address; there is none if Langfuse has the bytes
 PUT  the address             the bytes, with `put_headers`
@@ -87,9 +83,12 @@ class MediaTokens:
         return medium.token
 
 
+# --- uploads ----------------------------------------------------------------------------------------------------------
+
+
 MEDIA_PATH: Final = "/api/public/media"
 # Google's storage refuses unknown headers.
-_GOOGLE: Final = "storage.googleapis.com"
+_GOOGLE_STORAGE: Final = "storage.googleapis.com"
 
 
 class UploadAddress(NamedTuple):
@@ -122,7 +121,7 @@ def put_headers(url: str, medium: OutboundMedia) -> dict[str, str]:
     """Returns the headers of the upload. They contain no API key: the address is signed."""
     host = (urlsplit(url).hostname or "").lower()
     headers = {"content-type": medium.content_type}
-    if host != _GOOGLE and not host.endswith(f".{_GOOGLE}"):
+    if host != _GOOGLE_STORAGE and not host.endswith(f".{_GOOGLE_STORAGE}"):
         headers |= {"x-ms-blob-type": "BlockBlob", "x-amz-checksum-sha256": medium.sha256}
     return headers
 

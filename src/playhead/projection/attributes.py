@@ -1,4 +1,4 @@
-"""store → [project]: reads a span's attributes.  A value of the wrong type counts as missing."""
+"""store → [projection]: reads a span's attributes.  A value of the wrong type counts as missing."""
 
 from collections.abc import Mapping
 from typing import Any, cast

@@ -1,6 +1,4 @@
-"""Events at a call's start and end.
-
-store → [project]: the events of one call, at its start and at its end.
+"""store → [projection]: the events of one call, at its start and at its end.
 
 | call | at its start | at its end |
 |---|---|---|
@@ -13,7 +11,7 @@ store → [project]: the events of one call, at its start and at its end.
 A root that is an llm or tool call gives the events of the run and of the call; any other root gives the run's events
 only.  A resumed attempt begins with its log event (see `log_events`); without one, with its root span.
 
-store → [project]: counts the tokens of embeddings and rerankers, once for each request.
+The tokens of embeddings and rerankers, which are steps, are counted once for each request (`StepUsage`).
 """
 
 from collections import Counter
@@ -56,23 +54,28 @@ from playhead.projection.order import END, START, TimelineEntry
 from playhead.projection.scores import score_event, scores_on
 from playhead.projection.span_tree import SpanNode, SpanTree
 
+# --- embeddings and rerankers -----------------------------------------------------------------------------------------
+
+
 # Kinds of calls for which providers report tokens although they have no conversation.
-_WITH_USAGE = frozenset({"embedding", "retriever"})
+_KINDS_WITH_USAGE = frozenset({"embedding", "retriever"})
 
 
 def asked_model(node: SpanNode) -> str | None:
     """The requested model of an embedding or a reranker; None for other calls."""
-    return model_of(node.span.attributes) if node.kind in _WITH_USAGE else None
+    return model_of(node.span.attributes) if node.kind in _KINDS_WITH_USAGE else None
 
 
 def answering_model(node: SpanNode) -> str | None:
     """The model that answered an embedding or a reranker, or if unknown the requested one; None for other calls."""
-    return (text(node.span.attributes, names.RESPONSE_MODEL) if node.kind in _WITH_USAGE else None) or asked_model(node)
+    return (
+        text(node.span.attributes, names.RESPONSE_MODEL) if node.kind in _KINDS_WITH_USAGE else None
+    ) or asked_model(node)
 
 
 class StepUsage:
-    """Counts tokens once where such calls are nested (a framework's span around the client's): for the innermost that
-    reported them.  Call `ended` for inner calls before outer ones."""
+    """Counts tokens once where embeddings and rerankers are nested (a framework's span around the client's):
+    for the innermost that reported them.  Call `ended` for inner calls before outer ones."""
 
     def __init__(self) -> None:
         # Open calls inside which another one has reported its tokens.
@@ -80,7 +83,7 @@ class StepUsage:
 
     def ended(self, node: SpanNode) -> TokenUsage | None:
         """The tokens to count for a step that ends now; None if it reported none or an inner call has counted them."""
-        if node.kind not in _WITH_USAGE:
+        if node.kind not in _KINDS_WITH_USAGE:
             return None
         usage = usage_of(node.span.attributes)
         is_counted = node.span.span_id in self._reported_inside
@@ -88,11 +91,14 @@ class StepUsage:
         if not is_counted and usage.input_tokens is None:
             return None
         above = node.parent
-        while above is not None and above.kind not in _WITH_USAGE:
+        while above is not None and above.kind not in _KINDS_WITH_USAGE:
             above = above.parent
         if above is not None:
             self._reported_inside.add(above.span.span_id)
         return None if is_counted else replace(usage, output_tokens=usage.output_tokens or 0)
+
+
+# --- events of calls --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""store → [project]: the event of a compression, declared by the program or inferred from a call's input."""
+"""store → [projection]: the event of a compression, declared by the program or inferred from a call's input."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""[project]: the events that refer to a content, and the model calls whose input contained it. Pure."""
+"""[projection]: the events that refer to a content, and the model calls whose input contained it. Pure."""
 
 import dataclasses
 from collections import Counter

@@ -1,13 +1,11 @@
-"""Conversations of agents, and what each input added.
-
-store → [project]: what each model call added to its conversation, and where a conversation lost messages (a cut).
+"""store → [projection]: what each model call added to its conversation, and where a conversation lost messages (a cut).
 
 A *conversation* is a sequence of model calls of one agent: each call's input is expected to be the previous input plus
 the previous output.  Messages are identified by their position in a thread, not by their text: a user who writes "yes"
 twice added two messages.  Threads are walked from their ends back to the first known node, so the cost depends on the
 new messages only, not on the length of the conversation.
 
-A conversation of one agent (consecutive model calls), and how a new input compares to it. Pure.
+`Conversations` has all conversations of a run; `ConversationMatch` compares a new input to one of them. Pure.
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -20,6 +18,8 @@ from playhead.projection.cuts import CompressionVerdict, classify_cut, is_same_c
 from playhead.projection.known_messages import KnownMessages
 from playhead.projection.message_diff import MessageListDiff, diff_messages
 from playhead.projection.message_outcomes import DROPPED, KEPT, SUMMARISED, message_outcomes
+
+# --- one agent's conversation -----------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True, eq=False)
@@ -42,7 +42,7 @@ class AgentConversation:
         return len(self.path) >= node.depth and self.path[node.depth - 1].ref == node.ref
 
 
-_NOTHING = MessageListDiff((), (), {}, 0)
+_NO_DIFFERENCE = MessageListDiff((), (), {}, 0)
 
 
 @dataclass(slots=True)
@@ -52,7 +52,7 @@ class ConversationMatch:
     conversation: AgentConversation
     shared_depth: int
     after: list[ThreadNode]
-    diff: MessageListDiff = _NOTHING
+    diff: MessageListDiff = _NO_DIFFERENCE
 
     @property
     def input_length(self) -> int:
@@ -74,9 +74,12 @@ class ConversationMatch:
         return tuple(self.diff.after[position] for position in sorted(self.diff.kept.values()))
 
 
+# --- the run's conversations ------------------------------------------------------------------------------------------
+
+
 # How many conversations of an agent are searched for a cut, most recently used first. A cut is missed only if an agent
 # has more conversations at a time and cuts one that it has not used for long.
-_LOOK_BACK = 16
+_MOST_COMPARED = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +269,7 @@ class Conversations:
         """The new messages without those of another agent, if this agent continues that agent's conversation under
         other instructions (a handoff): their inputs and answers were added before."""
         messages = {node.message for node in new if not self._is_system(node)}
-        for other in islice(reversed(self._last.values()), _LOOK_BACK if messages else 0):
+        for other in islice(reversed(self._last.values()), _MOST_COMPARED if messages else 0):
             answers = other.path[other.input_length :]
             if other is conversation or other.is_open or not any(node.message in messages for node in answers):
                 continue
@@ -306,7 +309,7 @@ class Conversations:
     ) -> ConversationMatch | None:
         """The match with the conversation of this agent that the input continues: the one that shares most messages.
         None if none shares a message other than system messages, or a parallel call continues it."""
-        recent = islice(reversed(self._of_actor.get(actor, {}).values()), _LOOK_BACK)
+        recent = islice(reversed(self._of_actor.get(actor, {}).values()), _MOST_COMPARED)
         matches = [self._match(conversation, fresh, last_node) for conversation in recent]
         deepest = max((match_.shared_depth for match_ in matches), default=0)
         matches = [match_ for match_ in matches if match_.shared_depth == deepest]
@@ -329,7 +332,7 @@ class Conversations:
                 best, most = match_, count
         return best
 
-    # --- conversations---------------------------------------------------------------------------------------------
+    # --- conversations ---------------------------------------------------------------------------------------------
 
     def _use(self, span_id: str, conversation: AgentConversation, tokens: int | None, fresh: list[ThreadNode]) -> None:
         conversation.input_length, conversation.tokens, conversation.is_open = len(conversation.path), tokens, True

@@ -1,4 +1,4 @@
-"""store → [project]: counts each call of a run once, given all its spans and log events.
+"""store → [projection]: counts each call of a run once, given all its spans and log events.
 
 A call may be described by several spans, by a span and log records, or by log records alone.  The tree has one node for
 each span; the kind of a node says whether its call counts there.  Used by the projector, and by forwarding to

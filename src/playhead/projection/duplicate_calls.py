@@ -1,6 +1,6 @@
-"""Spans of several instrumentations that describe one call.
+"""store → [projection]: which spans count as calls, where several instrumentations describe the same call.
 
-store → [project]: which spans count as model calls, where several spans describe the same call.
+Model calls (`merge_duplicate_calls`):
 
 | spans | result |
 |---|---|
@@ -14,12 +14,10 @@ Of several instrumentations, ours takes precedence, then the one that the progra
 `model.instrumentations.FAMILIES`.  A function of kind llm counts as a model call until a model call begins inside it;
 then it becomes a step, and its event keeps its seq.  Two spans have the same content if their input messages, output
 messages or response ids are equal, or if the tokens of the outer call equal those of the inner call or the sum of
-several; for two instrumentations of clients, the same model and fitting times are enough.  Pure.
+several; for two instrumentations of clients, the same model and fitting times are enough.
 
-store → [project]: finds spans of frameworks that describe the same agent or tool call as one of our spans.
-
-Frameworks with telemetry of their own make a span for each agent and each tool call, in addition to ours. Our spans
-give the events; theirs stay in the tree and give none.
+Agents and tool calls (`merge_framework_spans`): frameworks with telemetry of their own make a span for each of them, in
+addition to ours. Our spans give the events; theirs stay in the tree and give none.
 
 | their span | is the same as ours if |
 |---|---|
@@ -45,8 +43,8 @@ _CONTENT_NAMES = (
     names.OUTPUT_TOKENS,
 )  # fmt: skip
 
-# How many calls are compared with each call, by start time. Two spans of one call begin at nearly the same time: only
-# calls that run in parallel can begin between them.
+# How many calls are compared with each call, by start time (of agents and tools: before and after it). Two spans of one
+# call begin at nearly the same time: only calls that run in parallel can begin between them.
 _AT_A_TIME = 100
 
 
@@ -93,13 +91,13 @@ def _merge_nested(calls: Sequence[SpanNode], requests: _Requests) -> None:
         inner = within.pop(node.span.span_id, [])
         node.around = bool(inner)
         if inner:
-            _merge(node, inner, requests)
+            _merge_outer(node, inner, requests)
         if node.enclosing_model_call is not None:
             same_level = [node] if node.kind == "llm" else [call for call in inner if call.kind == "llm"]
             within.setdefault(node.enclosing_model_call.span.span_id, []).extend(same_level)
 
 
-def _merge(outer: SpanNode, inner: Sequence[SpanNode], requests: _Requests) -> None:
+def _merge_outer(outer: SpanNode, inner: Sequence[SpanNode], requests: _Requests) -> None:
     if not has_content(outer):
         outer.kind = "step"
         return
@@ -116,7 +114,7 @@ def _merge(outer: SpanNode, inner: Sequence[SpanNode], requests: _Requests) -> N
             requests.join(outer, node)
     elif len(same) == 1 and not is_ours(same[0]) and _has_messages(outer) > _has_messages(same[0]):
         same[0].kind = None
-    elif same or (others and _is_sum(outer, inner)):
+    elif same or (others and _is_sum_of_tokens(outer, inner)):
         outer.kind = "step"
 
 
@@ -138,12 +136,12 @@ def _merge_beside(calls: Sequence[SpanNode], requests: _Requests) -> None:
         if _is_client(node):
             by_parent.setdefault(node.span.parent_id, []).append(node)
     for alike in by_id.values():
-        _pair(alike, _overlap, requests)
+        _join_pairs(alike, _overlap, requests)
     for siblings in by_parent.values():
-        _pair(
+        _join_pairs(
             siblings, lambda node_a, node_b: _overlap(node_a, node_b) and _is_same_model_call(node_a, node_b), requests
         )
-        _pair(
+        _join_pairs(
             siblings, lambda node_a, node_b: _is_within(node_a, node_b) and _is_same_request(node_a, node_b), requests
         )
 
@@ -166,11 +164,11 @@ def _start(node: SpanNode) -> int:
     return node.span.start_ns
 
 
-def _pair(alike: Sequence[SpanNode], are_one: Callable[[SpanNode, SpanNode], bool], requests: _Requests) -> None:
+def _join_pairs(alike: Sequence[SpanNode], are_one: Callable[[SpanNode, SpanNode], bool], requests: _Requests) -> None:
     """Joins calls that `are_one` request and are not nested."""
     if len({family_of(node.span.scope) for node in alike}) == 1:
         return
-    in_time = sorted(alike, key=lambda node: node.span.start_ns)
+    in_time = sorted(alike, key=_start)
     for index, call in enumerate(in_time):
         for other in in_time[index + 1 : index + _AT_A_TIME]:
             if are_one(call, other) and not _is_around(call, other):
@@ -217,7 +215,9 @@ def _is_same_model_call(outer: SpanNode, inner: SpanNode) -> bool:
     response = text(first, names.RESPONSE_ID)
     if response is not None and response == text(second, names.RESPONSE_ID):
         return True
-    return _tokens(usage_of(first)) is not None and _tokens(usage_of(first)) == _tokens(usage_of(second))
+    return _token_counts(usage_of(first)) is not None and _token_counts(usage_of(first)) == _token_counts(
+        usage_of(second)
+    )
 
 
 def _is_same_request(node_a: SpanNode, node_b: SpanNode) -> bool:
@@ -234,14 +234,14 @@ def _is_client(node: SpanNode) -> bool:
     return ours or is_of_client(node.span.scope)
 
 
-def _is_sum(outer: SpanNode, inner: Sequence[SpanNode]) -> bool:
-    tokens = [_tokens(usage_of(node.span.attributes)) for node in inner]
+def _is_sum_of_tokens(outer: SpanNode, inner: Sequence[SpanNode]) -> bool:
+    tokens = [_token_counts(usage_of(node.span.attributes)) for node in inner]
     counts = [pair for pair in tokens if pair is not None]
     total = (sum(inputs for inputs, _ in counts), sum(answered for _, answered in counts))
-    return bool(counts) and len(counts) == len(tokens) and _tokens(usage_of(outer.span.attributes)) == total
+    return bool(counts) and len(counts) == len(tokens) and _token_counts(usage_of(outer.span.attributes)) == total
 
 
-def _tokens(usage: TokenUsage) -> tuple[int, int] | None:
+def _token_counts(usage: TokenUsage) -> tuple[int, int] | None:
     if usage.input_tokens is None or usage.output_tokens is None:
         return None
     return usage.input_tokens, usage.output_tokens
@@ -259,32 +259,31 @@ def _is_within(node_a: SpanNode, node_b: SpanNode) -> bool:
     return outer.start_ns <= inner.start_ns and (inner.end_ns or inner.start_ns) <= (outer.end_ns or outer.start_ns)
 
 
-# calls of the same name that are compared with a span, on either side of its start
-_NAMES = {"tool": names.TOOL_NAME, "agent": names.AGENT_NAME}
+# --- agents and tool calls --------------------------------------------------------------------------------------------
+
+
+# Attributes with the name of a call, by its kind.
+_NAME_OF_KIND = {"tool": names.TOOL_NAME, "agent": names.AGENT_NAME}
 
 
 def merge_framework_spans(nodes: Sequence[SpanNode]) -> None:
     """Sets `kind` to None on nodes whose agent or tool call one of our spans describes."""
-    theirs = [node for node in nodes if node.kind in _NAMES and not _is_ours(node) and not node.root]
+    theirs = [node for node in nodes if node.kind in _NAME_OF_KIND and not is_ours(node) and not node.root]
     if not theirs:
         return
-    ours = _by_name(node for node in nodes if node.kind in _NAMES and _is_ours(node))
+    ours = _by_name(node for node in nodes if node.kind in _NAME_OF_KIND and is_ours(node))
     stood_for: set[tuple[str, str | None]] = set()
     for node in theirs:
         for other in _nearest(ours.get(_name_of(node), []), node):
-            if (other.span.span_id, node.span.scope) not in stood_for and _is_same(node, other):
+            if (other.span.span_id, node.span.scope) not in stood_for and _is_same_agent_or_tool(node, other):
                 stood_for.add((other.span.span_id, node.span.scope))
                 node.kind = None
                 break
 
 
-def _is_ours(node: SpanNode) -> bool:
-    return node.span.scope == names.SCOPE
-
-
 def _name_of(node: SpanNode) -> tuple[str, str]:
     kind = str(node.kind)
-    return kind, text(node.span.attributes, _NAMES.get(kind, "")) or node.span.name
+    return kind, text(node.span.attributes, _NAME_OF_KIND.get(kind, "")) or node.span.name
 
 
 def _by_name(nodes: Iterable[SpanNode]) -> dict[tuple[str, str], list[SpanNode]]:
@@ -302,13 +301,8 @@ def _nearest(ours: list[SpanNode], node: SpanNode) -> list[SpanNode]:
     return sorted(near, key=lambda other: (abs(_start(other) - _start(node)), other.span.span_id))
 
 
-def _is_same(node_a: SpanNode, node_b: SpanNode) -> bool:
+def _is_same_agent_or_tool(node_a: SpanNode, node_b: SpanNode) -> bool:
     first, second = (text(node.span.attributes, names.TOOL_CALL_ID) for node in (node_a, node_b))
     if node_a.kind == "tool" and first is not None and second is not None:
         return first == second
-    return _is_during(node_a, node_b) or _is_during(node_b, node_a)
-
-
-def _is_during(inner: SpanNode, outer: SpanNode) -> bool:
-    ends = [node.span.end_ns or _start(node) for node in (inner, outer)]
-    return _start(outer) <= _start(inner) and ends[0] <= ends[1]
+    return _is_within(node_a, node_b)

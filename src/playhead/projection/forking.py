@@ -1,4 +1,4 @@
-"""store → [project]: the history that a fork shares with its parent; a fork stores only its own events.  Pure.
+"""store → [projection]: the history that a fork shares with its parent; a fork stores only its own events.  Pure.
 
 A fork's history is the parent's events before the call at which it was forked, then its own; seqs continue.  Calls of
 the shared part get no second events, so the ends of calls that were open at that point are copied from the parent.

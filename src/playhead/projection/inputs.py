@@ -1,4 +1,4 @@
-"""[project]: the input and the result of projecting a run.  Values only."""
+"""[projection]: the input and the result of projecting a run.  Values only."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field

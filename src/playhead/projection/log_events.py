@@ -1,4 +1,4 @@
-"""store → [project]: the events of log records: state, checkpoints, handoffs, decisions, plans, unknown names.
+"""store → [projection]: the events of log records: state, checkpoints, handoffs, decisions, plans, unknown names.
 
 OpenTelemetry instrumentations may send content in log records instead of spans; that content is added to the spans.
 """

@@ -1,4 +1,4 @@
-"""store → [project] → read: the difference of two message lists: kept, removed and added messages, by position.
+"""store → [projection] → read: the difference of two message lists: kept, removed and added messages, by position.
 
 Used by the projector to classify cuts, and by the answers about compressions and differences.  Pure.
 """

@@ -1,4 +1,4 @@
-"""store → [project]: the conversations of calls whose messages arrive one by one, each in its own log record.
+"""store → [projection]: the conversations of calls whose messages arrive one by one, each in its own log record.
 
 OpenTelemetry's older GenAI events (`gen_ai.user.message`, `gen_ai.choice`, ...) of one call may be split over several
 batches, and batches arrive in any order, several times, before or after the span.  So each stored record refers to its

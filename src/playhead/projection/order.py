@@ -1,4 +1,4 @@
-"""store → [project]: the order in which a run's calls began and ended.
+"""store → [projection]: the order in which a run's calls began and ended.
 
 Our SDK numbers starts and log events (`playhead.call.order`) and records for each end which start it came after, so
 their order needs no clock.  Each process of a run counts for itself; `process_order` merges their orders.  Spans

@@ -1,4 +1,4 @@
-"""store → [project]: merges the moments of several processes of a run, each of which numbers its own, into one order.
+"""store → [projection]: merges the timelines of a run's processes, each with its own numbers, into one order.
 
 Within a process, its numbers decide.  Between processes: work that was handed over comes after the event that handed it
 over (`playhead.process.after`), and work inside a call of another process comes after that call's start; in all other

@@ -1,5 +1,5 @@
-"""store → [project]: the other processes that recorded parts of a run: how many calls are missing of each, and whether
-it has ended.
+"""store → [projection]: other processes that recorded parts of a run: how many calls each misses, and whether it
+has ended.
 """
 
 from collections.abc import Iterable, Sequence

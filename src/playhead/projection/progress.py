@@ -1,4 +1,4 @@
-"""[project]: the state of a run's projection, kept so that of a growing run only the new data is projected.
+"""[projection]: the state of a run's projection, kept so that of a growing run only the new data is projected.
 
 New data that sorts after all events so far becomes the next events; otherwise `continue_with` returns None and the run
 is projected from all its data again.  Both ways give the same events.  The state is kept for runs whose calls and log

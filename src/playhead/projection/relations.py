@@ -1,4 +1,4 @@
-"""store → [project]: relations of a run to other runs: the trace ids of its spans, and the run ids that they link."""
+"""store → [projection]: relations of a run to other runs: trace ids of its spans, and run ids that they link."""
 
 import re
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""[project]: the row of a run in lists of runs."""
+"""[projection]: the row of a run in lists of runs."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""store → [project]: reads scores from OpenTelemetry's evaluation events and attributes.
+"""store → [projection]: reads scores from OpenTelemetry's evaluation events and attributes.
 
 An evaluation is a log record (`playhead.score` also writes one), an event of a span, or attributes of a span.  It is
 ignored if it has no name, or neither a number nor a label.  Pure.

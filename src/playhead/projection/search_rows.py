@@ -1,4 +1,4 @@
-"""[project]: rows for searching tool calls, decisions and errors across runs.  Pure.
+"""[projection]: rows for searching tool calls, decisions and errors across runs.  Pure.
 
 A row refers to its event by run and seq; it holds numbers only.  Rows are computed from the events alone, so a growing
 run gets the same rows as one that is projected from all its data.  If a call's start is in earlier events, its end is

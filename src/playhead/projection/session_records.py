@@ -1,4 +1,4 @@
-"""store → [project]: makes spans for the calls of coding agents from the log records of their sessions.
+"""store → [projection]: makes spans for the calls of coding agents from the log records of their sessions.
 
 | records | result |
 |---|---|

@@ -1,4 +1,4 @@
-"""store → [project]: the call tree of a run: the parent and the acting agent of each span, and the root.
+"""store → [projection]: the call tree of a run: the parent and the acting agent of each span, and the root.
 
 Spans come from many senders: parents may be lost, may arrive later, or may form a cycle.  All of that is accepted.
 """

@@ -1,4 +1,4 @@
-"""store → [project]: computes a run's row in lists and snapshots of its state in one fold of its events."""
+"""store → [projection]: computes a run's row in lists and snapshots of its state in one fold of its events."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,11 +1,10 @@
-"""Payload → content; refs known to be stored.
-
-Turns payloads into contents: redacted, bounded, canonical, and only those that are not stored yet.
+"""capture → [intake] → journal.  Turns payloads into contents: redacted, bounded, canonical, and only those that are
+not stored yet.
 
 `PayloadIntake` does not touch the disk: a new content goes to `sink`, which the journal provides. It counts as known
 only once the journal has it (`known.add_all`), since a crash loses what an open call holds in memory.
 
-Refs that this process believes to be stored (journal or collector): a bounded cache.
+`KnownRefs` is a bounded cache of the refs that this process believes to be stored, in the journal or by the collector.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,6 +32,9 @@ from playhead.model.objects.safe_json import bounded_json, safe_json
 from playhead.model.objects.tree_json import quick_json
 from playhead.model.ref import AS_TEXT, ContentRef
 from playhead.refs.plain import NOT_KEPT
+
+# --- refs of stored contents ------------------------------------------------------------------------------------------
+
 
 # 2 x 20,000 refs of about 290 bytes: 12 MB at the very most, in the journal's thread and in the shipper's.
 _GENERATION = 20_000
@@ -77,6 +79,9 @@ class KnownRefs(dict[bytes, ContentRef]):
         self.clear()
 
 
+# --- payload → content ------------------------------------------------------------------------------------------------
+
+
 Redact = Callable[[Any], Any]
 
 
@@ -99,7 +104,7 @@ class NewContentSink(Protocol):
         ...
 
 
-_MARKER_HEAD = 64 * 1024
+_MARKER_HEAD_BYTES = 64 * 1024
 _MARKER = NOT_KEPT
 # Tool definitions and request settings hardly change between calls: comparing bytes is quicker than sorting keys, and
 # than hashing. So they are found by their length and their end; a later one with the same length and end takes the
@@ -201,7 +206,7 @@ class PayloadIntake:
         if len(data) > self._max_bytes:
             self.oversize += 1
             sink.cut = "size"
-            return self._marker(_oversize(data, media_type, self._max_bytes), sink)
+            return self._marker(_oversize_marker(data, media_type, self._max_bytes), sink)
         digest = sha256(data).digest()
         ref = self.known.get(digest) or sink.new.get(digest)
         if ref is None and self.known.old:
@@ -288,8 +293,8 @@ def _warn_of_hook(error: BaseException) -> None:
     )
 
 
-def _oversize(data: bytes, media_type: str, limit: int) -> bytes:
-    head = data[: min(_MARKER_HEAD, limit // 4)].decode("utf-8", "replace")
+def _oversize_marker(data: bytes, media_type: str, limit: int) -> bytes:
+    head = data[: min(_MARKER_HEAD_BYTES, limit // 4)].decode("utf-8", "replace")
     digest = sha256(data).hexdigest()
     about = {"bytes": len(data), "limit": limit, "media_type": media_type, "sha256": digest, "head": head}
     return canonical_json({_MARKER: "too large", **about})

@@ -1,13 +1,10 @@
-"""Secrets in data kept for restoring.
+"""Keeps secrets out of the data from which values are restored.
 
-Masks secrets in the data kept to rebuild a value, by the same keys as in its recorded form.
-
-A result that holds a secret cannot be restored. In an exception, the secret is left out and listed.
-
-Checks that data kept to rebuild a value contains nothing that its recorded form does not show.
+A value that holds something which a mask hides, by the same keys as in its recorded form, cannot be restored
+(`holds_secret`). In an exception, the secret is left out and listed (`without_secrets`).
 
 A redaction hook sees only the recorded form. Attributes that are not in it (private ones, excluded fields) would pass
-the hook unseen.
+the hook unseen. So the kept data must contain nothing that the recorded form does not show (`is_all_recorded`).
 """
 
 import base64
@@ -19,6 +16,9 @@ from playhead.model.objects.masking import Mask
 from playhead.model.objects.plain_forms import class_of
 from playhead.refs.plain import MARK, key_orders_of
 from playhead.refs.value_codecs import Tree, tagged
+
+# --- masked keys ------------------------------------------------------------------------------------------------------
+
 
 _CONTAINERS = frozenset({list, dict})
 _WITH_STATE = frozenset({"dataclass", "model"})
@@ -35,7 +35,7 @@ def holds_secret(tree: Any, mask: Mask, *, inside: bool = False) -> bool:
         item, within = waiting.pop()
         if class_of(item) is list:
             items = cast("list[Any]", item)
-            if within and mask.hides_second([_key(element) for element in items[:1]] + items[1:]):
+            if within and mask.hides_second([_plain_key(element) for element in items[:1]] + items[1:]):
                 return True
             waiting += [(element, within) for element in items if type(element) in _CONTAINERS]
         if class_of(item) is not dict:
@@ -44,7 +44,7 @@ def holds_secret(tree: Any, mask: Mask, *, inside: bool = False) -> bool:
         within = within or fields.get(MARK) in _OBJECTS
         if fields.get(MARK) == "array" and any(mask.hides(part["name"], "?") for part in fields.get("columns", ())):
             return True
-        names, values = _named(fields)
+        names, values = _keys_and_values(fields)
         if within and _hides_some(names, values, mask, harmless):
             return True
         inner: Iterable[Any] = [*names, *values] or fields.values()
@@ -55,7 +55,7 @@ def holds_secret(tree: Any, mask: Mask, *, inside: bool = False) -> bool:
 
 
 def _hides_some(names: Iterable[Any], values: Iterable[Any], mask: Mask, harmless: set[tuple[Any, ...]]) -> bool:
-    keys = tuple(map(_key, names))
+    keys = tuple(map(_plain_key, names))
     if keys in harmless:
         return False
     if any(map(mask.hides, keys, values)):
@@ -73,7 +73,7 @@ def without_secrets(error: Tree, mask: Mask, raised: BaseException) -> Tree:
         return tagged("left out", text="<masked>") if holds_secret(masked, mask, inside=True) else masked
     only = len(raised.args) == 1
     masked["args"] = [
-        _shown(arg, mask, error["message"] if only else argument_text(original))
+        _masked_item(arg, mask, error["message"] if only else argument_text(original))
         for arg, original in zip(error["args"], raised.args, strict=True)
     ]
     hidden = [
@@ -81,7 +81,9 @@ def without_secrets(error: Tree, mask: Mask, raised: BaseException) -> Tree:
         for name, item in error["state"].items()
         if mask.hides(name, item) or (not _is_http(item) and holds_secret(item, mask, inside=True))
     ]
-    masked["state"] = {name: _shown(item, mask, "") for name, item in error["state"].items() if name not in hidden}
+    masked["state"] = {
+        name: _masked_item(item, mask, "") for name, item in error["state"].items() if name not in hidden
+    }
     masked["left_out"] = [*error["left_out"], *hidden]
     for name, chained in (("cause", raised.__cause__), ("context", raised.__context__)):
         if isinstance(masked.get(name), dict) and chained is not None:
@@ -89,9 +91,9 @@ def without_secrets(error: Tree, mask: Mask, raised: BaseException) -> Tree:
     return masked
 
 
-def _shown(item: Any, mask: Mask, text: str) -> Any:
+def _masked_item(item: Any, mask: Mask, text: str) -> Any:
     if _is_http(item):
-        return _http(item, mask)
+        return _masked_http(item, mask)
     return tagged("left out", text=text) if holds_secret(item, mask) else item
 
 
@@ -99,7 +101,7 @@ def _is_http(item: Any) -> bool:
     return isinstance(item, dict) and cast(Tree, item).get(MARK) in {"http request", "http response"}
 
 
-def _http(tree: Tree, mask: Mask) -> Tree:
+def _masked_http(tree: Tree, mask: Mask) -> Tree:
     """The outline of a request or response without its credentials."""
     masked = dict(tree)
     if "url" in masked:
@@ -107,11 +109,11 @@ def _http(tree: Tree, mask: Mask) -> Tree:
     if "headers" in masked:
         masked["headers"] = [pair for pair in masked["headers"] if not mask.hides_second(pair)]
     if masked.get("request") is not None:
-        masked["request"] = _http(masked["request"], mask)
+        masked["request"] = _masked_http(masked["request"], mask)
     return masked
 
 
-def _named(fields: Tree) -> tuple[Collection[Any], Collection[Any]]:
+def _keys_and_values(fields: Tree) -> tuple[Collection[Any], Collection[Any]]:
     """Keys and values of the object that a tree describes; both empty if its values have no keys."""
     tag = fields.get(MARK)
     if tag == "namedtuple":
@@ -121,7 +123,7 @@ def _named(fields: Tree) -> tuple[Collection[Any], Collection[Any]]:
     return (fields["keys"], fields["values"]) if "keys" in fields and "values" in fields else ((), ())
 
 
-def _key(key: Any) -> Any:
+def _plain_key(key: Any) -> Any:
     if type(key) is not dict:
         return key
     fields = cast(Tree, key)
@@ -130,8 +132,11 @@ def _key(key: Any) -> Any:
     return base64.b64decode(fields["base64"]) if fields.get(MARK) == "bytes" else None
 
 
+# --- what the recorded form does not show -----------------------------------------------------------------------------
+
+
 # Keys of tagged values that describe the class, not what is in the value.
-_OF_THE_CLASS = frozenset({MARK, "class", "factory", "fields", "flavour", "kind", "member", "unset"})
+_CLASS_KEYS = frozenset({MARK, "class", "factory", "fields", "flavour", "kind", "member", "unset"})
 
 
 def is_all_recorded(tree: Any, recorded: Any) -> bool:
@@ -141,7 +146,7 @@ def is_all_recorded(tree: Any, recorded: Any) -> bool:
     survey = key_orders_of(tree)
     if survey is not None and not survey.marked:
         return True
-    texts = set(_texts(recorded))
+    texts = set(_recorded_texts(recorded))
     everything = "\n".join(texts)
     return all(text in texts or text in everything for text in _kept_texts(tree))
 
@@ -154,7 +159,7 @@ def _kept_texts(tree: Any) -> list[str]:
         if isinstance(item, dict):
             fields = cast("dict[str, Any]", item)
             tagged = MARK in fields
-            waiting += [value for key, value in fields.items() if not (tagged and key in _OF_THE_CLASS)]
+            waiting += [value for key, value in fields.items() if not (tagged and key in _CLASS_KEYS)]
         elif isinstance(item, list):
             waiting += cast("list[Any]", item)
         elif item is not None and not isinstance(item, bool):
@@ -162,7 +167,7 @@ def _kept_texts(tree: Any) -> list[str]:
     return texts
 
 
-def _texts(recorded: Any) -> list[str]:
+def _recorded_texts(recorded: Any) -> list[str]:
     texts: list[str] = []
     waiting = [recorded]
     while waiting:

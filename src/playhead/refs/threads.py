@@ -48,7 +48,7 @@ class KnownThread:
     generation: int = 0
     redact: Redact | None = None
     uncut_prefix: int = 0
-    """How many of the first messages are known to need no cutting: see `dialect._anthropic_turns`."""
+    """How many of the first messages are known to need no cutting: see `dialect.anthropic`."""
 
 
 def thread_ref(

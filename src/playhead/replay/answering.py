@@ -1,6 +1,6 @@
 """Answers the calls of a running program from a record until the record ends; after that, calls are executed.
 
-Implements `api.replaying.Replay`. `matching` finds the recorded call; this module acts on the result: it returns the
+Implements `calls.replay.Replay`. `matching` finds the recorded call; this module acts on the result: it returns the
 recorded answer, executes the call under its recorded identity, reports a divergence, or raises an error.
 """
 
@@ -144,7 +144,7 @@ class CallReplayer:
         self._has_ended = False
         self._mutex = fork_safe_lock()
 
-    # --- api.replaying.Replay -----------------------------------------------------------------------------------------
+    # --- calls.replay.Replay -----------------------------------------------------------------------------------------
 
     @property
     def is_stopped(self) -> bool:
@@ -197,7 +197,7 @@ class CallReplayer:
 
     def answer_in_later_run(self, span: ObservedSpan) -> ReplayAnswer | None:
         """Answers a tool call of another run that began later in the same `resume()` block or process: see
-        `api.replaying.Replay`."""
+        `calls.replay.Replay`."""
         if span.kind != "tool":
             return None
         if self.policy.tools != "live":
@@ -232,7 +232,7 @@ class CallReplayer:
         return replace(answer, is_new=True)
 
     def has_question(self, span: ObservedSpan) -> bool:
-        """See `api.replaying.Replay`."""
+        """See `calls.replay.Replay`."""
         call_path, request_refs, _ = lookup_key(span)
         call_paths = self._answerable.recorded_paths(call_path)
         if any((recorded_path, request_refs) in self._questions for recorded_path in call_paths):
@@ -310,7 +310,7 @@ class CallReplayer:
 
     @property
     def is_fork(self) -> bool:
-        """See `api.replaying.Replay`."""
+        """See `calls.replay.Replay`."""
         return not self._same_run
 
     def recorded_promise(self, key: str) -> str | None:
@@ -325,7 +325,7 @@ class CallReplayer:
 
     @property
     def had_completed(self) -> bool:
-        """See `api.replaying.Replay`."""
+        """See `calls.replay.Replay`."""
         return self._completed_run is not None
 
     def refuse_promise(self, what: str) -> None:

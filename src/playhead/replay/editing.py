@@ -90,7 +90,7 @@ class EditRule:
 
 @dataclass(frozen=True, slots=True)
 class Edits:
-    """Implements `api.replaying.RequestEdit`. `required_for`: path of the call for which the newest rule was made and
+    """Implements `calls.replay.RequestEdit`. `required_for`: path of the call for which the newest rule was made and
     to which it has to apply; None: no rule has to apply."""
 
     rules: tuple[EditRule, ...]

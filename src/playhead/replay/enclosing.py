@@ -1,8 +1,7 @@
-"""Recorded calls inside which calls, and their matching.
+"""Recorded calls around other calls, which are executed again because other calls run inside them.
 
-Finds the recorded calls inside and around other calls, and new calls inside calls that had completed. Pure.
-
-Matches enclosing calls (executed again because other calls run inside them) to recorded calls.
+`CallNesting` knows which recorded calls were made inside which. `EnclosingCalls` finds the recorded call for a running
+call around others.
 """
 
 from collections import deque
@@ -15,6 +14,9 @@ from playhead.kernel.forks import fork_safe_lock
 from playhead.model import names
 from playhead.model.span import Span
 from playhead.replay.recorded_calls import Outcome, RecordedCall, RequestRefs, call_path_of, request_refs_of
+
+# --- which calls are inside which -------------------------------------------------------------------------------------
+
 
 FOREVER = 2**62
 
@@ -68,6 +70,18 @@ class CallNesting:
         return any(call.order > end or call.ended is None or call.ended[0] > end for call in self.inside(around))
 
 
+def _by_enclosing(calls: Sequence[RecordedCall]) -> dict[str, list[RecordedCall]]:
+    """Span id of each call → the calls inside it, at any depth."""
+    by_id = {call.span.span_id: call for call in calls}
+    inside: dict[str, list[RecordedCall]] = {}
+    for call in calls:
+        above = call.span.parent_id
+        while above is not None and above in by_id:
+            inside.setdefault(above, []).append(call)
+            above = by_id[above].span.parent_id
+    return inside
+
+
 def enclosing(inner: RecordedCall, calls: Sequence[RecordedCall]) -> list[str]:
     """Span ids of the calls around this one that can be answered as a whole, whatever the outcome of the calls
     inside."""
@@ -89,23 +103,14 @@ def span_in_fork(span: Span, first: int) -> Span:
     return replace(span, attributes={**span.attributes, names.CALL_ENDED_AFTER: FOREVER})
 
 
-def _by_enclosing(calls: Sequence[RecordedCall]) -> dict[str, list[RecordedCall]]:
-    """Span id of each call → the calls inside it, at any depth."""
-    by_id = {call.span.span_id: call for call in calls}
-    inside: dict[str, list[RecordedCall]] = {}
-    for call in calls:
-        above = call.span.parent_id
-        while above is not None and above in by_id:
-            inside.setdefault(above, []).append(call)
-            above = by_id[above].span.parent_id
-    return inside
+# --- matching ---------------------------------------------------------------------------------------------------------
 
 
 PathsOf = Callable[[str], list[str]]
 
 
 class EnclosingCalls:
-    """Finds each recorded call once. Safe for threads.
+    """Finds the recorded call for a running enclosing call, each recorded call once. Safe for threads.
 
     A call with the same arguments matches, in whatever order branches come. Arguments may differ in each process (the
     address of an object), so in the flow that made the recorded call its path is enough: calls of a flow follow each
@@ -115,7 +120,7 @@ class EnclosingCalls:
     def __init__(self, calls: list[RecordedCall], paths_of: PathsOf, *, same_run: bool):
         """`paths_of`: returns the call paths at which the record may have a call."""
         self._mutex = fork_safe_lock()
-        self._places_of = paths_of
+        self._paths_of = paths_of
         self._root: RecordedCall | None = None
         self._waiting: dict[tuple[object, ...], deque[RecordedCall]] = {}
         self._taken: set[str] = set()
@@ -128,7 +133,7 @@ class EnclosingCalls:
                 self._root = call  # the last one: a fork's own root comes after its parent's
                 continue
             self._call_paths.add(call.call_path)
-            for key in _keys(call.call_path, call.request_refs, call.flow):
+            for key in _lookup_keys(call.call_path, call.request_refs, call.flow):
                 self._waiting.setdefault(key, deque()).append(call)
         self._times = {key: len(calls) for key, calls in self._waiting.items()}
 
@@ -139,9 +144,9 @@ class EnclosingCalls:
             if is_root and self._root is not None:
                 root, self._root = self._root, None
                 return root
-            call_paths, request_refs = self._places_of(call_path_of(span.attributes)), request_refs_of(span.attributes)
+            call_paths, request_refs = self._paths_of(call_path_of(span.attributes)), request_refs_of(span.attributes)
             flow = span.flow.name if span.flow is not None else None
-            keys = [_keys(call_path, request_refs, flow) for call_path in call_paths]
+            keys = [_lookup_keys(call_path, request_refs, flow) for call_path in call_paths]
             for key in chain.from_iterable(zip(*keys, strict=True)):
                 call = self._next(self._waiting.get(key))
                 if call is not None:
@@ -155,7 +160,7 @@ class EnclosingCalls:
 
     def knows(self, call_path: str) -> bool:
         """Whether the record has enclosing calls of this kind at this path, matched or not."""
-        return not self._call_paths.isdisjoint(self._places_of(call_path))
+        return not self._call_paths.isdisjoint(self._paths_of(call_path))
 
     def is_unlike_others(self, call: RecordedCall) -> bool:
         """Whether no other recorded call at its path has the same arguments."""
@@ -170,6 +175,6 @@ class EnclosingCalls:
         return None
 
 
-def _keys(call_path: str, request_refs: RequestRefs, flow: str | None) -> tuple[tuple[object, ...], ...]:
+def _lookup_keys(call_path: str, request_refs: RequestRefs, flow: str | None) -> tuple[tuple[object, ...], ...]:
     """Keys by which a call is looked up, best first."""
     return (call_path, request_refs, flow), (call_path, request_refs), (call_path, flow, "any question")

@@ -78,7 +78,7 @@ class EndingOrder:
 
 @dataclass(frozen=True, slots=True)
 class OrderedAnswerSlot:
-    """The turn of one call's answer: see `api.replaying.AnswerSlot`."""
+    """The turn of one call's answer: see `calls.replay.AnswerSlot`."""
 
     order: EndingOrder
     call: RecordedCall

@@ -1,8 +1,7 @@
-"""`resume()` and `fork()` as context managers.
+"""`resume()` and `fork()` as context managers: the next run that begins in the block continues from a record.
 
-`resume()` and `fork()`: the next run that begins in the block continues from a record.
-
-Loads the recorded values (clock, random numbers, UUIDs) of a run into the run that continues it.
+Reads the record, takes the run's lease, and prepares the run: its numbering, what answers its calls, and the recorded
+values (clock, random numbers, UUIDs).
 """
 
 import atexit
@@ -66,23 +65,7 @@ from playhead.replay.starting import RecordedStart
 from playhead.replay.stops import StopNote, say_at_exit, say_now, stop_sentence
 from playhead.replay.unrecorded import stop_before_unrecorded
 
-
-def load_recorded_values(run: ActiveRun, record: Record, upto: int | None = None, since: int = 0) -> None:
-    """Gives the run the recorded values. `upto`: for a fork, only values read before the call with this order number;
-    `since`: for a run that continues from a checkpoint, only values read after this order number.
-
-    The run records the same kinds of values as its record, whatever the code says now.
-    """
-    roots = (span.attributes for span in record.spans if names.RECORDED_VALUES in span.attributes)
-    kinds = kinds_of(next((attributes[names.RECORDED_VALUES] for attributes in roots), None))
-    read = [(int(log.attributes.get(names.CALL_ORDER, 0)), log) for log in record.logs if log.name == names.VALUE_READ]
-    read = [pair for pair in read if (upto is None or pair[0] < upto) and (not since or pair[0] > since)]
-    read.sort(key=lambda pair: pair[0])
-    if kinds or read:
-        values = [(str(log.attributes.get(names.VALUE_OF)), log.attributes.get(names.VALUE)) for _, log in read]
-        set_recorded_values(run, kinds, values)
-    if kinds:
-        run.root = {**run.root, names.RECORDED_VALUES: ",".join(sorted(kinds))}
+# --- the context manager ----------------------------------------------------------------------------------------------
 
 
 log = logging.getLogger("playhead")
@@ -236,6 +219,9 @@ def _check_outside_of_runs() -> None:
         )
 
 
+# --- resume -----------------------------------------------------------------------------------------------------------
+
+
 def prepare_resume(
     run_id: str,
     client: Callable[[], Any],
@@ -247,9 +233,9 @@ def prepare_resume(
     """Prepares the run as its next attempt, and takes its lease unless the run has completed. Raises ReplayError."""
     lease, holder = local_lease(terms, run_id)
     try:
-        record, calls, attempt = _leased(run_id, client, terms, lease, holder)
+        record, calls, attempt = _read_and_lease(run_id, client, terms, lease, holder)
         needs_lease = attempt is not None
-        fork = _fork_that_goes_on(run_id, record, calls) if needs_lease else None
+        fork = _resumed_fork(run_id, record, calls) if needs_lease else None
         if fork is not None:
             calls = fork.calls
         elsewhere = CallsElsewhere.of(run_id, record.elsewhere, calls)
@@ -286,12 +272,12 @@ def prepare_resume(
     )
     if fork is not None:
         replay.mark_parent_tools_used(fork.own)
-    replay.after = last_attempt(_own(run_id, record))
+    replay.after = last_attempt(_own_items(run_id, record))
     replay.missing_orders = missing_orders(record, int(run.root.get(names.FORK_ORDER, 1)))
     run.replay = replay
     load_recorded_values(run, record)
     # A completed run returns its results from the beginning.
-    run.start = _start(run, record, replay) if needs_lease else None
+    run.start = _recorded_start(run, record, replay) if needs_lease else None
     return run, replay, lease if needs_lease else None
 
 
@@ -332,7 +318,7 @@ class _ResumedFork:
         policy.outcomes[self.cut.span.span_id] = outcome
 
 
-def _fork_that_goes_on(run_id: str, record: Record, calls: list[RecordedCall]) -> _ResumedFork | None:
+def _resumed_fork(run_id: str, record: Record, calls: list[RecordedCall]) -> _ResumedFork | None:
     """Returns the fork with its recorded options; None: the run is not a fork. Raises ReplayError."""
     if record.parent is None:
         return None
@@ -343,14 +329,14 @@ def _fork_that_goes_on(run_id: str, record: Record, calls: list[RecordedCall]) -
     parents = recorded_calls(record.parent.spans)
     cut_order = _first_own_order(run_id, record)
     cut = next((call for call in parents if call.order == cut_order), None) if options.outcome else None
-    beyond = [call for call in parents if call is not cut and not _is_before(call, cut_order)]
+    beyond = [call for call in parents if call is not cut and not _is_shared_by_fork(call, cut_order)]
     if cut is None or any(names.FORK_CUT in call.span.attributes for call in own_calls):
         return _ResumedFork(run_id, record, options, calls, own_calls, None, beyond)
     calls = sorted([*calls, cut], key=lambda call: call.order)
     return _ResumedFork(run_id, record, options, calls, own_calls, cut, beyond)
 
 
-def _start(run: ActiveRun, record: Record, replay: CallReplayer, upto: int | None = None) -> RecordedStart:
+def _recorded_start(run: ActiveRun, record: Record, replay: CallReplayer, upto: int | None = None) -> RecordedStart:
     """Returns the starting point of the run: what `run.checkpoint` returns, and how the run goes on from there."""
 
     def begin(checkpoint: RecordedCheckpoint) -> None:
@@ -361,7 +347,7 @@ def _start(run: ActiveRun, record: Record, replay: CallReplayer, upto: int | Non
     return RecordedStart(run.id, record, upto=upto, begin=begin)
 
 
-def _leased(
+def _read_and_lease(
     run_id: str, client: Callable[[], Any], terms: LeaseTerms, lease: RunLeaseHolder | None, holder: str
 ) -> tuple[Record, list[RecordedCall], int | None]:
     """Reads the record when no other process goes on with the run. Returns the record, its calls, and the number of
@@ -380,7 +366,7 @@ def _leased(
     if record.is_still_running:
         _take_from_living(run_id, record, terms)
         record = read_record(run_id, terms.journal_dir, client)
-    known_record = _known(run_id, record, roots)
+    known_record = _known_record(run_id, record, roots)
     attempt = lease.take(known_record, unless_heard=record.remote and not is_over)
     if record.remote:  # the process that had the lease may have written meanwhile
         record = read_record(run_id, terms.journal_dir, client)
@@ -403,7 +389,7 @@ def _take_from_living(run_id: str, record: Record, terms: LeaseTerms) -> None:
         log.warning("the process that has run %s cannot be told that it was taken over (%s): end it", run_id, error)
 
 
-def _known(run_id: str, record: Record, roots: list[RecordedCall]) -> KnownRecord:
+def _known_record(run_id: str, record: Record, roots: list[RecordedCall]) -> KnownRecord:
     latest, own_spans = _attempt(record), [span for span in record.spans if span.attributes.get(names.RUN_ID) == run_id]
     ends = [root.ended[0] for root in roots if root.ended is not None and attempt_of(root.span) == latest]
     first = int(_fork_attributes(run_id, record).get(names.FORK_ORDER, 1))
@@ -446,6 +432,9 @@ def _attempt(record: Record) -> int:
     return last_attempt((*record.spans, *record.logs))
 
 
+# --- fork -------------------------------------------------------------------------------------------------------------
+
+
 def prepare_fork(
     run_id: str,
     at: int | str,
@@ -470,7 +459,7 @@ def prepare_fork(
         )
     shared = handed_on_before(record.elsewhere, record.spans, cut.order)
     CallsElsewhere.of(run_id, shared, calls).check(other_processes)
-    before = [call for call in calls if _is_before(call, cut.order)]
+    before = [call for call in calls if _is_shared_by_fork(call, cut.order)]
     again = enclosing(cut, calls)
     policy.outcomes |= dict.fromkeys(again, RERUN)  # so that the program reaches the cut
     stop_before_unrecorded(record, calls, unrecorded, upto=cut.order, again=again)
@@ -501,44 +490,17 @@ def prepare_fork(
     )
     run.replay = replay
     load_recorded_values(run, record, upto=cut.order)
-    run.start = _start(run, record, replay, cut.order)
+    run.start = _recorded_start(run, record, replay, cut.order)
     return run, replay, None
 
 
-def launch_of(run_id: str, record: Record) -> str | None:
-    """How recording was switched on when the run was recorded; None: by the program itself. For a fork without this
-    attribute, that of its parent."""
-    roots = [span.attributes for span in record.spans if names.LAUNCH in span.attributes]
-    own_roots = [attributes for attributes in roots if attributes.get(names.RUN_ID) == run_id]
-    return next((str(attributes[names.LAUNCH]) for attributes in (*own_roots, *roots)), None)
-
-
-def has_commands(record: Record) -> bool:
-    """Whether commands of the program were recorded as tools."""
-    return any(span.attributes.get(names.TOOL_TYPE) == names.COMMAND for span in record.spans)
-
-
-def check_before_start(
-    run_id: str, record: Record, client: Callable[[], Any], at: int | str | None, unrecorded: Unrecorded
-) -> None:
-    """Raises ReplayError, before the program is started, for what would stop it at its first call. `at`: the event at
-    which a fork parts; None: the run is resumed."""
-    if unrecorded == "rerun":
-        return
-    calls = recorded_calls(record.spans)
-    if at is None:
-        stop_before_unrecorded(record, calls, unrecorded)
-        return
-    span_id = _span_of(at, client, CallsElsewhere.of(run_id, record.elsewhere, calls))
-    cut = next((call for call in calls if call.span.span_id == span_id), None)
-    if cut is not None:
-        stop_before_unrecorded(record, calls, unrecorded, upto=cut.order, again=enclosing(cut, calls))
+# --- the record -------------------------------------------------------------------------------------------------------
 
 
 def read_record(run_id: str, journal_dir: Path, client: Callable[[], Any]) -> Record:
     """Reads the run from the local journal if that has it (so this works without the collector), else from the
     collector. For a fork, adds the part that it shares with its parent. Raises NoRecord."""
-    record = KnownPart(_read(run_id, journal_dir, client))
+    record = KnownPart(_read_own_record(run_id, journal_dir, client))
     parent = next((span.attributes[names.FORK_OF] for span in record.spans if names.FORK_OF in span.attributes), None)
     if parent is None:
         return record
@@ -567,14 +529,14 @@ def _shared_spans(calls: list[RecordedCall], own_spans: Sequence[Span], first: i
     before = (
         call.span
         for call in calls
-        if _is_before(call, first)
+        if _is_shared_by_fork(call, first)
         and call.span.span_id not in again
         and not (call.can_answer and (call.key, call.request_refs) in its_own)
     )
     return [span_in_fork(span, first) for span in before]
 
 
-def _read(run_id: str, journal_dir: Path, client: Callable[[], Any]) -> Record:
+def _read_own_record(run_id: str, journal_dir: Path, client: Callable[[], Any]) -> Record:
     local = read_local(journal_dir, run_id, lambda ref: client().content(ref))
     if local is not None and local.begins_here and not _lacks_attempts(local, run_id):
         return local
@@ -592,7 +554,7 @@ def _read(run_id: str, journal_dir: Path, client: Callable[[], Any]) -> Record:
 
 def _lacks_attempts(record: Record, run_id: str) -> bool:
     """Whether an attempt that the latest one continues, directly or through others, was recorded elsewhere."""
-    own_items = _own(run_id, record)
+    own_items = _own_items(run_id, record)
     made, attempt = set(map(attempt_of, own_items)), last_attempt(own_items)
     after = {
         attempt_of(log): log.attributes.get(names.RESUMED_AFTER) for log in record.logs if log.name == names.RESUMED
@@ -607,7 +569,7 @@ def _lacks_attempts(record: Record, run_id: str) -> bool:
     return False
 
 
-def _own(run_id: str, record: Record) -> list[Span | LogEvent]:
+def _own_items(run_id: str, record: Record) -> list[Span | LogEvent]:
     """Spans and log events of the run itself, without those of a fork's parent."""
     return [item for item in (*record.spans, *record.logs) if item.attributes.get(names.RUN_ID) == run_id]
 
@@ -625,7 +587,7 @@ def _continue_numbering(run: ActiveRun, record: Record, calls: list[RecordedCall
     run.ends = count(1 + max((call.ended[1] for call in calls if call.ended), default=0))
 
 
-def _is_before(call: RecordedCall, order: int) -> bool:
+def _is_shared_by_fork(call: RecordedCall, order: int) -> bool:
     """Whether a fork at this order number shares the call: it began before, and its outcome is known. Calls that
     enclose the cut are executed again."""
     return call.order < order and call.outcome is not Outcome.IN_DOUBT
@@ -656,3 +618,57 @@ def _span_of(at: int | str, client: Callable[[], Any], recorded: CallsElsewhere)
     if not events or not events[0].get("span"):
         raise NoRecord(nothing)
     return str(events[0]["span"])
+
+
+# --- recorded values --------------------------------------------------------------------------------------------------
+
+
+def load_recorded_values(run: ActiveRun, record: Record, upto: int | None = None, since: int = 0) -> None:
+    """Gives the run the recorded values. `upto`: for a fork, only values read before the call with this order number;
+    `since`: for a run that continues from a checkpoint, only values read after this order number.
+
+    The run records the same kinds of values as its record, whatever the code says now.
+    """
+    roots = (span.attributes for span in record.spans if names.RECORDED_VALUES in span.attributes)
+    kinds = kinds_of(next((attributes[names.RECORDED_VALUES] for attributes in roots), None))
+    read = [(int(log.attributes.get(names.CALL_ORDER, 0)), log) for log in record.logs if log.name == names.VALUE_READ]
+    read = [pair for pair in read if (upto is None or pair[0] < upto) and (not since or pair[0] > since)]
+    read.sort(key=lambda pair: pair[0])
+    if kinds or read:
+        values = [(str(log.attributes.get(names.VALUE_OF)), log.attributes.get(names.VALUE)) for _, log in read]
+        set_recorded_values(run, kinds, values)
+    if kinds:
+        run.root = {**run.root, names.RECORDED_VALUES: ",".join(sorted(kinds))}
+
+
+# --- before the program is started ------------------------------------------------------------------------------------
+
+
+def check_before_start(
+    run_id: str, record: Record, client: Callable[[], Any], at: int | str | None, unrecorded: Unrecorded
+) -> None:
+    """Raises ReplayError, before the program is started, for what would stop it at its first call. `at`: the event at
+    which a fork parts; None: the run is resumed."""
+    if unrecorded == "rerun":
+        return
+    calls = recorded_calls(record.spans)
+    if at is None:
+        stop_before_unrecorded(record, calls, unrecorded)
+        return
+    span_id = _span_of(at, client, CallsElsewhere.of(run_id, record.elsewhere, calls))
+    cut = next((call for call in calls if call.span.span_id == span_id), None)
+    if cut is not None:
+        stop_before_unrecorded(record, calls, unrecorded, upto=cut.order, again=enclosing(cut, calls))
+
+
+def launch_of(run_id: str, record: Record) -> str | None:
+    """How recording was switched on when the run was recorded; None: by the program itself. For a fork without this
+    attribute, that of its parent."""
+    roots = [span.attributes for span in record.spans if names.LAUNCH in span.attributes]
+    own_roots = [attributes for attributes in roots if attributes.get(names.RUN_ID) == run_id]
+    return next((str(attributes[names.LAUNCH]) for attributes in (*own_roots, *roots)), None)
+
+
+def has_commands(record: Record) -> bool:
+    """Whether commands of the program were recorded as tools."""
+    return any(span.attributes.get(names.TOOL_TYPE) == names.COMMAND for span in record.spans)

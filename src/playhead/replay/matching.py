@@ -1,16 +1,15 @@
-"""Finds the recorded call for a running call.
+"""Finds the recorded call that matches a running call, or how the call differs from the record.
 
-Finds the recorded call that matches a call, or how the call differs from the record. Pure, except that it notes
-which calls were matched.
+Pure, except that it notes which calls were matched.
 
 A call is found by its path (names of the enclosing observed functions, kind, name) and its request (refs of everything
 it was asked).  So parallel branches match in any order, and a changed argument never matches.
 
-A call that is not found is new, or the program has changed.  In one flow of execution (`api.calls.flow`) calls follow
-each other: if the record goes on in this flow with another call, the program has changed.  A flow that the record does
-not know may be a branch that had not begun when the record ended, or one whose first call was changed.  The record
-alone cannot tell; it depends on whether other branches make the calls that are left.  So such a verdict is uncertain,
-and has a certainty; the caller lets the call wait for the other branches where it can.
+A call that is not found is new, or the program has changed.  In one flow of execution (`calls.flow`) calls follow each
+other: if the record goes on in this flow with another call, the program has changed.  A flow that the record does not
+know may be a branch that had not begun when the record ended, or one whose first call was changed.  The record alone
+cannot tell; it depends on whether other branches make the calls that are left.  So such a verdict is uncertain, and has
+a certainty; the caller lets the call wait for the other branches where it can.
 
 - No call of the record is left: the call is new.
 - Calls are left in its own flow: changed.  CERTAIN in the flow in which the run began.  Another flow is identified by
@@ -22,9 +21,6 @@ and has a certainty; the caller lets the call wait for the other branches where 
 - Calls are left in other flows, which no branch has continued: POSSIBLE.
 
 Overlap is computed from the whole record, never from the calls that are left: else the order of arrival would decide.
-
-Identity of running calls in terms of the record: keys, adopted ids, and whether an enclosing call has left the
-record.
 """
 
 import threading
@@ -101,7 +97,7 @@ class _RecordedFlow:
 
     def overlaps(self, other: "_RecordedFlow") -> bool:
         """Whether one of its calls was open while the other flow was active."""
-        return any(call.order <= other.last and _end(call) >= other.first for call in self.calls)
+        return any(call.order <= other.last and _end_order(call) >= other.first for call in self.calls)
 
 
 class Matcher:
@@ -133,10 +129,10 @@ class Matcher:
             flows.setdefault(call.flow, deque()).append(call)
             flow = self._flows.get(call.flow)
             if flow is None:
-                flow = self._flows[call.flow] = _RecordedFlow(_parent_number(call.flow), call.order, 0)
-                self._flow_of_number[_number_of(call.flow)] = call.flow
+                flow = self._flows[call.flow] = _RecordedFlow(_parent_flow_number(call.flow), call.order, 0)
+                self._flow_of_number[_flow_number(call.flow)] = call.flow
             flow.calls.append(call)
-            flow.last = max(flow.last, _end(call))
+            flow.last = max(flow.last, _end_order(call))
         self._askers = {request_refs: len(flows) for request_refs, flows in self._by_question.items()}
         self._loose = {call.span.span_id for flow in self._flows.values() for call in _overlapping(flow.calls)}
 
@@ -151,7 +147,7 @@ class Matcher:
         """Returns the verdict on a call that is about to be made in this flow. Each recorded call is found once.
 
         If the verdict is uncertain, waits for other branches to make the calls that are left, until none of them has
-        made a step for `branch_wait_seconds`: see `api.replay_wait`.
+        made a step for `branch_wait_seconds`: see `BranchTimeout`.
         """
         flow = flow or ExecutionFlow("", 0)
         if not call_path or not any(request_refs):
@@ -434,11 +430,11 @@ class Matcher:
 
     def _before_unknown(self, call: RecordedCall, flow: ExecutionFlow) -> DivergenceCertainty:
         """The certainty for a flow that the record may have under another number, or not at all."""
-        parent = self._flow_of_number.get(_parent_number(flow.name))
+        parent = self._flow_of_number.get(_parent_flow_number(flow.name))
         if parent is None or call.flow != parent:
             return DivergenceCertainty.POSSIBLE
         recorded = self._flows[parent]
-        branches = [branch for branch in self._flows.values() if branch.parent == _number_of(parent)]
+        branches = [branch for branch in self._flows.values() if branch.parent == _flow_number(parent)]
         beside = any(recorded.overlaps(branch) for branch in branches if branch is not recorded)
         return DivergenceCertainty.POSSIBLE if beside else DivergenceCertainty.LIKELY
 
@@ -447,7 +443,7 @@ class Matcher:
         seen: set[str] = set()
         while flow and flow not in seen:
             seen.add(flow)
-            parent = self._flow_of_number.get(_parent_number(flow), "")
+            parent = self._flow_of_number.get(_parent_flow_number(flow), "")
             if parent == other or (not other and not parent):
                 return True
             flow = parent
@@ -476,7 +472,7 @@ def _is_around(left: str, right: str) -> bool:
     return all(name in longer for name in min(left, right, key=len).split("/") if name)
 
 
-def _end(call: RecordedCall) -> int:
+def _end_order(call: RecordedCall) -> int:
     return _FOREVER if call.ended is None else max(call.ended[0], call.order)
 
 
@@ -488,7 +484,7 @@ def _overlapping(calls: list[RecordedCall]) -> list[RecordedCall]:
     for call in calls:
         if call.kind == "llm" or call.span.attributes.get(names.OUTPUT_TYPE) == "items":
             continue
-        open_ = [other for other in open_ if _end(other) >= call.order]
+        open_ = [other for other in open_ if _end_order(other) >= call.order]
         for other in open_:
             if not call.call_path.startswith(f"{other.call_path.rpartition(':')[0]}/"):
                 overlapping |= {other.span.span_id: other, call.span.span_id: call}
@@ -496,12 +492,15 @@ def _overlapping(calls: list[RecordedCall]) -> list[RecordedCall]:
     return list(overlapping.values())
 
 
-def _number_of(flow: str) -> str:
+def _flow_number(flow: str) -> str:
     return flow.partition("<")[0]
 
 
-def _parent_number(flow: str) -> str:
+def _parent_flow_number(flow: str) -> str:
     return flow.partition("<")[2]
+
+
+# --- ids and keys of running calls ------------------------------------------------------------------------------------
 
 
 def use_recorded_ids(span: ObservedSpan, call: RecordedCall) -> None:

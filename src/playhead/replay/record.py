@@ -1,11 +1,8 @@
-"""A record from the journal or the collector.
+"""A recorded run from any source: its spans, log events, contents, threads.
 
-A recorded run from any source: its spans, log events, contents, threads.
-
-`LocalRecord` reads the journal's files, also those of dead processes and of this one; `remote.RemoteRecord` asks the
-collector.
-
-A recorded run read from the collector, for a machine whose journal does not have the run.
+`LocalRecord` reads the journal's files, also those of dead processes and of this one; `RemoteRecord` asks the
+collector, for a machine whose journal does not have the run. The other classes put records together, or leave a part of
+one out.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -37,11 +34,6 @@ from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span, log_from_json, span_from_json
 from playhead.model.thread import extend
 from playhead.replay.handed_on import handed_on_before
-
-_OF_A_RUN = frozenset({SPAN, LOG})
-# Position of the span id in a frame: to find it, the frame need not be parsed.
-_SPAN_ID = slice(len('["","') + 32, len('["","') + 32 + 16)
-_BLOCK_BYTES = 64 * 1024
 
 
 class Record(Protocol):
@@ -95,6 +87,25 @@ class Record(Protocol):
     def messages(self, thread: ContentRef) -> list[ContentRef] | None:
         """Refs of a thread's messages, first to last; None if they are not available."""
         ...
+
+
+def attempt_of(item: Span | LogEvent) -> int:
+    """Number of the attempt that recorded the item; 0 is the first."""
+    return int(item.attributes.get(names.RUN_ATTEMPT, 0))
+
+
+def last_attempt(items: Iterable[Span | LogEvent]) -> int:
+    """Number of the last attempt among the items; 0 is the first."""
+    return max(map(attempt_of, items), default=0)
+
+
+# --- from this machine's journal --------------------------------------------------------------------------------------
+
+
+_SPANS_AND_LOGS = frozenset({SPAN, LOG})
+# Position of the span id in a frame: to find it, the frame need not be parsed.
+_SPAN_ID = slice(len('["","') + 32, len('["","') + 32 + 16)
+_BLOCK_BYTES = 64 * 1024
 
 
 @dataclass(slots=True)
@@ -192,7 +203,7 @@ class LocalRecord:
                 self.take_thread(payload)
             elif kind == ANNOUNCEMENT and run in payload:
                 self._open[payload[_SPAN_ID]] = payload
-            elif kind in _OF_A_RUN and run in payload:  # or of a fork, which contains the run's id, too
+            elif kind in _SPANS_AND_LOGS and run in payload:  # or of a fork, which contains the run's id, too
                 read: Any = read_log(payload) if kind == LOG else read_span(payload)
                 if str(read.attributes.get(names.RUN_ID)).encode() == run:
                     if kind == SPAN:
@@ -228,7 +239,7 @@ class LocalRecord:
             ends += [torn] if torn is not None else []
         if not ends:
             return []
-        first = min((path for path, data in _segments(lane) if run in data), default=ends[0].path)
+        first = min((path for path, data in _segment_data(lane) if run in data), default=ends[0].path)
         return [end for end in ends if end.path >= first]
 
 
@@ -258,7 +269,7 @@ def _read_local(
     for lane in lanes(journal_dir):
         seen: set[str] = set()
         before, elsewhere = len(record.spans), len(record.elsewhere)
-        for path, data in _segments(lane):
+        for path, data in _segment_data(lane):
             seen |= record.read_segment(path, data, run)
         seen |= record.take_open(run)
         if seen:
@@ -272,123 +283,7 @@ def _read_local(
     return record if record.spans or record.logs else None
 
 
-class KnownPart:
-    """The part of a record that its latest attempt continued from. What other attempts did without its knowledge is
-    left out; their order numbers were used twice. This happens only if a run was taken over by force."""
-
-    def __init__(self, record: Record):
-        """Each attempt records the attempt that it follows and the order number at which it begins: all earlier numbers
-        were known to it."""
-        limits = _limits(record)
-        self.spans = [span for span in with_compared_settings(record) if _is_within(span, limits)]
-        self.logs = [log for log in record.logs if _is_within(log, limits)]
-        self.elsewhere, self.lanes, self.parent = record.elsewhere, record.lanes, record.parent
-        self.is_still_running, self.remote, self.lost_ends = record.is_still_running, record.remote, record.lost_ends
-        self.content, self.messages = record.content, record.messages
-
-
-def with_compared_settings(record: Record) -> Sequence[Span]:
-    """The record's spans. Model calls get the digest of the settings that are compared, if these are not all."""
-    digests: dict[str, str | None] = {}
-
-    def compared(span: Span) -> Span:
-        ref = span.attributes.get(names.REQUEST_REF)
-        if not isinstance(ref, str):
-            return span
-        if ref not in digests:
-            digests[ref] = _compared_digest(record.content(ContentRef(ref)))
-        if span.attributes.get(names.COMPARED_SETTINGS) == digests[ref]:
-            return span
-        attributes = {name: value for name, value in span.attributes.items() if name != names.COMPARED_SETTINGS}
-        if digests[ref] is not None:
-            attributes[names.COMPARED_SETTINGS] = digests[ref]
-        return replace(span, attributes=attributes)
-
-    return [compared(span) for span in record.spans]
-
-
-def _compared_digest(settings: Content | None) -> str | None:
-    """Digest of the settings that are compared; None: all are compared, or they are not available."""
-    try:
-        value = None if settings is None else parse_json(settings.data)
-    except ValueError:
-        return None
-    compared = compared_settings(value)
-    return None if compared is value else content_of(compared).ref.digest.hex()
-
-
-_FOREVER = 2**62
-
-
-def _limits(record: Record) -> tuple[dict[int, int], int]:
-    """Returns, for each attempt, the order number below which its items count; and the attempt up to which all items
-    count."""
-    attempt = last_attempt((*record.spans, *record.logs))
-    began = {attempt_of(log): log.attributes for log in record.logs if log.name == names.RESUMED}
-    limits, upto = dict[int, int](), _FOREVER
-    while attempt > 0:
-        limits[attempt] = upto
-        after = began[attempt].get(names.RESUMED_AFTER) if attempt in began else None
-        if not isinstance(after, int) or not 0 <= after < attempt:  # of an older version, or cut off
-            return limits, attempt - 1
-        upto = min(upto, int(began[attempt].get(names.CALL_ORDER, 0)) or _FOREVER)
-        attempt = after
-    limits[0] = upto
-    return limits, -1
-
-
-def _is_within(item: Span | LogEvent, limits: tuple[dict[int, int], int]) -> bool:
-    attempt, (upto, without_limit) = attempt_of(item), limits
-    return attempt <= without_limit or int(item.attributes.get(names.CALL_ORDER, 0)) < upto.get(attempt, 0)
-
-
-def attempt_of(item: Span | LogEvent) -> int:
-    """Number of the attempt that recorded the item; 0 is the first."""
-    return int(item.attributes.get(names.RUN_ATTEMPT, 0))
-
-
-class RecordWithPendingCall:
-    """A record plus the contents of a call that is about to be made, for describing how the call differs."""
-
-    def __init__(self, record: Record, frames: FrameList):
-        """`frames`: the frames of the call, which are not written yet."""
-        self.spans, self.logs, self.is_still_running, self.remote = (
-            record.spans,
-            record.logs,
-            record.is_still_running,
-            record.remote,
-        )
-        self.elsewhere, self.lanes, self.parent = record.elsewhere, record.lanes, record.parent
-        self.lost_ends = record.lost_ends
-        self._record = record
-        self._recent = LocalRecord()
-        self._contents: dict[ContentRef, Content] = {}
-        for kind, payload, _ in frames_in(b"".join(frames)):
-            if kind == CONTENT:
-                content = read_content(payload)[1]
-                self._contents[content.ref] = content
-            elif kind == THREAD:
-                self._recent.take_thread(payload)
-
-    def content(self, ref: ContentRef) -> Content | None:
-        """The content from the call, else from the record; None if neither has it."""
-        return self._contents.get(ref) or self._record.content(ref)
-
-    def messages(self, thread: ContentRef) -> list[ContentRef] | None:
-        """Refs of the thread's messages: those in the record, then those of the call; None if some are missing."""
-        own_refs, base = self._recent.follow(thread)
-        if base is None:
-            return own_refs
-        before = self._record.messages(base)
-        return None if before is None else before + own_refs
-
-
-def last_attempt(items: Iterable[Span | LogEvent]) -> int:
-    """Number of the last attempt among the items; 0 is the first."""
-    return max(map(attempt_of, items), default=0)
-
-
-def _segments(lane: Path) -> Iterator[tuple[Path, bytes]]:
+def _segment_data(lane: Path) -> Iterator[tuple[Path, bytes]]:
     reader = LaneReader(lane)
     for number in reader.segments():
         path = reader.segment_path(number)
@@ -401,6 +296,63 @@ def _segments(lane: Path) -> Iterator[tuple[Path, bytes]]:
 def _is_alive(lane: Path) -> bool:
     """Whether the lane's owner is another process that still lives."""
     return is_owned(lane) and not is_own(lane)
+
+
+# --- from the collector -----------------------------------------------------------------------------------------------
+
+
+class RemoteRecord:
+    """A run read from the collector."""
+
+    def __init__(self, client: Any, run_id: str):
+        """Reads spans and log events now, and contents on demand. Raises ClientError."""
+        self._client = client
+        spans = [span_from_json(item) for item in client.spans(run_id)]
+        self.spans: list[Span] = [span for span in spans if names.PROCESS_ID not in span.attributes]
+        self.elsewhere: list[Span] = [span for span in spans if names.PROCESS_ID in span.attributes]
+        self.logs: list[LogEvent] = [
+            log for log in _fetch_logs(client, run_id) if names.PROCESS_ID not in log.attributes
+        ]
+        self.is_still_running, self.remote = False, True
+        self.lanes: tuple[Path, ...] = ()
+        self.parent: Record | None = None
+        self.lost_ends: tuple[LostEnd, ...] = ()
+        self._contents: dict[ContentRef, Content | None] = {}
+
+    def content(self, ref: ContentRef) -> Content | None:
+        """The content, fetched at most once; None if the collector does not have it."""
+        if ref not in self._contents:
+            self._contents[ref] = self._fetch(ref)
+        return self._contents[ref]
+
+    def messages(self, thread: ContentRef) -> list[ContentRef] | None:
+        """Refs of the thread's messages; None if they are not available. Fetched each time: only a report of a
+        divergence needs them."""
+        try:
+            messages = self._client.thread(thread)["messages"]
+        except ClientError:
+            return None
+        if None in messages:
+            return None
+        contents = [message_contents(message)[0] for message in messages]
+        self._contents.update({content.ref: content for content in contents})
+        return [content.ref for content in contents]
+
+    def _fetch(self, ref: ContentRef) -> Content | None:
+        try:
+            return self._client.content(ref)
+        except NotFound:
+            return None
+
+
+def _fetch_logs(client: Any, run_id: str) -> list[LogEvent]:
+    try:
+        return [log_from_json(item) for item in client.logs(run_id)]
+    except NotFound:  # an older collector without this route: log events are then recorded twice
+        return []
+
+
+# --- from several records ---------------------------------------------------------------------------------------------
 
 
 class ForkRecord:
@@ -455,50 +407,113 @@ def _log_identity(entry: LogEvent) -> tuple[Any, ...]:
     return entry.name, entry.span_id, entry.attributes.get(names.CALL_ORDER)
 
 
-class RemoteRecord:
-    """A run read from the collector."""
+# --- what the latest attempt knew -------------------------------------------------------------------------------------
 
-    def __init__(self, client: Any, run_id: str):
-        """Reads spans and log events now, and contents on demand. Raises ClientError."""
-        self._client = client
-        spans = [span_from_json(item) for item in client.spans(run_id)]
-        self.spans: list[Span] = [span for span in spans if names.PROCESS_ID not in span.attributes]
-        self.elsewhere: list[Span] = [span for span in spans if names.PROCESS_ID in span.attributes]
-        self.logs: list[LogEvent] = [log for log in _logs(client, run_id) if names.PROCESS_ID not in log.attributes]
-        self.is_still_running, self.remote = False, True
-        self.lanes: tuple[Path, ...] = ()
-        self.parent: Record | None = None
-        self.lost_ends: tuple[LostEnd, ...] = ()
-        self._contents: dict[ContentRef, Content | None] = {}
+
+_FOREVER = 2**62
+
+
+class KnownPart:
+    """The part of a record that its latest attempt continued from. What other attempts did without its knowledge is
+    left out; their order numbers were used twice. This happens only if a run was taken over by force."""
+
+    def __init__(self, record: Record):
+        """Each attempt records the attempt that it follows and the order number at which it begins: all earlier numbers
+        were known to it."""
+        limits = _attempt_limits(record)
+        self.spans = [span for span in with_compared_settings(record) if _is_within(span, limits)]
+        self.logs = [log for log in record.logs if _is_within(log, limits)]
+        self.elsewhere, self.lanes, self.parent = record.elsewhere, record.lanes, record.parent
+        self.is_still_running, self.remote, self.lost_ends = record.is_still_running, record.remote, record.lost_ends
+        self.content, self.messages = record.content, record.messages
+
+
+def with_compared_settings(record: Record) -> Sequence[Span]:
+    """The record's spans. Model calls get the digest of the settings that are compared, if these are not all."""
+    digests: dict[str, str | None] = {}
+
+    def compared(span: Span) -> Span:
+        ref = span.attributes.get(names.REQUEST_REF)
+        if not isinstance(ref, str):
+            return span
+        if ref not in digests:
+            digests[ref] = _compared_digest(record.content(ContentRef(ref)))
+        if span.attributes.get(names.COMPARED_SETTINGS) == digests[ref]:
+            return span
+        attributes = {name: value for name, value in span.attributes.items() if name != names.COMPARED_SETTINGS}
+        if digests[ref] is not None:
+            attributes[names.COMPARED_SETTINGS] = digests[ref]
+        return replace(span, attributes=attributes)
+
+    return [compared(span) for span in record.spans]
+
+
+def _compared_digest(settings: Content | None) -> str | None:
+    """Digest of the settings that are compared; None: all are compared, or they are not available."""
+    try:
+        value = None if settings is None else parse_json(settings.data)
+    except ValueError:
+        return None
+    compared = compared_settings(value)
+    return None if compared is value else content_of(compared).ref.digest.hex()
+
+
+def _attempt_limits(record: Record) -> tuple[dict[int, int], int]:
+    """Returns, for each attempt, the order number below which its items count; and the attempt up to which all items
+    count."""
+    attempt = last_attempt((*record.spans, *record.logs))
+    began = {attempt_of(log): log.attributes for log in record.logs if log.name == names.RESUMED}
+    limits, upto = dict[int, int](), _FOREVER
+    while attempt > 0:
+        limits[attempt] = upto
+        after = began[attempt].get(names.RESUMED_AFTER) if attempt in began else None
+        if not isinstance(after, int) or not 0 <= after < attempt:  # of an older version, or cut off
+            return limits, attempt - 1
+        upto = min(upto, int(began[attempt].get(names.CALL_ORDER, 0)) or _FOREVER)
+        attempt = after
+    limits[0] = upto
+    return limits, -1
+
+
+def _is_within(item: Span | LogEvent, limits: tuple[dict[int, int], int]) -> bool:
+    attempt, (upto, without_limit) = attempt_of(item), limits
+    return attempt <= without_limit or int(item.attributes.get(names.CALL_ORDER, 0)) < upto.get(attempt, 0)
+
+
+# --- with a call that is about to be made -----------------------------------------------------------------------------
+
+
+class RecordWithPendingCall:
+    """A record plus the contents of a call that is about to be made, for describing how the call differs."""
+
+    def __init__(self, record: Record, frames: FrameList):
+        """`frames`: the frames of the call, which are not written yet."""
+        self.spans, self.logs, self.is_still_running, self.remote = (
+            record.spans,
+            record.logs,
+            record.is_still_running,
+            record.remote,
+        )
+        self.elsewhere, self.lanes, self.parent = record.elsewhere, record.lanes, record.parent
+        self.lost_ends = record.lost_ends
+        self._record = record
+        self._recent = LocalRecord()
+        self._contents: dict[ContentRef, Content] = {}
+        for kind, payload, _ in frames_in(b"".join(frames)):
+            if kind == CONTENT:
+                content = read_content(payload)[1]
+                self._contents[content.ref] = content
+            elif kind == THREAD:
+                self._recent.take_thread(payload)
 
     def content(self, ref: ContentRef) -> Content | None:
-        """The content, fetched at most once; None if the collector does not have it."""
-        if ref not in self._contents:
-            self._contents[ref] = self._fetch(ref)
-        return self._contents[ref]
+        """The content from the call, else from the record; None if neither has it."""
+        return self._contents.get(ref) or self._record.content(ref)
 
     def messages(self, thread: ContentRef) -> list[ContentRef] | None:
-        """Refs of the thread's messages; None if they are not available. Fetched each time: only a report of a
-        divergence needs them."""
-        try:
-            messages = self._client.thread(thread)["messages"]
-        except ClientError:
-            return None
-        if None in messages:
-            return None
-        contents = [message_contents(message)[0] for message in messages]
-        self._contents.update({content.ref: content for content in contents})
-        return [content.ref for content in contents]
-
-    def _fetch(self, ref: ContentRef) -> Content | None:
-        try:
-            return self._client.content(ref)
-        except NotFound:
-            return None
-
-
-def _logs(client: Any, run_id: str) -> list[LogEvent]:
-    try:
-        return [log_from_json(item) for item in client.logs(run_id)]
-    except NotFound:  # an older collector without this route: log events are then recorded twice
-        return []
+        """Refs of the thread's messages: those in the record, then those of the call; None if some are missing."""
+        own_refs, base = self._recent.follow(thread)
+        if base is None:
+            return own_refs
+        before = self._record.messages(base)
+        return None if before is None else before + own_refs

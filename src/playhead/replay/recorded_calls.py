@@ -1,12 +1,9 @@
-"""The recorded calls of a run.
+"""The recorded calls of a run as replay needs them: path, request and outcome. Pure.
 
-Recorded calls as replay needs them: path, request and outcome. Pure.
-
-Finds the order numbers of calls that a crash left no record of.
-
-A call that is not announced (a step) is recorded when it ends. If the process dies before that, only a gap in the order
-numbers is left. The next attempt makes the call again under another number, and records which numbers nobody need wait
-for (`playhead.resumed.without`).
+Also finds the order numbers of calls that a crash left no record of (`missing_orders`). A call that is not announced (a
+step) is recorded when it ends. If the process dies before that, only a gap in the order numbers is left. The next
+attempt makes the call again under another number, and records which numbers nobody need wait for
+(`playhead.resumed.without`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,7 +17,7 @@ from playhead.model.canonical import content_of
 from playhead.model.ref import ContentRef
 from playhead.model.span import STATUS_ERROR, LogEvent, Span
 from playhead.projection.attributes import replaced_by
-from playhead.replay.record import Record
+from playhead.replay.record import Record, attempt_of
 
 # Attributes that identify a request, besides messages and system prompt: refs, so that comparing them compares
 # everything.
@@ -62,7 +59,7 @@ class RecordedCall:
     ended: tuple[int, int] | None
     span: Span
     flow: str = ""
-    """The flow of execution that made it: see `api.calls.flow`."""
+    """The flow of execution that made it: see `calls.flow`."""
 
     @property
     def key(self) -> str:
@@ -166,31 +163,27 @@ def recorded_calls(spans: Iterable[Span]) -> list[RecordedCall]:
         previous = by_id.get(span.span_id)
         if previous is None or previous.end_ns is None:
             by_id[span.span_id] = span
-    calls = [_call(span, by_id) for span in by_id.values() if names.CALL_ORDER in span.attributes]
-    if len({_attempt(call) for call in calls}) > 1:  # most runs were never resumed
-        calls = _latest(calls)
+    calls = [_recorded_call(span, by_id) for span in by_id.values() if names.CALL_ORDER in span.attributes]
+    if len({attempt_of(call.span) for call in calls}) > 1:  # most runs were never resumed
+        calls = _of_latest_attempts(calls)
     return sorted(calls, key=lambda call: call.order)
 
 
-def _latest(calls: list[RecordedCall]) -> list[RecordedCall]:
+def _of_latest_attempts(calls: list[RecordedCall]) -> list[RecordedCall]:
     """Of calls with the same key and request, those of the latest attempt."""
     latest: dict[tuple[object, ...], int] = {}
-    identities = [_identity(call) for call in calls]
+    identities = [_call_identity(call) for call in calls]
     for call, identity in zip(calls, identities, strict=True):
-        latest[identity] = max(_attempt(call), latest.get(identity, 0))
+        latest[identity] = max(attempt_of(call.span), latest.get(identity, 0))
     pairs = zip(calls, identities, strict=True)
-    return [call for call, identity in pairs if _attempt(call) == latest[identity]]
+    return [call for call, identity in pairs if attempt_of(call.span) == latest[identity]]
 
 
-def _identity(call: RecordedCall) -> tuple[object, ...]:
+def _call_identity(call: RecordedCall) -> tuple[object, ...]:
     return call.span.attributes.get(names.RUN_ID), call.key, call.request_refs
 
 
-def _attempt(call: RecordedCall) -> int:
-    return int(call.span.attributes.get(names.RUN_ATTEMPT, 0))
-
-
-def _call(span: Span, by_id: Mapping[str, Span]) -> RecordedCall:
+def _recorded_call(span: Span, by_id: Mapping[str, Span]) -> RecordedCall:
     attributes = span.attributes
     call_path = call_path_of(attributes)
     return RecordedCall(
@@ -198,15 +191,15 @@ def _call(span: Span, by_id: Mapping[str, Span]) -> RecordedCall:
         kind=str(attributes.get(names.KIND, "step")),
         name=call_path.rpartition(":")[0].rpartition("/")[2],
         request_refs=request_refs_of(attributes),
-        outcome=_outcome(span, by_id),
+        outcome=_outcome_of(span, by_id),
         order=int(attributes[names.CALL_ORDER]),
-        ended=_ended(attributes) if span.end_ns is not None else None,
+        ended=_end_orders(attributes) if span.end_ns is not None else None,
         span=span,
         flow=str(attributes.get(names.FLOW, "")),
     )
 
 
-def _outcome(span: Span, by_id: Mapping[str, Span]) -> Outcome:
+def _outcome_of(span: Span, by_id: Mapping[str, Span]) -> Outcome:
     # A cancelled call has no answer. A call whose consumer stopped reading has one, as far as it was read.
     if span.end_ns is None or span.attributes.get(names.OUTCOME) == "cancelled":
         return Outcome.IN_DOUBT
@@ -230,8 +223,11 @@ def _was_handled(span: Span, by_id: Mapping[str, Span]) -> bool:
     return around is not None and around.end_ns is not None and not _is_interrupted(around)
 
 
-def _ended(attributes: Mapping[str, Any]) -> tuple[int, int]:
+def _end_orders(attributes: Mapping[str, Any]) -> tuple[int, int]:
     return int(attributes.get(names.CALL_ENDED_AFTER, 0)), int(attributes.get(names.CALL_END_ORDER, 0))
+
+
+# --- missing order numbers --------------------------------------------------------------------------------------------
 
 
 def missing_orders(record: Record, first: int) -> list[int]:
@@ -239,25 +235,25 @@ def missing_orders(record: Record, first: int) -> list[int]:
 
     Another machine resumes a run only if its whole record has arrived, or if what is missing is given up.
     """
-    orders = _orders(record)
+    orders = _recorded_orders(record)
     return _ranges([order for order in range(first, max(orders, default=first)) if order not in orders])
 
 
 def has_all_orders(record: Record, first: int, last: int) -> bool:
     """Whether the record has all order numbers from `first` to `last`, except those that a later attempt recorded as
     missing."""
-    orders = _orders(record)
+    orders = _recorded_orders(record)
     replaced = [span for log in record.logs if log.name == names.RESUMED for span in replaced_by(log)]
     return all(
         order in orders or any(low <= order <= high for low, high in replaced) for order in range(first, last + 1)
     )
 
 
-def _orders(record: Record) -> set[int]:
-    return {_order(item) for item in (*record.spans, *record.logs)}
+def _recorded_orders(record: Record) -> set[int]:
+    return {_order_of(item) for item in (*record.spans, *record.logs)}
 
 
-def _order(item: Span | LogEvent) -> int:
+def _order_of(item: Span | LogEvent) -> int:
     order = item.attributes.get(names.CALL_ORDER)
     return order if isinstance(order, int) else 0
 

@@ -20,7 +20,7 @@ _FOREVER = 2**62
 
 
 class RecordedStart:
-    """Implements `api.starting.StartingPoint` with a record."""
+    """Implements `calls.starting.StartingPoint` with a record."""
 
     def __init__(
         self,

@@ -1,11 +1,7 @@
-"""The SDK's settings.
-
-Settings of the SDK: one table, read once by `configure`.
+"""Settings of the SDK: one table, read once by `configure`.
 
 `PLAYHEAD_ENDPOINT` says where spans go. Without it, OpenTelemetry's variables are read: they often name another
 collector, so they count only if a Playhead collector answers there (see `export.http`).
-
-Bounds of the time for which the journal keeps delivered records: from an hour to 30 days.
 """
 
 import os
@@ -30,12 +26,13 @@ from playhead.settings.table import (
     InForce,
     InvalidSettingValue,
     Setting,
-    ValueKind,
     default_of,
     in_force_of,
     setting,
     table_of,
 )
+
+# --- kinds of values --------------------------------------------------------------------------------------------------
 
 # An hour: a failed program can still be inspected and resumed. 30 days: payloads are not kept for ever.
 MIN_SECONDS, MAX_SECONDS = 3_600.0, 2_592_000.0
@@ -51,22 +48,12 @@ def retention_seconds(value: object) -> int:
     return ceil(seconds)
 
 
-RETENTION = ValueKind(
+RETENTION = s.ValueKind(
     "a number of seconds, from 3600 (an hour) to 2592000 (30 days)", lambda text: float(retention_seconds(float(text)))
 )
 
 
-def default_journal_dir(platform: str = sys.platform, environ: Mapping[str, str] = os.environ) -> Path:
-    """Returns the journal's default folder: where programs of this platform keep state that survives a restart."""
-    if platform == "darwin":
-        return Path.home() / "Library" / "Application Support" / "playhead" / "journal"
-    if platform == "win32":
-        return Path(environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "playhead" / "journal"
-    named = Path(environ.get("XDG_STATE_HOME", ""))  # XDG: a relative path in this variable is to be ignored
-    return (named if named.is_absolute() else Path.home() / ".local" / "state") / "playhead" / "journal"
-
-
-def _headers(text: str) -> tuple[tuple[str, str], ...]:
+def _read_headers(text: str) -> tuple[tuple[str, str], ...]:
     pairs = [item.partition("=") for item in text.split(",") if item.strip()]
     headers = tuple((name.strip().lower(), unquote(value.strip())) for name, _, value in pairs)
     # Checked here: an invalid header would fail only with the first request, and then end all sending.
@@ -80,32 +67,32 @@ def _is_header(header: tuple[str, str]) -> bool:
     return _HEADER_NAME.fullmatch(name) is not None and value.isascii() and value.isprintable()
 
 
-def _values(text: str) -> tuple[str, ...]:
+def _read_value_kinds(text: str) -> tuple[str, ...]:
     words = [word.strip() for word in text.split(",") if word.strip()]
     if not set(VALUE_KINDS).issuperset(words):
         raise ValueError
     return tuple(words)
 
 
-def _names(text: str) -> tuple[str, ...]:
+def _read_module_names(text: str) -> tuple[str, ...]:
     words = [word.strip() for word in text.split(",") if word.strip()]
     if not all(part.isidentifier() for word in words for part in word.split(".")):
         raise ValueError
     return tuple(words)
 
 
-def _keys(text: str) -> tuple[str, ...]:
+def _read_keys(text: str) -> tuple[str, ...]:
     return () if text == "none" else tuple(word.strip() for word in text.split(",") if word.strip())
 
 
-def _share(text: str) -> float:
+def _read_share(text: str) -> float:
     share = float(text)
     if not 0 <= share <= 1:
         raise ValueError
     return share
 
 
-def _windows(text: str) -> tuple[tuple[str, int], ...]:
+def _read_windows(text: str) -> tuple[tuple[str, int], ...]:
     pairs = [item.partition("=") for item in text.split(",") if item.strip()]
     windows = tuple((name.strip(), int(tokens)) for name, _, tokens in pairs)
     if not all(name and tokens > 0 for name, tokens in windows):
@@ -114,14 +101,14 @@ def _windows(text: str) -> tuple[tuple[str, int], ...]:
 
 
 WEIGHT = s.ValueKind("a whole number from 1000 to 1000000000", s.int_between(1_000, 1_000_000_000))
-SHARE = s.ValueKind("a number from 0 to 1", _share)
-WINDOWS = s.ValueKind("model=tokens pairs with commas between them", _windows)
-KEYS = s.ValueKind("names with commas between them, or none", _keys)
-MODULES = s.ValueKind("names of modules or packages with commas between them", _names)
+SHARE = s.ValueKind("a number from 0 to 1", _read_share)
+WINDOWS = s.ValueKind("model=tokens pairs with commas between them", _read_windows)
+KEYS = s.ValueKind("names with commas between them, or none", _read_keys)
+MODULES = s.ValueKind("names of modules or packages with commas between them", _read_module_names)
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
-def _collector(text: str) -> str:
+def _read_collector(text: str) -> str:
     # Other tools' variables may name the path of one signal; ours is the base address of all signals.
     url = str(s.HTTP_URL.read(text))
     for path in ("/v1/traces", "/v1/logs", "/v1/metrics", "/api/v1"):
@@ -129,15 +116,28 @@ def _collector(text: str) -> str:
     return url
 
 
-def _collector_or_none(text: str) -> str | None:
-    return None if text.lower() == "none" else _collector(text)
+def _read_collector_or_none(text: str) -> str | None:
+    return None if text.lower() == "none" else _read_collector(text)
 
 
-COLLECTOR_URL = s.ValueKind(s.HTTP_URL.accepts, _collector)
-ENDPOINT = s.ValueKind(f"{s.HTTP_URL.accepts}, or none", _collector_or_none, absent="none")
+COLLECTOR_URL = s.ValueKind(s.HTTP_URL.accepts, _read_collector)
+ENDPOINT = s.ValueKind(f"{s.HTTP_URL.accepts}, or none", _read_collector_or_none, absent="none")
 OTEL_ENDPOINT, OTEL_HEADERS = "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS"
-VALUES = s.ValueKind(f"{', '.join(VALUE_KINDS)}, or some of them with commas between", _values)
-HEADERS = s.ValueKind("name=value pairs with commas between them", _headers)
+VALUES = s.ValueKind(f"{', '.join(VALUE_KINDS)}, or some of them with commas between", _read_value_kinds)
+HEADERS = s.ValueKind("name=value pairs with commas between them", _read_headers)
+
+
+# --- the settings -----------------------------------------------------------------------------------------------------
+
+
+def default_journal_dir(platform: str = sys.platform, environ: Mapping[str, str] = os.environ) -> Path:
+    """Returns the journal's default folder: where programs of this platform keep state that survives a restart."""
+    if platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "playhead" / "journal"
+    if platform == "win32":
+        return Path(environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "playhead" / "journal"
+    named = Path(environ.get("XDG_STATE_HOME", ""))  # XDG: a relative path in this variable is to be ignored
+    return (named if named.is_absolute() else Path.home() / ".local" / "state") / "playhead" / "journal"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -387,6 +387,9 @@ class Settings:
 def table() -> tuple[Setting, ...]:
     """Returns all settings, in the order in which to show them."""
     return table_of(Settings)
+
+
+# --- the values in force ----------------------------------------------------------------------------------------------
 
 
 def in_force(

@@ -1,11 +1,12 @@
-"""Tools for tests of agents: a mock model server with the APIs of several providers: rules, faults, recorded runs.
+"""Tools for tests of agents: a mock model server with the APIs of several providers, and runs recorded in memory.
 
     with MockModelServer() as server:
         server.when(contains("refund") & ~tool_result_received("lookup"), tool_call("lookup", {"order": "A1"}))
         server.otherwise(text("done"))
         client = openai.OpenAI(base_url=server.base_url, api_key="none")
 
-The flow: socket → listener → endpoint → protocol → script (rules → answers, or trajectories) → protocol → socket.
+The flow: socket → listener → endpoint → protocols → script (rules → answers, or trajectories) → protocols → socket.
+`recorder` records the program under test as runs (`recorded_run`); `pytest_plugin` has the fixtures.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
-"""pytest → [pytest_plugin] → server, recorder.  Fixtures.
+"""pytest → [pytest_plugin] → server, recorder.  Fixtures for tests of agents.
 
-Fixtures for tests of agents; imports nothing until one is used.
-
-The variables that tell model clients which server to use.
+pytest imports this module in every session, so it imports nothing of Playhead until a fixture is used.
 """
 
 from __future__ import annotations
@@ -69,7 +67,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> 
     return report
 
 
-_KEY = "none"
+_ANY_KEY = "none"
 
 
 def client_environment(url: str) -> dict[str, str]:
@@ -77,14 +75,14 @@ def client_environment(url: str) -> dict[str, str]:
     URL."""
     return {
         "OPENAI_BASE_URL": f"{url}/v1",
-        "OPENAI_API_KEY": _KEY,
+        "OPENAI_API_KEY": _ANY_KEY,
         "ANTHROPIC_BASE_URL": url,
-        "ANTHROPIC_API_KEY": _KEY,
+        "ANTHROPIC_API_KEY": _ANY_KEY,
         "GOOGLE_GEMINI_BASE_URL": url,
-        "GEMINI_API_KEY": _KEY,
+        "GEMINI_API_KEY": _ANY_KEY,
         "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": url,
-        "AWS_ACCESS_KEY_ID": _KEY,
-        "AWS_SECRET_ACCESS_KEY": _KEY,
+        "AWS_ACCESS_KEY_ID": _ANY_KEY,
+        "AWS_SECRET_ACCESS_KEY": _ANY_KEY,
         "AWS_DEFAULT_REGION": "us-east-1",
         # The server is on this machine: no proxy.
         "NO_PROXY": "127.0.0.1",

@@ -43,7 +43,7 @@ class AnswerRule:
 
 
 class ScriptedPromises:
-    """Implements `api.promises.port.PromiseStore` in memory. Thread-safe.
+    """Implements `api.promises.store.PromiseStore` in memory. Thread-safe.
 
     When a promise is opened, the first rule that fits answers it. The program never waits: for a promise that no rule
     answers, `fail` is called; while `suspends` is set, the program ends instead, as with `suspend=True`.

@@ -1,10 +1,7 @@
-"""recorder → [run] → asserts.  A recorded run for asserts, with transcript.
+"""recorder → [recorded_run] → asserts.  One run of the program under test, as it was recorded.
 
-One run of the program under test: its calls, its state at any event, its contents.
-
-Model calls and tool calls of a recorded run, with their values.
-
-A run as text to read.
+`RecordedRun` has the run's model calls and tool calls with their values, its state and context at any event, its
+contents, and asserts about tool calls. As a text it is the run's transcript.
 """
 
 from __future__ import annotations
@@ -20,6 +17,8 @@ from playhead.model.message import Message, message_lines, message_text
 from playhead.model.state import RunState, fold
 from playhead.projection.projector import ProjectSettings, project
 from playhead.testing.recorded_frames import JournalFrames
+
+# --- calls and their values -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +107,10 @@ def _are_parts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(part, dict) for part in value)  # pyright: ignore[reportUnknownVariableType]
 
 
+# --- the transcript ---------------------------------------------------------------------------------------------------
+
 # Enough to recognise a text; the test has the whole one.
-_SHOWN_CHARACTERS = 300
+_MAX_CHARACTERS = 300
 _INDENT = "       "
 
 
@@ -152,7 +153,7 @@ def _model_lines(call: RecordedModelCall, seen: list[Message]) -> Iterator[str]:
 
 
 def _tool_lines(call: RecordedToolCall) -> Iterator[str]:
-    yield f"{call.seq:>5}  tool {_short(str(call))}"
+    yield f"{call.seq:>5}  tool {_cut_text(str(call))}"
     if call.error is not None:
         yield from _labelled("failed", str(call.error))
     else:
@@ -160,13 +161,16 @@ def _tool_lines(call: RecordedToolCall) -> Iterator[str]:
 
 
 def _labelled(label: str, text: Any) -> Iterator[str]:
-    first, *rest = _short(str(text)).splitlines() or [""]
+    first, *rest = _cut_text(str(text)).splitlines() or [""]
     yield f"{_INDENT}{label}: {first}"
     yield from (f"{_INDENT}  {line}" for line in rest)
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}… ({len(text):,} characters)"
+def _cut_text(text: str) -> str:
+    return text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]}… ({len(text):,} characters)"
+
+
+# --- the run ----------------------------------------------------------------------------------------------------------
 
 
 class RecordedRun:
@@ -245,7 +249,7 @@ class RecordedRun:
 
     def called(self, tool: str, /, **arguments: Any) -> list[RecordedToolCall]:
         """Returns the calls of this tool with these arguments; other arguments may have any value."""
-        return [call for call in self.tool_calls if call.name == tool and _has(call.arguments, arguments)]
+        return [call for call in self.tool_calls if call.name == tool and _has_arguments(call.arguments, arguments)]
 
     def assert_called(self, tool: str, /, **arguments: Any) -> RecordedToolCall:
         """Fails unless the tool was called with these arguments (others may have any value).  Returns the first such
@@ -280,9 +284,9 @@ class RecordedRun:
                 surplus.append(made)
         made_all = [(call.name, call.arguments) for call in self.tool_calls]
         if missing or surplus or (ordered and made_all != list(expected)):
-            lines = [f"not called: {_shown(call)}" for call in missing]
-            lines += [f"called besides: {_shown(call)}" for call in surplus]
-            raise AssertionError("\n".join(lines) or f"called in another order: {'; '.join(map(_shown, made_all))}")
+            lines = [f"not called: {_call_text(call)}" for call in missing]
+            lines += [f"called besides: {_call_text(call)}" for call in surplus]
+            raise AssertionError("\n".join(lines) or f"called in another order: {'; '.join(map(_call_text, made_all))}")
 
     def __str__(self) -> str:
         """Returns the run's transcript: inputs and answers of the model, and results of the tools."""
@@ -324,10 +328,10 @@ class RecordedRun:
         return ", ".join(dict.fromkeys(call.name for call in self.tool_calls)) or "none"
 
 
-def _has(actual: Any, wanted: Mapping[str, Any]) -> bool:
+def _has_arguments(actual: Any, wanted: Mapping[str, Any]) -> bool:
     fields = cast("dict[str, Any]", actual) if isinstance(actual, dict) else {}
     return all(name in fields and fields[name] == value for name, value in wanted.items())
 
 
-def _shown(call: tuple[str, Any]) -> str:
+def _call_text(call: tuple[str, Any]) -> str:
     return str(RecordedToolCall(0, *call))

@@ -1,8 +1,6 @@
-"""memory journal → [recorder] → runs.  Records in memory; starts a program as recorded.
+"""memory journal → [recorder] → recorded_run.  Records the program under test in memory, and returns its runs.
 
-Records the program under test in memory, and returns its runs.
-
-Starts a program as it was started when its run was recorded.
+`run_program` and `complete` start a program as it was started when its run was recorded, and run it to its end.
 """
 
 from __future__ import annotations
@@ -24,6 +22,8 @@ from playhead.testing.recorded_frames import JournalFrames
 from playhead.testing.recorded_promises import AnswerRule, ScriptedPromises
 from playhead.testing.recorded_run import RecordedRun
 from playhead.wire.operations.promises import Promise
+
+# --- the recorder -----------------------------------------------------------------------------------------------------
 
 
 class RunRecorder:
@@ -165,6 +165,9 @@ def record_in_memory(fail: Callable[[str], NoReturn]) -> Generator[RunRecorder]:
         with RecordingProcess.mutex:
             shutdown()
             RecordingProcess.in_memory = RecordingProcess.promises_in_memory = None
+
+
+# --- starting a program -----------------------------------------------------------------------------------------------
 
 
 def run_program(program: str, *arguments: str) -> None:

@@ -1,27 +1,8 @@
-"""Nine scripted agent patterns in one table.
+"""[scenarios] → script.  Answers of the mock model for agent patterns that people often test.
 
-A code assistant in several turns: it searches, reads and edits files, and asks before it edits.
-
-A scenario: rules with their answers, in order.
-
-Answers of the mock model for agent patterns that people often test, one module each.
-
-The rules use only words of the prompts and tools, so they work for every provider's protocol. They keep no state: any
-number of agents can use one scenario at a time (except for faults that occur once, in `error_recovery`).
-
-Orchestrator with sub-agents: one model plans and delegates, others do the work, the first one puts it together.
-
-Routing: support tickets are classified, and each class has an agent of its own.
-
-Errors and recovery: a rate limit, a server error, arguments that are not JSON, a tool that fails; then success.
-
-Evaluator and optimizer: one model writes, another one judges, until it passes.
-
-Prompt chaining: a document is processed in steps, each with the result of the one before.
-
-Parallel review: several reviewers look at one change at the same time, and one more combines what they found.
-
-Tool calling: two calls at once, then one with their results, then the answer.
+A scenario is a list of rules with their answers, in order. The rules use only words of the prompts and tools, so they
+work for every provider's protocol. They keep no state: any number of agents can use one scenario at a time (except for
+faults that occur once, in `error_recovery`).
 """
 
 from __future__ import annotations
@@ -76,31 +57,41 @@ def instructed(words: str) -> Rule:
     return regex(f"(?i){words}", role="system")
 
 
-_FILE = "shop/prices.py"
-_FIND, _FIX, _TEST = asked("why|where|find"), asked("fix|change|edit"), asked("test")
-_EDIT = {"path": _FILE, "old": "total * discount", "new": "total * (1 - discount)"}
+# --- code assistant ---------------------------------------------------------------------------------------------------
+
+# In several turns: it searches, reads and edits files, and asks before it edits.
+_PRICES_FILE = "shop/prices.py"
+_ASKED_TO_FIND, _ASKED_TO_FIX, _ASKED_TO_TEST = asked("why|where|find"), asked("fix|change|edit"), asked("test")
+_PRICES_EDIT = {"path": _PRICES_FILE, "old": "total * discount", "new": "total * (1 - discount)"}
 
 _CODE_ASSISTANT = Scenario(
     "the tools search_files(pattern), read_file(path), edit_file(path, old, new) and run_tests(); questions that say "
     "why or find, then fix, then test. A result of edit_file with `denied` leaves the file as it is",
     (
-        ScenarioLine(_FIND & ~tool_requested("search_files"), tool_call("search_files", {"pattern": "discount"})),
-        ScenarioLine(_FIND & ~tool_requested("read_file"), tool_call("read_file", {"path": _FILE})),
         ScenarioLine(
-            _FIND, text(f"`{_FILE}` multiplies by the discount itself, so ten percent off leaves ten percent.")
+            _ASKED_TO_FIND & ~tool_requested("search_files"), tool_call("search_files", {"pattern": "discount"})
+        ),
+        ScenarioLine(_ASKED_TO_FIND & ~tool_requested("read_file"), tool_call("read_file", {"path": _PRICES_FILE})),
+        ScenarioLine(
+            _ASKED_TO_FIND,
+            text(f"`{_PRICES_FILE}` multiplies by the discount itself, so ten percent off leaves ten percent."),
         ),
         ScenarioLine(
-            _FIX & ~tool_requested("edit_file"), thinking("One line is wrong.") + tool_call("edit_file", _EDIT)
+            _ASKED_TO_FIX & ~tool_requested("edit_file"),
+            thinking("One line is wrong.") + tool_call("edit_file", _PRICES_EDIT),
         ),
-        ScenarioLine(_FIX & contains("denied", role="tool"), text("I have left the file as it is.")),
-        ScenarioLine(_FIX, text("Done: the discount is now taken off the total.")),
-        ScenarioLine(_TEST & ~tool_requested("run_tests"), tool_call("run_tests", {})),
-        ScenarioLine(_TEST & contains("failed", role="tool"), text("The tests still fail.")),
-        ScenarioLine(_TEST, text("All tests pass.")),
+        ScenarioLine(_ASKED_TO_FIX & contains("denied", role="tool"), text("I have left the file as it is.")),
+        ScenarioLine(_ASKED_TO_FIX, text("Done: the discount is now taken off the total.")),
+        ScenarioLine(_ASKED_TO_TEST & ~tool_requested("run_tests"), tool_call("run_tests", {})),
+        ScenarioLine(_ASKED_TO_TEST & contains("failed", role="tool"), text("The tests still fail.")),
+        ScenarioLine(_ASKED_TO_TEST, text("All tests pass.")),
     ),
 )
 
 
+# --- orchestrator with sub-agents -------------------------------------------------------------------------------------
+
+# One model plans and delegates, others do the work, the first one puts it together.
 _DELEGATED = tool_calls(
     tool_call("delegate", {"agent": "researcher", "task": "What do heat pumps cost to run?"}),
     tool_call("delegate", {"agent": "analyst", "task": "Compare that with gas for a house of 120 m²."}),
@@ -122,15 +113,18 @@ _ORCHESTRATOR = Scenario(
 )
 
 
-_BILLING = asked("charged|invoice|refund|money")
-_TECHNICAL = asked("crash|error|log ?in|password")
+# --- routing ----------------------------------------------------------------------------------------------------------
+
+# Support tickets are classified, and each class has an agent of its own.
+_ABOUT_BILLING = asked("charged|invoice|refund|money")
+_ABOUT_TECHNOLOGY = asked("crash|error|log ?in|password")
 
 _ROUTING = Scenario(
     "a system prompt that says classify gets billing, technical or general; one that says billing, technical or "
     "support gets a reply",
     (
-        ScenarioLine(instructed("classify") & _BILLING, text("billing")),
-        ScenarioLine(instructed("classify") & _TECHNICAL, text("technical")),
+        ScenarioLine(instructed("classify") & _ABOUT_BILLING, text("billing")),
+        ScenarioLine(instructed("classify") & _ABOUT_TECHNOLOGY, text("technical")),
         ScenarioLine(instructed("classify"), text("general")),
         ScenarioLine(instructed("billing"), text("The second charge is on its way back to you; allow three days.")),
         ScenarioLine(instructed("technical"), text("Please update to 4.2.1, which fixes this, and sign in again.")),
@@ -139,7 +133,10 @@ _ROUTING = Scenario(
 )
 
 
-_BOOK = tool_offered("book_room")
+# --- errors and recovery ----------------------------------------------------------------------------------------------
+
+# A rate limit, a server error, arguments that are not JSON, a tool that fails; then success.
+_CAN_BOOK = tool_offered("book_room")
 
 _ERROR_RECOVERY = Scenario(
     "the tool book_room(room, day), which should say that it is taken for A and booked for B; the first two requests "
@@ -147,44 +144,55 @@ _ERROR_RECOVERY = Scenario(
     (
         ScenarioLine(any_request(), rate_limit(0), times=1),
         ScenarioLine(any_request(), server_error(503), times=1),
-        ScenarioLine(_BOOK & ~tool_requested("book_room"), malformed_tool_call("book_room", '{"room": "A", '), times=1),
+        ScenarioLine(
+            _CAN_BOOK & ~tool_requested("book_room"), malformed_tool_call("book_room", '{"room": "A", '), times=1
+        ),
         ScenarioLine(contains("booked", role="tool"), text("Room B is booked for Monday; A was taken.")),
         ScenarioLine(contains("taken", role="tool"), tool_call("book_room", {"room": "B", "day": "Monday"})),
-        ScenarioLine(_BOOK, tool_call("book_room", {"room": "A", "day": "Monday"})),
+        ScenarioLine(_CAN_BOOK, tool_call("book_room", {"room": "A", "day": "Monday"})),
     ),
 )
 
 
-_FIRST = "Our lamp is a very good lamp that is really good for many kinds of rooms."
-_SECOND = "A walnut desk lamp with warm light, made for reading at night."
+# --- evaluator and optimizer ------------------------------------------------------------------------------------------
+
+# One model writes, another one judges, until it passes.
+_FIRST_DRAFT = "Our lamp is a very good lamp that is really good for many kinds of rooms."
+_BETTER_DRAFT = "A walnut desk lamp with warm light, made for reading at night."
 
 _EVALUATOR_OPTIMIZER = Scenario(
     "a system prompt that says evaluate gets PASS or FAIL with a reason; one that says write gets a draft, or a better "
     "one after a FAIL",
     (
-        ScenarioLine(instructed("evaluate") & contains(_SECOND), text("PASS: concrete and short")),
+        ScenarioLine(instructed("evaluate") & contains(_BETTER_DRAFT), text("PASS: concrete and short")),
         ScenarioLine(instructed("evaluate"), text("FAIL: says good twice and nothing concrete")),
-        ScenarioLine(instructed("write") & contains("FAIL"), text(_SECOND)),
-        ScenarioLine(instructed("write"), text(_FIRST)),
+        ScenarioLine(instructed("write") & contains("FAIL"), text(_BETTER_DRAFT)),
+        ScenarioLine(instructed("write"), text(_FIRST_DRAFT)),
     ),
 )
 
 
-_FACTS = '{"parties": ["Northwind", "Contoso"], "term_months": 24, "notice_days": 90, "fee_per_month": 1200}'
-_SUMMARY = "Northwind rents to Contoso for 24 months at 1200 a month; either may end it with 90 days' notice."
-_TRANSLATED = "Northwind vermietet an Contoso: 24 Monate zu je 1200; Kündigung mit einer Frist von 90 Tagen."
+# --- prompt chaining --------------------------------------------------------------------------------------------------
+
+# A document is processed in steps, each with the result of the one before.
+_CONTRACT_FACTS = '{"parties": ["Northwind", "Contoso"], "term_months": 24, "notice_days": 90, "fee_per_month": 1200}'
+_CONTRACT_SUMMARY = "Northwind rents to Contoso for 24 months at 1200 a month; either may end it with 90 days' notice."
+_CONTRACT_IN_GERMAN = "Northwind vermietet an Contoso: 24 Monate zu je 1200; Kündigung mit einer Frist von 90 Tagen."
 
 _PROMPT_CHAINING = Scenario(
     "prompts that say extract, check, summarize or translate: a contract becomes facts, a summary, a translation",
     (
-        ScenarioLine(asked("extract"), text(_FACTS)),
+        ScenarioLine(asked("extract"), text(_CONTRACT_FACTS)),
         ScenarioLine(asked("check"), text("complete")),
-        ScenarioLine(asked("summari[sz]e"), text(_SUMMARY)),
-        ScenarioLine(asked("translate"), text(_TRANSLATED)),
+        ScenarioLine(asked("summari[sz]e"), text(_CONTRACT_SUMMARY)),
+        ScenarioLine(asked("translate"), text(_CONTRACT_IN_GERMAN)),
     ),
 )
 
 
+# --- parallel review --------------------------------------------------------------------------------------------------
+
+# Several reviewers look at one change at the same time, and one more combines what they found.
 _PARALLEL_REVIEW = Scenario(
     "system prompts that say combine, security, performance or readability: a change is reviewed",
     (
@@ -199,17 +207,24 @@ _PARALLEL_REVIEW = Scenario(
 )
 
 
-_BOTH = tool_calls(tool_call("get_weather", {"city": "Paris"}), tool_call("get_weather", {"city": "Rome"}))
+# --- tool calling -----------------------------------------------------------------------------------------------------
+
+# Two calls at once, then one with their results, then the answer.
+_BOTH_CITIES = tool_calls(tool_call("get_weather", {"city": "Paris"}), tool_call("get_weather", {"city": "Rome"}))
 
 _TOOL_CALLING = Scenario(
     "the tools get_weather(city) and convert(celsius): which of Paris and Rome is warmer, in Fahrenheit?",
     (
-        ScenarioLine(tool_offered("get_weather") & ~tool_requested("get_weather"), thinking("Both cities.") + _BOTH),
+        ScenarioLine(
+            tool_offered("get_weather") & ~tool_requested("get_weather"), thinking("Both cities.") + _BOTH_CITIES
+        ),
         ScenarioLine(tool_offered("convert") & ~tool_requested("convert"), tool_call("convert", {"celsius": 24})),
         ScenarioLine(tool_result_received("convert"), text("Rome is warmer: 24 °C, which is 75.2 °F.")),
     ),
 )
 
+
+# --- all scenarios, by name -------------------------------------------------------------------------------------------
 
 _SCENARIOS = {
     "code_assistant": _CODE_ASSISTANT,

@@ -1,9 +1,6 @@
-"""request → [script] → endpoint.  Rules in order, then a recorded run.
+"""request → [script] → endpoint.  Finds the answer to a request: rules in order, then a recorded run, then `otherwise`.
 
-Finds the answer to a request: by rules in order, then a recorded run, then
-otherwise.
-
-The mock model server gives the answers of a recorded model again.
+`RecordedAnswers` is an answer that repeats those of the model in a recorded run, for `otherwise`.
 """
 
 from __future__ import annotations
@@ -16,6 +13,8 @@ from playhead.testing.answers import Answer, Answering, AssistantMessage, Delaye
 from playhead.testing.request import ChatRequest
 from playhead.testing.rules import Rule
 from playhead.testing.trajectories import Trajectories
+
+# --- rules with their answers -----------------------------------------------------------------------------------------
 
 
 class NoAnswer(Exception):
@@ -103,6 +102,8 @@ class Script:
             f" No rule matches and there is no otherwise(). Rules, in order: {rules}."
         )
 
+
+# --- the answers of a recorded run ------------------------------------------------------------------------------------
 
 _RETRY_HEADER = "x-stainless-retry-count"
 

@@ -1,1 +1,6 @@
-"""What crosses between the SDK and the collector over HTTP: packs of content, and the answer types of the query API."""
+"""What the SDK and the collector exchange over HTTP and in exported files.
+
+operations     answer types of the query API        pack           the body of a content upload
+otlp_json      spans and log events as OTLP's JSON  export_layout  the files of an export
+retries        delays before failed requests are sent again
+"""

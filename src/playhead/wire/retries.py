@@ -1,8 +1,8 @@
-"""Backoff delays, `Retry-After`, hints about wrong ports.
+"""For requests that fail: the delays before they are sent again, warnings, and a hint about wrong ports.
 
-Retry delays of the shipper, and reporting each kind of problem once.
-
-A hint for requests that were sent to the wrong port. Pure.
+Used by whatever sends to a collector or to another destination. A sender raises `Unavailable` with the seconds that the
+receiver asks to wait (`Retry-After`). `ProblemReporter` reports each kind of problem once. `Clock` can be replaced, so
+that tests need not wait.
 """
 
 import logging

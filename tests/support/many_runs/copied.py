@@ -18,7 +18,7 @@ from playhead_collector.analysis.search.records import SearchRecord, decode
 from playhead_collector.analysis.search.texts import searchable
 from playhead_collector.read.values import ContentCache
 from playhead_collector.store.packing.content_packs import PackedContent, key_of
-from playhead_collector.store.packing.thread_nodes import role_number
+from playhead_collector.store.packing.roles import role_number
 from playhead_collector.store.packing.zstd import compress_json, decompress_json
 from playhead_collector.store.ports.search import IndexedRun
 from tests.support.many_runs.varied import VariedRun

@@ -1,8 +1,7 @@
-"""Which runs are compared; success rates.
+"""[analysis]: the runs that a question is about, and which of them succeeded.
 
-Selects the runs that a question is about, and finds which of them succeeded.
-
-Shares of runs, with their uncertainty.  Pure.
+Only runs that have ended are compared. A run succeeded by its status, or by one of its scores. Shares of runs are given
+with their 95 % Wilson interval, because the runs of a question are often few.
 """
 
 import dataclasses
@@ -111,6 +110,8 @@ def outcome_text(outcome: ScoreCondition | None) -> str:
     return f"{outcome.name}{outcome.comparison}{value:g}" if isinstance(value, float) else f"{outcome.name}={value}"
 
 
+# --- shares of runs --------------------------------------------------------------------------------------------------
+
 MIN_RUNS: Final = 5
 """Least number of runs for a pattern."""
 _Z: Final = 1.959963984540054  # of 95 %
@@ -129,12 +130,12 @@ def wilson(hits: int, of: int) -> tuple[float, float] | None:
 def success_rate(outcomes: Iterable[bool | None]) -> SuccessRate:
     """Counts the runs that succeeded and failed, with the share of success. None (no outcome) is not counted."""
     known_outcomes = [outcome for outcome in outcomes if outcome is not None]
-    succeeded = sum(known_outcomes)
-    bounds = wilson(succeeded, len(known_outcomes))
+    successes = sum(known_outcomes)
+    bounds = wilson(successes, len(known_outcomes))
     return {
-        "succeeded": succeeded,
-        "failed": len(known_outcomes) - succeeded,
-        "rate": None if bounds is None else round(succeeded / len(known_outcomes), 6),
+        "succeeded": successes,
+        "failed": len(known_outcomes) - successes,
+        "rate": None if bounds is None else round(successes / len(known_outcomes), 6),
         "low": None if bounds is None else round(bounds[0], 6),
         "high": None if bounds is None else round(bounds[1], 6),
     }

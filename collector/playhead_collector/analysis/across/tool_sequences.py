@@ -1,10 +1,7 @@
-"""Tool calls of runs: steps, transitions, patterns.
+"""[analysis]: the tool calls of runs in their order: which tool follows which, and what is chosen after which result?
 
-What is chosen after which result of which tool, and how do such runs end?
-
-The tool calls of runs, by name, with their results.
-
-Which tool follows which?
+A transition is a pair of tools, one called after the other. A pattern is a choice after the result of a tool call, with
+the outcomes of the runs that made it.
 """
 
 from collections import Counter
@@ -68,6 +65,8 @@ def steps_of(members: Iterable[Member], steps_by_run: Mapping[str, ToolSteps]) -
     return walks
 
 
+# --- transitions -----------------------------------------------------------------------------------------------------
+
 EVIDENCE: Final = 3
 
 
@@ -125,6 +124,9 @@ def _transition(source: str, to: str, occurrences: Occurrences, departures: int)
         "success": success_rate(occurrences.runs.values()),
         "evidence": occurrences.first,
     }
+
+
+# --- patterns --------------------------------------------------------------------------------------------------------
 
 
 class LastToolResult(NamedTuple):

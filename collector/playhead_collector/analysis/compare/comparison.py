@@ -1,8 +1,6 @@
-"""Compares two runs; line differences.
+"""[analysis]: how do two runs differ: their common part, their first difference, their aligned calls, their outcomes.
 
-Compares two runs: their common part, their first difference, their aligned calls and their outcomes.
-
-Converts values to lines of text, and finds the lines in which two values differ. Pure.
+The first difference is shown as lines: of texts, of messages, and of JSON values (one `path: value` per line).
 """
 
 import asyncio
@@ -30,53 +28,6 @@ from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import elapsed_ms
 from playhead_collector.read.values import ContentCache, fetch
 
-# Lines and characters that are shown; and lines given to difflib, whose time grows with their square.
-_MAX_SHOWN, _WIDEST = 40, 300
-_MAX_COMPARED = 1_000
-
-
-def lines_of(ref: ContentRef, cache: ContentCache) -> list[str]:
-    """Returns a content as lines: a message as role and text, JSON as one `path: value` per line."""
-    message = cache.parsed_message(ref)
-    if message is not None:
-        return _spoken(message)
-    value = cache.parsed(ref)
-    if value is None:
-        return [f"({ref} is not stored, or not to be read)"]
-    return value.splitlines() if isinstance(value, str) else list(_flat("", value))
-
-
-def unified(before: Sequence[str], after: Sequence[str]) -> list[str]:
-    """Returns the removed lines with `-` and the added ones with `+`; an empty list when there are none."""
-    compared = (list(before[:_MAX_COMPARED]), list(after[:_MAX_COMPARED]))
-    lines = [
-        line[:_WIDEST]
-        for line in difflib.unified_diff(*compared, lineterm="", n=0)
-        if not line.startswith(("--- ", "+++ ", "@@ "))
-    ]
-    more = len(lines) - _MAX_SHOWN
-    visible = lines[:_MAX_SHOWN] + ([f"... and {more} more lines"] if more > 0 else [])
-    uncompared = max(len(before), len(after)) - _MAX_COMPARED
-    return visible + ([f"... and {uncompared} lines that were not compared"] if uncompared > 0 else [])
-
-
-def _spoken(message: Message) -> list[str]:
-    lines = [line for text in message_lines(message) for line in text.splitlines() or [""]] or [""]
-    return [f"{message['role']}: {lines[0]}", *lines[1:]]
-
-
-def _flat(path: str, value: Any) -> Iterator[str]:
-    if isinstance(value, dict) and value:
-        for key, item in cast(dict[str, Any], value).items():
-            yield from _flat(f"{path}.{key}" if path else key, item)
-    elif isinstance(value, list) and value:
-        for index, item in enumerate(cast(list[Any], value)):
-            yield from _flat(f"{path}[{index}]", item)
-    else:
-        text = canonical_json(value).decode("utf-8", "replace")
-        yield f"{path}: {text}" if path else text
-
-
 SAME, CHANGED, ONLY_A, ONLY_B = "same", "changed", "only_a", "only_b"
 _FIGURES = ("llm_calls", "tool_calls", "input_tokens", "output_tokens")
 
@@ -89,7 +40,7 @@ async def answer_compare(a: RunRecord, b: RunRecord, limit: int, after: int) -> 
     keys = await read_keys(a, rest)
     facets = [[facets_of(call, keys) for call in run.calls[shared:]] for run in (run_a, run_b)]
     pairs = [(n, n) for n in range(shared)] + [
-        (_moved(i, shared), _moved(j, shared)) for i, j in await asyncio.to_thread(align, *facets)
+        (_shifted(i, shared), _shifted(j, shared)) for i, j in await asyncio.to_thread(align, *facets)
     ]
     comparison = RunComparison(run_a, run_b, shared, facets[0], facets[1])
     ops = [comparison.op(pair) for pair in pairs]
@@ -97,8 +48,8 @@ async def answer_compare(a: RunRecord, b: RunRecord, limit: int, after: int) -> 
     page = pairs[first + after : first + after + limit]
     end = after + len(page)
     return {
-        "a": _run(run_a),
-        "b": _run(run_b),
+        "a": _run_answer(run_a),
+        "b": _run_answer(run_b),
         "common": _common(run_a, run_b, pairs[:first]),
         "parts": await _first_difference(comparison, pairs[first]) if first < len(pairs) else None,
         "counts": cast(c.PairCounts, {op: Counter(ops)[op] for op in (SAME, CHANGED, ONLY_A, ONLY_B)}),
@@ -141,8 +92,8 @@ class RunComparison:
         ours, theirs = self.calls(pair)
         return {
             "op": self.op(pair),
-            "a": ours and _call(ours),
-            "b": theirs and _call(theirs),
+            "a": ours and _call_answer(ours),
+            "b": theirs and _call_answer(theirs),
             "differs": self.differs(pair),
         }
 
@@ -158,14 +109,14 @@ def _shared_calls(ours: Sequence[ComparableCall], theirs: Sequence[ComparableCal
     return count
 
 
-def _moved(position: int | None, by: int) -> int | None:
+def _shifted(position: int | None, by: int) -> int | None:
     return None if position is None else position + by
 
 
 # --- parts of the answer ---------------------------------------------------------------------------------------------
 
 
-def _run(run: ComparableRun) -> c.ComparedRun:
+def _run_answer(run: ComparableRun) -> c.ComparedRun:
     row = run.record.row
     return {
         "run": row.run,
@@ -177,7 +128,7 @@ def _run(run: ComparableRun) -> c.ComparedRun:
     }
 
 
-def _call(call: ComparableCall) -> c.ComparedCall:
+def _call_answer(call: ComparableCall) -> c.ComparedCall:
     begin = call.begin
     refs: dict[str, Any] = {name: ref for name, ref in call.request_refs().items() if ref is not None}
     if isinstance(begin, ev.LlmCalled):
@@ -199,13 +150,13 @@ def _common(run_a: ComparableRun, run_b: ComparableRun, pairs: Sequence[Pair]) -
     i, j = pairs[-1] if pairs else (None, None)
     return {
         "calls": len(pairs),
-        "a": 0 if i is None else _until(run_a.calls[i]),
-        "b": 0 if j is None else _until(run_b.calls[j]),
+        "a": 0 if i is None else _last_seq(run_a.calls[i]),
+        "b": 0 if j is None else _last_seq(run_b.calls[j]),
         "shared": _shared_events(run_a.parts, run_b.parts),
     }
 
 
-def _until(call: ComparableCall) -> int:
+def _last_seq(call: ComparableCall) -> int:
     return call.end.seq if call.end else call.begin.seq
 
 
@@ -231,7 +182,10 @@ async def _first_difference(comparison: RunComparison, pair: Pair) -> c.FirstDif
     )
     changes: list[c.ChangedText] = []
     for name in differs if ours and theirs else dict.fromkeys(name for side in sides for name in side):
-        texts = [_text(call, name, side.get(name, ()), cache) for call, side in zip((ours, theirs), sides, strict=True)]
+        texts = [
+            _facet_lines(call, name, side.get(name, ()), cache)
+            for call, side in zip((ours, theirs), sides, strict=True)
+        ]
         if lines := unified(*texts):
             changes.append({"what": name, "lines": lines})
     return {**comparison.pair(pair), "changes": changes}
@@ -253,7 +207,7 @@ def _differing_refs(call: ComparableCall | None, differs: Sequence[str]) -> dict
     return {name: refs for name, refs in refs_by_name.items() if name in differs} if differs else refs_by_name
 
 
-def _text(call: ComparableCall | None, name: str, refs: Sequence[ContentRef], cache: ContentCache) -> list[str]:
+def _facet_lines(call: ComparableCall | None, name: str, refs: Sequence[ContentRef], cache: ContentCache) -> list[str]:
     match name:
         case _ if call is None:
             return []
@@ -274,7 +228,7 @@ async def _outcome(run_a: ComparableRun, run_b: ComparableRun, keys: Keys) -> c.
     cache = await fetch(run_a.record.store, run_a.record.project_id, answers)
     figures: dict[str, c.Both] = {name: _both(*(getattr(row, name) for row in rows)) for name in _FIGURES}
     figures["status"] = _both(*(row.status for row in rows))
-    figures["error"] = _both(*(_error(run) for run in runs))
+    figures["error"] = _both(*(_run_error(run) for run in runs))
     told_apart = [None if ref is None else keys.get(ref) or ref for ref in answers]
     differs = [name for name in ("status", "error") if figures[name]["a"] != figures[name]["b"]]
     differs += ["answer"] if told_apart[0] != told_apart[1] else []
@@ -285,10 +239,59 @@ async def _outcome(run_a: ComparableRun, run_b: ComparableRun, keys: Keys) -> c.
     return cast(c.ComparedOutcome, {**figures, "differs": differs})
 
 
-def _error(run: ComparableRun) -> str | None:
+def _run_error(run: ComparableRun) -> str | None:
     ended = run.ended
     return f"{ended.error_type}: {ended.message}" if isinstance(ended, ev.RunFailed) else None
 
 
 def _both(a: Any, b: Any) -> c.Both:
     return {"a": a, "b": b}
+
+
+# --- differences as lines, pure --------------------------------------------------------------------------------------
+
+# Lines and characters that are shown; and lines given to difflib, whose time grows with their square.
+_MAX_SHOWN, _WIDEST = 40, 300
+_MAX_COMPARED = 1_000
+
+
+def lines_of(ref: ContentRef, cache: ContentCache) -> list[str]:
+    """Returns a content as lines: a message as role and text, JSON as one `path: value` per line."""
+    message = cache.parsed_message(ref)
+    if message is not None:
+        return _lines_of_message(message)
+    value = cache.parsed(ref)
+    if value is None:
+        return [f"({ref} is not stored, or not to be read)"]
+    return value.splitlines() if isinstance(value, str) else list(_lines_of_json("", value))
+
+
+def unified(before: Sequence[str], after: Sequence[str]) -> list[str]:
+    """Returns the removed lines with `-` and the added ones with `+`; an empty list when there are none."""
+    compared = (list(before[:_MAX_COMPARED]), list(after[:_MAX_COMPARED]))
+    lines = [
+        line[:_WIDEST]
+        for line in difflib.unified_diff(*compared, lineterm="", n=0)
+        if not line.startswith(("--- ", "+++ ", "@@ "))
+    ]
+    more = len(lines) - _MAX_SHOWN
+    visible = lines[:_MAX_SHOWN] + ([f"... and {more} more lines"] if more > 0 else [])
+    uncompared = max(len(before), len(after)) - _MAX_COMPARED
+    return visible + ([f"... and {uncompared} lines that were not compared"] if uncompared > 0 else [])
+
+
+def _lines_of_message(message: Message) -> list[str]:
+    lines = [line for text in message_lines(message) for line in text.splitlines() or [""]] or [""]
+    return [f"{message['role']}: {lines[0]}", *lines[1:]]
+
+
+def _lines_of_json(path: str, value: Any) -> Iterator[str]:
+    if isinstance(value, dict) and value:
+        for key, item in cast(dict[str, Any], value).items():
+            yield from _lines_of_json(f"{path}.{key}" if path else key, item)
+    elif isinstance(value, list) and value:
+        for index, item in enumerate(cast(list[Any], value)):
+            yield from _lines_of_json(f"{path}[{index}]", item)
+    else:
+        text = canonical_json(value).decode("utf-8", "replace")
+        yield f"{path}: {text}" if path else text

@@ -1,9 +1,8 @@
-"""Which facts were lost, which preserved.
+"""[analysis]: audits a compression: what became of each message, which facts were lost or preserved, and which of the
+lost ones were needed later.  Pure.
 
-Audits a compression: what became of each message, which facts were lost, and which of them were needed
-later. Pure.
-
-Finds where facts of removed messages still occur after a compression.  Pure.
+A fact of a removed message is preserved if the summary, the system instructions, or a message that was kept or is new
+has it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,6 +46,66 @@ from playhead_collector.analysis.texts.limits import readable
 from playhead_collector.analysis.texts.passages import SYSTEM, Passage, passages_of, quoted
 from playhead_collector.read.values import ContentCache, text_of
 
+_MAX_FACTS, _MAX_QUOTES = 500, 3
+
+
+@dataclass(frozen=True, slots=True)
+class AuditInput:
+    """Input of an audit. `entered`: seqs with which messages entered the run before. `events`: events after the
+    compression, searched up to seq `searched_to`. `system`: system instructions of the next call."""
+
+    event: ContextCompressed
+    outcomes: MessageOutcomes
+    cache: ContentCache
+    entered: Mapping[ContentRef, Sequence[int]]
+    events: Sequence[RunEvent]
+    searched_to: int
+    system: ContentRef | None
+
+
+def audit(head: Compression, audit_input: AuditInput) -> CompressionAudit:
+    """Builds the whole answer. `head`: the compression as an answer."""
+    event, cache = audit_input.event, audit_input.cache
+    messages = _known_messages(audit_input.outcomes, cache)
+    fates = with_replacements(audit_input.outcomes, messages)
+    audit_input = replace(audit_input, outcomes=fates)
+    lost, preserved, remaining = _lost_and_preserved(audit_input)
+    missed = [record for record in lost if record.needs]
+    listed = [*missed, *(record for record in lost if not record.needs)][:_MAX_FACTS]
+    seqs = entry_seqs(fates.diff.before, audit_input.entered)
+    rule, reason = _recognition(event, fates, messages)
+    return {
+        **head,
+        "kept": [_context_message(audit_input, messages, seqs, position) for position in fates.positions(KEPT)],
+        "summarised": [
+            _context_message(audit_input, messages, seqs, position) for position in fates.positions(SUMMARISED)
+        ],
+        "dropped": [_context_message(audit_input, messages, seqs, position) for position in fates.positions(DROPPED)],
+        "summary": cache.parsed_message(event.summary),
+        "strength": rule.strength,
+        "rule": rule.name,
+        "reason": reason,
+        "lost": [_lost_fact(record) for record in listed],
+        "lost_total": len(lost),
+        "needed_total": len(missed),
+        "preserved": [_preserved_fact(record, remaining) for record in preserved[:_MAX_FACTS]],
+        "preserved_total": len(preserved),
+        "searched_to": audit_input.searched_to,
+        "missing": cache.missing,
+    }
+
+
+def _known_messages(outcomes: MessageOutcomes, cache: ContentCache) -> KnownMessages:
+    messages: dict[ContentRef, Message] = {}
+    for ref in {*outcomes.diff.before, *outcomes.diff.after}:
+        message = cache.parsed_message(ref)
+        if message is not None:
+            messages[ref] = message
+    return KnownMessages({ref: message["role"] for ref, message in messages.items()}, messages)
+
+
+# --- facts -----------------------------------------------------------------------------------------------------------
+
 IN_SUMMARY, IN_SYSTEM, IN_KEPT = "summary", "system", "kept"
 _SORTS = (IN_SUMMARY, IN_SYSTEM, IN_KEPT)
 # Texts of each sort that are searched for a fact word by word. In further texts, only the sort is reported.
@@ -73,84 +132,25 @@ class ContextLeft:
         """Returns one place for each sort that has the fact: its first literal occurrence, else (in another form) only
         the sort."""
         return [
-            next(self._literally(where, fact), _somewhere(where)) for where in _SORTS if self._indexes[where].has(fact)
+            next(self._literally(where, fact), _place_without_position(where))
+            for where in _SORTS
+            if self._indexes[where].has(fact)
         ]
 
     def _literally(self, where: str, fact: Fact) -> Iterator[KeptIn]:
         for passage in self._texts[where][:_MAX_TEXTS]:
             start = passage.text.find(fact.text)
             if start >= 0:
-                place = _somewhere(where)
+                place = _place_without_position(where)
                 end = start + len(fact.text)
                 yield {**place, "ref": passage.content, "part": passage.part, "start": start, "end": end}
 
 
-def _somewhere(where: str) -> KeptIn:
+def _place_without_position(where: str) -> KeptIn:
     return {"where": where, "ref": None, "part": None, "start": None, "end": None}
 
 
-_MAX_FACTS, _MAX_QUOTES = 500, 3
-
-
-@dataclass(frozen=True, slots=True)
-class AuditInput:
-    """Input of an audit. `entered`: seqs with which messages entered the run before. `events`: events after the
-    compression, searched up to seq `searched_to`. `system`: system instructions of the next call."""
-
-    event: ContextCompressed
-    outcomes: MessageOutcomes
-    cache: ContentCache
-    entered: Mapping[ContentRef, Sequence[int]]
-    events: Sequence[RunEvent]
-    searched_to: int
-    system: ContentRef | None
-
-
-def audit(head: Compression, audit_input: AuditInput) -> CompressionAudit:
-    """Builds the whole answer. `head`: the compression as an answer."""
-    event, cache = audit_input.event, audit_input.cache
-    messages = _known(audit_input.outcomes, cache)
-    fates = with_replacements(audit_input.outcomes, messages)
-    audit_input = replace(audit_input, outcomes=fates)
-    lost, preserved, remaining = _facts(audit_input)
-    missed = [record for record in lost if record.needs]
-    listed = [*missed, *(record for record in lost if not record.needs)][:_MAX_FACTS]
-    seqs = entry_seqs(fates.diff.before, audit_input.entered)
-    rule, reason = _rule(event, fates, messages)
-    return {
-        **head,
-        "kept": [_context_message(audit_input, messages, seqs, position) for position in fates.positions(KEPT)],
-        "summarised": [
-            _context_message(audit_input, messages, seqs, position) for position in fates.positions(SUMMARISED)
-        ],
-        "dropped": [_context_message(audit_input, messages, seqs, position) for position in fates.positions(DROPPED)],
-        "summary": cache.parsed_message(event.summary),
-        "strength": rule.strength,
-        "rule": rule.name,
-        "reason": reason,
-        "lost": [_lost_fact(record) for record in listed],
-        "lost_total": len(lost),
-        "needed_total": len(missed),
-        "preserved": [_preserved_fact(record, remaining) for record in preserved[:_MAX_FACTS]],
-        "preserved_total": len(preserved),
-        "searched_to": audit_input.searched_to,
-        "missing": cache.missing,
-    }
-
-
-def _known(outcomes: MessageOutcomes, cache: ContentCache) -> KnownMessages:
-    messages: dict[ContentRef, Message] = {}
-    for ref in {*outcomes.diff.before, *outcomes.diff.after}:
-        message = cache.parsed_message(ref)
-        if message is not None:
-            messages[ref] = message
-    return KnownMessages({ref: message["role"] for ref, message in messages.items()}, messages)
-
-
-# --- facts ------------------------------------------------------------------------------------------------------------
-
-
-def _facts(audit_input: AuditInput) -> tuple[list[LostFactRecord], list[PreservedFactRecord], ContextLeft]:
+def _lost_and_preserved(audit_input: AuditInput) -> tuple[list[LostFactRecord], list[PreservedFactRecord], ContextLeft]:
     """Returns lost facts with the evidence that they were needed, preserved facts, and the remaining context."""
     fates, cache = audit_input.outcomes, audit_input.cache
     made = retained(fates, audit_input.event)
@@ -188,10 +188,12 @@ def _passages(cache: ContentCache, ref: ContentRef) -> Iterator[Passage]:
         yield from (passage for _, _, passage in tool_call_passages(ref, message))
 
 
-# --- by which rule ----------------------------------------------------------------------------------------------------
+# --- by which rule ---------------------------------------------------------------------------------------------------
 
 
-def _rule(event: ContextCompressed, outcomes: MessageOutcomes, messages: KnownMessages) -> tuple[StrengthRule, str]:
+def _recognition(
+    event: ContextCompressed, outcomes: MessageOutcomes, messages: KnownMessages
+) -> tuple[StrengthRule, str]:
     if event.origin == "declared":
         return rules.DECLARED, "declared by who made it"
     if event.origin == "provider" and not outcomes.diff.removed:
@@ -208,7 +210,7 @@ def _rule(event: ContextCompressed, outcomes: MessageOutcomes, messages: KnownMe
     return rules.NEW_BEFORE_KEPT, f"{went}; a new message stands in their place, before those that were kept"
 
 
-# --- answers ----------------------------------------------------------------------------------------------------------
+# --- answers ---------------------------------------------------------------------------------------------------------
 
 
 def _context_message(
@@ -237,8 +239,8 @@ def _lost_fact(lost: LostFactRecord) -> LostFact:
         "text": lost.fact.text,
         "label": lost.fact.label or None,
         "times": len(lost.occurrences),
-        "quotes": [_quoted(words) for words in lost.occurrences[:_MAX_QUOTES]],
-        "needed": [_needed(need) for need in lost.needs],
+        "quotes": [_quote_of(words) for words in lost.occurrences[:_MAX_QUOTES]],
+        "needed": [_need_answer(need) for need in lost.needs],
     }
 
 
@@ -248,21 +250,21 @@ def _preserved_fact(preserved: PreservedFactRecord, remaining: ContextLeft) -> P
         "text": preserved.fact.text,
         "label": preserved.fact.label or None,
         "times": len(preserved.occurrences),
-        "quotes": [_quoted(words) for words in preserved.occurrences[:_MAX_QUOTES]],
+        "quotes": [_quote_of(words) for words in preserved.occurrences[:_MAX_QUOTES]],
         "kept_in": remaining.places_of(preserved.fact),
     }
 
 
-def _needed(need: FactNeed) -> FactNeeded:
+def _need_answer(need: FactNeed) -> FactNeeded:
     return {
         "how": need.how,
         "seq": need.seq,
         "value": need.value,
-        "quotes": [_quoted(words) for words in need.words],
+        "quotes": [_quote_of(words) for words in need.words],
         "strength": need.rule.strength,
         "rule": need.rule.name,
     }
 
 
-def _quoted(words: TextSpan) -> Quoted:
+def _quote_of(words: TextSpan) -> Quoted:
     return quoted(words.seq, words.passage, words.start, words.end)

@@ -1,9 +1,7 @@
-"""Values in another form or derived.
+"""[analysis]: values that are in the context in another form, or that are derived from texts in it.  Pure.
 
-Occurrences of a value in another form: with other separators, or without a prefix.
-
-The index already compares words without case, accents, quotes and separators (see `words`). This module finds the other
-forms:
+The index already compares words without case, accents, quotes and separators (see `texts.words`). `other_forms` finds
+the other forms:
 
 | in the context | in the call |
 |---|---|
@@ -12,12 +10,8 @@ forms:
 | round trip | roundTrip, and the other way round |
 | 9502126 | #W9502126: a mark and up to three letters before a long number, and the other way round |
 
-Pure.
-
-Values that do not occur in the context, but can be derived from it. Pure.
-
-Each rule is one function that returns a `Derivation`, or None if it does not match. This module has the rules for
-texts; `derived_dates` has those for dates, `computed_numbers` those for numbers.
+Each rule for a derived value is one function, which returns a `Derivation`, or None if it does not match. This module
+has the rules for texts; `derived_dates` has those for dates, `computed_numbers` those for numbers.
 """
 
 from collections.abc import Iterable
@@ -29,6 +23,8 @@ from playhead_collector.analysis.rules import StrengthRule
 from playhead_collector.analysis.texts.passages import ASSISTANT, RESULT, SYSTEM, USER, ContextIndex, Hit, hit_at
 from playhead_collector.analysis.texts.words import fold, words_in
 from playhead_collector.analysis.transcript.arguments import Scalar, TracedCall, definition_passage
+
+# --- other forms -----------------------------------------------------------------------------------------------------
 
 # Shorter numbers and words occur in many places by chance.
 _MIN_DIGITS, _MIN_LETTERS, _MAX_PREFIX_LENGTH = 5, 6, 3
@@ -55,7 +51,7 @@ def other_forms(index: ContextIndex, traced: TracedCall, value: Scalar) -> Other
         return OtherForm([])
     words = [word for word, _, _ in words_in(text)]
     squashed = "".join(words)
-    hits = [hit for hit in index.written_apart(squashed, traced.visible) if hit.whole and _tells(hit, words)]
+    hits = [hit for hit in index.written_apart(squashed, traced.visible) if hit.whole and _is_telling(hit, words)]
     if hits:
         return OtherForm(hits)
     digits = words[-1] if words else ""
@@ -67,7 +63,7 @@ def other_forms(index: ContextIndex, traced: TracedCall, value: Scalar) -> Other
     return _without_prefix(index, traced, before, digits)
 
 
-def _tells(hit: Hit, words: list[str]) -> bool:
+def _is_telling(hit: Hit, words: list[str]) -> bool:
     """Whether the match is split into other words than `words`, and is long enough not to be chance.
 
     At least 6 characters with letters, or 5 digits, or 4 digits with a thousands separator.
@@ -119,6 +115,8 @@ def _is_usual(index: ContextIndex, traced: TracedCall, letters: str, length: int
     numbers = (text[end : end + length + 1] for text, end in places)
     return any(number[:length].isdecimal() and not number[length:].isdecimal() for number in numbers)
 
+
+# --- derived from texts ----------------------------------------------------------------------------------------------
 
 _MIN_PIECE = 3
 

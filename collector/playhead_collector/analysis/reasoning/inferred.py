@@ -1,12 +1,7 @@
-"""Infers a step's purpose.
+"""[analysis]: infers a model call's purpose from what was new in its context since the agent's last decision.  Pure.
 
-Infers the purpose of a model call from what was new in its context since the agent's last decision.
-
-The model did not say any of this, so it is always marked as inferred, with its evidence. Pure.
-
-The rules that infer the trigger and the goal of a model call.
-
-An answer names the weaker one of its two rules (trigger and goal).
+The model did not say any of this, so it is always marked as inferred, with its evidence. An answer names the weaker one
+of its two rules: that of the trigger and that of the goal.
 """
 
 import re
@@ -18,7 +13,7 @@ from playhead.model import event as ev
 from playhead.model.ref import ContentRef
 from playhead.wire.operations import ChangedArgument, InferredReasoning, InferredStep, Quoted
 from playhead_collector.analysis.rules import StrengthRule, weaker
-from playhead_collector.analysis.texts.passages import RESULT, SYSTEM, USER, Passage, passages_of
+from playhead_collector.analysis.texts.passages import RESULT, SYSTEM, USER, Passage, passages_of, quoted
 from playhead_collector.analysis.transcript.arguments import scalars
 from playhead_collector.analysis.transcript.transcript import ToolRequest, Transcript, Turn, failure_in
 
@@ -38,7 +33,6 @@ SHORT_REQUEST = StrengthRule("short_request", "weak", "goal: a user's first mess
 SYSTEM_GOAL = StrengthRule("system_goal", "weak", "goal: a system message; no user said anything")
 NO_GOAL = StrengthRule("no_goal", "weak", "goal: nobody said anything")
 
-
 USER_MESSAGE, TOOL_RESULT, TOOL_ERROR, SYSTEM_MESSAGE = "user_message", "tool_result", "tool_error", "system_message"
 MODEL_ERROR, COMPRESSION, NONE = "model_error", "compression", "none"
 ANSWER, TOOL_CALL = "answer", "tool_call"
@@ -48,11 +42,10 @@ _TRIGGER_RULES = {
 }  # fmt: skip
 # "Yes, please go ahead" is an answer, not a goal: the request is an earlier message.
 _MIN_WORDS = 4
-_ANSWERS = re.compile(
+_SHORT_ANSWER = re.compile(
     r"\s{0,64}+(?:yes|yeah|yep|no|nope|ok(?:ay)?|sure|thanks?|correct|right|great|perfect|please (?:do|go|proceed))\b",
     re.IGNORECASE,
 )
-_MAX_QUOTE_LENGTH = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +69,7 @@ def infer_reasoning(transcript: Transcript, turn: Turn) -> InferredReasoning:
     action, label, changed = _action_taken(transcript, turn, trigger.trigger)
     evidence = [InferredStep(what="trigger", quote=quote) for quote in trigger.quotes]
     evidence += [InferredStep(what="goal", quote=goal)] if goal else []
-    evidence += [InferredStep(what="action", quote=quote) for quote in _output(transcript, turn)]
+    evidence += [InferredStep(what="action", quote=quote) for quote in _output_quotes(transcript, turn)]
     return {
         "basis": "inferred",
         "trigger": trigger.trigger,
@@ -93,13 +86,12 @@ def infer_reasoning(transcript: Transcript, turn: Turn) -> InferredReasoning:
     }
 
 
-def quoted(passage: Passage, seq: int | None) -> Quoted:
+def _beginning(passage: Passage, seq: int | None) -> Quoted:
     """Quotes the beginning of a passage. `seq`: the event with which it entered the run."""
-    text = passage.text[:_MAX_QUOTE_LENGTH]
-    return {"seq": seq, "ref": passage.content, "part": passage.part, "start": 0, "end": len(text), "text": text}
+    return quoted(seq, passage, 0, len(passage.text))
 
 
-def seq_before(transcript: Transcript, ref: ContentRef, seq: int) -> int | None:
+def _seq_before(transcript: Transcript, ref: ContentRef, seq: int) -> int | None:
     """Seq of the last event, up to `seq`, with which the content entered the run; None if there is none."""
     return max((entry_seq for entry_seq in transcript.entry_seqs.get(ref, ()) if entry_seq <= seq), default=None)
 
@@ -132,13 +124,13 @@ def _find_trigger(transcript: Transcript, turn: Turn, previous: Turn | None) -> 
         return _Trigger(trigger, [])
     tail = [(event, passage) for event, passage in new if passage.source == last]
     if last == RESULT:
-        failed_ones = [pair for pair in tail if _failure(transcript, pair[1])]
+        failed_ones = [pair for pair in tail if _failure_text(transcript, pair[1])]
         if failed_ones:
-            return _Trigger(TOOL_ERROR, [quoted(p, event.seq) for event, p in failed_ones])
-    return _Trigger(_TRIGGERS[last], [quoted(passage, event.seq) for event, passage in tail])
+            return _Trigger(TOOL_ERROR, [_beginning(p, event.seq) for event, p in failed_ones])
+    return _Trigger(_TRIGGERS[last], [_beginning(passage, event.seq) for event, passage in tail])
 
 
-def _failure(transcript: Transcript, passage: Passage) -> str | None:
+def _failure_text(transcript: Transcript, passage: Passage) -> str | None:
     return failure_in(transcript.tool_run_by_result.get((passage.content, passage.part)), passage.text)
 
 
@@ -155,20 +147,22 @@ def _goal(transcript: Transcript, turn: Turn) -> tuple[Quoted | None, str | None
     """Returns the request that the call most likely serves, its origin (both None if there is none), and the rule."""
     passages = list(_said_by(transcript, turn, USER))  # the latest first
     telling = [
-        passage for passage in passages if len(passage.text.split()) >= _MIN_WORDS and not _ANSWERS.match(passage.text)
+        passage
+        for passage in passages
+        if len(passage.text.split()) >= _MIN_WORDS and not _SHORT_ANSWER.match(passage.text)
     ]
     seq = turn.begin.seq
     if telling:
         latest = telling[0] is passages[0]
         origin = "user_message" if latest else "earlier_user_message"
         rule = LATEST_REQUEST if latest else EARLIER_REQUEST
-        return quoted(telling[0], seq_before(transcript, telling[0].content, seq)), origin, rule
+        return _beginning(telling[0], _seq_before(transcript, telling[0].content, seq)), origin, rule
     if passages:
-        goal = quoted(passages[-1], seq_before(transcript, passages[-1].content, seq))
+        goal = _beginning(passages[-1], _seq_before(transcript, passages[-1].content, seq))
         return goal, "user_message", SHORT_REQUEST
     system = list(_said_by(transcript, turn, SYSTEM))
     if system:
-        goal = quoted(system[-1], seq_before(transcript, system[-1].content, seq))
+        goal = _beginning(system[-1], _seq_before(transcript, system[-1].content, seq))
         return goal, "system_message", SYSTEM_GOAL
     return None, None, NO_GOAL
 
@@ -240,10 +234,12 @@ def _changes(before: Any, after: Any) -> Iterator[ChangedArgument]:
             yield {"path": path, "before": old.get(path), "after": new.get(path)}
 
 
-def _output(transcript: Transcript, turn: Turn) -> Iterator[Quoted]:
+def _output_quotes(transcript: Transcript, turn: Turn) -> Iterator[Quoted]:
     for event in turn.outputs:
-        yield from (quoted(passage, event.seq) for passage in _passages(transcript, event.message))
+        yield from (_beginning(passage, event.seq) for passage in _passages(transcript, event.message))
 
+
+# --- the summary -----------------------------------------------------------------------------------------------------
 
 _AFTER = {
     USER_MESSAGE: "After a user's message", TOOL_RESULT: "After a tool's result", TOOL_ERROR: "After a tool's error",

@@ -4,11 +4,9 @@ Method: each sealed run is read once, in the background. Its decisions become a 
 call and the sources of its arguments (see `provenance`). Its texts are added to Postgres' text search. A search finds
 runs by terms (hashes of the properties of decisions), and then compares the decisions in the records of these runs.
 
-    records     the decisions of a run as values, and as JSON
+    records     the decisions of a run as values and as JSON, with the result of each tool call in one word
     terms       the hashes by which a run is found
-    recording   a transcript → its record and its texts
-    results     the result of a tool call in one word: ok, error, empty, ...
-    indexing    puts a run into the index
+    indexing    a transcript → its record and its texts, which it puts into the index
     decisions   searches decisions
     texts       the searched text of a content, and quotes of the words that were found
     contents    searches texts

@@ -1,8 +1,6 @@
-"""Puts sealed runs into the index.
+"""[analysis]: puts sealed runs into the search index: the decisions of each, and the contents whose text is searched.
 
-Builds what the index has of a run: its decisions, and the contents whose text is searched. Pure.
-
-Puts sealed runs into the index.
+A run's record has only what the run itself recorded, not the events that a fork shares with its parent.
 """
 
 import asyncio
@@ -15,16 +13,17 @@ from playhead.model.ref import ContentRef
 from playhead_collector.analysis.decisions import ANSWER, APPROVAL, BRANCH, HANDOFF, STOP, decisions
 from playhead_collector.analysis.provenance.attribution import ToolAttribution, attributions
 from playhead_collector.analysis.provenance.attributions import is_suspect
-from playhead_collector.analysis.search import records
 from playhead_collector.analysis.search.records import (
     EMPTY,
     ERROR,
+    FIRST,
     OK,
     SHOWN_LENGTH,
     SearchedDecision,
     SearchedValue,
     SearchRecord,
     encode,
+    result_of,
 )
 from playhead_collector.analysis.search.terms import terms_of
 from playhead_collector.analysis.search.texts import SearchableText, searchable
@@ -35,10 +34,70 @@ from playhead_collector.read.record import RunRecord
 from playhead_collector.read.values import ContentCache, fetch, text_of
 from playhead_collector.store.ports.search import IndexedRun, SearchedText, SearchStore
 
+# Contents that are read at a time.
+_CONTENTS_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSettings:
+    """Settings of the search. `language`: text search configuration of Postgres; `characters`: searched characters of
+    one content; `seconds`: longest time of one search."""
+
+    language: str = "simple"
+    characters: int = 32_768
+    seconds: float = 10.0
+
+
+async def index_runs(
+    *records: RunRecord, index: SearchStore, attribute: bool, language: str, characters: int
+) -> dict[str, Any]:
+    """Puts these runs into the index. Returns the ids of those that were indexed, since they are still sealed.
+
+    `attribute`: see `searched_decisions`; `language`, `characters`: see `SearchSettings`. Raises StoreUnavailable, and
+    the errors of damaged contents.
+    """
+    settings = SearchSettings(language, characters)
+    return {"indexed": [record.run for record in records if await _index(record, index, settings, attribute=attribute)]}
+
+
+async def _index(record: RunRecord, index: SearchStore, settings: SearchSettings, *, attribute: bool) -> bool:
+    transcript = await read_transcript(record)
+    searched = await asyncio.to_thread(searched_decisions, transcript, attribute=attribute)
+    seen = searched_refs(transcript)
+    texts: dict[ContentRef, SearchableText] = {}
+    refs = list(seen)
+    for start in range(0, len(refs), _CONTENTS_AT_ONCE):
+        cache = await fetch(record.store, record.project_id, refs[start : start + _CONTENTS_AT_ONCE])
+        texts |= await asyncio.to_thread(
+            _searchable_texts, refs[start : start + _CONTENTS_AT_ONCE], cache, settings.characters
+        )
+    distinct = dict(without_repeats(refs, texts.get))
+    already_indexed = await index.indexed_texts(record.project_id, list(distinct))
+    row = indexed_run(record.run, record.row.started_ns, search_record_of(record.row.status, searched, seen, distinct))
+    new = [SearchedText(ref, text.role, text.text) for ref, text in distinct.items() if ref not in already_indexed]
+    return await index.index_run(record.project_id, row, new, settings.language)
+
+
+def indexed_run(run: str, started_ns: int, record: SearchRecord) -> IndexedRun:
+    """Converts a record to the store's form. Pure."""
+    returned = {
+        decision.seq: decision.result == ERROR for decision in record.decisions if decision.result in (OK, EMPTY, ERROR)
+    }
+    body = encode(record, started_ns)
+    return IndexedRun(run, started_ns, sorted(terms_of(record)), list(record.seen), body, returned)
+
+
+def _searchable_texts(refs: Sequence[ContentRef], cache: ContentCache, most: int) -> dict[ContentRef, SearchableText]:
+    candidates = ((ref, searchable(ref, cache, most)) for ref in refs)
+    return {ref: text for ref, text in candidates if text is not None}
+
+
+# --- what the index has of a run, pure -------------------------------------------------------------------------------
+
 # Searched values per tool call: calls with more have data that a model copied, not choices.
 MAX_VALUES = 100
 # Contents that entered or left the run. Not those that name other contents (threads, requests) or repeat them.
-_TEXTS: Mapping[type[ev.Event], Sequence[str]] = {
+_SEARCHED_REFS: Mapping[type[ev.Event], Sequence[str]] = {
     ev.RunStarted: ("input",),
     ev.RunCompleted: ("output",),
     ev.MessageAdded: ("message",),
@@ -61,7 +120,7 @@ _TEXTS: Mapping[type[ev.Event], Sequence[str]] = {
     ev.StateChanged: ("value",),
     ev.EventLogged: ("value",),
 }
-_OTHERS = (ANSWER, APPROVAL, BRANCH, HANDOFF, STOP)
+_OTHER_KINDS = (ANSWER, APPROVAL, BRANCH, HANDOFF, STOP)
 
 
 def searched_decisions(transcript: Transcript, *, attribute: bool) -> list[SearchedDecision]:
@@ -75,7 +134,7 @@ def searched_decisions(transcript: Transcript, *, attribute: bool) -> list[Searc
         if turn.end is not None and _is_own(transcript, turn.end):
             seq = turn.end.seq
             searched += [_tool_request(transcript, entry, seq) for entry in turn.requests if entry.tool_run is None]
-    searched += _others(transcript)
+    searched += _other_decisions(transcript)
     return sorted(searched, key=lambda entry: entry.seq)
 
 
@@ -85,7 +144,7 @@ def searched_refs(transcript: Transcript) -> dict[ContentRef, int]:
     refs: dict[ContentRef, int] = {}
     own_events = [event for event in transcript.events if _is_own(transcript, event)]
     for event in sorted(own_events, key=lambda candidate: not isinstance(candidate, ev.MessageAdded)):
-        for name in _TEXTS.get(type(event), ()):
+        for name in _SEARCHED_REFS.get(type(event), ()):
             ref = getattr(event, name)
             if ref is not None:
                 refs.setdefault(ref.plain, event.seq)
@@ -126,19 +185,19 @@ def _tool_call(
         agent=tool.begin.actor,
         tool=tool.begin.name,
         attribution=attribution.kind if attribution else None,
-        result=records.result_of(tool, transcript.cache),
+        result=result_of(tool, transcript.cache),
         after=after,
-        values=_values(tool.arguments, attribution),
+        values=_searched_values(tool.arguments, attribution),
     )
 
 
 def _tool_request(transcript: Transcript, request: ToolRequest, seq: int) -> SearchedDecision:
     event = transcript.event(seq)
-    values = _values(request.arguments, None)
+    values = _searched_values(request.arguments, None)
     return SearchedDecision(seq, "tool_request", event.time_ns, event.actor, tool=request.name, values=values)
 
 
-def _values(arguments: Any, attribution: ToolAttribution | None) -> list[SearchedValue]:
+def _searched_values(arguments: Any, attribution: ToolAttribution | None) -> list[SearchedValue]:
     origins = {origin.path: origin for origin in attribution.origins} if attribution else {}
     values: list[SearchedValue] = []
     for path, value in scalars(arguments):
@@ -158,22 +217,22 @@ def _results_before(transcript: Transcript) -> dict[int, str]:
     before: dict[int, str] = {}
     for seq in sorted(begun.keys() | ended.keys()):
         if (tool := ended.get(seq)) is not None:
-            latest[tool.begin.actor] = records.result_of(tool, transcript.cache)
+            latest[tool.begin.actor] = result_of(tool, transcript.cache)
         if (tool := begun.get(seq)) is not None:
-            before[seq] = latest.get(tool.begin.actor, records.FIRST)
+            before[seq] = latest.get(tool.begin.actor, FIRST)
     return before
 
 
-def _others(transcript: Transcript) -> Iterator[SearchedDecision]:
+def _other_decisions(transcript: Transcript) -> Iterator[SearchedDecision]:
     """Decisions that are not about a tool."""
     for decision, _ in decisions(transcript):
         event = transcript.event(decision["seq"])
-        if decision["kind"] in _OTHERS and _is_own(transcript, event):
-            chosen = _chosen(decision["kind"], decision["chosen"])
+        if decision["kind"] in _OTHER_KINDS and _is_own(transcript, event):
+            chosen = _chosen_text(decision["kind"], decision["chosen"])
             yield SearchedDecision(event.seq, decision["kind"], event.time_ns, event.actor, chosen=chosen)
 
 
-def _chosen(kind: str, chosen: Any) -> str | None:
+def _chosen_text(kind: str, chosen: Any) -> str | None:
     match kind:
         case "handoff":
             text = str(chosen["to"])
@@ -186,59 +245,3 @@ def _chosen(kind: str, chosen: Any) -> str | None:
         case _:
             return None  # an answer's text is searched as content
     return text[:SHOWN_LENGTH]
-
-
-# Contents that are read at a time.
-_AT_ONCE = 500
-
-
-@dataclass(frozen=True, slots=True)
-class SearchSettings:
-    """Settings of the search. `language`: text search configuration of Postgres; `characters`: searched characters of
-    one content; `seconds`: longest time of one search."""
-
-    language: str = "simple"
-    characters: int = 32_768
-    seconds: float = 10.0
-
-
-async def index_runs(
-    *records: RunRecord, index: SearchStore, attribute: bool, language: str, characters: int
-) -> dict[str, Any]:
-    """Puts these runs into the index. Returns the ids of those that were indexed, since they are still sealed.
-
-    `attribute`: see `searched_decisions`; `language`, `characters`: see `SearchSettings`. Raises StoreUnavailable, and
-    the errors of damaged contents.
-    """
-    settings = SearchSettings(language, characters)
-    return {"indexed": [record.run for record in records if await _index(record, index, settings, attribute=attribute)]}
-
-
-async def _index(record: RunRecord, index: SearchStore, settings: SearchSettings, *, attribute: bool) -> bool:
-    transcript = await read_transcript(record)
-    decisions = await asyncio.to_thread(searched_decisions, transcript, attribute=attribute)
-    seen = searched_refs(transcript)
-    texts: dict[ContentRef, SearchableText] = {}
-    refs = list(seen)
-    for start in range(0, len(refs), _AT_ONCE):
-        cache = await fetch(record.store, record.project_id, refs[start : start + _AT_ONCE])
-        texts |= await asyncio.to_thread(_texts, refs[start : start + _AT_ONCE], cache, settings.characters)
-    distinct = dict(without_repeats(refs, texts.get))
-    already_indexed = await index.indexed_texts(record.project_id, list(distinct))
-    row = indexed_run(record.run, record.row.started_ns, search_record_of(record.row.status, decisions, seen, distinct))
-    new = [SearchedText(ref, text.role, text.text) for ref, text in distinct.items() if ref not in already_indexed]
-    return await index.index_run(record.project_id, row, new, settings.language)
-
-
-def indexed_run(run: str, started_ns: int, record: SearchRecord) -> IndexedRun:
-    """Converts a record to the store's form. Pure."""
-    returned = {
-        decision.seq: decision.result == ERROR for decision in record.decisions if decision.result in (OK, EMPTY, ERROR)
-    }
-    body = encode(record, started_ns)
-    return IndexedRun(run, started_ns, sorted(terms_of(record)), list(record.seen), body, returned)
-
-
-def _texts(refs: Sequence[ContentRef], cache: ContentCache, most: int) -> dict[ContentRef, SearchableText]:
-    candidates = ((ref, searchable(ref, cache, most)) for ref in refs)
-    return {ref: text for ref, text in candidates if text is not None}

@@ -1,8 +1,7 @@
-"""Indexed decisions as values and JSON.
+"""[analysis]: what the search index keeps of a run, as values and as JSON.  Pure.
 
-What the search index keeps of a run (decisions, seqs of contents), as values and as JSON. Pure.
-
-The result of a tool call, in one word. Pure.
+It keeps the run's decisions and, for each searched content, the seq with which it entered the run. The result of a tool
+call is kept as one word: see `result_of`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -57,7 +56,7 @@ class SearchedDecision:
     """A decision. `kind` is tool_call, tool_request (a tool call that a model asked for and whose execution was not
     recorded), answer, handoff, branch, approval or stop.
 
-    `result`: result of the tool call, see `results`. `after`: result of this agent's tool call that had ended last
+    `result`: result of the tool call, see `result_of`. `after`: result of this agent's tool call that had ended last
     before; `first`: none had ended. `chosen`: the choice of a decision that is not about a tool.
     """
 
@@ -82,9 +81,12 @@ class SearchRecord:
     seen: Mapping[ContentRef, int] = field(default_factory=dict[ContentRef, int])
 
 
+# --- as JSON ---------------------------------------------------------------------------------------------------------
+
+
 def encode(record: SearchRecord, started_ns: int) -> bytes:
     """Encodes a record as JSON. Times are stored relative to `started_ns`."""
-    decisions = [_short(decision, started_ns) for decision in record.decisions]
+    decisions = [_decision_to_json(decision, started_ns) for decision in record.decisions]
     seen = {str(ref).removeprefix("sha256:"): seq for ref, seq in record.seen.items()}
     return json_bytes({"status": record.status, "decisions": decisions, "seen": seen})
 
@@ -92,12 +94,12 @@ def encode(record: SearchRecord, started_ns: int) -> bytes:
 def decode(body: bytes, started_ns: int) -> SearchRecord:
     """Decodes a record that `encode` wrote."""
     value: dict[str, Any] = parse_json(body)  # names and values may hold half a surrogate pair
-    decisions = [_long(decision, started_ns) for decision in value["decisions"]]
+    decisions = [_decision_from_json(decision, started_ns) for decision in value["decisions"]]
     seen = {ContentRef("sha256:" + digits): seq for digits, seq in value["seen"].items()}
     return SearchRecord(value["status"], decisions, seen)
 
 
-def _short(decision: SearchedDecision, started_ns: int) -> dict[str, Any]:
+def _decision_to_json(decision: SearchedDecision, started_ns: int) -> dict[str, Any]:
     fields = asdict(decision) | {"time_ns": decision.time_ns - started_ns}
     fields["values"] = [
         {name: value for name, value in asdict(searched_value).items() if value is not None and value is not False}
@@ -106,16 +108,18 @@ def _short(decision: SearchedDecision, started_ns: int) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None and value != []}
 
 
-def _long(fields: dict[str, Any], started_ns: int) -> SearchedDecision:
+def _decision_from_json(fields: dict[str, Any], started_ns: int) -> SearchedDecision:
     fields["time_ns"] += started_ns
     fields["values"] = [SearchedValue(**value) for value in fields.get("values", ())]
     return SearchedDecision(**fields)
 
 
+# --- results of tool calls -------------------------------------------------------------------------------------------
+
 OK, ERROR, EMPTY, CANCELLED, OPEN, UNKNOWN = "ok", "error", "empty", "cancelled", "open", "unknown"
 FIRST = "first"
 """Value of `after` (not a result): no tool call had ended before."""
-_NOTHING = frozenset({"", "[]", "{}", "null", "none", '""', "()"})
+_EMPTY_TEXTS = frozenset({"", "[]", "{}", "null", "none", '""', "()"})
 # Longer texts are not empty.
 _LONGEST_EMPTY = 100
 
@@ -137,6 +141,6 @@ def result_in(value: object, *, missing: bool = False) -> str:
     if missing:
         return UNKNOWN
     text = text_of(value)
-    if len(text) <= _LONGEST_EMPTY and text.strip().lower() in _NOTHING:
+    if len(text) <= _LONGEST_EMPTY and text.strip().lower() in _EMPTY_TEXTS:
         return EMPTY
     return OK if failure_text(text) is None else ERROR

@@ -1,8 +1,7 @@
-"""Ranks findings and answers.
+"""[analysis]: which steps of a failed run went wrong?  Ranks them by the findings against them.
 
-Answers with the suspects of a run: reads the run, its compressions and its siblings, and ranks the findings.
-
-Ranks the steps of a run by the findings against them.  Pure.
+Reads the run, the compressions of its context, and succeeded runs of the same task (siblings), and gives them to all
+finders.
 """
 
 import asyncio
@@ -28,6 +27,8 @@ from playhead_collector.analysis.suspects.tool_calls import find_calls, find_los
 from playhead_collector.analysis.transcript.loading import read_transcript
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.values import text_of
+
+# --- ranking, pure ---------------------------------------------------------------------------------------------------
 
 _POINTS = {"strong": 4, "likely": 2, "weak": 1}
 FINDERS: Sequence[Callable[[RunSteps], Iterator[Finding]]] = (
@@ -72,9 +73,11 @@ def rank(steps: RunSteps, all_findings: Iterable[Finding]) -> list[RankedStep]:
     return sorted(ranked, key=lambda ranked_step: (-ranked_step.points, ranked_step.step.number))
 
 
+# --- the answer ------------------------------------------------------------------------------------------------------
+
 # Compressions that are audited, from the first on: each audit reads thousands of messages.
 _MAX_AUDITS = 8
-_MAX_FINDINGS, _MAX_LENGTH = 20, 400
+_SHOWN_FINDINGS, _SHOWN_CHARACTERS = 20, 400
 
 
 async def answer_suspects(
@@ -115,18 +118,18 @@ async def _siblings(
             if candidate.run != record.run
         ]
         chosen = "named" if named else "off"
-        return runs, {"chosen": chosen, "runs": _ids(runs), "task": None, "outcome": None, "more": False}
+        return runs, {"chosen": chosen, "runs": _run_ids(runs), "task": None, "outcome": None, "more": False}
     same_task = await read_succeeded_runs(record, **find)
     return same_task.runs, {
         "chosen": "found",
-        "runs": _ids(same_task.runs),
+        "runs": _run_ids(same_task.runs),
         "task": same_task.task,
         "outcome": same_task.outcome,
         "more": same_task.more,
     }
 
 
-def _ids(runs: Sequence[RunRecord]) -> list[str]:
+def _run_ids(runs: Sequence[RunRecord]) -> list[str]:
     return [run.run for run in runs]
 
 
@@ -157,7 +160,7 @@ def _suspect(number: int, ranked: RankedStep) -> Suspect:
                 "reason": finding.reason,
                 "quotes": list(finding.quotes),
             }
-            for finding in ranked.findings[:_MAX_FINDINGS]
+            for finding in ranked.findings[:_SHOWN_FINDINGS]
         ],
     }
 
@@ -165,6 +168,6 @@ def _suspect(number: int, ranked: RankedStep) -> Suspect:
 def _step_text(ranked: RankedStep) -> str:
     """The text of the step's answer and its tool calls, cut to 400 characters."""
     turn = ranked.step.turn
-    calls = (f"{request.name}({text_of(request.arguments)[:_MAX_LENGTH]})" for request in turn.requests)
-    text = " ".join("; ".join(filter(None, (turn.answer_text.strip()[: 2 * _MAX_LENGTH], *calls))).split())
-    return text if len(text) <= _MAX_LENGTH else text[: _MAX_LENGTH - 1] + "…"
+    calls = (f"{request.name}({text_of(request.arguments)[:_SHOWN_CHARACTERS]})" for request in turn.requests)
+    text = " ".join("; ".join(filter(None, (turn.answer_text.strip()[: 2 * _SHOWN_CHARACTERS], *calls))).split())
+    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 1] + "…"

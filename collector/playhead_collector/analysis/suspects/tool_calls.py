@@ -1,10 +1,7 @@
-"""Suspicions about tool calls.
+"""[analysis]: findings about tool calls.  Pure.
 
-Values in tool calls that occur nowhere in the context, or only with another subject.  Pure.
-
-Tool calls that failed, errors that the next answer ignores, and repeated calls.  Pure.
-
-Steps that needed a fact which a compression had removed from the context.  Pure.
+Values that occur nowhere in the context, or only with another subject; calls that failed or were repeated, and errors
+that the next answer ignores; facts that a step needed after a compression had removed them from the context.
 """
 
 import re
@@ -14,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from playhead.model.canonical import canonical_json
 from playhead.wire.operations.compression import CompressionAudit
 from playhead.wire.operations.reasoning import Quoted
-from playhead_collector.analysis.provenance import rules as origins
+from playhead_collector.analysis.provenance import rules as origin_rules
 from playhead_collector.analysis.provenance.attribution import attributions, entered_at
 from playhead_collector.analysis.provenance.attributions import is_suspect
 from playhead_collector.analysis.provenance.value_search import Origin
@@ -26,7 +23,9 @@ from playhead_collector.analysis.texts.passages import SYSTEM, quoted
 from playhead_collector.analysis.texts.words import written
 from playhead_collector.analysis.transcript.transcript import ToolRun, Transcript
 
-_SMALL = frozenset((origins.SMALL_BESIDE, origins.SMALL_BY_CHANCE, origins.SMALL_NOWHERE))
+# --- values ----------------------------------------------------------------------------------------------------------
+
+_SMALL_VALUE_RULES = frozenset((origin_rules.SMALL_BESIDE, origin_rules.SMALL_BY_CHANCE, origin_rules.SMALL_NOWHERE))
 
 
 def find_values(steps: RunSteps) -> Iterator[Finding]:
@@ -41,7 +40,7 @@ def find_values(steps: RunSteps) -> Iterator[Finding]:
                 value = written(origin.value) if isinstance(origin.value, str | int | float) else None
                 quotes = (
                     steps.call_quote(step, attribution.tool, value),
-                    *_cited(steps.transcript, origin, attribution.tool),
+                    *_quotes_of_other_subject(steps.transcript, origin, attribution.tool),
                 )
                 yield Finding(step.number, rule, f"{attribution.tool.begin.name}: {origin.path} {reason}", quotes)
 
@@ -61,10 +60,10 @@ def _suspicion(origin: Origin) -> tuple[StrengthRule | None, str]:
 def _is_unasked(origin: Origin) -> bool:
     """Whether the value is a small number, not 0, that occurs only in system messages."""
     number = isinstance(origin.value, int | float) and not isinstance(origin.value, bool) and origin.value != 0
-    return number and origin.source == SYSTEM and origin.rule in _SMALL
+    return number and origin.source == SYSTEM and origin.rule in _SMALL_VALUE_RULES
 
 
-def _cited(transcript: Transcript, origin: Origin, call: ToolRun) -> list[Quoted]:
+def _quotes_of_other_subject(transcript: Transcript, origin: Origin, call: ToolRun) -> list[Quoted]:
     """Quotes up to three occurrences of a value that belongs to another subject; [] for any other value."""
     cited: list[Quoted] = []
     for hit in origin.evidence[:3] if origin.subject_mismatch is not None else ():
@@ -72,6 +71,8 @@ def _cited(transcript: Transcript, origin: Origin, call: ToolRun) -> list[Quoted
         cited.append(quoted(seq, hit.passage, hit.start, hit.end))
     return cited
 
+
+# --- failed and repeated calls ---------------------------------------------------------------------------------------
 
 _TROUBLE = re.compile(
     r"\b(?:not|no longer|un(?:available|able|fortunately|successful)|error|fail\w*|issue|problem|sorry|discrepancy|"
@@ -85,7 +86,7 @@ def find_calls(steps: RunSteps) -> Iterator[Finding]:
     made: dict[tuple[str, bytes], str] = {}
     for step in steps.steps:
         for call in step.calls:
-            yield from _failed(steps, step, call)
+            yield from _failure_findings(steps, step, call)
             key = (call.begin.name, canonical_json(call.arguments))
             text = steps.returned(call)
             if made.get(key) == text:
@@ -98,7 +99,7 @@ def find_calls(steps: RunSteps) -> Iterator[Finding]:
             made[key] = text
 
 
-def _failed(steps: RunSteps, step: Step, call: ToolRun) -> Iterator[Finding]:
+def _failure_findings(steps: RunSteps, step: Step, call: ToolRun) -> Iterator[Finding]:
     problem = steps.failure_of(call)
     if problem is None:
         return
@@ -112,6 +113,9 @@ def _failed(steps: RunSteps, step: Step, call: ToolRun) -> Iterator[Finding]:
     answer = following.turn.answer_text
     if _TROUBLE.search(answer) is None and INABILITY.search(answer) is None:
         yield Finding(following.number, rules.ERROR_IGNORED, reason, (*quotes, following.answers[0].beginning()))
+
+
+# --- lost facts ------------------------------------------------------------------------------------------------------
 
 
 def find_lost_facts(steps: RunSteps, audits: Sequence[CompressionAudit]) -> Iterator[Finding]:

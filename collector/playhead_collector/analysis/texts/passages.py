@@ -1,11 +1,7 @@
-"""Passages of a context with a word index; quotes.
+"""[analysis]: a model's context as passages, an index of their words, numbers and dates, and quotes of them.  Pure.
 
-A model's context as passages, and an index of its words that grows with a run's thread.  Pure.
-
-Every message is read once, however many calls had it in their context. A search for one call gets only hits in the
-messages that the call saw (`visible`).
-
-Quotes of recorded texts in answers.  Pure.
+The index grows with a run's thread: every message is read once, however many calls had it in their context. A search
+for one call gets only hits in the messages that the call saw (`visible`).
 """
 
 from bisect import bisect_right
@@ -29,7 +25,7 @@ RESULT: Final = "tool_result"
 ASSISTANT: Final = "assistant"
 SYSTEM: Final = "system"
 DEFINITION: Final = "definition"
-_OF_ROLE: Mapping[str, Source] = {"user": USER, "tool": RESULT, "assistant": ASSISTANT, "system": SYSTEM}
+_SOURCE_BY_ROLE: Mapping[str, Source] = {"user": USER, "tool": RESULT, "assistant": ASSISTANT, "system": SYSTEM}
 Visible = Mapping[ContentRef, int]
 """The contents that a call saw, each with its position in the context."""
 # Occurrences of a value that are used from each end of the context.
@@ -41,7 +37,6 @@ _MAX_ROW_LENGTH, _MAX_PLACES = 32, 1_024
 # For values whose words are joined or separated: longest first word, and occurrences of each first word that are tried.
 _MAX_SQUASHED_LENGTH, _FEW_PLACES = 64, 128
 _SEPARATORS = frozenset(" -./_()+'\u2019\u00a0\u202f")
-_QUOTE_AROUND = 60
 # Numbers from long ago are rarely computed with, and looking at all of them for each value would take long.
 _LATEST_NUMBERS, _SYSTEM_NUMBERS = 600, 150
 # Dates per day of the month that are used from each end. Words of the vocabulary that are searched.
@@ -82,24 +77,13 @@ class Hit:
         return max(0, self.start - characters), min(len(self.passage.text), self.end + characters)
 
 
-def quote(text: str, start: int, end: int) -> str:
-    """The text from start to end with some words around it, on one line."""
-    first, last = max(0, start - _QUOTE_AROUND), min(len(text), end + _QUOTE_AROUND)
-    before, after = text[first:start], text[end:last]
-    if first > 0:
-        before = "…" + (before.partition(" ")[2] or before)
-    if last < len(text):
-        after = (after.rpartition(" ")[0] or after) + "…"
-    return " ".join((before + text[start:end] + after).split())
-
-
 def passages_of(ref: ContentRef, message: Message) -> Iterator[Passage]:
     """Yields the passages of a message, one per part, without its tool calls: their values are what is traced."""
     for number, part in enumerate(message["parts"]):
         kind = part.get("type")
         if kind in ("tool_call", "blob"):
             continue
-        source = RESULT if kind == "tool_call_response" else _OF_ROLE.get(message["role"], USER)
+        source = RESULT if kind == "tool_call_response" else _SOURCE_BY_ROLE.get(message["role"], USER)
         value = part.get("response") if kind == "tool_call_response" else part.get("content", part.get("uri"))
         if value is not None:
             yield passage_of(ref, number, source, value)
@@ -108,6 +92,9 @@ def passages_of(ref: ContentRef, message: Message) -> Iterator[Passage]:
 def passage_of(ref: ContentRef, part: int, source: Source, value: Any) -> Passage:
     """Converts a value to a passage; of a very long one, only the beginning (see `limits`)."""
     return Passage(ref, part, source, readable(text_of(value), ref, part))
+
+
+# --- the index -------------------------------------------------------------------------------------------------------
 
 
 class ContextIndex:
@@ -129,7 +116,7 @@ class ContextIndex:
 
     def knows(self, ref: ContentRef) -> bool:
         """Whether this content was added."""
-        return any((ref, source) in self._known for source in (*_OF_ROLE.values(), DEFINITION))
+        return any((ref, source) in self._known for source in (*_SOURCE_BY_ROLE.values(), DEFINITION))
 
     def add(self, passages: Iterable[Passage]) -> None:
         """Adds passages. Known ones (same content and source) are not read again."""
@@ -305,7 +292,21 @@ def _joins(outwards: str) -> bool:
     return first.isalnum() or (first in "_-@." and second.isalnum())
 
 
+# --- quotes ----------------------------------------------------------------------------------------------------------
+
+_QUOTE_AROUND = 60
 MAX_QUOTE_LENGTH = 300
+
+
+def quote(text: str, start: int, end: int) -> str:
+    """The text from start to end with some words around it, on one line."""
+    first, last = max(0, start - _QUOTE_AROUND), min(len(text), end + _QUOTE_AROUND)
+    before, after = text[first:start], text[end:last]
+    if first > 0:
+        before = "…" + (before.partition(" ")[2] or before)
+    if last < len(text):
+        after = (after.rpartition(" ")[0] or after) + "…"
+    return " ".join((before + text[start:end] + after).split())
 
 
 def quoted(seq: int | None, passage: Passage, start: int, end: int) -> Quoted:

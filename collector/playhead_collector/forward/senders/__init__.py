@@ -1,7 +1,8 @@
 """[senders]: sends requests to a destination.
 
-http, grpc                   the two protocols
-langfuse, phoenix, otlp      address, headers and vocabulary of each kind of destination
+http, grpc       the two protocols
+kinds            address, headers and vocabulary of each kind of destination: Langfuse, Phoenix, OTLP
+langfuse_media   uploads images and files, which Langfuse stores apart from spans
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -1,9 +1,4 @@
-"""delivery → [http] → a destination.  OTLP and scores over HTTP.
-
-OTLP over HTTP: protobuf, gzip, no redirects.
-
-Sends scores as JSON, one in each request.
-"""
+"""delivery → [http] → a destination.  Sends OTLP (protobuf, gzip) and scores (JSON, one in each request) over HTTP."""
 
 import asyncio
 import gzip
@@ -61,7 +56,7 @@ class HttpSender:
                 async with self._client.stream(
                     "POST", self._target.urls[signal], content=body, headers=headers
                 ) as response:
-                    answer = _read(signal, response, await beginning(response))
+                    answer = _answer_of(signal, response, await beginning(response))
                     return without_secrets(answer, self._target.headers.values())
         except (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError) as error:
             return Answer(Verdict.UNAVAILABLE, shortened(f"cannot be reached ({type(error).__name__}: {error})"))
@@ -82,19 +77,19 @@ async def beginning(response: httpx.Response) -> bytes:
     return b"".join(pieces)
 
 
-def _read(signal: Signal, response: httpx.Response, body: bytes) -> Answer:
+def _answer_of(signal: Signal, response: httpx.Response, body: bytes) -> Answer:
     verdict, status = of_status(response.status_code), response.status_code
     if verdict is Verdict.ACCEPTED:
-        rejected, message = _partial(signal, response, body)
+        rejected, message = _partial_success(signal, response, body)
         return Answer(verdict, message, rejected=rejected)
     if response.is_redirect:
         where = urlsplit(str(response.headers.get("location", ""))).hostname or "elsewhere"
         return Answer(verdict, f"answered {status}, a redirect to {where}: set its URL to where it is")
     wait = retry_after(response.headers.get("retry-after"), time.time())
-    return Answer(verdict, f"answered {status}: {_message(response, body)}", wait)
+    return Answer(verdict, f"answered {status}: {_error_text(response, body)}", wait)
 
 
-def _partial(signal: Signal, response: httpx.Response, body: bytes) -> tuple[int, str]:
+def _partial_success(signal: Signal, response: httpx.Response, body: bytes) -> tuple[int, str]:
     """Returns the number of rejected items, and the reason. Returns (0, "") if the body is not OTLP's."""
     if _PROTOBUF not in response.headers.get("content-type", ""):
         return 0, ""
@@ -108,7 +103,7 @@ def _partial(signal: Signal, response: httpx.Response, body: bytes) -> tuple[int
         return 0, ""
 
 
-def _message(response: httpx.Response, body: bytes) -> str:
+def _error_text(response: httpx.Response, body: bytes) -> str:
     if _PROTOBUF in response.headers.get("content-type", ""):
         try:
             return Status.FromString(body).message
@@ -116,6 +111,8 @@ def _message(response: httpx.Response, body: bytes) -> str:
             pass
     return body.decode("utf-8", "replace") or "nothing"
 
+
+# --- scores ----------------------------------------------------------------------------------------------------------
 
 _JSON = {"content-type": "application/json"}
 

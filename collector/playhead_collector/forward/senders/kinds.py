@@ -1,10 +1,8 @@
-"""The three kinds of destinations.
+"""settings → [kinds] → destination.  What is specific to Langfuse, to any backend that takes OTLP, and to Phoenix.
 
-Langfuse: its own attributes over HTTP, authorised with the keys of a project.
-
-Any backend that takes OTLP: OpenTelemetry's GenAI conventions, spans and log events, over HTTP or gRPC.
-
-Phoenix: OpenInference over HTTP, into a project.
+Langfuse   its own attributes over HTTP, authorised with the keys of a project
+OTLP       OpenTelemetry's GenAI conventions, spans and log events, over HTTP or gRPC
+Phoenix    OpenInference over HTTP, into a project
 """
 
 import base64

@@ -1,14 +1,10 @@
-"""OTLP/JSON → `Span` and `LogEvent`.  OTLP JSON → spans, logs.
-
-Pure.
+"""OTLP/JSON → `Span` and `LogEvent`.  Pure.
 
 Does not use protobuf's JSON reader, because OTLP's JSON differs from protobuf's: ids are hex. Accepts what the
 specification requires (unknown fields, integers as text or as numbers, `NaN` as text), and common deviations: field
 names in snake_case, names of enums instead of numbers.
 
-Reads fields and values of OTLP's JSON.  Pure; used by [receive]'s `from_json`.
-
-All functions raise InvalidItem, with the value in the message, for what they cannot read.
+Values and fields that cannot be read raise InvalidItem, with the value in the message.
 """
 
 import base64
@@ -42,7 +38,7 @@ from playhead_collector.receive.otlp.decoded import (
 Object = dict[str, Any]
 
 _KINDS = ("UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER")
-_ENUMS = {f"SPAN_KIND_{name}": n for n, name in enumerate(_KINDS)} | {
+_ENUM_NUMBERS = {f"SPAN_KIND_{name}": n for n, name in enumerate(_KINDS)} | {
     f"STATUS_CODE_{name}": n for n, name in enumerate(("UNSET", "OK", "ERROR"))
 }
 
@@ -64,7 +60,7 @@ def plain(value: Any, depth: int = 0) -> Any:
     if not isinstance(value, dict):
         raise InvalidItem(f"an attribute's value is {_shown(value)} and not an object such as {{'stringValue': ...}}")
     for name, item in cast(Object, value).items():
-        if item is not None and (read := _READ.get(_camel(name))):
+        if item is not None and (read := _VALUE_READERS.get(_camel(name))):
             return read(item, depth)
     return None
 
@@ -119,7 +115,7 @@ def integer(value: Any, _: int = 0) -> int:
     return number
 
 
-_READ: dict[str, Callable[[Any, int], Any]] = {
+_VALUE_READERS: dict[str, Callable[[Any, int], Any]] = {
     "stringValue": _string,
     "intValue": integer,
     "boolValue": _boolean,
@@ -193,7 +189,7 @@ def time_ns(owner: Object, name: str) -> int:
 
 def enum(value: Any) -> int:
     """Returns the number of an enum value, which may be sent as its name."""
-    return _ENUMS[value] if isinstance(value, str) and value in _ENUMS else integer(value)
+    return _ENUM_NUMBERS[value] if isinstance(value, str) and value in _ENUM_NUMBERS else integer(value)
 
 
 @cache  # called with a few dozen names of fields
@@ -209,6 +205,8 @@ def _camel(name: str) -> str:
 def _shown(value: object) -> str:
     return repr(value)[:100]
 
+
+# --- requests --------------------------------------------------------------------------------------------------------
 
 # Memory in bytes of each kind of value besides its data, by the character that each of them has.
 _COSTS: Final = {b"{": 250, b"[": 100, b",": 16}
@@ -227,17 +225,17 @@ def cost(body: bytes, limits: DecodeLimits) -> int:
 
 def traces(body: bytes, limits: DecodeLimits) -> Iterator[Decoded]:
     """The spans of an ExportTraceServiceRequest, by portions. Raises Refused when the body is not one."""
-    return _portions(_listed(body, limits, "resourceSpans", "scopeSpans", "spans"), limits, _add_span)
+    return _portions(_listed_items(body, limits, "resourceSpans", "scopeSpans", "spans"), limits, _add_span)
 
 
 def logs(body: bytes, limits: DecodeLimits) -> Iterator[Decoded]:
     """The log events of an ExportLogsServiceRequest, by portions. Raises Refused when the body is not one."""
-    return _portions(_listed(body, limits, "resourceLogs", "scopeLogs", "logRecords"), limits, _add_log)
+    return _portions(_listed_items(body, limits, "resourceLogs", "scopeLogs", "logRecords"), limits, _add_log)
 
 
 def metrics(body: bytes, limits: DecodeLimits) -> Iterator[Decoded]:
     """Yields the number of metrics in an ExportMetricsServiceRequest. Raises Refused when the body is not one."""
-    yield Decoded(ignored=len(_listed(body, limits, "resourceMetrics", "scopeMetrics", "metrics")))
+    yield Decoded(ignored=len(_listed_items(body, limits, "resourceMetrics", "scopeMetrics", "metrics")))
 
 
 READERS: Final[Mapping[str, Callable[[bytes, DecodeLimits], Iterator[Decoded]]]] = {
@@ -245,10 +243,12 @@ READERS: Final[Mapping[str, Callable[[bytes, DecodeLimits], Iterator[Decoded]]]]
     "logs": logs,
     "metrics": metrics,
 }
-_Item = tuple[Object, str, Attributes | InvalidItem]
+_ListedItem = tuple[Object, str, Attributes | InvalidItem]
 
 
-def _portions(items: list[_Item], limits: DecodeLimits, add: Callable[[Decoded, _Item], None]) -> Iterator[Decoded]:
+def _portions(
+    items: list[_ListedItem], limits: DecodeLimits, add: Callable[[Decoded, _ListedItem], None]
+) -> Iterator[Decoded]:
     # The JSON objects are in memory already; portions bound the memory of the spans made of them.
     size = max(1, limits.portion_cost // _SPAN_COST)
     for start in range(0, len(items) or 1, size):
@@ -262,12 +262,12 @@ def _portions(items: list[_Item], limits: DecodeLimits, add: Callable[[Decoded, 
         yield decoded
 
 
-def _add_span(decoded: Decoded, item: _Item) -> None:
+def _add_span(decoded: Decoded, item: _ListedItem) -> None:
     span, scope, resource = item
     decoded.spans.append(_span(span, scope, checked_attributes(resource)))
 
 
-def _add_log(decoded: Decoded, item: _Item) -> None:
+def _add_log(decoded: Decoded, item: _ListedItem) -> None:
     record, scope, resource = item
     decoded.add_log(_log(record, scope, checked_attributes(resource)))
 
@@ -280,8 +280,8 @@ def _check_parts(item: Object, limits: DecodeLimits) -> None:
 # --- the envelope ----------------------------------------------------------------------------------------------------
 
 
-def _listed(body: bytes, limits: DecodeLimits, *path: str) -> list[_Item]:
-    items: list[_Item] = []
+def _listed_items(body: bytes, limits: DecodeLimits, *path: str) -> list[_ListedItem]:
+    items: list[_ListedItem] = []
     for item in _items(_parse(body), *path):
         items.append(item)
         if len(items) > limits.items:
@@ -320,7 +320,7 @@ def _resource(of_resource: Object) -> Attributes | InvalidItem:
         return error
 
 
-def _items(request: Object, *path: str) -> Iterator[_Item]:
+def _items(request: Object, *path: str) -> Iterator[_ListedItem]:
     """Each span, record or metric with its scope's name and its resource's attributes. Raises Refused."""
     of_resources, of_scopes, items = path
     try:

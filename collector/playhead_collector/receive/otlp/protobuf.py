@@ -1,21 +1,15 @@
-"""OTLP/protobuf → `Span` and `LogEvent`.  OTLP protobuf → spans, logs.
-
-Pure; the hot path of [receive].
+"""OTLP/protobuf → `Span` and `LogEvent`.  Pure; the hot path of [receive].
 
 The envelope is walked as bytes, and spans are parsed one at a time, so that memory is bounded by the portions, and an
-unreadable span is rejected alone. The C parser of `protobuf` takes 1 us per span; most time goes into each access from
-Python to one of its objects. So each field is read once, and the most common types of a value are tried first.
+unreadable span is rejected alone. A parsed message takes up to a hundred times its encoded size, so a request is not
+parsed as a whole. Walking costs 0.3 us per field and creates no objects.
 
-Walks protobuf's wire format without creating objects.  Pure; used by [receive]'s `from_protobuf`.
+The C parser of `protobuf` takes 1 us per span; most time goes into each access from Python to one of its objects. So
+each field is read once, and the most common types of a value are tried first.
 
-A parsed message takes up to a hundred times its encoded size, so a request is not parsed as a whole: its spans are
-found here, and parsed one at a time. Walking costs 0.3 us per field.
-
-Reads the attributes of a large span or log record from protobuf's wire format.  Pure; used by `from_protobuf`.
-
-A span is large nearly always because of text in its attributes. Their number must be known before they are parsed,
-since a parsed message takes up to a hundred times its encoded size; but counting them takes longer than reading them.
-So this module counts and reads in one pass: 0.6 us for each text. All other values and fields are left to `protobuf`.
+A span is large nearly always because of text in its attributes. Their number must be known before they are parsed; but
+counting them takes longer than reading them. So attributes of large messages are counted and read in one pass over the
+bytes: 0.6 us for each text. All other values and fields are left to `protobuf`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -50,9 +44,11 @@ from playhead_collector.receive.otlp.decoded import (
     too_many_parts,
 )
 
+# --- the wire format -------------------------------------------------------------------------------------------------
+
 # Field numbers of nested messages, by the name of the outer message, as in `opentelemetry/proto`.
 Nested = Mapping[str, Mapping[int, str]]
-_VALUES: Final = {
+_NESTED_VALUES: Final = {
     "KeyValue": {2: "AnyValue"},
     "AnyValue": {5: "ArrayValue", 6: "KeyValueList"},
     "ArrayValue": {1: "AnyValue"},
@@ -65,7 +61,7 @@ NESTED: Final[Nested] = {
     "LogRecord": {5: "AnyValue", 6: "KeyValue"},
     "Resource": {1: "KeyValue"},
     "InstrumentationScope": {3: "KeyValue"},
-    **_VALUES,
+    **_NESTED_VALUES,
 }
 # Maximum of numeric fields in one message. OTLP has fewer than twenty in a span, and none in the messages around spans.
 _MAX_NUMBERS: Final = 1_000
@@ -170,9 +166,10 @@ def _after_number(data: bytes, offset: int, kind: int) -> int:
     return offset + (8 if kind == _FIXED64 else 4)
 
 
+# --- attributes of large messages ------------------------------------------------------------------------------------
+
 # A KeyValue has field 1, the key, and field 2, an AnyValue, whose field 1 is a text. All are length-delimited.
-_KEY, _VALUE, _TEXT = 0x0A, 0x12, 0x0A
-_LEAST_VALUE_BYTES: Final = 4
+_KEY_TAG, _VALUE_TAG, _TEXT_TAG = 0x0A, 0x12, 0x0A
 # Names and sizes repeat with every span: so many are cached, of at most 127 bytes each.
 _REMEMBERED: Final = 4_096
 # Maximum of fields of a span or record that are not attributes, besides events and links: OTLP has fewer than twenty.
@@ -212,11 +209,11 @@ def take_attributes(
                 raise Malformed("a field ends after its message")
             value = offset + 2 + data[offset + 1]
             header = _text_header(stop - value)
-            if header and data[offset] == _KEY and data[offset + 1] < 128 and data.startswith(header, value):
+            if header and data[offset] == _KEY_TAG and data[offset + 1] < 128 and data.startswith(header, value):
                 parts += 2
-                attributes[_key(data[offset + 2 : value])] = data[value + len(header) : stop].decode()
+                attributes[_attribute_name(data[offset + 2 : value])] = data[value + len(header) : stop].decode()
             else:
-                parts += _take_other(data[offset:stop], attributes, most_parts - parts, value_of)
+                parts += _take_other_attribute(data[offset:stop], attributes, most_parts - parts, value_of)
             if parts > most_parts:
                 raise TooManyParts
             offset = stop
@@ -227,7 +224,9 @@ def take_attributes(
     return attributes, b"".join([*others, data[stop:]]), parts
 
 
-def _take_other(data: bytes, attributes: Attributes, most_parts: int, value_of: Callable[[KeyValue], Any]) -> int:
+def _take_other_attribute(
+    data: bytes, attributes: Attributes, most_parts: int, value_of: Callable[[KeyValue], Any]
+) -> int:
     """Adds an attribute of any kind; returns its number of parts."""
     parts = 1 + count_parts(data, "KeyValue", most_parts)
     if parts <= most_parts:
@@ -237,7 +236,7 @@ def _take_other(data: bytes, attributes: Attributes, most_parts: int, value_of: 
 
 
 @lru_cache(_REMEMBERED)
-def _key(data: bytes) -> str:
+def _attribute_name(data: bytes) -> str:
     return data.decode()
 
 
@@ -248,13 +247,13 @@ def _text_header(size: int) -> bytes:
     for lengths in range(2, 11):
         inner = lengths // 2
         text = size - lengths - 2
-        header = b"%c%b%c%b" % (_VALUE, _encoded(text + inner + 1), _TEXT, _encoded(text))
+        header = b"%c%b%c%b" % (_VALUE_TAG, _varint_bytes(text + inner + 1), _TEXT_TAG, _varint_bytes(text))
         if text >= 0 and len(header) == lengths + 2:
             return header
     return b""
 
 
-def _encoded(number: int) -> bytes:
+def _varint_bytes(number: int) -> bytes:
     out = bytearray()
     while number > 127:
         out.append(number & 127 | 128)
@@ -262,6 +261,8 @@ def _encoded(number: int) -> bytes:
     out.append(max(number, 0))
     return bytes(out)
 
+
+# --- requests --------------------------------------------------------------------------------------------------------
 
 # In all three kinds of request, field 1 holds a resource's entry. In it, field 1 is the resource and field 2 a scope's
 # entry. In that, field 1 is the scope and field 2 a span, record or metric.
@@ -376,10 +377,13 @@ def _not_otlp(why: str) -> Refused:
     return Refused(400, "bad_protobuf", f"the body is not OTLP in protobuf ({why}): see what is sent to which path")
 
 
+# --- spans and records -----------------------------------------------------------------------------------------------
+
+
 def _add_span(limits: DecodeLimits, decoded: Decoded, data: bytes, scope: str, resource: Attributes) -> int:
     """Adds a span; returns its cost in bytes of memory. Raises InvalidItem, DecodeError, Malformed."""
     if len(data) > _LOOK_INTO_BYTES:
-        attributes, rest = _take_attributes(data, "Span", _SPAN_ATTRIBUTES, limits)
+        attributes, rest = _large_message_attributes(data, "Span", _SPAN_ATTRIBUTES, limits)
     else:
         attributes, rest = {}, data
     span = trace_pb2.Span.FromString(rest)
@@ -391,7 +395,7 @@ def _add_span(limits: DecodeLimits, decoded: Decoded, data: bytes, scope: str, r
 def _add_log(limits: DecodeLimits, decoded: Decoded, data: bytes, scope: str, resource: Attributes) -> int:
     """Adds a log record; returns its cost in bytes of memory. Raises InvalidItem, DecodeError, Malformed."""
     if len(data) > _LOOK_INTO_BYTES:
-        attributes, rest = _take_attributes(data, "LogRecord", _LOG_ATTRIBUTES, limits)
+        attributes, rest = _large_message_attributes(data, "LogRecord", _LOG_ATTRIBUTES, limits)
     else:
         attributes, rest = {}, data
     record = LogRecord.FromString(rest)
@@ -400,7 +404,7 @@ def _add_log(limits: DecodeLimits, decoded: Decoded, data: bytes, scope: str, re
     return len(data) + (parts + 4) * ITEM_COST
 
 
-def _take_attributes(data: bytes, message: str, number: int, limits: DecodeLimits) -> tuple[Attributes, bytes]:
+def _large_message_attributes(data: bytes, message: str, number: int, limits: DecodeLimits) -> tuple[Attributes, bytes]:
     """Returns a large message's attributes, and the message without them. Raises InvalidItem, DecodeError,
     Malformed."""
     try:

@@ -1,5 +1,5 @@
-"""What only browsers need: the web UI's files, the API's description, protection from other websites.
+"""[serve]: what only browsers need. Tokens of their sessions are in `serve.keyring`.
 
-pages   the built UI from memory, with its headers; the API's description as a page
+pages          the built UI from memory, with its headers; the API's description as a page
 origin_guard   refuses requests of foreign websites
 """

@@ -1,16 +1,9 @@
-"""UI files, API docs page.
+"""Pages for browsers: the built web UI, and the API's description at GET /api/v1/docs.
 
-The built web UI, served from memory: one page for every address, and assets whose names change with their content.
+The UI is served from memory: one page for every address, and assets whose names change with their content. The page
+holds no data: everything shown comes from the API, with the browser's session. So it needs no key.
 
-The page holds no data: everything shown comes from the API, with the browser's session. So it needs no key.
-
-GET /api/v1/docs: the API's description as a page. It loads only `openapi.json`, so it works offline.
-
-Parts that only browsers need: the web UI's files, sign-in, the API's description, protection from other websites.
-
-ui_files       the built UI from memory, with its headers    sessions    signed cookies instead of keys
-docs_page      the API's description as a page               origin_guard   refuses requests of foreign websites
-sign_in        the routes that begin and end a session
+The API's description loads only `openapi.json`, so it works offline.
 """
 
 import gzip
@@ -27,9 +20,11 @@ from fastapi.responses import HTMLResponse, PlainTextResponse
 
 from playhead_collector.serve.routing import add_routers
 
+# --- the web UI ------------------------------------------------------------------------------------------------------
+
 ASSETS: Final = "/assets/"
 # Paths of the UI's pages. All other unknown paths stay a 404 in JSON, since most clients are programs.
-_PAGES: Final = ("/", "/runs", "/compare", "/content", "/search", "/across", "/approvals")
+_UI_PATHS: Final = ("/", "/runs", "/compare", "/content", "/search", "/across", "/approvals")
 _BUILT: Final = Path(__file__).parents[2] / "ui"
 # No inline scripts, nothing from other hosts, never in a frame. Scripts set the positions of rows and bars through the
 # object model, which this policy does not restrict.
@@ -64,7 +59,7 @@ class Asset:
 
 def is_ui_path(path: str) -> bool:
     """Whether the UI answers at this path. These paths need no key."""
-    return path in _PAGES or path.startswith((ASSETS, *(f"{page}/" for page in _PAGES[1:])))
+    return path in _UI_PATHS or path.startswith((ASSETS, *(f"{page}/" for page in _UI_PATHS[1:])))
 
 
 class UiFiles:
@@ -100,7 +95,7 @@ class UiFiles:
     def router(self) -> APIRouter:
         """Returns the routes, which are not in the API's description."""
         routes = APIRouter(include_in_schema=False)
-        for path in _PAGES:
+        for path in _UI_PATHS:
             routes.get(path)(self.page)
             if path != "/":
                 routes.get(f"{path}/{{rest:path}}")(self.page)
@@ -120,7 +115,9 @@ def _asset(path: Path) -> Asset:
     return Asset(data, gzip.compress(data, mtime=0), mimetypes.guess_type(path.name)[0] or "application/octet-stream")
 
 
-_PAGE: Final = """<!doctype html>
+# --- the API's description -------------------------------------------------------------------------------------------
+
+_DOCS_PAGE: Final = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Playhead API</title>
 <style>
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
@@ -176,7 +173,7 @@ fetch("openapi.json").then((answer) => answer.json()).then((described) => {
 </script></html>
 """
 # The page inserts all texts as text, never as HTML, and loads nothing from other hosts.
-_POLICY: Final = (
+_DOCS_POLICY: Final = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; "
     "frame-ancestors 'none'"
 )
@@ -188,14 +185,17 @@ def docs_router(prefix: str) -> APIRouter:
 
     @routes.get("/docs", include_in_schema=False)
     async def docs() -> HTMLResponse:
-        return HTMLResponse(_PAGE, headers={"Content-Security-Policy": _POLICY})
+        return HTMLResponse(_DOCS_PAGE, headers={"Content-Security-Policy": _DOCS_POLICY})
 
     return routes
 
 
+# --- all pages -------------------------------------------------------------------------------------------------------
+
+
 def router(prefix: str) -> APIRouter:
-    """Returns the routes of the pages: the API's description below `prefix`, and the web UI. `sign_in` belongs to the
-    API."""
+    """Returns the routes of the pages: the API's description below `prefix`, and the web UI. The routes of
+    the browser's session belong to the API (`handlers.session`)."""
     pages = APIRouter()
     add_routers(pages, docs_router(prefix), UiFiles().router())
     return pages

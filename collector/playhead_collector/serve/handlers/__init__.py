@@ -1,6 +1,6 @@
-"""[serve]: routes of the query API, a file for each kind of answer. `analysis` has the routes of analysis questions.
+"""[serve]: routes of the query API, a file for each kind of answer. `serve.routing` registers them.
 
-registering  registers operations                     params  types of path and query parameters
+`analysis` has the questions that [workers] compute, and `asking_models` those that are sent to a model.
 """
 
 from collections.abc import Mapping

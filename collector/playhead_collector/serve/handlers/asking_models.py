@@ -1,10 +1,7 @@
-"""Explain, ask again, rerank: those that call a model.
+"""Routes that send something to a model, which the operator configured: explain, rerank suspects, ask a call again.
 
-Routes for a model's reasoning, and for explanations by another model, streamed or whole.
-
-Routes for the steps of a run that most likely went wrong.
-
-Route that sends a recorded model call again, to a model that the operator configured.
+Beside them are the routes whose answers they add to: a model's reasoning at a call, and the steps of a run that most
+likely went wrong. An explanation can be streamed.
 """
 
 import dataclasses
@@ -41,6 +38,8 @@ from playhead_collector.serve.read_limiter import ReadLimiter
 from playhead_collector.serve.responses import json_answer
 from playhead_collector.serve.routing import Responses, conflict, get, refusals, schema
 from playhead_collector.workers.questions import AnalysisQuestion
+
+# --- reasoning and explanations --------------------------------------------------------------------------------------
 
 STREAM = "text/event-stream"
 _EXPLAINED: Responses = {
@@ -95,7 +94,7 @@ class ReasoningRoutes:
         stored = None if again else await known_explanation(record, brief, explainer.model)
         streamed = stream or STREAM in request.headers.get("accept", "")
         if stored is not None:
-            return _one_event(stored) if streamed else json_answer(stored)
+            return _explanation_event(stored) if streamed else json_answer(stored)
         pieces = explainer.ask(brief.messages)
         # Wait for the first piece before responding, so that the response can be an error if the model does not answer.
         first = await anext(pieces, None)
@@ -122,23 +121,23 @@ class ReasoningRoutes:
         pieces: AsyncGenerator[str],
     ) -> AsyncIterator[bytes]:
         received = [first] if first else []
-        yield b"".join(_event("text", {"text": piece}) for piece in received)
+        yield b"".join(_stream_event("text", {"text": piece}) for piece in received)
         try:
             async with aclosing(pieces) as rest:
                 async for piece in rest:
                     received.append(piece)
-                    yield _event("text", {"text": piece})
-            yield _event("explanation", await self._keep(record, brief, explainer, "".join(received)))
+                    yield _stream_event("text", {"text": piece})
+            yield _stream_event("explanation", await self._keep(record, brief, explainer, "".join(received)))
         except CollectorError as error:
             code = error.code if isinstance(error, Refused) else "store_unavailable"
-            yield _event("error", {"error": {"code": code, "message": str(error)}})
+            yield _stream_event("error", {"error": {"code": code, "message": str(error)}})
 
 
-def _one_event(value: Any) -> Response:
-    return Response(_event("explanation", value), media_type=STREAM)
+def _explanation_event(value: Any) -> Response:
+    return Response(_stream_event("explanation", value), media_type=STREAM)
 
 
-def _event(name: str, value: Any) -> bytes:
+def _stream_event(name: str, value: Any) -> bytes:
     return b"event: " + name.encode() + b"\ndata: " + json_bytes(value) + b"\n\n"
 
 
@@ -150,29 +149,33 @@ def _add_reasoning(api: APIRouter, analysis: AnalysisHandlers, configured: Confi
     explain(routes.explain)
 
 
+# --- suspects --------------------------------------------------------------------------------------------------------
+
 # Each sibling is read completely, like the run itself.
 MAX_SIBLINGS = 5
-_SIBLINGS = "Runs of the same task that succeeded"
-Siblings = Annotated[list[str] | None, Query(max_length=MAX_SIBLINGS, description=f"{_SIBLINGS}; repeated.")]
-ListedSiblings = Annotated[list[str] | None, Body(embed=True, max_length=MAX_SIBLINGS, description=f"{_SIBLINGS}.")]
-_NO_NUL = r"^[^\x00]+$"
+_SIBLINGS_TEXT = "Runs of the same task that succeeded"
+Siblings = Annotated[list[str] | None, Query(max_length=MAX_SIBLINGS, description=f"{_SIBLINGS_TEXT}; repeated.")]
+ListedSiblings = Annotated[
+    list[str] | None, Body(embed=True, max_length=MAX_SIBLINGS, description=f"{_SIBLINGS_TEXT}.")
+]
+_NOT_EMPTY = r"^[^\x00]+$"
 # Without `name`: runs of one name have many different tasks, and no index finds them.
-_TASKS = r"^(input|session|user|tag:[^\x00]*)$"
-_TASK = (
+_TASK_PATTERN = r"^(input|session|user|tag:[^\x00]*)$"
+_TASK_TEXT = (
     "What runs of one task have in common: `input`, `session`, `user`, or `tag:` and what the tag begins with; "
     "default: `tag:task:`, of a run without such a tag `input`."
 )
-_OUTCOME = (
+_OUTCOME_TEXT = (
     "When a run has succeeded: a score as NAME, NAME=VALUE or NAME>=NUMBER; default: the newest score of this run that "
     "is false or below 0.5, without any the status."
 )
-_FIND = "Whether succeeded runs of the same task are looked for when none are named."
-Task = Annotated[str | None, Query(max_length=300, pattern=_TASKS, description=_TASK)]
-Outcome = Annotated[str | None, Query(max_length=500, pattern=_NO_NUL, description=_OUTCOME)]
-FindSiblings = Annotated[bool, Query(description=_FIND)]
-GivenTask = Annotated[str | None, Body(embed=True, max_length=300, pattern=_TASKS, description=_TASK)]
-GivenOutcome = Annotated[str | None, Body(embed=True, max_length=500, pattern=_NO_NUL, description=_OUTCOME)]
-GivenFindSiblings = Annotated[bool, Body(embed=True, description=_FIND)]
+_FIND_TEXT = "Whether succeeded runs of the same task are looked for when none are named."
+Task = Annotated[str | None, Query(max_length=300, pattern=_TASK_PATTERN, description=_TASK_TEXT)]
+Outcome = Annotated[str | None, Query(max_length=500, pattern=_NOT_EMPTY, description=_OUTCOME_TEXT)]
+FindSiblings = Annotated[bool, Query(description=_FIND_TEXT)]
+GivenTask = Annotated[str | None, Body(embed=True, max_length=300, pattern=_TASK_PATTERN, description=_TASK_TEXT)]
+GivenOutcome = Annotated[str | None, Body(embed=True, max_length=500, pattern=_NOT_EMPTY, description=_OUTCOME_TEXT)]
+GivenFindSiblings = Annotated[bool, Body(embed=True, description=_FIND_TEXT)]
 
 
 class SuspectsRoutes:
@@ -243,6 +246,9 @@ def _add_suspects(api: APIRouter, analysis: AnalysisHandlers, configured: Config
     post(routes.rerank)
 
 
+# --- asking a call again ---------------------------------------------------------------------------------------------
+
+
 class AskAgainBody(BaseModel):
     """What is asked, and what differs from the record."""
 
@@ -291,6 +297,9 @@ def _add_ask_again(api: APIRouter, analysis: AnalysisHandlers, configured: Confi
     responses = refusals(413, 502) | conflict("No model is configured that could be asked.")
     add = api.post("/runs/{run}/ask-again", tags=["why"], response_model=schema(AskedAgain), responses=responses)
     add(AskAgainRoutes(analysis, configured).ask_again)
+
+
+# --- registration ----------------------------------------------------------------------------------------------------
 
 
 def add_routes(api: APIRouter, analysis: AnalysisHandlers, configured: Configured) -> None:

@@ -1,9 +1,4 @@
-"""Content by ref; scopes whose content was not understood.
-
-Routes for stored content, by ref.
-
-Route that lists the instrumentation scopes whose content no dialect could read.
-"""
+"""Routes for stored content, by ref, and for the instrumentation scopes whose content no dialect could read."""
 
 import asyncio
 from collections.abc import Mapping

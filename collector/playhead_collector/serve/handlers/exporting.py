@@ -10,9 +10,9 @@ from playhead.model.names import PACK_LOOKED_AT_HEADER
 from playhead.wire import operations
 from playhead.wire.operations.runs import OtlpRequest
 from playhead.wire.pack import PACK, encode_pack
-from playhead_collector.read.as_test import read_test_file
 from playhead_collector.read.bundle import write_bundle
 from playhead_collector.read.content import pack_refs, parse_ref
+from playhead_collector.read.pytest_file import read_test_file
 from playhead_collector.read.record import RunProjector, open_record
 from playhead_collector.read.spans import list_otlp
 from playhead_collector.serve import routing

@@ -1,8 +1,7 @@
-"""Runs, events, state, context, messages, calls, leases.
+"""Routes for runs: what was recorded in them, and leases on them.
 
-Routes for runs and what was recorded in them: events, state, context, messages, calls, spans, log events.
-
-Routes for run leases: take, renew and release. While a process holds a lease, no other process resumes the run.
+Recorded are events, state, context, messages, calls, spans and log events. While a process holds the lease of a run, no
+other process resumes the run.
 """
 
 import re
@@ -213,22 +212,29 @@ def add_routes(
     get(api, "calls", "/runs/{run}/logs", routes.logs, operations.Page[RunLog])
 
 
+# --- leases ----------------------------------------------------------------------------------------------------------
+
 _RUN_ID = re.compile("[0-9a-f]{32}")
-_MOST, _NO_NUL = 200, r"^[^\x00]*$"
+_MAX_NAME_LENGTH = 200
 # A day. A process that has not renewed its lease for so long has ended or no longer needs it.
 Seconds = Annotated[float, Body(gt=0, le=86_400, description="Duration of the lease from now, in seconds.")]
 Holder = Annotated[
     str,
     Body(
         min_length=1,
-        max_length=_MOST,
-        pattern=_NO_NUL,
+        max_length=_MAX_NAME_LENGTH,
+        pattern=routing.NO_NUL,
         description="Id of the holder, also for renewal and release.",
     ),
 ]
 Process = Annotated[
     str,
-    Body(min_length=1, max_length=_MOST, pattern=_NO_NUL, description="Name of the process, shown in messages."),
+    Body(
+        min_length=1,
+        max_length=_MAX_NAME_LENGTH,
+        pattern=routing.NO_NUL,
+        description="Name of the process, shown in messages.",
+    ),
 ]
 Force = Annotated[bool, Body(description="Take the lease although another process holds it.")]
 Heard = Annotated[bool, Body(description="Also refuse if spans of the run arrived within the last `seconds`.")]
@@ -241,9 +247,17 @@ Undelivered = Annotated[
     bool, Body(description="Also refuse while records of the holder before may not have arrived, and name that holder.")
 ]
 BegunHere = Annotated[bool, Body(description="The holder's journal has the run's first attempt.")]
-Whose = Annotated[str, Query(min_length=1, max_length=_MOST, pattern=_NO_NUL, description="Id of the holder.")]
+Whose = Annotated[
+    str, Query(min_length=1, max_length=_MAX_NAME_LENGTH, pattern=routing.NO_NUL, description="Id of the holder.")
+]
 WhoseProcess = Annotated[
-    str, Query(min_length=1, max_length=_MOST, pattern=_NO_NUL, description="Name of the process, shown in messages.")
+    str,
+    Query(
+        min_length=1,
+        max_length=_MAX_NAME_LENGTH,
+        pattern=routing.NO_NUL,
+        description="Name of the process, shown in messages.",
+    ),
 ]
 ReleasedAttempt = Annotated[
     int | None,
@@ -289,7 +303,9 @@ class LeaseRoutes:
             unless_undelivered=unless_undelivered,
             begun_here=begun_here,
         )
-        return json_answer(_granted(run, await self._store.take_lease(self._project_id, _id(run), request)))
+        return json_answer(
+            _granted_lease(run, await self._store.take_lease(self._project_id, _checked_id(run), request))
+        )
 
     async def renew_lease(
         self, run: routing.RunId, holder: Holder, seconds: Seconds, process: Process = "", attempt: MaybeAttempt = None
@@ -299,9 +315,9 @@ class LeaseRoutes:
         With an `attempt`, also 409 when it has the lease for a later one; a lease that nobody has taken is taken.
         """
         renewed = await self._store.renew_lease(
-            self._project_id, _id(run), holder, seconds, process=process, attempt=attempt
+            self._project_id, _checked_id(run), holder, seconds, process=process, attempt=attempt
         )
-        return json_answer(_granted(run, renewed))
+        return json_answer(_granted_lease(run, renewed))
 
     async def release_lease(
         self, run: routing.RunId, holder: Whose, process: WhoseProcess = "", attempt: ReleasedAttempt = None
@@ -311,21 +327,23 @@ class LeaseRoutes:
         It says that the holder does not go on with the run, and that all its records have arrived. With an `attempt`,
         that is noted of a run without a lease, too.
         """
-        released = await self._store.release_lease(self._project_id, _id(run), holder, process=process, attempt=attempt)
+        released = await self._store.release_lease(
+            self._project_id, _checked_id(run), holder, process=process, attempt=attempt
+        )
         answer: Released = {"released": released}
         return json_answer(answer)
 
 
-def _id(run: str) -> str:
+def _checked_id(run: str) -> str:
     if not _RUN_ID.fullmatch(run):
         raise Refused(404, "no_such_run", f"{run[:40]!r} is no run's id: that has 32 hex digits")
     return run
 
 
-def _granted(run: str, result: LeaseResult) -> RunLease:
+def _granted_lease(run: str, result: LeaseResult) -> RunLease:
     """The lease that was granted. Raises Refused (409) if it was not."""
     if result.lease is not None:
-        return _answer(run, result.lease)
+        return _lease_answer(run, result.lease)
     held = result.held
     if result.undelivered and held is None:
         raise Refused(409, "holder_unknown", "nobody has said yet that all its records have arrived")
@@ -346,7 +364,7 @@ def _granted(run: str, result: LeaseResult) -> RunLease:
     raise Refused(409, "lease_gone", f"run {run} has no lease")
 
 
-def _answer(run: str, lease: StoredLease) -> RunLease:
+def _lease_answer(run: str, lease: StoredLease) -> RunLease:
     return {
         "run": run,
         "holder": lease.holder,

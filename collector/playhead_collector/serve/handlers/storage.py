@@ -1,8 +1,6 @@
-"""How much is stored; deletion and collection.
+"""Routes for the amount of stored data, and for its deletion: of a run, and of content that no run refers to.
 
-Routes that delete runs and unreferenced content. They need the scope `admin`.
-
-Route for the amount of stored data.
+Routes that delete need the scope `admin`.
 """
 
 from typing import Annotated
@@ -18,6 +16,27 @@ from playhead_collector.serve import routing
 from playhead_collector.serve.responses import json_answer
 from playhead_collector.serve.routing import conflict, get, schema
 from playhead_collector.store.ports import Store
+
+
+class StorageRoutes:
+    """Handler of the request."""
+
+    def __init__(self, store: Store, project_id: int) -> None:
+        self._store, self._project_id = store, project_id
+
+    async def storage(self) -> Response:
+        """How much is stored, by kind: contents, their bytes, and the inline bytes that they stand for.
+
+        Each number says whether it is exact. Estimates come from Postgres' counters and from samples, so that the
+        question costs the same however much is stored.
+        """
+        return json_answer(await read_storage(self._store, self._project_id))
+
+
+def add_routes(api: APIRouter, store: Store, project_id: int) -> None:
+    """Registers the operation of this file."""
+    get(api, "content", "/storage", StorageRoutes(store, project_id).storage, Storage)
+
 
 _MAX_NAMED = 5
 Forks = Annotated[bool, Query(description="Also delete the runs that were forked from it.")]
@@ -70,23 +89,3 @@ def add_deletion_routes(api: APIRouter, store: Store, runner: RunProjector, proj
     deleted = api.delete("/runs/{run}", tags=["runs"], response_model=answer, responses=conflict(_FORKED))
     deleted(routes.delete_run)
     api.post("/gc", tags=["content"], response_model=schema(Collected))(routes.collect_garbage)
-
-
-class StorageRoutes:
-    """Handler of the request."""
-
-    def __init__(self, store: Store, project_id: int) -> None:
-        self._store, self._project_id = store, project_id
-
-    async def storage(self) -> Response:
-        """How much is stored, by kind: contents, their bytes, and the inline bytes that they stand for.
-
-        Each number says whether it is exact. Estimates come from Postgres' counters and from samples, so that the
-        question costs the same however much is stored.
-        """
-        return json_answer(await read_storage(self._store, self._project_id))
-
-
-def add_routes(api: APIRouter, store: Store, project_id: int) -> None:
-    """Registers the operation of this file."""
-    get(api, "content", "/storage", StorageRoutes(store, project_id).storage, Storage)

@@ -1,6 +1,4 @@
-"""Spans and logs in pages; their keys.
-
-[receive, lift] → store: pages of spans and log events of one run.  Pure.
+"""[receive, lift] → store: pages of spans and log events of one run, and the keys of these items.  Pure.
 
 A page has the items of a run from one batch.  Compressed together, spans take half the size of rows, because names,
 models and refs repeat.  The same span may arrive several times, in any order: as an announcement (`end_ns` None),
@@ -8,7 +6,7 @@ ended, and again if the sender did not get the answer.  `merge` chooses one vers
 arrival: an ended one before an announcement, then the one of the later attempt at the run, then the one that ended
 later, then the one whose canonical JSON is greater.
 
-Keys of spans and log events within a run, 8 bytes each. The outbox identifies items by them.  Pure.
+Keys have 8 bytes and identify items within their run; the outbox uses them.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,7 +25,7 @@ from playhead_collector.store.packing.zstd import compress_json, decompress_json
 PAGE_ITEMS = 256
 # When there are this many partly filled pages, they are merged: reading stays fast, and each span is rewritten rarely.
 REPACK_AT_PAGES = 16
-_SECOND = 1_000_000_000
+_NS_PER_SECOND = 1_000_000_000
 
 
 class PackedSpanPage(NamedTuple):
@@ -73,7 +71,7 @@ class RepackedPages(NamedTuple):
 
 def pack(spans: Sequence[Span], logs: Sequence[LogEvent]) -> list[PackedSpanPage]:
     """Packs items into pages of at most PAGE_ITEMS. The same items in the same order give the same digests."""
-    return [_pack(*part) for part in page_parts(spans, logs)]
+    return [_packed_page(*part) for part in page_parts(spans, logs)]
 
 
 def page_parts(spans: Sequence[Span], logs: Sequence[LogEvent]) -> Iterator[tuple[Sequence[Span], Sequence[LogEvent]]]:
@@ -86,7 +84,7 @@ def page_parts(spans: Sequence[Span], logs: Sequence[LogEvent]) -> Iterator[tupl
 def unpack(number: int, body: bytes) -> SpanPage:
     """Decodes a page."""
     value = parse_json(decompress_json(body))
-    base = value["base"][0] * _SECOND + value["base"][1]
+    base = value["base"][0] * _NS_PER_SECOND + value["base"][1]
     origins = value["origins"]
     return SpanPage(
         number,
@@ -108,7 +106,7 @@ def merge(pages: Iterable[SpanPage]) -> MergedSpans:
             if chosen is None or _counts_more(span, chosen):
                 spans[key], owners[key] = span, page.number
         for log in page.logs:
-            key = _log_key(log)
+            key = _log_identity(log)
             if key not in logs:
                 logs[key], owners[key] = log, page.number
     in_order = sorted(spans.values(), key=lambda span: (span.start_ns, span.span_id))
@@ -147,7 +145,7 @@ def repack(pages: Sequence[SpanPage], merged: MergedSpans, *, thoroughly: bool) 
         return None
     numbers = {page.number for page in loose}
     spans = [span for span in merged.spans if merged.owners[span.trace_id, span.span_id] in numbers]
-    logs = [log for log in merged.logs if _owner(log, merged) in numbers]
+    logs = [log for log in merged.logs if _page_of_log(log, merged) in numbers]
     return RepackedPages(sorted(numbers), pack(spans, logs))
 
 
@@ -162,11 +160,11 @@ def named_refs(spans: Sequence[Span], logs: Sequence[LogEvent]) -> set[ContentRe
     return refs
 
 
-def _owner(log: LogEvent, merged: MergedSpans) -> int:
-    return merged.owners[_log_key(log)]
+def _page_of_log(log: LogEvent, merged: MergedSpans) -> int:
+    return merged.owners[_log_identity(log)]
 
 
-def _log_key(log: LogEvent) -> Any:
+def _log_identity(log: LogEvent) -> Any:
     return (log.name, log.time_ns, log.trace_id, log.span_id, canonical_json(log.attributes))
 
 
@@ -195,11 +193,11 @@ class _Origins:
         return self._by_identity[identity]
 
 
-def _pack(spans: Sequence[Span], logs: Sequence[LogEvent]) -> PackedSpanPage:
+def _packed_page(spans: Sequence[Span], logs: Sequence[LogEvent]) -> PackedSpanPage:
     base = min([span.start_ns for span in spans] + [log.time_ns for log in logs])
     origins = _Origins()
     value = {
-        "base": list(divmod(base, _SECOND)),
+        "base": list(divmod(base, _NS_PER_SECOND)),
         "spans": [_span_row(span, base, origins.number(span)) for span in spans],
         "logs": [_log_row(log, base, origins.number(log)) for log in logs],
         "origins": origins.listed,
@@ -259,6 +257,8 @@ def _read_log(row: Any, base: int, origins: Any) -> LogEvent:
     scope, resource = origins[origin]
     return LogEvent(name, base + time, trace or None, span or None, attributes, scope, resource)
 
+
+# --- keys ------------------------------------------------------------------------------------------------------------
 
 KEY_BYTES = 8
 

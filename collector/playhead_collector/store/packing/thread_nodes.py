@@ -1,15 +1,10 @@
-"""Positions of thread nodes; role numbers.
+"""[store]: positions of thread nodes, as their rows hold them.  Pure.
 
-Decides at which position (lineage and depth) new thread nodes are stored. Pure.
-
-A node whose parent is the last node of a lineage extends that lineage.  A node whose parent already has another child
-in its lineage begins a new lineage that forks off; a node without a parent begins a new root lineage.  New lineages are
-numbered -1, -2, ... until the database assigns numbers.
-
-Converts message roles to and from the numbers that are stored in rows.  Pure.
+A position is a lineage and a depth.  A node whose parent is the last node of a lineage extends that lineage.  A node
+whose parent already has another child in its lineage begins a new lineage that forks off; a node without a parent
+begins a new root lineage.  New lineages are numbered -1, -2, ... until the database assigns numbers.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -126,28 +121,3 @@ class _GrowthBuilder:
         self.positions[node.ref] = position
         self.growth.nodes.append((position, node))
         return position
-
-
-# The numbers are stored in rows: add to these, never change them.
-_ROLES = {1: "system", 2: "user", 3: "assistant", 4: "tool", 5: "developer", 6: "function", 7: "model"}
-_ROLE_NUMBERS = {name: number for number, name in _ROLES.items()}
-# Keys are sorted in canonical JSON, so a message's role comes last.
-_ROLE_AT_END = re.compile(rb'"role":"([a-z]{1,20})"}\Z')
-_MAX_ROLE_LENGTH = 40
-
-
-def role_named(number: int | None) -> str | None:
-    """Returns the role with this number; None when the content is not a message, or is not stored."""
-    return _ROLES.get(number or 0)
-
-
-def role_number(role: str | None) -> int:
-    """Returns the number of a role; 0 for None, and for a role that has no number."""
-    return _ROLE_NUMBERS.get(role or "", 0)
-
-
-def role_in(message: bytes) -> int:
-    """Returns the number of a message's role; 0 for a content that is not a message, and for a role that has no
-    number."""
-    role = _ROLE_AT_END.search(message[-_MAX_ROLE_LENGTH:])
-    return _ROLE_NUMBERS.get(role[1].decode(), 0) if role and b'"parts":[' in message else 0

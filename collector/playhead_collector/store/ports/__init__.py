@@ -1,11 +1,10 @@
-"""Contents, spans, events, projecting; explanations.
-
-The interfaces that the store has for other stages, and the values in them.
+"""The interfaces that the store has for other stages, and the values in them.
 
 `store.postgres` implements all of them; `store.records` implements `ReadStore`.  The first parameter of most methods is
 the id of the project: the data of projects is separate.
 
-The store's interface for explanations: texts of a model about a run, stored so that each is requested only once.
+This module has the interfaces for contents, spans, projections and explanations, and puts all together as `Store`; the
+other modules of this folder have the interfaces for one subject each.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
@@ -41,20 +40,75 @@ if TYPE_CHECKING:
     from playhead.projection.progress import ProjectionState
 
 
-class ExplanationStore(Protocol):
-    """A cache of explanations. The key is the content that the model got as input, and the model."""
+# --- contents and threads --------------------------------------------------------------------------------------------
 
-    async def explanation(self, project_id: int, subject: ContentRef, model: str | None = None) -> ContentRef | None:
-        """Returns the ref of the explanation by this model, or by any model if `model` is None; None when there is
-        none."""
+
+class ThreadNodes(NamedTuple):
+    """The nodes of some threads, each once, and the refs of the threads that were not read because of the limit."""
+
+    nodes: Mapping[ContentRef, ThreadNode]
+    unread: AbstractSet[ContentRef]
+
+
+class ContentReader(Protocol):
+    """Reads contents and threads by their refs, within a project."""
+
+    async def get(self, project_id: int, ref: ContentRef) -> Content:
+        """Returns the content. For the ref of a thread, returns the bytes of the thread's last node, with media type
+        `THREAD`.
+
+        Raises ContentMissing; raises ContentCorrupt if the stored bytes do not match the ref.
+        """
         ...
 
-    async def keep_explanation(
-        self, project_id: int, run: str, subject: ContentRef, model: str, explanation: Content
-    ) -> None:
-        """Stores an explanation durably, and replaces an earlier one by the same model. It is deleted with the run, and
-        not stored if the run was deleted."""
+    async def get_many(self, project_id: int, refs: Sequence[ContentRef]) -> Mapping[ContentRef, Content]:
+        """Returns the given contents that are stored, in a few round trips for any number of refs."""
         ...
+
+    async def refs_with_prefix(self, project_id: int, prefixes: Sequence[bytes]) -> Sequence[ContentRef]:
+        """Returns the refs of stored contents whose digest begins with one of these prefixes, which have 16 bytes each.
+        In practice, a prefix has one ref."""
+        ...
+
+    async def is_awaited(self, project_id: int, ref: ContentRef) -> bool:
+        """Returns whether a run names this content and the content is not stored."""
+        ...
+
+    async def thread(self, project_id: int, ref: ContentRef) -> Sequence[ThreadNode]:
+        """Returns all nodes of a thread from first to last. Raises ContentMissing. Needs a few round trips, not one per
+        message; a packed thread needs more if it is in several packs."""
+        ...
+
+    async def threads(self, project_id: int, refs: Sequence[ContentRef], most_nodes: int) -> ThreadNodes:
+        """Returns the nodes of the given threads that are stored, as long as all of them together have at most
+        `most_nodes`. The first thread is read whatever its length. Needs a few round trips, like `thread`."""
+        ...
+
+
+class ContentStore(ContentReader, Protocol):
+    """Stores contents under their refs, within a project."""
+
+    async def put(
+        self, project_id: int, contents: Iterable[Content], threads: Iterable[ThreadExtension] = ()
+    ) -> Sequence[ContentRef]:
+        """Stores contents and threads durably. Storing the same again changes only `last_seen`.
+
+        Returns the parents of extensions whose parent is not stored. Such extensions are kept, and become readable once
+        the parent arrives.
+        """
+        ...
+
+    async def missing(self, project_id: int, refs: Sequence[ContentRef]) -> Sequence[ContentRef]:
+        """Returns the refs of contents and threads that are not stored. Updates `last_seen` of the others."""
+        ...
+
+    async def epoch(self, project_id: int) -> str:
+        """Returns a text that changes whenever contents may have been deleted. A sender may assume that a stored ref is
+        still stored only while the epoch is the same."""
+        ...
+
+
+# --- spans -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,71 +145,6 @@ class Ingested:
     new_bytes: int = 0
     superseded: int = 0
     takeovers: Mapping[str, int] = field(default_factory=dict[str, int])
-
-
-class ContentReader(Protocol):
-    """Reads contents and threads by their refs, within a project."""
-
-    async def get(self, project_id: int, ref: ContentRef) -> Content:
-        """Returns the content. For the ref of a thread, returns the bytes of the thread's last node, with media type
-        `THREAD`.
-
-        Raises ContentMissing; raises ContentCorrupt if the stored bytes do not match the ref.
-        """
-        ...
-
-    async def get_many(self, project_id: int, refs: Sequence[ContentRef]) -> Mapping[ContentRef, Content]:
-        """Returns the given contents that are stored, in a few round trips for any number of refs."""
-        ...
-
-    async def refs_with_prefix(self, project_id: int, prefixes: Sequence[bytes]) -> Sequence[ContentRef]:
-        """Returns the refs of stored contents whose digest begins with one of these prefixes, which have 16 bytes each.
-        In practice, a prefix has one ref."""
-        ...
-
-    async def is_awaited(self, project_id: int, ref: ContentRef) -> bool:
-        """Returns whether a run names this content and the content is not stored."""
-        ...
-
-    async def thread(self, project_id: int, ref: ContentRef) -> Sequence[ThreadNode]:
-        """Returns all nodes of a thread from first to last. Raises ContentMissing. Needs a few round trips, not one per
-        message; a packed thread needs more if it is in several packs."""
-        ...
-
-    async def threads(self, project_id: int, refs: Sequence[ContentRef], most_nodes: int) -> "ThreadNodes":
-        """Returns the nodes of the given threads that are stored, as long as all of them together have at most
-        `most_nodes`. The first thread is read whatever its length. Needs a few round trips, like `thread`."""
-        ...
-
-
-class ContentStore(ContentReader, Protocol):
-    """Stores contents under their refs, within a project."""
-
-    async def put(
-        self, project_id: int, contents: Iterable[Content], threads: Iterable[ThreadExtension] = ()
-    ) -> Sequence[ContentRef]:
-        """Stores contents and threads durably. Storing the same again changes only `last_seen`.
-
-        Returns the parents of extensions whose parent is not stored. Such extensions are kept, and become readable once
-        the parent arrives.
-        """
-        ...
-
-    async def missing(self, project_id: int, refs: Sequence[ContentRef]) -> Sequence[ContentRef]:
-        """Returns the refs of contents and threads that are not stored. Updates `last_seen` of the others."""
-        ...
-
-    async def epoch(self, project_id: int) -> str:
-        """Returns a text that changes whenever contents may have been deleted. A sender may assume that a stored ref is
-        still stored only while the epoch is the same."""
-        ...
-
-
-class ThreadNodes(NamedTuple):
-    """The nodes of some threads, each once, and the refs of the threads that were not read because of the limit."""
-
-    nodes: Mapping[ContentRef, ThreadNode]
-    unread: AbstractSet[ContentRef]
 
 
 class StoredPage(NamedTuple):
@@ -195,6 +184,9 @@ class SpanStore(SpanReader, Protocol):
         twice changes nothing. An ended span replaces its announcement (`end_ns` None), never the other way round.
         Raises StoreUnavailable."""
         ...
+
+
+# --- projections -----------------------------------------------------------------------------------------------------
 
 
 async def _start_nothing_over() -> None: ...
@@ -379,6 +371,28 @@ class ProjectionStore(ProjectionReader, Protocol):
         """Returns `{"content_bytes", "database_bytes", "tables": {name: {"rows", "bytes"}}}` for all projects together,
         for metrics and the demo.  Rows are estimates."""
         ...
+
+
+# --- explanations ----------------------------------------------------------------------------------------------------
+
+
+class ExplanationStore(Protocol):
+    """A cache of explanations. The key is the content that the model got as input, and the model."""
+
+    async def explanation(self, project_id: int, subject: ContentRef, model: str | None = None) -> ContentRef | None:
+        """Returns the ref of the explanation by this model, or by any model if `model` is None; None when there is
+        none."""
+        ...
+
+    async def keep_explanation(
+        self, project_id: int, run: str, subject: ContentRef, model: str, explanation: Content
+    ) -> None:
+        """Stores an explanation durably, and replaces an earlier one by the same model. It is deleted with the run, and
+        not stored if the run was deleted."""
+        ...
+
+
+# --- the whole store -------------------------------------------------------------------------------------------------
 
 
 class ReadStore(

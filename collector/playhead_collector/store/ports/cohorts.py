@@ -1,9 +1,4 @@
-"""Facts about many runs, and the filter for runs.
-
-[store] → analysis: facts about many runs at once, for questions across runs.
-
-[store] → read, analysis: conditions for runs.
-"""
+"""The store's interface for questions across runs: the filter for runs, and facts about many runs at once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

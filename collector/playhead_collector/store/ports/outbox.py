@@ -44,7 +44,7 @@ class Recipient:
 class OutboxEntry:
     """Spans and log events of one run for one destination.
 
-    `spans` and `logs`: keys (`store.packing.span_keys`) of the items to send; None: all stored items of the run.
+    `spans` and `logs`: keys (`store.packing.span_pages`) of the items to send; None: all stored items of the run.
     `attempts`: how often a worker took the entry before.  Times are ns since 1970.
     """
 

@@ -1,15 +1,12 @@
-"""Where a content or a context was used.
-
-The store's interface for uses of a content: which runs had it, and how many of their model calls had it as input.
-
-[store] → analysis: which other model calls had exactly the same context.
-"""
+"""The store's interface for uses: which runs had a content, and which model calls had exactly the same context."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from playhead.model.ref import ContentRef
+
+# --- uses of a content -----------------------------------------------------------------------------------------------
 
 
 class ContentUse(NamedTuple):
@@ -54,6 +51,9 @@ class UseStore(Protocol):
         """Returns runs in the index that had the content, newest first; these may include some of `UseTotals.recent`.
         `before`: (started_ns, run) of the last one of the previous page."""
         ...
+
+
+# --- the same context ------------------------------------------------------------------------------------------------
 
 
 class EventRange(NamedTuple):

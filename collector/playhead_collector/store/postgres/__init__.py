@@ -1,1 +1,1 @@
-"""[store]: implements `store.ports` on Postgres.  SQL is in `sql/*.sql`; one file per kind of row."""
+"""[store]: implements `store.ports` on Postgres, one file per subject; `store` joins them.  SQL is in `sql/*.sql`."""

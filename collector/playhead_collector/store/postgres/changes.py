@@ -1,13 +1,7 @@
-"""What projections changed; LISTEN.
+"""projection → [store] → live: how projections changed the events of runs: compared, stored, read and notified.
 
-project → [store] → live: stores and reads the differences that projections made to events.
-
-Compares the events of a run before and after a projection.  Pure.
-
-[store] → live: receives Postgres' notifications of changes, on a connection of its own. Reconnects when it
-breaks.
-
-[store] → live: the part of the store that reads which events are new, and notifies about new ones.
+A projection's difference is stored with the projection, and listeners get a NOTIFY.  They listen on a connection of
+their own, which is replaced when it breaks.
 """
 
 import asyncio
@@ -28,6 +22,11 @@ from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database
 from playhead_collector.store.postgres.runs import id_of
 from playhead_collector.store.postgres.statements import Conn
+
+log = logging.getLogger(__name__)
+
+
+# --- the difference that a projection made ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +100,10 @@ def _first_moved(before: Mapping[int, RunEvent], known: int, after: Sequence[Run
     return min(known, last) + 1
 
 
+# --- stored differences ----------------------------------------------------------------------------------------------
+
 # A notification may have 8,000 bytes: this many ids of 33 characters, and a project.
-_RUNS_TOGETHER = 200
+_RUNS_PER_NOTIFICATION = 200
 
 
 async def write(
@@ -124,16 +125,16 @@ async def write(
         firsts=[difference.first for _, _, difference in rows],
         lasts=[difference.last for _, _, difference in rows],
         knowns=[difference.known for _, _, difference in rows],
-        altered=[_array(difference.altered) if difference.altered else None for _, _, difference in rows],
-        was=[None if difference.was is None else _array(difference.was) for _, _, difference in rows],
+        altered=[_array_text(difference.altered) if difference.altered else None for _, _, difference in rows],
+        was=[None if difference.was is None else _array_text(difference.was) for _, _, difference in rows],
     )
     await notify(conn, project_id, [run for _, run, _ in rows])
 
 
 async def notify(conn: Conn, project_id: int, runs: Sequence[UUID]) -> None:
     """Sends a NOTIFY with the changed runs. Listeners get it when the transaction commits."""
-    for start in range(0, len(runs), _RUNS_TOGETHER):
-        payload = [str(project_id), *(run.hex for run in runs[start : start + _RUNS_TOGETHER])]
+    for start in range(0, len(runs), _RUNS_PER_NOTIFICATION):
+        payload = [str(project_id), *(run.hex for run in runs[start : start + _RUNS_PER_NOTIFICATION])]
         await sql.value(conn, "tell_changes", payload=" ".join(payload))
 
 
@@ -165,13 +166,13 @@ class PostgresChangeReader:
         conn = self.conn
         parameters = {"project_id": self.project_id, "after": after, "how_many": limit}
         if run is None:
-            return _changes(await sql.rows(conn, "all_changes", **parameters))
-        return _changes(await sql.rows(conn, "run_changes", run=id_of(run), **parameters))
+            return _run_changes(await sql.rows(conn, "all_changes", **parameters))
+        return _run_changes(await sql.rows(conn, "run_changes", run=id_of(run), **parameters))
 
     async def moves(self, runs: Iterable[str], after: int) -> Sequence[RunChange]:
         conn = self.conn
         ids = [id_of(run) for run in runs]
-        return _changes(await sql.rows(conn, "moves", project_id=self.project_id, runs=ids, after=after))
+        return _run_changes(await sql.rows(conn, "moves", project_id=self.project_id, runs=ids, after=after))
 
     async def events(self, run: str, after: int, upto: int) -> Sequence[RunEvent]:
         return await events.read(self.conn, self.project_id, run, after=after, upto=upto)
@@ -193,11 +194,11 @@ async def positions(conn: Conn, project_id: int, runs: Sequence[str]) -> Mapping
     return newest
 
 
-def _array(numbers: Iterable[int]) -> str:
+def _array_text(numbers: Iterable[int]) -> str:
     return "{" + ",".join(map(str, numbers)) + "}"
 
 
-def _changes(rows: Sequence[Record]) -> list[RunChange]:
+def _run_changes(rows: Sequence[Record]) -> list[RunChange]:
     return [
         RunChange(
             row["projection"],
@@ -212,7 +213,7 @@ def _changes(rows: Sequence[Record]) -> list[RunChange]:
     ]
 
 
-log = logging.getLogger(__name__)
+# --- notifications ---------------------------------------------------------------------------------------------------
 
 CHANNEL = "playhead_changes"
 _FIRST_RETRY_S, _LAST_RETRY_S = 1.0, 30.0
@@ -258,6 +259,9 @@ async def _listen(connect: Callable[[], Awaitable["Connection[Record]"]], on_cha
         wait_s = min(2 * wait_s, _LAST_RETRY_S)
 
 
+# --- the part of the store -------------------------------------------------------------------------------------------
+
+
 class PostgresChangeStore:
     """Implements `ports.changes.ChangeStore`."""
 
@@ -272,7 +276,7 @@ class PostgresChangeStore:
         async with self._db.reading() as conn:
             return await positions(conn, project_id, runs)
 
-    def listening(self, on_change: Callable[[int, Sequence[str]], None]) -> AbstractAsyncContextManager[None]:
+    def listening(self, on_change: OnChange) -> AbstractAsyncContextManager[None]:
         return listening(self._db.connect, on_change)
 
     async def forget_changes(self, older_ns: int) -> int:

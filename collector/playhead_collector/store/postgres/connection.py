@@ -1,10 +1,7 @@
-"""Pool, transactions, gate against garbage collection.
+"""[store]: the connection pool, transactions, and the lock between writing transactions and garbage collection.
 
-The connection pool. Errors of the network and the server become StoreUnavailable; lost connections are replaced.
-
-When Postgres stops answering, connections in use are terminated: see `watch.py`.
-
-The lock between writing transactions and garbage collection.
+Errors of the network and the server become StoreUnavailable; lost connections are replaced. When Postgres stops
+answering, connections in use are terminated: see `watch.py`.
 """
 
 import asyncio
@@ -24,6 +21,8 @@ from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.statements import Conn
 from playhead_collector.store.postgres.watch import Connect, DatabaseWatch
 
+# --- connections and transactions ------------------------------------------------------------------------------------
+
 T = TypeVar("T")
 log = ThrottledLog(logging.getLogger(__name__))
 
@@ -31,7 +30,7 @@ CONNECT_SECONDS = 10.0
 # Colliding transactions are repeated at most this often.
 ATTEMPTS = 8
 
-_SETTINGS = {
+_SERVER_SETTINGS = {
     "application_name": "playhead",
     "jit": "off",  # our statements are short; compiling them takes longer than running them
     # Plans for the actual arguments: the right index depends on how selective a filter is.
@@ -82,19 +81,19 @@ class Database:
     async def open(cls, dsn: str, pool_size: int, timeouts: DatabaseTimeouts = DatabaseTimeouts()) -> Self:
         """Opens the pool. Raises StoreUnavailable."""
         statement_seconds = timeouts.statement_seconds
-        with _translated():
+        with _translated_errors():
             pool = await asyncpg.create_pool(
                 dsn,
                 min_size=1,
                 max_size=pool_size,
                 timeout=CONNECT_SECONDS,
                 command_timeout=statement_seconds,
-                server_settings=_SETTINGS,
+                server_settings=_SERVER_SETTINGS,
             )
 
         def connect() -> "Coroutine[Any, Any, asyncpg.Connection[asyncpg.Record]]":
             return asyncpg.connect(
-                dsn, timeout=CONNECT_SECONDS, command_timeout=statement_seconds, server_settings=_SETTINGS
+                dsn, timeout=CONNECT_SECONDS, command_timeout=statement_seconds, server_settings=_SERVER_SETTINGS
             )
 
         database = cls(pool, connect, timeouts)
@@ -103,7 +102,7 @@ class Database:
 
     async def connect(self) -> "asyncpg.Connection[asyncpg.Record]":
         """Opens a connection outside of the pool; the caller closes it. Raises StoreUnavailable."""
-        with _translated():
+        with _translated_errors():
             return await self._connect()
 
     async def ready(self) -> None:
@@ -118,7 +117,7 @@ class Database:
     @asynccontextmanager
     async def reading(self) -> AsyncGenerator[Conn]:
         """Yields a connection without a transaction: each statement sees the newest committed data."""
-        with _translated():
+        with _translated_errors():
             conn = await self._acquired()
             self._in_use.add(conn)
             try:
@@ -184,7 +183,7 @@ class Database:
 
 
 @contextmanager
-def _translated() -> Generator[None]:
+def _translated_errors() -> Generator[None]:
     try:
         yield
     except _UNAVAILABLE as error:
@@ -202,6 +201,9 @@ def _not_taken(error: Exception) -> Refused:
     the store, so this means that a check is missing."""
     log.warning("Postgres does not take a value that passed all checks, please report this", exc_info=error)
     return Refused(400, "not_taken", f"Postgres does not take a value of this request ({error}): send another")
+
+
+# --- the lock of garbage collection ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from playhead.model.canonical import BYTES, JSON, TEXT, Content, content_as
 from playhead.model.ref import ContentRef
 from playhead.model.thread import THREAD, node_bytes
 from playhead_collector.errors import ContentCorrupt
-from playhead_collector.store.packing.thread_nodes import role_in, role_named
+from playhead_collector.store.packing.roles import role_in, role_named
 from playhead_collector.store.packing.zstd import ARRIVING_LEVEL, Zstd
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import WriteContext

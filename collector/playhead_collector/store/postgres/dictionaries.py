@@ -1,12 +1,9 @@
-"""Zstd dictionaries and their training.
+"""[store]: the zstd dictionaries with which the data of each project is compressed, and their training.
 
-store: trains zstd dictionaries on a project's contents, which halves the size of stored messages.
-
-Contents of one project repeat the same prompts, tools and phrases.  The first dictionary is trained when a project has
-1,000 contents, the next one each time it has 16 times as many.  Training takes 40 ms in a thread, during the request
-that reaches the number.  Stored contents are not compressed again.
-
-The zstd dictionaries with which the data of each project is compressed.
+A dictionary halves the size of stored messages, since contents of one project repeat the same prompts, tools and
+phrases.  The first one is trained when a project has 1,000 contents, the next one each time it has 16 times as many.
+Training takes 40 ms in a thread, during the request that reaches the number.  Stored contents are not compressed
+again.
 """
 
 import asyncio
@@ -21,6 +18,8 @@ from playhead_collector.store.packing.zstd import NEWEST, Zstd, builtin
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database
 from playhead_collector.store.postgres.statements import Conn
+
+log = logging.getLogger(__name__)
 
 AS_IT_IS = 0
 """The encoding of uncompressed data."""
@@ -68,7 +67,7 @@ class Dictionaries:
         return body if encoding == AS_IT_IS else (await self.zstd(conn, project_id, encoding)).read(body)
 
 
-log = logging.getLogger(__name__)
+# --- training --------------------------------------------------------------------------------------------------------
 
 FIRST_AT = 1_000
 AGAIN_AT_TIMES = 16

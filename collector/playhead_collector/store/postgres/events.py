@@ -1,4 +1,4 @@
-"""project → [store] → read: a run's events in pages, and snapshots of states.
+"""projection → [store] → read: a run's events in pages, and snapshots of states.
 
 A page of 256 events is one compressed row: 30 to 60 bytes per event, and one round trip for all pages of a query.
 Projecting a run again writes only the pages that changed.

@@ -1,37 +1,22 @@
-"""Mark and sweep of content; deletion of runs.
-
-store: one sweep of a project's contents and threads, in steps.  Its position is in the database, so any collector
-can make the next step, and a collector that dies loses nothing.
+"""[store]: garbage collection: deletes runs at once, and contents and threads that no run names, in sweeps.
 
     runs → young contents, nodes, packs → trace → doomed nodes → nodes, in packs → contents, in packs → marks → over
     |------------------ mark ------------------|                 |---------- delete, alone ----------|
 
-store: marks the contents and threads that garbage collection must keep.
+A sweep of a project marks and then deletes, in steps.  Its position is in the database, so any collector can make the
+next step, and a collector that dies loses nothing.
 
+A sweep never deletes marked data, nor data that was stored or named on or after the day of its cutoff (`last_seen`).
 Every text that looks like a ref counts as a ref, so some content may be kept without need, but none is deleted wrongly.
-
-store: marks and deletes contents and thread nodes in packs.
-
-serve → [store]: deletes a run and its data in one transaction.
-
-A tombstone remains, so that spans that arrive later do not create the run again.  Contents and threads that no other
-run names are deleted later (`sweep`).
-
-Garbage collection: deletes runs, and contents that no run names.
-
-    gate      a lock: shared by writers, exclusive for a deletion or a step of a sweep
-    deletion  deletes a run at once
-    sweep     deletes contents and threads that no run names any more, step by step
-    marking   marks what a run, a content and a thread name
-    packed    marks and deletes contents and thread nodes in packs
-
-A sweep marks and then deletes. It never deletes marked data, nor data that was stored or named on or after the day of
-its cutoff (`last_seen`). While a sweep runs, writers note the refs that they store or name (`gc_news`). Before each
-deleting step, the sweep excludes writers and marks these refs with all that they name, so acknowledged data is never
-deleted. Threads are deleted from their end, so that the rest stays valid.
+While a sweep runs, writers note the refs that they store or name (`gc_news`). Before each deleting step, the sweep
+excludes writers and marks these refs with all that they name, so acknowledged data is never deleted. Threads are
+deleted from their end, so that the rest stays valid.
 
 Senders assume for at most an hour that contents they have sent are stored (`playhead.export.ship`). The grace period
 has to be longer, or they would name deleted contents.
+
+A run is deleted with its data in one transaction.  A tombstone remains, so that spans that arrive later do not create
+the run again.
 """
 
 import asyncio
@@ -57,145 +42,18 @@ from playhead_collector.store.postgres.packs import Packs
 from playhead_collector.store.postgres.runs import label
 from playhead_collector.store.postgres.statements import Conn
 
-_REF = re.compile(rb"sha256:([0-9a-f]{64})")
-# 500 contents or threads take a few ms; large contents are limited by their compressed bytes.
-REFS_AT_A_TIME = 500
-_BYTES_AT_A_TIME = 4 * 1024 * 1024
-
-
-async def mark_run(conn: Conn, project_id: int, run: UUID) -> None:
-    """Marks the refs in a run's spans, log events, events and states."""
-    rows = await sql.rows(conn, "bodies_of", project_id=project_id, run=run)
-    refs = await asyncio.to_thread(_named_by_pages, rows)
-    await sql.run(conn, "mark", project_id=project_id, refs=list(refs))
-    await sql.run(conn, "mark_history", project_id=project_id, run=run)
-
-
-async def trace(conn: Conn, packs: Packs, project_id: int) -> bool:
-    """Marks the refs in the next marked contents and threads. Returns False if all marked ones were traced already."""
-    refs = await sql.column(conn, "untraced", project_id=project_id, how_many=REFS_AT_A_TIME)
-    if not refs:
-        return False
-    await sql.run(conn, "trace_threads", project_id=project_id, refs=refs)
-    sizes = await sql.rows(conn, "content_sizes", project_id=project_id, refs=refs)
-    for portion in _portions(sizes):
-        rows = await sql.rows(conn, "content_bodies", project_id=project_id, refs=portion)
-        bodies = [(await packs.dictionaries.reader(conn, project_id, row["encoding"]), row["body"]) for row in rows]
-        named = await asyncio.to_thread(_named_by_contents, bodies)
-        await sql.run(conn, "mark", project_id=project_id, refs=list(named))
-    nodes = await _trace_packed(conn, packs, project_id, list(map(ContentRef.from_digest, refs)))
-    await sql.run(conn, "traced", project_id=project_id, refs=refs + nodes)
-    return True
-
-
-async def _trace_packed(conn: Conn, packs: Packs, project_id: int, refs: Sequence[ContentRef]) -> list[bytes]:
-    """Marks the refs in packed contents and threads. Returns the digests of all nodes in the packed threads."""
-    contents = await packs.contents(conn, project_id, refs)
-    nodes = await packs.chains(conn, project_id, refs)
-    named = set(await asyncio.to_thread(lambda: set(_named(content.data for content in contents.values()))))
-    named.update(ref.digest for node in nodes.values() for ref in (node.ref, node.message))
-    if named:
-        await sql.run(conn, "mark", project_id=project_id, refs=list(named))
-    return [ref.digest for ref in nodes]
-
-
-def _named_by_pages(rows: Sequence[Record]) -> set[bytes]:
-    def plain() -> Iterator[bytes]:
-        for row in rows:
-            yield decompress_json(row["body"], None if row["beside"] is None else decompress_json(row["beside"]))
-
-    return set(_named(plain()))
-
-
-def _named_by_contents(bodies: Sequence[tuple[Callable[[bytes], bytes], bytes]]) -> set[bytes]:
-    return set(_named(read(body) for read, body in bodies))
-
-
-def _named(texts: Iterable[bytes]) -> Iterator[bytes]:
-    for text in texts:
-        for match in _REF.finditer(text):
-            yield bytes.fromhex(match[1].decode())
-
-
-def _portions(sizes: Iterable[Record]) -> Iterator[list[bytes]]:
-    portion: list[bytes] = []
-    held = 0
-    for row in sizes:
-        if portion and held + row["bytes"] > _BYTES_AT_A_TIME:
-            yield portion
-            portion, held = [], 0
-        portion.append(row["ref"])
-        held += row["bytes"]
-    if portion:
-        yield portion
-
-
-async def mark_all(conn: Conn, packs: Packs, project_id: int, numbers: Sequence[int]) -> None:
-    """Marks all items of these packs."""
-    opened = await packs.open(conn, project_id, numbers)
-    refs = await asyncio.to_thread(_digests, list(opened.values()))
-    await sql.run(conn, "mark", project_id=project_id, refs=refs)
-
-
-async def take_nodes(conn: Conn, packs: Packs, project_id: int, numbers: Sequence[int]) -> int:
-    """Deletes unmarked thread nodes from these packs. Returns how many."""
-    return await _take(conn, packs, project_id, numbers, of_nodes=True)
-
-
-async def take_contents(conn: Conn, packs: Packs, project_id: int, numbers: Sequence[int]) -> int:
-    """Deletes unmarked contents from these packs. Returns how many. Call it when all unmarked nodes are deleted."""
-    return await _take(conn, packs, project_id, numbers, of_nodes=False)
-
-
-async def _take(conn: Conn, packs: Packs, project_id: int, numbers: Sequence[int], *, of_nodes: bool) -> int:
-    opened = await packs.open(conn, project_id, numbers)
-    digests = await asyncio.to_thread(_digests, list(opened.values()))
-    marked = set(await sql.column(conn, "marked", project_id=project_id, refs=digests))
-    encoding = await packs.dictionaries.newest(conn, project_id)
-    zstd = await packs.dictionaries.zstd(conn, project_id, encoding)
-    gone = 0
-    for number, pack in opened.items():
-        items, remaining = pack.items(), _left(pack.items(), marked, of_nodes=of_nodes)
-        removed = len(items.contents) + len(items.nodes) - len(remaining.contents) - len(remaining.nodes)
-        gone += removed
-        lost = [content.ref.digest for content in items.contents if content.ref.digest not in marked]
-        if lost and not of_nodes:
-            await sql.run(conn, "forget_searched_texts", project_id=project_id, refs=lost)
-        if not remaining.contents and not remaining.nodes:
-            await sql.run(conn, "delete_packs", project_id=project_id, packs=[number])
-        elif removed:
-            body = await asyncio.to_thread(_body, remaining, zstd)
-            keys = content_packs.array_of(remaining.keys)
-            changed = {"pack": number, "encoding": encoding, "keys": keys, "body": body}
-            await sql.run(conn, "rewrite_pack", project_id=project_id, **changed)
-    return gone
-
-
-def _digests(packs: Sequence[OpenPack]) -> list[bytes]:
-    every = [pack.items() for pack in packs]
-    return [item.ref.digest for items in every for item in (*items.contents, *items.nodes)]
-
-
-def _left(items: PackItems, marked: Collection[bytes], *, of_nodes: bool) -> PackItems:
-    if of_nodes:
-        return PackItems(items.contents, [item for item in items.nodes if item.ref.digest in marked])
-    return PackItems([item for item in items.contents if item.ref.digest in marked], items.nodes)
-
-
-def _body(items: PackItems, zstd: Zstd) -> bytes:
-    return zstd.compress_pack(content_packs.encode(items))
-
+# --- the sweep -------------------------------------------------------------------------------------------------------
 
 # Marking a run of a thousand spans takes 10 ms; reading a row, a microsecond.
-_RUNS, _ROWS = 10, 10_000
+_RUNS_PER_STEP, _ROWS_PER_STEP = 10, 10_000
 # Deleting a thousand rows takes about 10 ms, in which writers wait.
-_DELETED = 1_000
+_DELETED_PER_STEP = 1_000
 # At most this many new refs are traced while writers wait; more are traced before, in steps of their own.
 _TRACED_BEFORE, _TRACED_ALONE = 40, 4
 # Longer than nearly all writing transactions; new writers wait in this time.
 _SWEEP_LOCK_TIMEOUT_MS = 250
 # Reading a pack takes a millisecond, writing it again ten.
-_PACKS, _PACKS_REWRITTEN = 50, 4
+_PACKS_PER_STEP, _REWRITTEN_PER_STEP = 50, 4
 _NS_PER_SECOND = 1_000_000_000
 
 
@@ -225,9 +83,8 @@ async def step(conn: Conn, packs: Packs, project_id: int, now_ns: int, grace_ns:
         raise StoreCollision("another collector makes a step of this sweep now: try again")
     row = await sql.row(conn, "sweep", project_id=project_id)
     if row is None:
-        await begin_exclusive_write(
-            conn, project_id, _SWEEP_LOCK_TIMEOUT_MS
-        )  # writers after this see that a sweep is running
+        # Writers after this see that a sweep is running.
+        await begin_exclusive_write(conn, project_id, _SWEEP_LOCK_TIMEOUT_MS)
         await sql.run(conn, "clear_news", project_id=project_id)
         await sql.run(conn, "begin_sweep", project_id=project_id, now=now_ns, cutoff=cutoff_of(now_ns, grace_ns))
         return Swept(SweepPhase.RUNS.name.lower())
@@ -251,56 +108,56 @@ Moved = Mapping[str, Any]
 _FROM_THE_START: Moved = {"at_lineage": -1, "at_depth": -1, "at_ref": b""}
 
 
-def _next(row: Record) -> Moved:
+def _next_phase(row: Record) -> Moved:
     return {"phase": row["phase"] + 1, **_FROM_THE_START}
 
 
 async def _mark_runs(conn: Conn, _: Packs, project_id: int, row: Record) -> Moved:
-    runs = await sql.column(conn, "runs_after", project_id=project_id, after=row["at_run"], how_many=_RUNS)
+    runs = await sql.column(conn, "runs_after", project_id=project_id, after=row["at_run"], how_many=_RUNS_PER_STEP)
     for run in runs:
         await mark_run(conn, project_id, run)
     if runs:
         return {"at_run": runs[-1]}
     await sql.run(conn, "forget_orphans", project_id=project_id, cutoff=row["cutoff"])
     await sql.run(conn, "mark_stated", project_id=project_id)
-    return _next(row)
+    return _next_phase(row)
 
 
 async def _mark_young_contents(conn: Conn, _: Packs, project_id: int, row: Record) -> Moved:
-    parameters = {"after": row["at_ref"], "cutoff": row["cutoff"], "how_many": _ROWS}
+    parameters = {"after": row["at_ref"], "cutoff": row["cutoff"], "how_many": _ROWS_PER_STEP}
     last = await sql.value(conn, "mark_young_contents", project_id=project_id, **parameters)
-    return _next(row) if last is None else {"at_ref": last}
+    return _next_phase(row) if last is None else {"at_ref": last}
 
 
 async def _mark_young_nodes(conn: Conn, _: Packs, project_id: int, row: Record) -> Moved:
-    return _past(row, await sql.row(conn, "mark_young_nodes", project_id=project_id, **_nodes_after(row)))
+    return _next_place(row, await sql.row(conn, "mark_young_nodes", project_id=project_id, **_nodes_after(row)))
 
 
 async def _mark_young_packs(conn: Conn, packs: Packs, project_id: int, row: Record) -> Moved:
-    parameters = {"after": row["at_lineage"], "cutoff": row["cutoff"], "how_many": _PACKS}
+    parameters = {"after": row["at_lineage"], "cutoff": row["cutoff"], "how_many": _PACKS_PER_STEP}
     numbers = await sql.column(conn, "young_packs", project_id=project_id, **parameters)
     if numbers:
         await mark_all(conn, packs, project_id, numbers)
         return {"at_lineage": numbers[-1]}
     await sql.run(conn, "mark_packed_seen", project_id=project_id, cutoff=row["cutoff"])
-    return _next(row)
+    return _next_phase(row)
 
 
-async def _trace(conn: Conn, packs: Packs, project_id: int, row: Record) -> Moved:
+async def _trace_marked(conn: Conn, packs: Packs, project_id: int, row: Record) -> Moved:
     await sql.run(conn, "take_news", project_id=project_id)
-    return {} if await trace(conn, packs, project_id) else _next(row)
+    return {} if await trace(conn, packs, project_id) else _next_phase(row)
 
 
 async def _list_doomed(conn: Conn, _: Packs, project_id: int, row: Record) -> Moved:
-    return _past(row, await sql.row(conn, "doom_nodes", project_id=project_id, **_nodes_after(row)))
+    return _next_place(row, await sql.row(conn, "doom_nodes", project_id=project_id, **_nodes_after(row)))
 
 
 def _nodes_after(row: Record) -> Mapping[str, Any]:
-    return {"lineage": row["at_lineage"], "depth": row["at_depth"], "cutoff": row["cutoff"], "how_many": _ROWS}
+    return {"lineage": row["at_lineage"], "depth": row["at_depth"], "cutoff": row["cutoff"], "how_many": _ROWS_PER_STEP}
 
 
-def _past(row: Record, last: Record | None) -> Moved:
-    return _next(row) if last is None else {"at_lineage": last["lineage"], "at_depth": last["depth"]}
+def _next_place(row: Record, last: Record | None) -> Moved:
+    return _next_phase(row) if last is None else {"at_lineage": last["lineage"], "at_depth": last["depth"]}
 
 
 async def _delete_nodes(conn: Conn, packs: Packs, project_id: int, row: Record) -> Moved:
@@ -308,19 +165,19 @@ async def _delete_nodes(conn: Conn, packs: Packs, project_id: int, row: Record) 
         return {}
     if row["at_depth"] < 0:  # the first deleting step
         await sql.run(conn, "new_epoch", project_id=project_id)
-    done = await sql.row(conn, "delete_nodes", project_id=project_id, cutoff=row["cutoff"], how_many=_DELETED)
+    done = await sql.row(conn, "delete_nodes", project_id=project_id, cutoff=row["cutoff"], how_many=_DELETED_PER_STEP)
     if done is None or not done["looked"]:
-        return _next(row)
+        return _next_phase(row)
     return {"nodes": done["gone"], "at_depth": 0}
 
 
 async def _delete_contents(conn: Conn, packs: Packs, project_id: int, row: Record) -> Moved:
     if not await _alone_and_marked(conn, packs, project_id):
         return {}
-    parameters = {"after": row["at_ref"], "cutoff": row["cutoff"], "how_many": _DELETED}
+    parameters = {"after": row["at_ref"], "cutoff": row["cutoff"], "how_many": _DELETED_PER_STEP}
     done = await sql.row(conn, "delete_contents", project_id=project_id, **parameters)
     if done is None or done["ref"] is None:
-        return _next(row)
+        return _next_phase(row)
     await sql.run(conn, "forget_searched_texts", project_id=project_id, refs=done["gone"])
     return {"contents": len(done["gone"]), "at_ref": done["ref"]}
 
@@ -330,7 +187,7 @@ async def _take_packed_nodes(conn: Conn, packs: Packs, project_id: int, row: Rec
         return {}
     numbers = await _old_packs(conn, project_id, row)
     if not numbers:
-        return _next(row)
+        return _next_phase(row)
     return {"nodes": await take_nodes(conn, packs, project_id, numbers), "at_lineage": numbers[-1]}
 
 
@@ -339,12 +196,12 @@ async def _take_packed_contents(conn: Conn, packs: Packs, project_id: int, row: 
         return {}
     numbers = await _old_packs(conn, project_id, row)
     if not numbers:
-        return _next(row)
+        return _next_phase(row)
     return {"contents": await take_contents(conn, packs, project_id, numbers), "at_lineage": numbers[-1]}
 
 
 async def _old_packs(conn: Conn, project_id: int, row: Record) -> list[int]:
-    parameters = {"before": row["at_lineage"], "cutoff": row["cutoff"], "how_many": _PACKS_REWRITTEN}
+    parameters = {"before": row["at_lineage"], "cutoff": row["cutoff"], "how_many": _REWRITTEN_PER_STEP}
     return await sql.column(conn, "old_packs", project_id=project_id, **parameters)
 
 
@@ -367,7 +224,7 @@ async def _traced_within(conn: Conn, packs: Packs, project_id: int, times: int) 
 
 
 async def _unmark(conn: Conn, _: Packs, project_id: int, row: Record) -> Moved:
-    return {} if await sql.run(conn, "unmark", project_id=project_id, how_many=_ROWS) else _next(row)
+    return {} if await sql.run(conn, "unmark", project_id=project_id, how_many=_ROWS_PER_STEP) else _next_phase(row)
 
 
 _STEPS = {
@@ -375,7 +232,7 @@ _STEPS = {
     SweepPhase.CONTENTS_YOUNG: _mark_young_contents,
     SweepPhase.NODES_YOUNG: _mark_young_nodes,
     SweepPhase.PACKS_YOUNG: _mark_young_packs,
-    SweepPhase.TRACE: _trace,
+    SweepPhase.TRACE: _trace_marked,
     SweepPhase.DOOMED: _list_doomed,
     SweepPhase.NODES: _delete_nodes,
     SweepPhase.PACKED_NODES: _take_packed_nodes,
@@ -384,6 +241,142 @@ _STEPS = {
     SweepPhase.MARKS: _unmark,
 }
 
+
+# --- marking ---------------------------------------------------------------------------------------------------------
+
+_REF = re.compile(rb"sha256:([0-9a-f]{64})")
+# 500 contents or threads take a few ms; large contents are limited by their compressed bytes.
+REFS_AT_A_TIME = 500
+_BYTES_AT_A_TIME = 4 * 1024 * 1024
+
+
+async def mark_run(conn: Conn, project_id: int, run: UUID) -> None:
+    """Marks the refs in a run's spans, log events, events and states."""
+    rows = await sql.rows(conn, "bodies_of", project_id=project_id, run=run)
+    refs = await asyncio.to_thread(_named_by_pages, rows)
+    await sql.run(conn, "mark", project_id=project_id, refs=list(refs))
+    await sql.run(conn, "mark_history", project_id=project_id, run=run)
+
+
+async def trace(conn: Conn, packs: Packs, project_id: int) -> bool:
+    """Marks the refs in the next marked contents and threads. Returns False if all marked ones were traced already."""
+    refs = await sql.column(conn, "untraced", project_id=project_id, how_many=REFS_AT_A_TIME)
+    if not refs:
+        return False
+    await sql.run(conn, "trace_threads", project_id=project_id, refs=refs)
+    sizes = await sql.rows(conn, "content_sizes", project_id=project_id, refs=refs)
+    for portion in _portions_by_size(sizes):
+        rows = await sql.rows(conn, "content_bodies", project_id=project_id, refs=portion)
+        bodies = [(await packs.dictionaries.reader(conn, project_id, row["encoding"]), row["body"]) for row in rows]
+        named = await asyncio.to_thread(_named_by_contents, bodies)
+        await sql.run(conn, "mark", project_id=project_id, refs=list(named))
+    nodes = await _trace_packed(conn, packs, project_id, list(map(ContentRef.from_digest, refs)))
+    await sql.run(conn, "traced", project_id=project_id, refs=refs + nodes)
+    return True
+
+
+async def _trace_packed(conn: Conn, packs: Packs, project_id: int, refs: Sequence[ContentRef]) -> list[bytes]:
+    """Marks the refs in packed contents and threads. Returns the digests of all nodes in the packed threads."""
+    contents = await packs.contents(conn, project_id, refs)
+    nodes = await packs.chains(conn, project_id, refs)
+    named = set(await asyncio.to_thread(lambda: set(_digests_in(content.data for content in contents.values()))))
+    named.update(ref.digest for node in nodes.values() for ref in (node.ref, node.message))
+    if named:
+        await sql.run(conn, "mark", project_id=project_id, refs=list(named))
+    return [ref.digest for ref in nodes]
+
+
+def _named_by_pages(rows: Sequence[Record]) -> set[bytes]:
+    def plain() -> Iterator[bytes]:
+        for row in rows:
+            yield decompress_json(row["body"], None if row["beside"] is None else decompress_json(row["beside"]))
+
+    return set(_digests_in(plain()))
+
+
+def _named_by_contents(bodies: Sequence[tuple[Callable[[bytes], bytes], bytes]]) -> set[bytes]:
+    return set(_digests_in(read(body) for read, body in bodies))
+
+
+def _digests_in(texts: Iterable[bytes]) -> Iterator[bytes]:
+    for text in texts:
+        for match in _REF.finditer(text):
+            yield bytes.fromhex(match[1].decode())
+
+
+def _portions_by_size(sizes: Iterable[Record]) -> Iterator[list[bytes]]:
+    portion: list[bytes] = []
+    held = 0
+    for row in sizes:
+        if portion and held + row["bytes"] > _BYTES_AT_A_TIME:
+            yield portion
+            portion, held = [], 0
+        portion.append(row["ref"])
+        held += row["bytes"]
+    if portion:
+        yield portion
+
+
+# --- packs -----------------------------------------------------------------------------------------------------------
+
+
+async def mark_all(conn: Conn, packs: Packs, project_id: int, numbers: Sequence[int]) -> None:
+    """Marks all items of these packs."""
+    opened = await packs.open(conn, project_id, numbers)
+    refs = await asyncio.to_thread(_digests_of, list(opened.values()))
+    await sql.run(conn, "mark", project_id=project_id, refs=refs)
+
+
+async def take_nodes(conn: Conn, packs: Packs, project_id: int, numbers: Sequence[int]) -> int:
+    """Deletes unmarked thread nodes from these packs. Returns how many."""
+    return await _take_unmarked(conn, packs, project_id, numbers, of_nodes=True)
+
+
+async def take_contents(conn: Conn, packs: Packs, project_id: int, numbers: Sequence[int]) -> int:
+    """Deletes unmarked contents from these packs. Returns how many. Call it when all unmarked nodes are deleted."""
+    return await _take_unmarked(conn, packs, project_id, numbers, of_nodes=False)
+
+
+async def _take_unmarked(conn: Conn, packs: Packs, project_id: int, numbers: Sequence[int], *, of_nodes: bool) -> int:
+    opened = await packs.open(conn, project_id, numbers)
+    digests = await asyncio.to_thread(_digests_of, list(opened.values()))
+    marked = set(await sql.column(conn, "marked", project_id=project_id, refs=digests))
+    encoding = await packs.dictionaries.newest(conn, project_id)
+    zstd = await packs.dictionaries.zstd(conn, project_id, encoding)
+    gone = 0
+    for number, pack in opened.items():
+        items, remaining = pack.items(), _without_unmarked(pack.items(), marked, of_nodes=of_nodes)
+        removed = len(items.contents) + len(items.nodes) - len(remaining.contents) - len(remaining.nodes)
+        gone += removed
+        lost = [content.ref.digest for content in items.contents if content.ref.digest not in marked]
+        if lost and not of_nodes:
+            await sql.run(conn, "forget_searched_texts", project_id=project_id, refs=lost)
+        if not remaining.contents and not remaining.nodes:
+            await sql.run(conn, "delete_packs", project_id=project_id, packs=[number])
+        elif removed:
+            body = await asyncio.to_thread(_compressed, remaining, zstd)
+            keys = content_packs.array_of(remaining.keys)
+            changed = {"pack": number, "encoding": encoding, "keys": keys, "body": body}
+            await sql.run(conn, "rewrite_pack", project_id=project_id, **changed)
+    return gone
+
+
+def _digests_of(packs: Sequence[OpenPack]) -> list[bytes]:
+    every = [pack.items() for pack in packs]
+    return [item.ref.digest for items in every for item in (*items.contents, *items.nodes)]
+
+
+def _without_unmarked(items: PackItems, marked: Collection[bytes], *, of_nodes: bool) -> PackItems:
+    if of_nodes:
+        return PackItems(items.contents, [item for item in items.nodes if item.ref.digest in marked])
+    return PackItems([item for item in items.contents if item.ref.digest in marked], items.nodes)
+
+
+def _compressed(items: PackItems, zstd: Zstd) -> bytes:
+    return zstd.compress_pack(content_packs.encode(items))
+
+
+# --- deletion of runs ------------------------------------------------------------------------------------------------
 
 # New writers wait behind a deletion that waits for current writers; a large batch takes 2 s.
 _DELETION_LOCK_TIMEOUT_MS = 2_000

@@ -1,4 +1,4 @@
-"""project → [store]: a growing run.  New events and spans are added to the stored ones, which are not written again.
+"""projection → [store]: a growing run.  New events and spans are added to the stored ones, which are not written again.
 
 Events and spans of an open run are in small pages, one per batch. When there are many small pages, they are merged into
 large ones.  So each event is written only a few times, independent of the length of the run.

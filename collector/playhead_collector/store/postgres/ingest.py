@@ -1,12 +1,8 @@
-"""One batch in one transaction; outbox entries.
-
-receive → lift → [store]: stores a batch in one transaction, with few round trips whatever its size.
+"""receive → lift → [store]: stores a batch in one transaction, with few round trips whatever its size.
 
 Order of work: first contents and threads, because spans name them; then pages of spans, and the refs that they wait
-for; last the news rows of the runs. All transactions lock news rows in the same order, so that transactions with the
-same runs cannot deadlock.
-
-ingest → [outbox]: adds entries for each destination, in the transaction that stores the data.
+for; last the news rows of the runs, and the entries in the outbox of each destination. All transactions lock news rows
+in the same order, so that transactions with the same runs cannot deadlock.
 """
 
 import datetime
@@ -46,71 +42,14 @@ from playhead_collector.store.postgres.statements import Conn
 from playhead_collector.store.postgres.threads import LineageNumbers
 from playhead_collector.store.run_items import items_by_run
 
+# --- a batch ---------------------------------------------------------------------------------------------------------
 
-class ArrivedRun(NamedTuple):
-    """The part of a batch that belongs to one run, and the pages in which it is stored."""
-
-    spans: Sequence[Span]
-    logs: Sequence[LogEvent]
-    pages: Sequence[PackedSpanPage]
-
-
-class _OutboxRow(NamedTuple):
-    destination: str
-    run: UUID
-    digest: UUID
-    spans: bytes
-    logs: bytes
-
-
-def new_entries(
-    recipients: Sequence[Recipient], arrived: Mapping[str, ArrivedRun], fresh: set[tuple[str, UUID]]
-) -> dict[str, list[Any]]:
-    """Returns entries for the ended spans and the log events of pages in `fresh` (given as run and digest), as columns
-    of `mark_news_and_fill_outbox`. An empty dict if there are none.  Pure."""
-    rows = [row for run, arrival in arrived.items() for row in _rows(recipients, run, arrival, fresh)]
-    if not rows:
-        return {}
-    destinations, runs, digests, spans, logs = map(list, zip(*rows, strict=True))
-    return {"destinations": destinations, "entry_runs": runs, "digests": digests, "spans": spans, "logs": logs}
-
-
-async def fill_log(
-    conn: Conn, project_id: int, recipients: Sequence[Recipient], log: LogEvent, run: UUID, now_ns: int
-) -> None:
-    """Adds entries for a log event of a run that is in no page."""
-    takers = [recipient.name for recipient in recipients if recipient.takes(run.hex) and recipient.takes_log(log)]
-    if takers:
-        same = {"runs": [run], "digests": [None], "spans": [b""], "logs": [log_key(log)]}
-        columns = {name: values * len(takers) for name, values in same.items()}
-        await sql.run(conn, "fill_outbox", project_id=project_id, now=now_ns, destinations=takers, **columns)
-
-
-def _rows(
-    recipients: Sequence[Recipient], run: str, arrived: ArrivedRun, fresh: set[tuple[str, UUID]]
-) -> Iterator[_OutboxRow]:
-    wanted = [recipient for recipient in recipients if recipient.takes(run)]
-    if not wanted:
-        return
-    parts = page_parts(arrived.spans, arrived.logs)
-    for page, (spans, logs) in zip(arrived.pages, parts, strict=True):
-        if (run, page.digest) not in fresh:
-            continue
-        span_keys = join(span_key(span) for span in spans if span.end_ns is not None)
-        events = [*logs, *(evaluation for span in spans for evaluation in evaluations_on(span))]
-        keys = {id(log): log_key(log) for log in events if any(recipient.takes_log(log) for recipient in wanted)}
-        for recipient in wanted:
-            log_keys = join(keys[id(log)] for log in events if recipient.takes_log(log))
-            if span_keys or log_keys:
-                yield _OutboxRow(recipient.name, UUID(run), page.digest, span_keys, log_keys)
-
-
-_SECOND = 1_000_000_000
+_NS_PER_SECOND = 1_000_000_000
 
 
 @dataclass(slots=True)
 class RunArrival:
-    """The part of a batch that belongs to one run."""
+    """The part of a batch that belongs to one run, the pages in which it is stored, and the refs that it names."""
 
     spans: list[Span] = field(default_factory=list[Span])
     logs: list[LogEvent] = field(default_factory=list[LogEvent])
@@ -219,8 +158,7 @@ async def ingest(
     pending = await _note_pending(conn, memory.packs, write_context, news, stored.stored, date_of(now_ns))
     entries: dict[str, list[Any]] = {}
     if recipients and fresh:
-        arrived = {run: ArrivedRun(arrival.spans, arrival.logs, arrival.pages) for run, arrival in news.items()}
-        entries = new_entries(recipients, arrived, fresh)
+        entries = new_entries(recipients, news, fresh)
     own_runs = {UUID(run) for run, arrival in news.items() if arrival.is_from_own_process}
     await _mark_news(conn, project_id, {UUID(run) for run in news}, own_runs, stored.waiting, now_ns, entries)
     repeated = [page for run, arrival in by_run.items() for page in arrival.pages if (run, page.digest) not in fresh]
@@ -307,7 +245,7 @@ async def mark_waiting_runs(conn: Conn, project_id: int, runs: Iterable[UUID], n
 
 def date_of(now_ns: int) -> datetime.date:
     """Returns the UTC date of a time in ns since 1970, for `last_seen`."""
-    return datetime.datetime.fromtimestamp(now_ns // _SECOND, datetime.UTC).date()
+    return datetime.datetime.fromtimestamp(now_ns // _NS_PER_SECOND, datetime.UTC).date()
 
 
 async def _insert_pages(conn: Conn, project_id: int, by_run: Mapping[str, RunArrival]) -> set[tuple[str, UUID]]:
@@ -356,3 +294,56 @@ async def _note_pending(
             refs=[ref.digest for _, ref in waiting],
         )
     return pending
+
+
+# --- entries in the outbox -------------------------------------------------------------------------------------------
+
+
+class _OutboxRow(NamedTuple):
+    destination: str
+    run: UUID
+    digest: UUID
+    spans: bytes
+    logs: bytes
+
+
+def new_entries(
+    recipients: Sequence[Recipient], arrived: Mapping[str, RunArrival], fresh: set[tuple[str, UUID]]
+) -> dict[str, list[Any]]:
+    """Returns entries for the ended spans and the log events of pages in `fresh` (given as run and digest), as columns
+    of `mark_news_and_fill_outbox`. An empty dict if there are none.  Pure."""
+    rows = [row for run, arrival in arrived.items() for row in _outbox_rows(recipients, run, arrival, fresh)]
+    if not rows:
+        return {}
+    destinations, runs, digests, spans, logs = map(list, zip(*rows, strict=True))
+    return {"destinations": destinations, "entry_runs": runs, "digests": digests, "spans": spans, "logs": logs}
+
+
+async def fill_log(
+    conn: Conn, project_id: int, recipients: Sequence[Recipient], log: LogEvent, run: UUID, now_ns: int
+) -> None:
+    """Adds entries for a log event of a run that is in no page."""
+    takers = [recipient.name for recipient in recipients if recipient.takes(run.hex) and recipient.takes_log(log)]
+    if takers:
+        same = {"runs": [run], "digests": [None], "spans": [b""], "logs": [log_key(log)]}
+        columns = {name: values * len(takers) for name, values in same.items()}
+        await sql.run(conn, "fill_outbox", project_id=project_id, now=now_ns, destinations=takers, **columns)
+
+
+def _outbox_rows(
+    recipients: Sequence[Recipient], run: str, arrived: RunArrival, fresh: set[tuple[str, UUID]]
+) -> Iterator[_OutboxRow]:
+    wanted = [recipient for recipient in recipients if recipient.takes(run)]
+    if not wanted:
+        return
+    parts = page_parts(arrived.spans, arrived.logs)
+    for page, (spans, logs) in zip(arrived.pages, parts, strict=True):
+        if (run, page.digest) not in fresh:
+            continue
+        span_keys = join(span_key(span) for span in spans if span.end_ns is not None)
+        events = [*logs, *(evaluation for span in spans for evaluation in evaluations_on(span))]
+        keys = {id(log): log_key(log) for log in events if any(recipient.takes_log(log) for recipient in wanted)}
+        for recipient in wanted:
+            log_keys = join(keys[id(log)] for log in events if recipient.takes_log(log))
+            if span_keys or log_keys:
+                yield _OutboxRow(recipient.name, UUID(run), page.digest, span_keys, log_keys)

@@ -1,8 +1,7 @@
-"""Rows that a projection fills beside events.
+"""projection → [store]: writes the rows that a projection fills beside events.
 
-project → [store]: writes tool calls, decisions and errors to the tables that are searched across runs.
-
-project → [store]: writes the scores of projected events, beside the posted scores.
+Tool calls, decisions and errors go to the tables that are searched across runs; scores of projected events are written
+beside the posted scores.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,6 +17,8 @@ from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.runs import BIGINT, clamp_int, without_nul
 from playhead_collector.store.postgres.statements import Conn
 
+# --- rows that are searched across runs ------------------------------------------------------------------------------
+
 
 async def write_search_rows(
     conn: Conn, project_id: int, events: Mapping[UUID, Sequence[RunEvent]], anew: Sequence[UUID]
@@ -27,16 +28,16 @@ async def write_search_rows(
     await _write_tool_calls(conn, project_id, rows, anew)
     decisions = [(run, row) for run, run_rows in rows.items() for row in run_rows.decisions]
     if decisions or anew:
-        await sql.run(conn, "write_decisions", project_id=project_id, whole=anew, **_decisions(decisions))
+        await sql.run(conn, "write_decisions", project_id=project_id, whole=anew, **_decision_columns(decisions))
     errors = [(run, row) for run, run_rows in rows.items() for row in run_rows.errors]
     if errors or anew:
-        await sql.run(conn, "write_errors", project_id=project_id, whole=anew, **_errors(errors))
+        await sql.run(conn, "write_errors", project_id=project_id, whole=anew, **_error_columns(errors))
 
 
 async def _write_tool_calls(conn: Conn, project_id: int, rows: Mapping[UUID, SearchRows], anew: Sequence[UUID]) -> None:
     calls = [(run, row) for run, run_rows in rows.items() for row in run_rows.tool_calls]
     if calls or anew:
-        await sql.run(conn, "write_tool_calls", project_id=project_id, whole=anew, **_tool_calls(calls))
+        await sql.run(conn, "write_tool_calls", project_id=project_id, whole=anew, **_tool_call_columns(calls))
     rewritten = set(anew)  # all rows of these runs were just written
     ended = [(run, *end) for run, run_rows in rows.items() if run not in rewritten for end in run_rows.ended.items()]
     if ended:
@@ -50,7 +51,7 @@ async def _write_tool_calls(conn: Conn, project_id: int, rows: Mapping[UUID, Sea
         )
 
 
-def _tool_calls(rows: Sequence[tuple[UUID, ToolCallRow]]) -> dict[str, Any]:
+def _tool_call_columns(rows: Sequence[tuple[UUID, ToolCallRow]]) -> dict[str, Any]:
     return {
         "runs": [run for run, _ in rows],
         "seqs": [row.seq for _, row in rows],
@@ -62,7 +63,7 @@ def _tool_calls(rows: Sequence[tuple[UUID, ToolCallRow]]) -> dict[str, Any]:
     }
 
 
-def _decisions(rows: Sequence[tuple[UUID, DecisionRow]]) -> dict[str, Any]:
+def _decision_columns(rows: Sequence[tuple[UUID, DecisionRow]]) -> dict[str, Any]:
     return {
         "runs": [run for run, _ in rows],
         "seqs": [row.seq for _, row in rows],
@@ -74,7 +75,7 @@ def _decisions(rows: Sequence[tuple[UUID, DecisionRow]]) -> dict[str, Any]:
     }
 
 
-def _errors(rows: Sequence[tuple[UUID, ErrorRow]]) -> dict[str, Any]:
+def _error_columns(rows: Sequence[tuple[UUID, ErrorRow]]) -> dict[str, Any]:
     return {
         "runs": [run for run, _ in rows],
         "seqs": [row.seq for _, row in rows],
@@ -91,8 +92,10 @@ def _span_number(span: str) -> int:
     return int.from_bytes(sha256(span.encode("utf-8", "surrogatepass")).digest()[:8], signed=True)
 
 
+# --- scores ----------------------------------------------------------------------------------------------------------
+
 # Longer names and labels are cut, because they are in indexes and lists. The events have them whole.
-_NAME, _LABEL = 200, 1_000
+_MAX_NAME, _MAX_LABEL = 200, 1_000
 
 
 async def write_scores(conn: Conn, project_id: int, events: Mapping[UUID, Sequence[RunEvent]]) -> None:
@@ -110,8 +113,8 @@ async def write_scores(conn: Conn, project_id: int, events: Mapping[UUID, Sequen
 def columns_of(value: float | bool | str, label: str | None) -> dict[str, Any]:
     """Returns a score's value and label as columns."""
     if isinstance(value, str):
-        return {"number": None, "is_boolean": False, "label": without_nul(value)[:_LABEL]}
-    clean_label = None if label is None else without_nul(label)[:_LABEL]
+        return {"number": None, "is_boolean": False, "label": without_nul(value)[:_MAX_LABEL]}
+    clean_label = None if label is None else without_nul(label)[:_MAX_LABEL]
     return {"number": float(value), "is_boolean": isinstance(value, bool), "label": clean_label}
 
 
@@ -120,7 +123,7 @@ def _score_row(run: UUID, event: ScoreRecorded) -> dict[str, Any]:
         "run_id": run.hex,
         "score_id": without_nul(event.id),
         "scored_ns": clamp_int(event.time_ns, BIGINT),
-        "name": without_nul(event.name)[:_NAME],
+        "name": without_nul(event.name)[:_MAX_NAME],
         "span": None if event.about is None else without_nul(event.about),
         "source": without_nul(event.source),
         "comment": None if event.comment is None else without_nul(event.comment),

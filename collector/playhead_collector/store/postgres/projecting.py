@@ -1,15 +1,9 @@
-"""Reads locked runs for projecting, stores results.
+"""[store] → projection: reads runs under their row locks for projecting, and stores the results.
 
-[store] → project: reads runs under their row locks for projecting, and stores the results.
+Handles many runs at a time: each step is one statement for all of them. Threads are stored in transactions of their
+own, because these take the locks that ingest takes. Meanwhile, no run is locked.
 
-Handles many runs at a time: each step is one statement for all of them.
-
-[store] → project: the history that a fork shares with its parent. It is stored only with the parent.
-
-[store] → project: the transactions of projecting: one for the runs, and before it those that store threads.
-
-Threads are stored in transactions of their own, because these take the locks that ingest takes. Meanwhile, no run is
-locked.
+The history that a fork shares with its parent is stored only with the parent.
 """
 
 import asyncio
@@ -53,44 +47,7 @@ from playhead_collector.store.postgres.packs import Packs
 from playhead_collector.store.postgres.runs import Summary, id_of, label
 from playhead_collector.store.postgres.statements import Conn
 
-
-def parent_of(spans: Iterable[Span]) -> UUID | None:
-    """Returns the run from which a run was forked, as its spans say; None if they name none.  Pure."""
-    named = named_parent(spans)
-    return None if named is None else id_of(named)
-
-
-async def read_parent(conn: Conn, project_id: int, run: UUID, parent: UUID) -> Parent | None:
-    """Returns the parent of a fork; None when the parent is not stored, or when `run` is among the parent's own
-    ancestors (a circle)."""
-    rows = await sql.rows(conn, "above", project_id=project_id, run=parent)
-    by_id = {row["run_id"]: row for row in rows}
-    if not rows or run in by_id:
-        return None
-    above = [by_id.pop(parent)]
-    while above[-1]["shared_run"] in by_id:
-        above.append(by_id.pop(above[-1]["shared_run"]))
-    history = await events.read(conn, project_id, parent.hex)
-    levels: list[Sequence[Span]] = []
-    for row in above:
-        pages = await sql.rows(conn, "read_pages", project_id=project_id, runs=[row["run_id"]], seen=[])
-        levels.append(await asyncio.to_thread(_spans, [(page["page"], page["body"]) for page in pages]))
-    return Parent(parent.hex, history, levels, above[0]["sealed"])
-
-
-async def wake_forks(
-    conn: Conn, project_id: int, locked: Sequence[UUID], changed: Mapping[UUID, int], now: int
-) -> None:
-    """Marks forks of runs in `changed` as having news if they share events from the given seq on. Also locks the news
-    rows of the runs in `locked`."""
-    forks = [label("fork_of", run.hex) for run in changed]
-    seqs = list(changed.values())
-    await sql.run(conn, "wake_forks", project_id=project_id, locked=locked, forks=forks, changed=seqs, now=now)
-
-
-def _spans(pages: Iterable[tuple[int, bytes]]) -> Sequence[Span]:
-    return span_pages.merge([span_pages.unpack(number, body) for number, body in pages]).spans
-
+# --- runs under their locks ------------------------------------------------------------------------------------------
 
 # Decoding or packing more bytes than this would block the event loop: a thread does it.
 _BUSY_BYTES, _BUSY_EVENTS = 16 * 1024, 100
@@ -138,6 +95,36 @@ class _ToStore:
     """Stored pages of spans, with the number of items in each."""
 
 
+# The second attempt finds the threads that the first one stored, unless more records arrived meanwhile.
+_MOST_ATTEMPTS = 5
+
+
+@asynccontextmanager
+async def locked_runs(
+    db: Database,
+    memory: StoreMemory,
+    project_id: int,
+    ids: Sequence[UUID],
+    cached: Mapping[str, CachedRun],
+    *,
+    wait: bool,
+    now_ns: int,
+) -> AsyncGenerator[Sequence[RunWork]]:
+    """See `ports.ProjectionStore.locked_runs`."""
+    await _store_orphans(db, memory, project_id, date_of(now_ns))
+    for _ in range(_MOST_ATTEMPTS):
+        try:
+            async with (
+                db.attempt() as conn,
+                lock_runs(conn, memory.packs, project_id, ids, cached, wait=wait, now_ns=now_ns) as run_works,
+            ):
+                yield run_works
+            return
+        except ThreadsNotStored as missing:
+            await _store_threads(db, memory, project_id, missing.threads, date_of(now_ns))
+    raise StoreCollision("log records of these runs arrive faster than their threads are stored: try again")
+
+
 @asynccontextmanager
 async def lock_runs(
     conn: Conn,
@@ -175,6 +162,31 @@ async def lock_runs(
         await _store_projections(conn, packs, project_id, done, now_ns)
 
 
+async def _store_orphans(db: Database, memory: StoreMemory, project_id: int, today: datetime.date) -> None:
+    """Stores waiting thread extensions whose parents have arrived."""
+    async with db.reading() as conn:
+        waiting = await sql.value(conn, "has_orphans", project_id=project_id)
+    if waiting:
+        await db.transact(
+            lambda conn: threads.store_orphans(conn, memory.packs, memory.lineage_numbers, project_id, today)
+        )
+
+
+async def _store_threads(
+    db: Database, memory: StoreMemory, project_id: int, missing: Sequence[Sequence[ContentRef]], today: datetime.date
+) -> None:
+    extensions = [ThreadExtension(None, tuple(messages)) for messages in missing]
+
+    async def attempt(conn: Conn) -> None:
+        write_context = await begin_write(conn, project_id)
+        await threads.put(conn, memory.packs, memory.lineage_numbers, write_context, extensions, today)
+
+    await db.transact(attempt)
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
 async def read_spans(conn: Conn, project_id: int, run: UUID) -> MergedSpans:
     """Returns the valid versions of all spans and log events of a run."""
     rows = await sql.rows(conn, "read_pages", project_id=project_id, runs=[run], seen=[])
@@ -193,9 +205,6 @@ async def read_span_pages(conn: Conn, project_id: int, run: UUID, after: int, li
     return await asyncio.to_thread(unpacked)
 
 
-# --- reading ----------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class _RunReader:
     """Reads the input of projections of a project."""
@@ -206,7 +215,7 @@ class _RunReader:
 
     async def read(self, rows: Sequence[Record], cached: Mapping[str, CachedRun]) -> list[_Locked]:
         """Reads each run completely, or for a run in `cached` only what is new since that state."""
-        going = {row["run_id"]: entry for row in rows if (entry := _valid(row, cached.get(row["run_id"].hex)))}
+        going = {row["run_id"]: entry for row in rows if (entry := _valid_cached(row, cached.get(row["run_id"].hex)))}
         ids = [row["run_id"] for row in rows]
         seen = [page for entry in going.values() for page in entry.cursor.pages]
         pages = await sql.rows(self.conn, "read_pages", project_id=self.project_id, runs=ids, seen=seen)
@@ -260,7 +269,7 @@ class _RunReader:
             setattr(locked.work, name, getattr(again.work, name))
 
 
-def _valid(row: Record, cached: CachedRun | None) -> CachedRun | None:
+def _valid_cached(row: Record, cached: CachedRun | None) -> CachedRun | None:
     """Returns the kept state; None if another process has projected the run since, or the run is sealed."""
     return (
         cached if cached is not None and cached.cursor.projection == row["projection"] and not row["sealed"] else None
@@ -296,7 +305,7 @@ async def _read_messages(
             into[ref] = read_message(stored.data)
 
 
-# --- storing ----------------------------------------------------------------------------------------------------------
+# --- storing ---------------------------------------------------------------------------------------------------------
 
 
 async def _store_projections(conn: Conn, packs: Packs, project_id: int, done: Sequence[_Locked], now_ns: int) -> None:
@@ -343,12 +352,12 @@ async def _projections(conn: Conn, project_id: int, ids: Sequence[UUID]) -> dict
 def _grown_run(locked: _Locked) -> growing_runs.GrownRun:
     work = locked.work
     assert work.cached is not None and work.result is not None  # noqa: S101, PT018 - for the type checker
-    footing = work.cached.cursor
-    footing.pages |= {page.number: page.items for page in locked.pages}
+    cursor = work.cached.cursor
+    cursor.pages |= {page.number: page.items for page in locked.pages}
     for lineage, depth in locked.lineages.items():
-        footing.lineages[lineage] = max(footing.lineages.get(lineage, 0), depth)
-    work.cached = CachedRun(work.result.progress, footing) if work.result.progress is not None else None
-    return growing_runs.GrownRun(locked.run, footing, work.result)
+        cursor.lineages[lineage] = max(cursor.lineages.get(lineage, 0), depth)
+    work.cached = CachedRun(work.result.progress, cursor) if work.result.progress is not None else None
+    return growing_runs.GrownRun(locked.run, cursor, work.result)
 
 
 async def _store_whole(conn: Conn, project_id: int, done: Sequence[_Locked]) -> dict[UUID, EventsDifference]:
@@ -400,7 +409,7 @@ def _cursor_of(stored: _ToStore) -> ProjectionCursor:
 async def _shared_history(conn: Conn, project_id: int, result: Projection | None) -> int:
     if result is None or not result.row.shared or not result.snapshots:
         return 0
-    of = {"parent": runs.id_of(result.row.fork_of or ""), "upto": result.row.shared}
+    of = {"parent": id_of(result.row.fork_of or ""), "upto": result.row.shared}
     return await sql.value(conn, "shared_history", project_id=project_id, **of)
 
 
@@ -465,58 +474,47 @@ async def _write_rows(conn: Conn, packs: Packs, project_id: int, done: Sequence[
         if entry.work.cached is not None:
             entry.work.cached.cursor.projection = number
     await runs.write(conn, project_id, summaries)
-    if sealed := [runs.id_of(entry.row.run) for entry in summaries if entry.row.sealed]:
+    if sealed := [id_of(entry.row.run) for entry in summaries if entry.row.sealed]:
         await sql.run(conn, "due_for_packing", project_id=project_id, runs=sealed)
     return dict(zip(ids, numbers, strict=True))
 
 
-# The second attempt finds the threads that the first one stored, unless more records arrived meanwhile.
-_ATTEMPTS = 5
+# --- forks -----------------------------------------------------------------------------------------------------------
 
 
-@asynccontextmanager
-async def locked_runs(
-    db: Database,
-    memory: StoreMemory,
-    project_id: int,
-    ids: Sequence[UUID],
-    cached: Mapping[str, CachedRun],
-    *,
-    wait: bool,
-    now_ns: int,
-) -> AsyncGenerator[Sequence[RunWork]]:
-    """See `ports.ProjectionStore.locked_runs`."""
-    await _store_orphans(db, memory, project_id, date_of(now_ns))
-    for _ in range(_ATTEMPTS):
-        try:
-            async with (
-                db.attempt() as conn,
-                lock_runs(conn, memory.packs, project_id, ids, cached, wait=wait, now_ns=now_ns) as run_works,
-            ):
-                yield run_works
-            return
-        except ThreadsNotStored as missing:
-            await _store_threads(db, memory, project_id, missing.threads, date_of(now_ns))
-    raise StoreCollision("log records of these runs arrive faster than their threads are stored: try again")
+def parent_of(spans: Iterable[Span]) -> UUID | None:
+    """Returns the run from which a run was forked, as its spans say; None if they name none.  Pure."""
+    named = named_parent(spans)
+    return None if named is None else id_of(named)
 
 
-async def _store_orphans(db: Database, memory: StoreMemory, project_id: int, today: datetime.date) -> None:
-    """Stores waiting thread extensions whose parents have arrived."""
-    async with db.reading() as conn:
-        waiting = await sql.value(conn, "has_orphans", project_id=project_id)
-    if waiting:
-        await db.transact(
-            lambda conn: threads.store_orphans(conn, memory.packs, memory.lineage_numbers, project_id, today)
-        )
+async def read_parent(conn: Conn, project_id: int, run: UUID, parent: UUID) -> Parent | None:
+    """Returns the parent of a fork; None when the parent is not stored, or when `run` is among the parent's own
+    ancestors (a circle)."""
+    rows = await sql.rows(conn, "above", project_id=project_id, run=parent)
+    by_id = {row["run_id"]: row for row in rows}
+    if not rows or run in by_id:
+        return None
+    above = [by_id.pop(parent)]
+    while above[-1]["shared_run"] in by_id:
+        above.append(by_id.pop(above[-1]["shared_run"]))
+    history = await events.read(conn, project_id, parent.hex)
+    levels: list[Sequence[Span]] = []
+    for row in above:
+        pages = await sql.rows(conn, "read_pages", project_id=project_id, runs=[row["run_id"]], seen=[])
+        levels.append(await asyncio.to_thread(_valid_spans, [(page["page"], page["body"]) for page in pages]))
+    return Parent(parent.hex, history, levels, above[0]["sealed"])
 
 
-async def _store_threads(
-    db: Database, memory: StoreMemory, project_id: int, missing: Sequence[Sequence[ContentRef]], today: datetime.date
+async def wake_forks(
+    conn: Conn, project_id: int, locked: Sequence[UUID], changed: Mapping[UUID, int], now: int
 ) -> None:
-    extensions = [ThreadExtension(None, tuple(messages)) for messages in missing]
+    """Marks forks of runs in `changed` as having news if they share events from the given seq on. Also locks the news
+    rows of the runs in `locked`."""
+    forks = [label("fork_of", run.hex) for run in changed]
+    seqs = list(changed.values())
+    await sql.run(conn, "wake_forks", project_id=project_id, locked=locked, forks=forks, changed=seqs, now=now)
 
-    async def attempt(conn: Conn) -> None:
-        write_context = await begin_write(conn, project_id)
-        await threads.put(conn, memory.packs, memory.lineage_numbers, write_context, extensions, today)
 
-    await db.transact(attempt)
+def _valid_spans(pages: Iterable[tuple[int, bytes]]) -> Sequence[Span]:
+    return span_pages.merge([span_pages.unpack(number, body) for number, body in pages]).spans

@@ -1,4 +1,4 @@
-"""project → [store] → read: model calls by the thread that was their context.
+"""projection → [store] → read: model calls by the thread that was their context.
 
 The table has only eight bytes of a thread's ref, so two threads may rarely be mistaken for each other. Readers have to
 read the call's event and compare the whole ref.

@@ -1,10 +1,7 @@
-"""Scores: posted, read, as log events.
+"""serve → [store] → forward: stores posted scores, reads all scores, and converts posted ones to log events.
 
-serve → [store]: the part of the store for scores.
-
-[store] → forward: converts posted scores to the log events that OpenTelemetry defines for evaluations.  Pure.
-
-So a score is forwarded like a log event, whether a program reported it or a person posted it.
+It is the log event that OpenTelemetry defines for evaluations. So a score is forwarded like a log event, whether a
+program reported it or a person posted it.
 """
 
 from collections.abc import Callable, Sequence

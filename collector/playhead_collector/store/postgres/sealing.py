@@ -1,15 +1,11 @@
-"""Moves content of sealed runs into packs.
-
-project → [store]: moves contents and thread nodes of sealed runs from rows into packs.
+"""projection → [store]: moves contents and thread nodes of sealed runs from rows into packs, and frees their space.
 
 Rows to pack are searched without locks; then they move in one short transaction that excludes all writers, so that no
 row is extended or named meanwhile.  If a collector is killed before the commit, nothing has changed.
 
-Frees the space of rows that have moved into packs.
-
-A vacuum makes that space free for other rows, but does not make an index smaller: a table through which all data passes
-would keep its largest size.  Rewriting a table with few remaining rows takes a few milliseconds, in which the table is
-locked.
+A vacuum makes the space of moved rows free for other rows, but does not make an index smaller: a table through which
+all data passes would keep its largest size.  Rewriting a table with few remaining rows takes a few milliseconds, in
+which the table is locked.
 """
 
 import asyncio
@@ -39,7 +35,7 @@ _LOCK_TIMEOUT_MS = 250
 # Rows that move in one transaction: 20 ms, in which writers wait.
 _MOVED = 1_000
 # Pages of a long run are searched in portions of so many compressed bytes.
-_PAGES_BYTES = 64 * 1024
+_PORTION_BYTES = 64 * 1024
 _REF = re.compile(rb"sha256:([0-9a-f]{64})")
 
 
@@ -58,7 +54,7 @@ async def pack_runs(
             async with db.reading() as conn:
                 encoding = await packs.dictionaries.newest(conn, project_id)
                 zstd = await packs.dictionaries.zstd(conn, project_id, encoding)
-            bodies = await asyncio.to_thread(_compressed, part, zstd)
+            bodies = await asyncio.to_thread(_compressed_packs, part, zstd)
             async with db.attempt() as conn:
                 await _move(conn, project_id, runs, part, bodies, encoding, today)
             if start + _MOVED < len(items):  # a pause as long as the work, also within a long run
@@ -68,7 +64,7 @@ async def pack_runs(
     return moved
 
 
-def _compressed(part: Iterable[PackItems], zstd: Zstd) -> list[bytes]:
+def _compressed_packs(part: Iterable[PackItems], zstd: Zstd) -> list[bytes]:
     return [zstd.compress_pack(content_packs.encode(pack)) for pack in part]
 
 
@@ -107,7 +103,7 @@ async def _mentioned(db: Database, project_id: int, runs: Sequence[UUID]) -> Asy
         for row in rows:
             part.append(row)
             size += len(row["body"])
-            if size > _PAGES_BYTES:
+            if size > _PORTION_BYTES:
                 yield await asyncio.to_thread(_refs_of_pages, part)
                 part, size = [], 0
     yield await asyncio.to_thread(_refs_of_pages, part)
@@ -214,6 +210,8 @@ def _add_thread(
             items.setdefault(node.message, contents[node.message])
         items[node.ref] = node
 
+
+# --- the space of moved rows -----------------------------------------------------------------------------------------
 
 # A table with more rows is left to autovacuum: rewriting it would make ingest wait too long.
 _MOST_ROWS = 20_000

@@ -12,7 +12,7 @@ from playhead.model.ref import ContentRef
 from playhead.projection.search_rows import ToolOutcome
 from playhead_collector.errors import Refused
 from playhead_collector.store.packing.content_packs import key_of
-from playhead_collector.store.packing.thread_nodes import role_named, role_number
+from playhead_collector.store.packing.roles import role_named, role_number
 from playhead_collector.store.packing.zstd import compress_json, decompress_json
 from playhead_collector.store.ports.search import (
     FoundRun,

@@ -1,4 +1,4 @@
-"""receive, lift → [store] → project, read: implements the interfaces of `ports` on Postgres.
+"""receive, lift → [store] → projection, read: implements the interfaces of `ports` on Postgres.
 
 Most methods are one transaction or one statement.  Only data that never changes is cached in memory.
 """

@@ -11,6 +11,7 @@ from asyncpg import Record
 from playhead.model.ref import ContentRef
 from playhead.model.thread import ThreadNode
 from playhead.wire.pack import ThreadExtension
+from playhead_collector.store.packing.roles import role_named
 from playhead_collector.store.packing.thread_nodes import (
     PACKED,
     Chain,
@@ -18,7 +19,6 @@ from playhead_collector.store.packing.thread_nodes import (
     ThreadGrowth,
     chains,
     grow,
-    role_named,
 )
 from playhead_collector.store.ports import ThreadNodes
 from playhead_collector.store.postgres import statements as sql

@@ -1,27 +1,27 @@
-"""Projects recorded runs, caches valid projections.
+"""Projects recorded runs, in the same way as the collector does, and caches the projections while they are valid.
 
-Decides which cached projections of recorded runs are still valid, and has the others made again.
-
-Projects the records of a run, in the same way as the collector does.
+What projects is imported where a run is projected: reading a cached projection takes less time than that import, and
+few runs have new records.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from playhead.model.event import RunEvent
 from playhead.model.message import read_message
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead.model.thread import ThreadNode, extend
-from playhead.projection.forking import named_parent, threads_in
 from playhead.projection.inputs import Parent, Projection, ProjectSettings, RunInput
 from playhead.projection.message_records import recorded_threads
-from playhead.projection.projector import project
 from playhead.projection.run_row import RunRow
-from playhead_collector.store.packing.span_pages import MergedSpans, SpanPage, merge, named_refs
-from playhead_collector.store.packing.thread_nodes import role_in, role_named
+from playhead_collector.store.packing.roles import role_in, role_named
 from playhead_collector.store.records.ports import ProjectionCache, RecordSource, RunProjection, RunRecords
+
+if TYPE_CHECKING:
+    from playhead_collector.store.packing.span_pages import MergedSpans
 
 # The most ancestors that are read of a fork. More than these are a circle, or not a real history.
 MAX_ANCESTORS = 50
@@ -68,8 +68,6 @@ class RecordProjector:
         cached = self.cache.get(run)
         if cached is not None and cached.version == version and self._is_current(cached, (*below, run)):
             return cached
-        # Loading the projector takes longer than reading a cached projection, and few runs have new records.
-
         made = UncachedProjector(self).project(run, version, cached, below)
         self.cache.put(run, made)
         return made
@@ -99,16 +97,6 @@ class RecordProjector:
         return None if above is None else f"{above.version}/{above.parent_version or ''}/{above.row.sealed}"
 
 
-def chain_to(nodes: Mapping[ContentRef, ThreadNode], tip: ContentRef) -> list[ThreadNode]:
-    """Returns the nodes of a thread from first to last. `nodes` has to contain all of them."""
-    chain: list[ThreadNode] = []
-    ref: ContentRef | None = tip
-    while ref is not None and ref in nodes:
-        chain.append(nodes[ref])
-        ref = nodes[ref].parent
-    return chain[::-1]
-
-
 @dataclass(frozen=True, slots=True)
 class UncachedProjector:
     """Projects a run. Gets the runs from which it was forked from `projector`."""
@@ -121,6 +109,9 @@ class UncachedProjector:
         `earlier`: an earlier projection of the run, or None. `below`: the forks for which this run is projected, to
         detect circles.
         """
+        from playhead.projection.forking import named_parent  # noqa: PLC0415 - see above
+        from playhead_collector.store.packing.span_pages import named_refs  # noqa: PLC0415
+
         records = self.projector.source.records(run)
         chosen = merged(records)
         parent_id = named_parent(chosen.spans)
@@ -150,6 +141,8 @@ class UncachedProjector:
 
     def _until_read(self, work: RunInput) -> Projection:
         """Projects, reads the messages that the projection needs, and repeats until no needed message is unread."""
+        from playhead.projection.projector import project  # noqa: PLC0415 - see above
+
         now = self.projector.clock()
         result = project(work, now, self.projector.settings)
         while result.unread:
@@ -176,6 +169,8 @@ class UncachedProjector:
     def _nodes(
         self, named: Collection[ContentRef], logs: Sequence[LogEvent], parent: Parent | None
     ) -> dict[ContentRef, ThreadNode]:
+        from playhead.projection.forking import threads_in  # noqa: PLC0415 - see above
+
         threads = {ref.plain for ref in threads_in(parent.events)} if parent is not None else set[ContentRef]()
         nodes = dict(self.projector.source.nodes({*named, *threads}))
         for messages in recorded_threads(logs).values():
@@ -183,6 +178,18 @@ class UncachedProjector:
         return nodes
 
 
-def merged(records: RunRecords) -> MergedSpans:
+def merged(records: RunRecords) -> "MergedSpans":
     """Returns the valid version of each span and each log event once, both by time."""
+    from playhead_collector.store.packing.span_pages import SpanPage, merge  # noqa: PLC0415 - see above
+
     return merge([SpanPage(0, b"", list(records.spans), list(records.logs))])
+
+
+def chain_to(nodes: Mapping[ContentRef, ThreadNode], tip: ContentRef) -> list[ThreadNode]:
+    """Returns the nodes of a thread from first to last. `nodes` has to contain all of them."""
+    chain: list[ThreadNode] = []
+    ref: ContentRef | None = tip
+    while ref is not None and ref in nodes:
+        chain.append(nodes[ref])
+        ref = nodes[ref].parent
+    return chain[::-1]

@@ -1,8 +1,9 @@
-"""Approvals, questions, waits, interrupts; which tools need approval.
+"""`playhead.approval`, `ask`, `wait_for` and `interrupt`: waits for people and for events from outside, and requests to
+stop a run.
 
-`playhead.approval`, `ask`, `wait_for` and `interrupt`, and their asynchronous versions.
-
-Tools that run only after a person has approved: `@observe(kind="tool", approval=...)`, `configure(approval=...)`.
+They also have asynchronous versions, except `interrupt`, which does not wait. A tool that needs approval, by its own
+rule (`@observe(kind="tool", approval=...)`) or by the process's (`configure(approval=...)`), runs only after a person
+has approved.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def ask(
         kind=p.INPUT, action=question, details=details, schema=_json_schema(schema), seconds=timeout, suspend=suspend,
         remind_after=remind_after, on_reminder=on_reminder,
     )  # fmt: skip
-    return run_steps(_value(request, schema))
+    return run_steps(_answered_value(request, schema))
 
 
 async def ask_async(
@@ -113,7 +114,7 @@ async def ask_async(
         kind=p.INPUT, action=question, details=details, schema=_json_schema(schema), seconds=timeout, suspend=suspend,
         remind_after=remind_after, on_reminder=on_reminder,
     )  # fmt: skip
-    return await run_steps_async(_value(request, schema))
+    return await run_steps_async(_answered_value(request, schema))
 
 
 def wait_for(event: str, *, key: str, timeout: float | None = None, suspend: bool = False) -> Any:
@@ -122,7 +123,9 @@ def wait_for(event: str, *, key: str, timeout: float | None = None, suspend: boo
     `playhead answer payment VALUE --key ORDER` or `POST /promises` gives the value, even before a run waits for it. All
     runs that wait for the same event and key get the same value.
     """
-    return run_steps(_value(Question(kind=p.EVENT, name=event, key=str(key), seconds=timeout, suspend=suspend), None))
+    return run_steps(
+        _answered_value(Question(kind=p.EVENT, name=event, key=str(key), seconds=timeout, suspend=suspend), None)
+    )
 
 
 async def wait_for_async(
@@ -134,7 +137,7 @@ async def wait_for_async(
 ) -> Any:
     """The same as `wait_for`, without blocking other tasks."""
     question = Question(kind=p.EVENT, name=event, key=str(key), seconds=timeout, suspend=suspend)
-    return await run_steps_async(_value(question, None))
+    return await run_steps_async(_answered_value(question, None))
 
 
 def interrupt(run: str, *, reason: str | None = None, by: str | None = None) -> None:
@@ -171,7 +174,7 @@ def decided(question: Question) -> Steps[PromiseAnswer]:
     return answer
 
 
-def _value(question: Question, schema: Any) -> Steps[Any]:
+def _answered_value(question: Question, schema: Any) -> Steps[Any]:
     answer = yield from wait(question)
     if answer["outcome"] == p.EXPIRED:
         subject = question.action or f"{question.name} {question.key}"
@@ -192,6 +195,8 @@ def _json_schema(schema: Any) -> Any:
         return {"title": schema.__name__, "type": "object", "properties": properties}
     return schema if isinstance(schema, dict) else None  # pyright: ignore[reportUnknownVariableType]
 
+
+# --- tools that need approval -----------------------------------------------------------------------------------------
 
 _Word = Literal["none", "all", "always", "writes"]
 ToolRule = _Word | list[str] | tuple[str, ...] | set[str] | frozenset[str] | Callable[[str, dict[str, Any]], Any]
@@ -245,14 +250,14 @@ def approved_first(
     `tool_rule`: the tool's own rule; None: the process's rule. If a rule function raises, the call needs approval.
     """
     rule = _ApprovalOfTools.rule if tool_rule is None else tool_rule
-    if _applies(rule, name, arguments, idempotent=idempotent):
+    if _needs_approval(rule, name, arguments, idempotent=idempotent):
         question = Question(
             kind=p.APPROVAL, name=name, action=f"run {name}", details=arguments, suspend=_ApprovalOfTools.suspend
         )
         _: PromiseAnswer = yield from decided(question)
 
 
-def _applies(rule: ToolRule, name: str, arguments: dict[str, Any], *, idempotent: bool) -> bool:
+def _needs_approval(rule: ToolRule, name: str, arguments: dict[str, Any], *, idempotent: bool) -> bool:
     if callable(rule):
         try:
             return bool(rule(name, arguments))

@@ -1,12 +1,8 @@
-"""What is wrapped in `anthropic`; its function tools.
+"""The `anthropic` library: Messages and its beta, synchronous, asynchronous, streamed, `stream()`, `parse()`, raw
+responses; also of the clients for Bedrock, Vertex and Foundry.
 
-The `anthropic` library: Messages and its beta, synchronous, asynchronous, streamed, `stream()`, `parse()`, raw
-responses; also of the clients for Bedrock, Vertex and Foundry.  Tools of the tool runner are recorded as tool calls.
-
-The client's own retries happen inside the wrapped method, so they are one call here.  Token counting and batches are
-not recorded.
-
-Records function tools (`@beta_tool`), called by the tool runner or by the program.
+The client's own retries happen inside the wrapped method, so they are one call here. Function tools (`@beta_tool`),
+called by the tool runner or by the program, are recorded as tool calls. Token counting and batches are not recorded.
 """
 
 from collections.abc import Collection, Iterator
@@ -36,35 +32,16 @@ from playhead.model import names
 
 __all__ = ["SUPPORTS", "AnthropicInstrumentor", "patch", "read_request", "read_response", "unpatch"]
 
-
-@log_errors_and_return_none
-def _begin(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
-    if not is_inside_run() or is_observed(instance.func):
-        return None
-    tool_input = args[0] if args else kwargs.get("input")
-    arguments = cast("dict[str, Any]", tool_input) if isinstance(tool_input, dict) else {"input": tool_input}
-    return tool(instance.name, arguments, None)
-
-
-def call_tool(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    """Wraps `BetaFunctionTool.call`.  The tool call gets the id of the model's request for it."""
-    begin = _begin(instance, args, kwargs)
-    return wrapped(*args, **kwargs) if begin is None else call(begin, names.TOOL_RESULT_REF, wrapped, args, kwargs)
-
-
-call_tool_async = record_returned(_begin, partial(call_async, output=names.TOOL_RESULT_REF))
-
-
 SUPPORTS = "anthropic >= 0.60"
 
-_MODULES = (
+_MESSAGES_MODULES = (
     "anthropic.resources.messages.messages",
     "anthropic.resources.beta.messages.messages",
     # The classes of these copy the methods of the beta's class, before or after it is patched.
     "anthropic.lib.bedrock._beta_messages",
     "anthropic.lib.vertex._beta_messages",
 )
-_TOOLS = "anthropic.lib.tools._beta_functions"
+_TOOLS_MODULE = "anthropic.lib.tools._beta_functions"
 
 
 class AnthropicInstrumentor(BaseInstrumentor):
@@ -79,6 +56,9 @@ class AnthropicInstrumentor(BaseInstrumentor):
 
     def _uninstrument(self, **kwargs: Any) -> None:
         unpatch()
+
+
+# --- messages ---------------------------------------------------------------------------------------------------------
 
 
 def _is_streamed(call: MethodCall) -> bool:
@@ -114,6 +94,30 @@ _MESSAGES = ClientApi(
 )
 
 
+# --- function tools ---------------------------------------------------------------------------------------------------
+
+
+@log_errors_and_return_none
+def _begin_tool(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
+    if not is_inside_run() or is_observed(instance.func):
+        return None
+    tool_input = args[0] if args else kwargs.get("input")
+    arguments = cast("dict[str, Any]", tool_input) if isinstance(tool_input, dict) else {"input": tool_input}
+    return tool(instance.name, arguments, None)
+
+
+def call_tool(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    """Wraps `BetaFunctionTool.call`.  The tool call gets the id of the model's request for it."""
+    begin = _begin_tool(instance, args, kwargs)
+    return wrapped(*args, **kwargs) if begin is None else call(begin, names.TOOL_RESULT_REF, wrapped, args, kwargs)
+
+
+call_tool_async = record_returned(_begin_tool, partial(call_async, output=names.TOOL_RESULT_REF))
+
+
+# --- what is wrapped --------------------------------------------------------------------------------------------------
+
+
 def _wraps() -> Iterator[Wrap]:
     """Yields the methods with their wrappers; not every version of the library has all of them."""
     plain, later = recording_method(_MESSAGES), recording_method_async(_MESSAGES)
@@ -125,10 +129,10 @@ def _wraps() -> Iterator[Wrap]:
         ("AsyncMessages", "parse"): later,
         ("AsyncMessages", "stream"): observing_async_helper(_MESSAGES),
     }
-    for module, ((owner, method), wrapper) in product(_MODULES, wrappers.items()):
+    for module, ((owner, method), wrapper) in product(_MESSAGES_MODULES, wrappers.items()):
         yield Wrap(module, f"{owner}.{method}", wrapper, is_optional=True)
-    yield Wrap(_TOOLS, "BetaFunctionTool.call", call_tool, is_optional=True)
-    yield Wrap(_TOOLS, "BetaAsyncFunctionTool.call", call_tool_async, is_optional=True)
+    yield Wrap(_TOOLS_MODULE, "BetaFunctionTool.call", call_tool, is_optional=True)
+    yield Wrap(_TOOLS_MODULE, "BetaAsyncFunctionTool.call", call_tool_async, is_optional=True)
 
 
 _anthropic = Instrumentation(_wraps())

@@ -1,17 +1,9 @@
-"""Messages API: read requests and answers, join events, rebuild answers.
+"""Messages of `anthropic`: reads requests and answers, joins and splits streamed events, rebuilds recorded answers, and
+changes answers and requests as a person asks. Changes none of the program's objects.
 
-Reads requests and answers of Messages for the capture stage. Changes nothing.
-
-Joins the events of a streamed message to one message, and splits a message into events. Pure.
-
-Messages that the server keeps between turns (beta `thread`), which the request does not contain.
-
-Messages that this run sent and received are known, and complete the recorded context.  A block `playhead.elsewhere`
-stands for unknown ones (a thread of another run).
-
-Restores a recorded `anthropic` answer as the object that the live call returned.
-
-Builds an answer with another message from the recorded answer.
+A beta of the API keeps the messages of a `thread` at the server, so that the request does not contain them. Those that
+this run sent and received are known, and complete the recorded context; a block `playhead.elsewhere` stands for unknown
+ones (a thread of another run).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,155 +30,12 @@ from playhead.model import names
 from playhead.model.canonical import canonical_json, parse_json
 from playhead.model.objects.interrupts import reraise_if_for_program
 
-# Type of a delta with a piece of a text → the block's key for that text.
-_PIECES = {"text_delta": "text", "thinking_delta": "thinking"}
-_NO_TOKENS = {"input_tokens": 0, "output_tokens": 0}
-
-
-def joined_message(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Returns the message in its unstreamed form, as far as it was received."""
-    message: dict[str, Any] = {}
-    blocks: dict[int, dict[str, Any]] = {}
-    inputs: dict[int, str] = {}
-    for event in events:
-        match event.get("type"):
-            case "message_start":
-                message |= cast("dict[str, Any]", event.get("message") or {})
-            case "content_block_start":
-                blocks[event.get("index", 0)] = dict(event.get("content_block") or {})
-            case "content_block_delta":
-                index = event.get("index", 0)
-                _add(blocks.setdefault(index, {}), event.get("delta") or {}, inputs, index)
-            case "message_delta":
-                _end(message, event)
-            case _:
-                pass  # the end of a block or of the message, and unknown events
-    for index, text in inputs.items():
-        blocks[index]["input"] = _parsed(text)
-    message["content"] = [blocks[index] for index in sorted(blocks)]
-    return message
-
-
-def _add(block: dict[str, Any], delta: Mapping[str, Any], inputs: dict[int, str], index: int) -> None:
-    kind = str(delta.get("type"))
-    if kind in _PIECES:
-        key = _PIECES[kind]
-        block[key] = (block.get(key) or "") + delta.get(key, "")
-    elif kind == "input_json_delta":
-        inputs[index] = inputs.get(index, "") + delta.get("partial_json", "")
-    elif kind == "citations_delta":
-        block["citations"] = [*(block.get("citations") or ()), delta.get("citation")]
-    else:  # not in pieces: a signature, a compaction
-        block |= {key: value for key, value in delta.items() if key != "type"}
-
-
-def _end(message: dict[str, Any], event: Mapping[str, Any]) -> None:
-    """Applies a `message_delta` event to the message.  Its token counts are totals; counts that it does not have are
-    kept."""
-    message |= cast("dict[str, Any]", event.get("delta") or {})
-    usage: Mapping[str, Any] = event.get("usage") or {}
-    counted = {key: value for key, value in usage.items() if value is not None}
-    message["usage"] = {**(message.get("usage") or {}), **counted}
-    for key, value in event.items():
-        if key not in ("type", "delta", "usage") and value is not None:
-            message[key] = value
-
-
-def _parsed(text: str) -> Any:
-    """Parses a tool's input; returns the text itself if the stream broke off in the middle of it."""
-    try:
-        return parse_json(text) if text else {}
-    except ValueError:
-        return text
-
-
-def events_of(message: Mapping[str, Any], characters: int | None = None) -> list[dict[str, Any]]:
-    """Returns the events of a stream of this message; texts in pieces of `characters` (None: whole)."""
-    usage: dict[str, Any] = {**_NO_TOKENS, **(message.get("usage") or {})}
-    ending = {"stop_reason": message.get("stop_reason"), "stop_sequence": message.get("stop_sequence")}
-    begun: dict[str, Any] = {**message, "content": [], **dict.fromkeys(ending), "usage": {**usage, "output_tokens": 1}}
-    events: list[dict[str, Any]] = [{"type": "message_start", "message": begun}]
-    content: Sequence[Any] = message.get("content") or ()
-    for index, block in enumerate(content):
-        started, deltas = _deltas(block, characters)
-        events.append({"type": "content_block_start", "index": index, "content_block": started})
-        events += [{"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas]
-        events.append({"type": "content_block_stop", "index": index})
-    events.append({"type": "message_delta", "delta": ending, "usage": usage})
-    events.append({"type": "message_stop"})
-    return events
-
-
-def _deltas(block: Mapping[str, Any], characters: int | None) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Returns the block of a `content_block_start`, and the deltas that complete it."""
-    match block.get("type"):
-        case "text":
-            deltas = [{"type": "text_delta", "text": piece} for piece in _pieces(block["text"], characters)]
-            return {**block, "text": ""}, deltas
-        case "thinking":
-            texts = _pieces(block["thinking"], characters)
-            deltas = [{"type": "thinking_delta", "thinking": piece} for piece in texts]
-            if "signature" in block:
-                deltas.append({"type": "signature_delta", "signature": block["signature"]})
-            return {**block, "thinking": "", "signature": ""}, deltas
-        case "tool_use" | "server_tool_use" | "mcp_tool_use":
-            texts = _pieces(_input_text(block.get("input")), characters)
-            return {**block, "input": {}}, [{"type": "input_json_delta", "partial_json": piece} for piece in texts]
-        case _:
-            return dict(block), []
-
-
-def _input_text(value: Any) -> str:
-    return value if isinstance(value, str) else canonical_json(value).decode()
-
-
-def _pieces(text: str, characters: int | None) -> Iterator[str]:
-    size = characters or max(len(text), 1)
-    for start in range(0, len(text), size):
-        yield text[start : start + size]
-
-
-# Limits the memory of an endless run; the oldest are forgotten first.
-_MAX_REMEMBERED = 4096
-
-
-def earlier_messages(run: ActiveRun | None, request: Mapping[str, Any]) -> list[Any]:
-    """Returns the messages of the thread before those of this request, cut (see `dialect.anthropic`)."""
-    message_id = _continued(request)
-    turns: list[Sequence[Any]] = []
-    while message_id is not None:
-        entry = run.responses.get(message_id) if run is not None else None
-        if entry is None:
-            turns.append(
-                [{"role": "system", "content": [{"type": "playhead.elsewhere", "previous_message_id": message_id}]}]
-            )
-            break
-        message_id, messages = entry
-        turns.append(messages)
-    return [message for messages in reversed(turns) for message in messages]
-
-
-def remember(run: ActiveRun, request: Mapping[str, Any], sent: Sequence[Any], answer: Mapping[str, Any]) -> None:
-    """Remembers the answer of a thread's turn, so that the next turn can continue from it."""
-    name = answer.get("id")
-    if not isinstance(request.get("thread"), Mapping) or not isinstance(name, str):
-        return
-    reply = {"role": "assistant", "content": answer.get("content")}
-    run.responses[name] = (_continued(request), [*sent, reply])
-    while len(run.responses) > _MAX_REMEMBERED:
-        run.responses.pop(next(iter(run.responses)), None)
-
-
-def _continued(request: Mapping[str, Any]) -> str | None:
-    thread = request.get("thread")
-    message_id = cast("Mapping[str, Any]", thread).get("previous_message_id") if isinstance(thread, Mapping) else None
-    return message_id if isinstance(message_id, str) else None
-
+# --- requests and answers ---------------------------------------------------------------------------------------------
 
 # Sent as headers.
-_HEADERS = frozenset({"betas", "user_profile_id", "workspace_id"})
+_HEADER_ARGUMENTS = frozenset({"betas", "user_profile_id", "workspace_id"})
 _NOT_SETTINGS = TRANSPORT | {"messages", "tools", "system"}
-_ELSEWHERE = _HEADERS | {"output_format"}
+_NOT_SENT_AS_GIVEN = _HEADER_ARGUMENTS | {"output_format"}
 _REQUEST_ATTRIBUTES = {
     "temperature": names.REQUEST_TEMPERATURE,
     "top_p": names.REQUEST_TOP_P,
@@ -216,8 +65,8 @@ _CUT_SYSTEM = frozenset({str, list, tuple})
 def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create") -> ModelRequest:
     """Reads a request from its keyword arguments (the client takes no positional ones)."""
     arguments = kwargs
-    if not kwargs.keys().isdisjoint(_ELSEWHERE):
-        arguments = _with_output_format({key: value for key, value in kwargs.items() if key not in _HEADERS})
+    if not kwargs.keys().isdisjoint(_NOT_SENT_AS_GIVEN):
+        arguments = _with_output_format({key: value for key, value in kwargs.items() if key not in _HEADER_ARGUMENTS})
     settings, attributes = settings_of(arguments, _NOT_SETTINGS, _REQUEST_ATTRIBUTES, schema_of_class)
     if method == "stream":
         settings["stream"] = attributes[names.REQUEST_STREAM] = True
@@ -236,7 +85,7 @@ def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create")
         messages=messages,
         to_message=dialect.to_message,
         from_message=dialect.from_message,
-        tools=_tools(kwargs.get("tools")),
+        tools=_tool_definitions(kwargs.get("tools")),
         settings=settings,
         attributes=attributes,
         shape=shape,
@@ -324,15 +173,19 @@ def _sent_block(block: Any) -> Any:
     return {**fields, "content": [request_json(item) for item in cast("list[Any]", inner)]}
 
 
-def _tools(tools: Any) -> list[Any] | None:
+def _tool_definitions(tools: Any) -> list[Any] | None:
     """Returns the tool definitions as sent; function tools make their definition themselves. None if there are none."""
     if tools is None or type(tools).__name__ in LEFT_OUT:
         return None
     definitions: list[Any] = tools if type(tools) is list else list(tools)  # pyright: ignore[reportUnknownVariableType]
-    return definitions if all(type(tool) is dict for tool in definitions) else [_tool(tool) for tool in definitions]
+    return (
+        definitions
+        if all(type(tool) is dict for tool in definitions)
+        else [_tool_definition(tool) for tool in definitions]
+    )
 
 
-def _tool(tool: Any) -> Any:
+def _tool_definition(tool: Any) -> Any:
     return tool.to_dict() if type(tool) is not dict and hasattr(tool, "to_dict") else request_json(tool)
 
 
@@ -368,7 +221,7 @@ def read_response(response: Any, run: ActiveRun, kwargs: Mapping[str, Any]) -> M
 
 def assemble(events: list[Any], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
     """Reads the events of a stream, or the results of `copy_of_event`; None if there are none."""
-    return _streamed([copy_of_event(event) for event in events], run, kwargs) if events else None
+    return _streamed_response([copy_of_event(event) for event in events], run, kwargs) if events else None
 
 
 def copy_of_event(event: Any) -> Any:
@@ -378,7 +231,7 @@ def copy_of_event(event: Any) -> Any:
 
 def read_recorded(raw: dict[str, Any], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse:
     """Reads a recorded response, streamed or not."""
-    return _streamed(raw["stream"], run, kwargs) if "stream" in raw else _response(raw, run, kwargs)
+    return _streamed_response(raw["stream"], run, kwargs) if "stream" in raw else _response(raw, run, kwargs)
 
 
 def with_edit(kwargs: Mapping[str, Any], messages: list[Any] | None) -> dict[str, Any] | None:
@@ -408,7 +261,7 @@ def _provider_of_kind(kind: type[Any]) -> str:
     return platform or str(getattr(kind, "_gen_ai_provider_name", "anthropic"))
 
 
-def _streamed(events: list[dict[str, Any]], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse:
+def _streamed_response(events: list[dict[str, Any]], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse:
     response = _response(joined_message(events), run, kwargs)
     return ModelResponse(response.messages, {"stream": events}, response.reasoning, response.attributes)
 
@@ -441,8 +294,161 @@ def _dumped(value: Any) -> Any:
     return native
 
 
-_MESSAGE = AnswerForm("anthropic", "content", "anthropic.types", "Message", names_events=True, request_id="request-id")
-_BETA = AnswerForm(
+# --- messages that the server keeps -----------------------------------------------------------------------------------
+
+# Limits the memory of an endless run; the oldest are forgotten first.
+_MAX_REMEMBERED = 4096
+
+
+def earlier_messages(run: ActiveRun | None, request: Mapping[str, Any]) -> list[Any]:
+    """Returns the messages of the thread before those of this request, cut (see `dialect.anthropic`)."""
+    message_id = _previous_message_id(request)
+    turns: list[Sequence[Any]] = []
+    while message_id is not None:
+        entry = run.responses.get(message_id) if run is not None else None
+        if entry is None:
+            turns.append(
+                [{"role": "system", "content": [{"type": "playhead.elsewhere", "previous_message_id": message_id}]}]
+            )
+            break
+        message_id, messages = entry
+        turns.append(messages)
+    return [message for messages in reversed(turns) for message in messages]
+
+
+def remember(run: ActiveRun, request: Mapping[str, Any], sent: Sequence[Any], answer: Mapping[str, Any]) -> None:
+    """Remembers the answer of a thread's turn, so that the next turn can continue from it."""
+    name = answer.get("id")
+    if not isinstance(request.get("thread"), Mapping) or not isinstance(name, str):
+        return
+    reply = {"role": "assistant", "content": answer.get("content")}
+    run.responses[name] = (_previous_message_id(request), [*sent, reply])
+    while len(run.responses) > _MAX_REMEMBERED:
+        run.responses.pop(next(iter(run.responses)), None)
+
+
+def _previous_message_id(request: Mapping[str, Any]) -> str | None:
+    thread = request.get("thread")
+    message_id = cast("Mapping[str, Any]", thread).get("previous_message_id") if isinstance(thread, Mapping) else None
+    return message_id if isinstance(message_id, str) else None
+
+
+# --- events of a stream -----------------------------------------------------------------------------------------------
+
+# Type of a delta with a piece of a text → the block's key for that text.
+_TEXT_DELTAS = {"text_delta": "text", "thinking_delta": "thinking"}
+_NO_TOKENS = {"input_tokens": 0, "output_tokens": 0}
+
+
+def joined_message(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Returns the message in its unstreamed form, as far as it was received."""
+    message: dict[str, Any] = {}
+    blocks: dict[int, dict[str, Any]] = {}
+    inputs: dict[int, str] = {}
+    for event in events:
+        match event.get("type"):
+            case "message_start":
+                message |= cast("dict[str, Any]", event.get("message") or {})
+            case "content_block_start":
+                blocks[event.get("index", 0)] = dict(event.get("content_block") or {})
+            case "content_block_delta":
+                index = event.get("index", 0)
+                _add_delta(blocks.setdefault(index, {}), event.get("delta") or {}, inputs, index)
+            case "message_delta":
+                _add_message_delta(message, event)
+            case _:
+                pass  # the end of a block or of the message, and unknown events
+    for index, text in inputs.items():
+        blocks[index]["input"] = _parsed_input(text)
+    message["content"] = [blocks[index] for index in sorted(blocks)]
+    return message
+
+
+def _add_delta(block: dict[str, Any], delta: Mapping[str, Any], inputs: dict[int, str], index: int) -> None:
+    kind = str(delta.get("type"))
+    if kind in _TEXT_DELTAS:
+        key = _TEXT_DELTAS[kind]
+        block[key] = (block.get(key) or "") + delta.get(key, "")
+    elif kind == "input_json_delta":
+        inputs[index] = inputs.get(index, "") + delta.get("partial_json", "")
+    elif kind == "citations_delta":
+        block["citations"] = [*(block.get("citations") or ()), delta.get("citation")]
+    else:  # not in pieces: a signature, a compaction
+        block |= {key: value for key, value in delta.items() if key != "type"}
+
+
+def _add_message_delta(message: dict[str, Any], event: Mapping[str, Any]) -> None:
+    """Applies a `message_delta` event to the message.  Its token counts are totals; counts that it does not have are
+    kept."""
+    message |= cast("dict[str, Any]", event.get("delta") or {})
+    usage: Mapping[str, Any] = event.get("usage") or {}
+    counted = {key: value for key, value in usage.items() if value is not None}
+    message["usage"] = {**(message.get("usage") or {}), **counted}
+    for key, value in event.items():
+        if key not in ("type", "delta", "usage") and value is not None:
+            message[key] = value
+
+
+def _parsed_input(text: str) -> Any:
+    """Parses a tool's input; returns the text itself if the stream broke off in the middle of it."""
+    try:
+        return parse_json(text) if text else {}
+    except ValueError:
+        return text
+
+
+def events_of(message: Mapping[str, Any], characters: int | None = None) -> list[dict[str, Any]]:
+    """Returns the events of a stream of this message; texts in pieces of `characters` (None: whole)."""
+    usage: dict[str, Any] = {**_NO_TOKENS, **(message.get("usage") or {})}
+    ending = {"stop_reason": message.get("stop_reason"), "stop_sequence": message.get("stop_sequence")}
+    begun: dict[str, Any] = {**message, "content": [], **dict.fromkeys(ending), "usage": {**usage, "output_tokens": 1}}
+    events: list[dict[str, Any]] = [{"type": "message_start", "message": begun}]
+    content: Sequence[Any] = message.get("content") or ()
+    for index, block in enumerate(content):
+        started, deltas = _deltas(block, characters)
+        events.append({"type": "content_block_start", "index": index, "content_block": started})
+        events += [{"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas]
+        events.append({"type": "content_block_stop", "index": index})
+    events.append({"type": "message_delta", "delta": ending, "usage": usage})
+    events.append({"type": "message_stop"})
+    return events
+
+
+def _deltas(block: Mapping[str, Any], characters: int | None) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Returns the block of a `content_block_start`, and the deltas that complete it."""
+    match block.get("type"):
+        case "text":
+            deltas = [{"type": "text_delta", "text": piece} for piece in _pieces(block["text"], characters)]
+            return {**block, "text": ""}, deltas
+        case "thinking":
+            texts = _pieces(block["thinking"], characters)
+            deltas = [{"type": "thinking_delta", "thinking": piece} for piece in texts]
+            if "signature" in block:
+                deltas.append({"type": "signature_delta", "signature": block["signature"]})
+            return {**block, "thinking": "", "signature": ""}, deltas
+        case "tool_use" | "server_tool_use" | "mcp_tool_use":
+            texts = _pieces(_input_text(block.get("input")), characters)
+            return {**block, "input": {}}, [{"type": "input_json_delta", "partial_json": piece} for piece in texts]
+        case _:
+            return dict(block), []
+
+
+def _input_text(value: Any) -> str:
+    return value if isinstance(value, str) else canonical_json(value).decode()
+
+
+def _pieces(text: str, characters: int | None) -> Iterator[str]:
+    size = characters or max(len(text), 1)
+    for start in range(0, len(text), size):
+        yield text[start : start + size]
+
+
+# --- recorded answers -------------------------------------------------------------------------------------------------
+
+_MESSAGE_FORM = AnswerForm(
+    "anthropic", "content", "anthropic.types", "Message", names_events=True, request_id="request-id"
+)
+_BETA_FORM = AnswerForm(
     "anthropic", "content", "anthropic.types.beta", "BetaMessage", names_events=True, request_id="request-id"
 )
 
@@ -458,24 +464,24 @@ def restore(
 ) -> Any:
     """Rebuilds what `client.method(**kwargs)` returned from `raw`; for `stream`, the stream that its helper reads.
 
-    See `stainless.replay`.  Raises CannotRestore.
+    See `stainless.restore`.  Raises CannotRestore.
     """
     streamed = method == "stream" or kwargs.get("stream") is True
     if method == "stream":
         kwargs = {key: value for key, value in kwargs.items() if key != "output_format"} | {"stream": True}
         method = "create"
     return stainless.restore(
-        raw, _form(client), kwargs, client, method=method, streamed=streamed, is_async=is_async, ending=ending
+        raw, _form_of(client), kwargs, client, method=method, streamed=streamed, is_async=is_async, ending=ending
     )
 
 
-def _form(resource: Any) -> AnswerForm:
+def _form_of(resource: Any) -> AnswerForm:
     modules_of = [kind.__module__ for kind in cast(Any, type(resource)).__mro__]
-    return _BETA if any("beta" in name for name in modules_of) else _MESSAGE
+    return _BETA_FORM if any("beta" in name for name in modules_of) else _MESSAGE_FORM
 
 
 # Defaults for a call without a recorded answer: one that was in doubt.
-_UNKNOWN = {"id": "msg_playhead", "type": "message", "role": "assistant"}
+_DEFAULTS = {"id": "msg_playhead", "type": "message", "role": "assistant"}
 # True of the recorded answer only, so not copied.
 _RECORDED_KEYS_REPLACED = {"content", "usage", "stop_reason", "stop_sequence", "stop_details", "stream"}
 
@@ -486,7 +492,7 @@ def with_message(recorded: Any, message: Any, *, model: str, streamed: bool) -> 
     content = fields.get("content")
     blocks: list[Any] = [{"type": "text", "text": content}] if isinstance(content, str) else list(content or ())
     calls = any(isinstance(block, dict) and cast("dict[str, Any]", block).get("type") == "tool_use" for block in blocks)
-    answer: dict[str, Any] = {**_UNKNOWN, "model": model, **_recorded_metadata(recorded)}
+    answer: dict[str, Any] = {**_DEFAULTS, "model": model, **_recorded_metadata(recorded)}
     answer |= {"stop_reason": "tool_use" if calls else "end_turn", "stop_sequence": None}
     answer["usage"] = {"input_tokens": 0, "output_tokens": 0}
     answer |= {**fields, "content": blocks}

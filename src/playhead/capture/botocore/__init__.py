@@ -1,11 +1,8 @@
-"""What is wrapped in botocore; when a Bedrock call ends.
+"""`botocore` (and so boto3): models on Amazon Bedrock, by Converse or by their own APIs, and no other service.
 
-`botocore` (and so boto3): models on Amazon Bedrock, by Converse or by their own APIs, and no other service.
-
-All calls of all services go through one method of the client, so the name of the service is checked first.  The
-client's own retries happen inside that method, so they are one call here.  aiobotocore is not observed.
-
-Ends a recorded call of Bedrock with the client's response, or when its stream or body is read.
+All calls of all services go through one method of the client, so the name of the service is checked first. The client's
+own retries happen inside that method, so they are one call here. A call ends with the client's response, or when its
+stream or body is read. aiobotocore is not observed.
 """
 
 import base64
@@ -22,8 +19,29 @@ from playhead.capture.model_call import ObservedModelCall
 from playhead.capture.patching import Instrumentation, Wrap
 from playhead.capture.streams import StreamRecording
 
-_KEPT = frozenset({"x-amzn-requestid", "content-type"})
-_COUNTS = "x-amzn-bedrock-"
+SUPPORTS = "botocore >= 1.35"
+
+_SERVICE = "bedrock-runtime"
+
+
+class BotocoreInstrumentor(BaseInstrumentor):
+    """For `opentelemetry-instrument`, and for programs that use OpenTelemetry's instrumentors."""
+
+    def instrumentation_dependencies(self) -> Collection[str]:
+        """Returns the supported versions of the library."""
+        return (SUPPORTS,)
+
+    def _instrument(self, **kwargs: Any) -> None:
+        patch()
+
+    def _uninstrument(self, **kwargs: Any) -> None:
+        unpatch()
+
+
+# --- the end of a call ------------------------------------------------------------------------------------------------
+
+_KEPT_HEADERS = frozenset({"x-amzn-requestid", "content-type"})
+_COUNT_HEADERS = "x-amzn-bedrock-"
 _BODY = "body"
 
 
@@ -31,7 +49,7 @@ def record_converse(api: ClientApi, observed: ObservedModelCall, result: Any, ca
     """`EndCall` of Converse: the answer is a dictionary, or a stream of events in one."""
     run, headers = observed.span.run, kept_headers(result)
     if call.args[0] in STREAMED:
-        recording = StreamRecording(observed, lambda seen: _events(api, headers, seen, call))
+        recording = StreamRecording(observed, lambda seen: _streamed_response(api, headers, seen, call))
         observe_events(result["stream"], recording, sent)
         return result
     body = sent({name: value for name, value in result.items() if name != "ResponseMetadata"})
@@ -43,7 +61,7 @@ def record_invoked(api: ClientApi, observed: ObservedModelCall, result: Any, cal
     """`EndCall` of InvokeModel: the answer is a body to read, or a stream of chunks."""
     run, headers = observed.span.run, kept_headers(result)
     if call.args[0] in STREAMED:
-        recording = StreamRecording(observed, lambda seen: _events(api, headers, seen, call))
+        recording = StreamRecording(observed, lambda seen: _streamed_response(api, headers, seen, call))
         observe_events(result[_BODY], recording, _kept_chunk)
         return result
     body = result[_BODY]
@@ -58,7 +76,7 @@ def record_invoked(api: ClientApi, observed: ObservedModelCall, result: Any, cal
 def kept_headers(result: Mapping[str, Any]) -> dict[str, str]:
     """Returns the response's headers that tell about the answer: request id, content type, token counts."""
     headers: Mapping[str, str] = result.get("ResponseMetadata", {}).get("HTTPHeaders", {})
-    return {name: value for name, value in headers.items() if name in _KEPT or name.startswith(_COUNTS)}
+    return {name: value for name, value in headers.items() if name in _KEPT_HEADERS or name.startswith(_COUNT_HEADERS)}
 
 
 def kept_bytes(data: bytes) -> dict[str, str]:
@@ -69,7 +87,7 @@ def kept_bytes(data: bytes) -> dict[str, str]:
         return {"base64": base64.b64encode(data).decode()}
 
 
-def _events(api: ClientApi, headers: Any, seen: list[Any], call: MethodCall) -> Any:
+def _streamed_response(api: ClientApi, headers: Any, seen: list[Any], call: MethodCall) -> Any:
     return api.assemble([{"headers": headers, "stream": seen}], cast(Any, None), call)
 
 
@@ -77,9 +95,7 @@ def _kept_chunk(event: Any) -> Any:
     return {"chunk": kept_bytes(event["chunk"].get("bytes", b""))} if "chunk" in event else sent(event)
 
 
-SUPPORTS = "botocore >= 1.35"
-
-_SERVICE = "bedrock-runtime"
+# --- the APIs ---------------------------------------------------------------------------------------------------------
 
 
 def _is_streamed(call: MethodCall) -> bool:
@@ -120,18 +136,7 @@ _APIS = {
 }
 
 
-class BotocoreInstrumentor(BaseInstrumentor):
-    """For `opentelemetry-instrument`, and for programs that use OpenTelemetry's instrumentors."""
-
-    def instrumentation_dependencies(self) -> Collection[str]:
-        """Returns the supported versions of the library."""
-        return (SUPPORTS,)
-
-    def _instrument(self, **kwargs: Any) -> None:
-        patch()
-
-    def _uninstrument(self, **kwargs: Any) -> None:
-        unpatch()
+# --- the wrapped method -----------------------------------------------------------------------------------------------
 
 
 def _make_api_call(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -1,10 +1,5 @@
-"""Converse: read, join events, bytes ↔ base64.
-
-Reads requests and answers of Converse and ConverseStream for the capture stage. Changes nothing.
-
-Joins the events of a streamed Converse answer to one answer, and splits an answer into events.  Pure.
-
-Converts the client's Python values to the JSON that is sent, and back.  Bytes are base64 in JSON.
+"""Converse and ConverseStream: reads requests and answers, joins and splits streamed events, converts bytes to base64
+and back. Changes none of the program's objects.
 """
 
 import base64
@@ -18,171 +13,7 @@ from playhead.dialect import bedrock as dialect
 from playhead.model import names
 from playhead.model.canonical import canonical_json, parse_json
 
-_ABOUT = ("usage", "metrics", "trace", "performanceConfig", "serviceTier")
-
-
-def joined_answer(events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Returns the answer in its unstreamed form, as far as it was received."""
-    answer: dict[str, Any] = {}
-    role = "assistant"
-    blocks: dict[int, dict[str, Any]] = {}
-    for event in events:
-        for kind, body in event.items():
-            match kind:
-                case "messageStart":
-                    role = body.get("role", role)
-                case "contentBlockStart":
-                    blocks[body.get("contentBlockIndex", 0)] = _started(body.get("start") or {})
-                case "contentBlockDelta":
-                    _add(blocks.setdefault(body.get("contentBlockIndex", 0), {}), body.get("delta") or {})
-                case "messageStop":
-                    answer |= body
-                case "metadata":
-                    answer |= {name: body[name] for name in _ABOUT if name in body}
-                case _:
-                    pass
-    content = [_finished(blocks[index]) for index in sorted(blocks)]
-    return {"output": {"message": {"role": role, "content": content}}, **answer}
-
-
-def events_of(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Returns the events of a stream of this answer, as few as possible."""
-    message = answer["output"]["message"]
-    events: list[dict[str, Any]] = [{"messageStart": {"role": message["role"]}}]
-    for index, block in enumerate(message["content"]):
-        block_index = {"contentBlockIndex": index}
-        if "toolUse" in block:
-            use = block["toolUse"]
-            start = {name: use[name] for name in ("toolUseId", "name", "type") if name in use}
-            events.append({"contentBlockStart": {"start": {"toolUse": start}, **block_index}})
-        events += [{"contentBlockDelta": {"delta": delta, **block_index}} for delta in _deltas(block)]
-        events.append({"contentBlockStop": block_index})
-    events.append({"messageStop": {"stopReason": answer["stopReason"]}})
-    return [*events, {"metadata": {name: answer[name] for name in _ABOUT if name in answer}}]
-
-
-def _started(start: Mapping[str, Any]) -> dict[str, Any]:
-    return {kind: dict(cast("Mapping[str, Any]", body)) for kind, body in start.items() if isinstance(body, Mapping)}
-
-
-def _add(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
-    for kind, more in delta.items():
-        match kind:
-            case "text":
-                block["text"] = block.get("text", "") + more
-            case "toolUse":
-                use = block.setdefault("toolUse", {})
-                use["input"] = use.get("input", "") + more.get("input", "")
-            case "reasoningContent":
-                _add_reasoning(block.setdefault("reasoningContent", {}), more)
-            case "citation":
-                block.setdefault("citations", []).append(more)
-            case _ if isinstance(more, list):
-                block.setdefault(kind, {}).setdefault("content", []).extend(cast("list[Any]", more))
-            case _ if isinstance(more, dict):
-                block.setdefault(kind, {}).update(more)
-            case _:
-                block[kind] = more
-
-
-def _add_reasoning(block: dict[str, Any], more: Mapping[str, Any]) -> None:
-    if "redactedContent" in more:
-        pieces = (block.get("redactedContent", ""), more["redactedContent"])
-        block["redactedContent"] = base64.b64encode(b"".join(map(base64.b64decode, pieces))).decode()
-        return
-    reasoning = block.setdefault("reasoningText", {"text": ""})
-    for name, text in more.items():
-        reasoning[name] = reasoning.get(name, "") + text
-
-
-def _finished(block: dict[str, Any]) -> dict[str, Any]:
-    use = block.get("toolUse")
-    if isinstance(use, dict):
-        return {**block, "toolUse": {**use, "input": _input(cast("dict[str, Any]", use).get("input"))}}
-    if "citations" in block:
-        content = [{"text": block["text"]}] if "text" in block else []
-        return {"citationsContent": {"content": content, "citations": block["citations"]}}
-    return block
-
-
-def _input(text: Any) -> Any:
-    """Parses a tool's input; returns the text itself if it is not JSON, e.g. because the stream broke off in it."""
-    if not text:
-        return {}
-    try:
-        return parse_json(text)
-    except ValueError:
-        return text
-
-
-def _deltas(block: Mapping[str, Any]) -> list[Any]:
-    match block:
-        case {"toolUse": {"input": tool_input}}:
-            return [{"toolUse": {"input": canonical_json(tool_input).decode()}}]
-        case {"reasoningContent": {"reasoningText": reasoning}}:
-            return [{"reasoningContent": {name: text}} for name, text in cast("dict[str, Any]", reasoning).items()]
-        case {"citationsContent": {"content": content, "citations": citations}}:
-            return [*content, *({"citation": citation} for citation in cast("list[Any]", citations))]
-        case _:
-            return [dict(block)]
-
-
-# Keys whose values cannot hold bytes.  Nearly all blocks have no others.
-_PLAIN_BLOCKS = frozenset({"text", "toolUse", "cachePoint"})
-# Keys under which the API has bytes: `bytes` in a `source`, and reasoning that the model encrypted.
-_SOURCE, _BYTES, _REDACTED = "source", "bytes", "redactedContent"
-
-
-def sent_message(message: Any) -> Any:
-    """Converts one of a request's messages to the JSON that is sent."""
-    if type(message) is dict:
-        fields = cast("dict[str, Any]", message)
-        content: Any = fields.get("content")
-        if type(content) is list and all(map(_is_plain, cast("list[Any]", content))):
-            return fields
-    return sent(message)
-
-
-def _is_plain(block: Any) -> bool:
-    return type(block) is dict and cast("dict[str, Any]", block).keys() <= _PLAIN_BLOCKS
-
-
-def sent(value: Any) -> Any:
-    """Converts any value to the JSON that is sent."""
-    if isinstance(value, bytes | bytearray):
-        return base64.b64encode(value).decode()
-    if isinstance(value, Mapping):
-        return {key: sent(item) for key, item in cast("Mapping[str, Any]", value).items()}
-    if isinstance(value, list | tuple):
-        return [sent(item) for item in cast("list[Any]", value)]
-    return value
-
-
-def given_message(message: Any) -> Any:
-    """Reverses `sent` for a message, so that the client accepts it: base64 to bytes, and a text to a block."""
-    if isinstance(message, Mapping) and isinstance(text := cast("Mapping[str, Any]", message).get("content"), str):
-        return {**cast("Mapping[str, Any]", message), "content": [{"text": text}]}
-    return _given(message)
-
-
-def _given(value: Any, key: str = "") -> Any:
-    if isinstance(value, Mapping):
-        inner = cast("Mapping[str, Any]", value)
-        return {
-            name: _given_bytes(item) if name == _REDACTED or (key == _SOURCE and name == _BYTES) else _given(item, name)
-            for name, item in inner.items()
-        }
-    if isinstance(value, list):
-        return [_given(item) for item in cast("list[Any]", value)]
-    return value
-
-
-def _given_bytes(value: Any) -> Any:
-    try:
-        return base64.b64decode(value, validate=True) if isinstance(value, str) else value
-    except binascii.Error:
-        return value
-
+# --- requests and answers ---------------------------------------------------------------------------------------------
 
 PROVIDER = "aws.bedrock"
 _NOT_SETTINGS = frozenset({"modelId", "messages", "system", "toolConfig"})
@@ -196,7 +27,7 @@ _USAGE = {
     "cacheReadInputTokens": names.CACHE_READ_TOKENS,
     "cacheWriteInputTokens": names.CACHE_WRITE_TOKENS,
 }
-_INPUT = ("inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
+_INPUT_COUNTS = ("inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
 # Nova's own API has other names than Converse for the tokens that were cached.
 _OTHER_NAMES = {
     "cacheReadInputTokenCount": "cacheReadInputTokens",
@@ -275,8 +106,8 @@ def usage_attributes(usage: Mapping[str, Any]) -> dict[str, Any]:
     """Returns token counts under the conventions' names; input tokens include cached ones."""
     counts = {_OTHER_NAMES.get(name, name): count for name, count in usage.items() if isinstance(count, int)}
     attributes: dict[str, Any] = {to: counts[name] for name, to in _USAGE.items() if name in counts}
-    if _INPUT[0] in counts:
-        attributes[names.INPUT_TOKENS] = sum(counts.get(name, 0) for name in _INPUT)
+    if _INPUT_COUNTS[0] in counts:
+        attributes[names.INPUT_TOKENS] = sum(counts.get(name, 0) for name in _INPUT_COUNTS)
     return attributes
 
 
@@ -307,3 +138,173 @@ def with_edit(call: MethodCall, messages: list[Any] | None, system: str | None) 
     if prompt is None:
         del changed["system"]
     return MethodCall(call.client, call.method, (operation, changed), call.kwargs)
+
+
+# --- events of a stream -----------------------------------------------------------------------------------------------
+
+_METADATA = ("usage", "metrics", "trace", "performanceConfig", "serviceTier")
+
+
+def joined_answer(events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Returns the answer in its unstreamed form, as far as it was received."""
+    answer: dict[str, Any] = {}
+    role = "assistant"
+    blocks: dict[int, dict[str, Any]] = {}
+    for event in events:
+        for kind, body in event.items():
+            match kind:
+                case "messageStart":
+                    role = body.get("role", role)
+                case "contentBlockStart":
+                    blocks[body.get("contentBlockIndex", 0)] = _started_block(body.get("start") or {})
+                case "contentBlockDelta":
+                    _add_delta(blocks.setdefault(body.get("contentBlockIndex", 0), {}), body.get("delta") or {})
+                case "messageStop":
+                    answer |= body
+                case "metadata":
+                    answer |= {name: body[name] for name in _METADATA if name in body}
+                case _:
+                    pass
+    content = [_finished_block(blocks[index]) for index in sorted(blocks)]
+    return {"output": {"message": {"role": role, "content": content}}, **answer}
+
+
+def events_of(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Returns the events of a stream of this answer, as few as possible."""
+    message = answer["output"]["message"]
+    events: list[dict[str, Any]] = [{"messageStart": {"role": message["role"]}}]
+    for index, block in enumerate(message["content"]):
+        block_index = {"contentBlockIndex": index}
+        if "toolUse" in block:
+            use = block["toolUse"]
+            start = {name: use[name] for name in ("toolUseId", "name", "type") if name in use}
+            events.append({"contentBlockStart": {"start": {"toolUse": start}, **block_index}})
+        events += [{"contentBlockDelta": {"delta": delta, **block_index}} for delta in _deltas(block)]
+        events.append({"contentBlockStop": block_index})
+    events.append({"messageStop": {"stopReason": answer["stopReason"]}})
+    return [*events, {"metadata": {name: answer[name] for name in _METADATA if name in answer}}]
+
+
+def _started_block(start: Mapping[str, Any]) -> dict[str, Any]:
+    return {kind: dict(cast("Mapping[str, Any]", body)) for kind, body in start.items() if isinstance(body, Mapping)}
+
+
+def _add_delta(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
+    for kind, more in delta.items():
+        match kind:
+            case "text":
+                block["text"] = block.get("text", "") + more
+            case "toolUse":
+                use = block.setdefault("toolUse", {})
+                use["input"] = use.get("input", "") + more.get("input", "")
+            case "reasoningContent":
+                _add_reasoning(block.setdefault("reasoningContent", {}), more)
+            case "citation":
+                block.setdefault("citations", []).append(more)
+            case _ if isinstance(more, list):
+                block.setdefault(kind, {}).setdefault("content", []).extend(cast("list[Any]", more))
+            case _ if isinstance(more, dict):
+                block.setdefault(kind, {}).update(more)
+            case _:
+                block[kind] = more
+
+
+def _add_reasoning(block: dict[str, Any], more: Mapping[str, Any]) -> None:
+    if "redactedContent" in more:
+        pieces = (block.get("redactedContent", ""), more["redactedContent"])
+        block["redactedContent"] = base64.b64encode(b"".join(map(base64.b64decode, pieces))).decode()
+        return
+    reasoning = block.setdefault("reasoningText", {"text": ""})
+    for name, text in more.items():
+        reasoning[name] = reasoning.get(name, "") + text
+
+
+def _finished_block(block: dict[str, Any]) -> dict[str, Any]:
+    use = block.get("toolUse")
+    if isinstance(use, dict):
+        return {**block, "toolUse": {**use, "input": _parsed_input(cast("dict[str, Any]", use).get("input"))}}
+    if "citations" in block:
+        content = [{"text": block["text"]}] if "text" in block else []
+        return {"citationsContent": {"content": content, "citations": block["citations"]}}
+    return block
+
+
+def _parsed_input(text: Any) -> Any:
+    """Parses a tool's input; returns the text itself if it is not JSON, e.g. because the stream broke off in it."""
+    if not text:
+        return {}
+    try:
+        return parse_json(text)
+    except ValueError:
+        return text
+
+
+def _deltas(block: Mapping[str, Any]) -> list[Any]:
+    match block:
+        case {"toolUse": {"input": tool_input}}:
+            return [{"toolUse": {"input": canonical_json(tool_input).decode()}}]
+        case {"reasoningContent": {"reasoningText": reasoning}}:
+            return [{"reasoningContent": {name: text}} for name, text in cast("dict[str, Any]", reasoning).items()]
+        case {"citationsContent": {"content": content, "citations": citations}}:
+            return [*content, *({"citation": citation} for citation in cast("list[Any]", citations))]
+        case _:
+            return [dict(block)]
+
+
+# --- bytes are base64 in JSON -----------------------------------------------------------------------------------------
+
+# Keys whose values cannot hold bytes.  Nearly all blocks have no others.
+_PLAIN_BLOCKS = frozenset({"text", "toolUse", "cachePoint"})
+# Keys under which the API has bytes: `bytes` in a `source`, and reasoning that the model encrypted.
+_SOURCE, _BYTES, _REDACTED = "source", "bytes", "redactedContent"
+
+
+def sent_message(message: Any) -> Any:
+    """Converts one of a request's messages to the JSON that is sent."""
+    if type(message) is dict:
+        fields = cast("dict[str, Any]", message)
+        content: Any = fields.get("content")
+        if type(content) is list and all(map(_is_plain, cast("list[Any]", content))):
+            return fields
+    return sent(message)
+
+
+def _is_plain(block: Any) -> bool:
+    return type(block) is dict and cast("dict[str, Any]", block).keys() <= _PLAIN_BLOCKS
+
+
+def sent(value: Any) -> Any:
+    """Converts any value to the JSON that is sent."""
+    if isinstance(value, bytes | bytearray):
+        return base64.b64encode(value).decode()
+    if isinstance(value, Mapping):
+        return {key: sent(item) for key, item in cast("Mapping[str, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        return [sent(item) for item in cast("list[Any]", value)]
+    return value
+
+
+def given_message(message: Any) -> Any:
+    """Reverses `sent` for a message, so that the client accepts it: base64 to bytes, and a text to a block."""
+    if isinstance(message, Mapping) and isinstance(text := cast("Mapping[str, Any]", message).get("content"), str):
+        return {**cast("Mapping[str, Any]", message), "content": [{"text": text}]}
+    return _given(message)
+
+
+def _given(value: Any, key: str = "") -> Any:
+    if isinstance(value, Mapping):
+        inner = cast("Mapping[str, Any]", value)
+        return {
+            name: _given_bytes(item) if name == _REDACTED or (key == _SOURCE and name == _BYTES) else _given(item, name)
+            for name, item in inner.items()
+        }
+    if isinstance(value, list):
+        return [_given(item) for item in cast("list[Any]", value)]
+    return value
+
+
+def _given_bytes(value: Any) -> Any:
+    try:
+        return base64.b64decode(value, validate=True) if isinstance(value, str) else value
+    except binascii.Error:
+        return value

@@ -1,24 +1,15 @@
-"""InvokeModel: the APIs of invoked models.
-
-Reads and writes the APIs of models behind InvokeModel: Anthropic's, Nova's (as Converse), Chat Completions, one
-text, embeddings.
+"""InvokeModel: reads and writes the APIs of the models behind it: Anthropic's, Nova's (as Converse), APIs like Chat
+Completions, APIs with one text, embeddings. Changes none of the program's objects.
 
 The API is recognized by the form of the request: the model id alone does not tell, since it may be the name of a
-profile.
-
-APIs with one text as the request and one as the answer: Llama, older Mistral, Cohere Command, Titan Text.
-
-Reads requests and answers of InvokeModel for the capture stage: each family of models has an API of its own.
-
-A request is read if its body is a JSON object of a known family.  Any other body (of an image model, or a file to read
-from) is recorded as a call without messages.
+profile. A request is read if its body is a JSON object of a known form. Any other body (of an image model, or a file to
+read from) is recorded as a call without messages.
 """
 
 import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, Self, cast
 
-from playhead.capture.anthropic import messages
 from playhead.capture.anthropic import messages as messages_api
 from playhead.capture.anthropic.messages import joined_message
 from playhead.capture.botocore import converse
@@ -32,145 +23,7 @@ from playhead.model import names
 from playhead.model.canonical import canonical_json, parse_json
 from playhead.model.message import Message, text_message
 
-_KEYS = ("prompt", "inputText", "message")
-"""Keys of the request's text.  Requests with `message` (Cohere's) also contain the earlier messages."""
-_TEXT_REQUEST_ATTRIBUTES = {
-    "temperature": names.REQUEST_TEMPERATURE,
-    "top_p": names.REQUEST_TOP_P,
-    "p": names.REQUEST_TOP_P,
-    "max_gen_len": names.REQUEST_MAX_TOKENS,
-    "max_tokens": names.REQUEST_MAX_TOKENS,
-}
-_TEXTS = ("generation", "outputText", "text", "completion")
-"""Keys of the answer's text, which is at the top, or in the first item of one of `_LISTS`."""
-_LISTS = ("outputs", "results", "generations")
-_REASONS = ("stop_reason", "finish_reason", "completionReason")
-_TEXT_USAGE = {
-    "prompt_token_count": names.INPUT_TOKENS,
-    "inputTextTokenCount": names.INPUT_TOKENS,
-    "generation_token_count": names.OUTPUT_TOKENS,
-    "tokenCount": names.OUTPUT_TOKENS,
-    "totalOutputTextTokenCount": names.OUTPUT_TOKENS,
-}
-_COHERE_ROLES = {"USER": "user", "CHATBOT": "assistant", "SYSTEM": "system"}
-DIALECT = "bedrock_text"
-
-
-class OneText:
-    """An API with one text as request and answer; see `families.Family`."""
-
-    def __init__(self, key: str):
-        self._key = key
-
-    @classmethod
-    def of(cls, body: Mapping[str, Any]) -> Self | None:
-        """Returns the API of a request; None if the request has no text."""
-        key = next((key for key in _KEYS if isinstance(body.get(key), str)), None)
-        return None if key is None else cls(key)
-
-    def read_request(self, model: str, body: dict[str, Any]) -> ModelRequest:
-        settings = {name: value for name, value in body.items() if name != self._key}
-        attributes = {to: body[name] for name, to in _TEXT_REQUEST_ATTRIBUTES.items() if body.get(name) is not None}
-        earlier = _earlier(body) if self._key == "message" else []
-        return ModelRequest(
-            provider=PROVIDER,
-            operation="chat",
-            model=model,
-            messages=[*earlier, {"role": "user", "content": body[self._key]}],
-            to_message=openai_chat.to_message,
-            from_message=openai_chat.from_message,
-            settings=settings,
-            attributes=attributes,
-            shape={"dialect": DIALECT, "input": self._key, "before": len(earlier)},
-        )
-
-    def join_chunks(self, chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        texts: list[str] = []
-        answer: dict[str, Any] = {}
-        for chunk in chunks:
-            path = _text_path(chunk)
-            if path is not None and isinstance(text := path[0].get(path[1]), str):
-                texts.append(text)
-            flat = _flat(chunk)
-            answer |= {name: value for name, value in flat.items() if value is not None and name not in _TEXTS}
-        return {**answer, "text": "".join(texts)}
-
-    def read_answer(self, answer: Mapping[str, Any], raw: Any) -> ModelResponse:
-        path = _text_path(answer)
-        text: Any = path[0].get(path[1]) if path is not None else None
-        messages: list[Message] = [text_message("assistant", text)] if isinstance(text, str) else []
-        flat = _flat(answer)
-        attributes: dict[str, Any] = {
-            to: flat[name] for name, to in _TEXT_USAGE.items() if isinstance(flat.get(name), int)
-        }
-        if reason := next((flat[name] for name in _REASONS if flat.get(name)), None):
-            attributes[names.FINISH_REASONS] = [str(reason).lower()]
-        return ModelResponse(messages, raw, attributes=attributes)
-
-    def with_message(self, recorded: Sequence[Any], message: Any, *, streamed: bool) -> list[Any]:
-        content = cast("Mapping[str, Any]", message).get("content") if isinstance(message, Mapping) else message
-        if not recorded or not isinstance(content, str):
-            raise CannotRestore(
-                "this model's answer is one text, and none was recorded to put it into: give the outcome as "
-                '{"result": ...}'
-            )
-        changed = copy.deepcopy(recorded[0])
-        path = _text_path(changed)
-        if path is None:
-            raise CannotRestore('the form of the recorded answer is not known: give the outcome as {"result": ...}')
-        cast("dict[str, Any]", path[0])[path[1]] = content
-        return [changed, *([recorded[-1]] if streamed and len(recorded) > 1 and not _says(recorded[-1]) else [])]
-
-    def with_messages(self, body: dict[str, Any], messages: Sequence[Any]) -> dict[str, Any] | None:
-        if len(messages) != 1 or not isinstance(messages[0].get("content"), str):
-            return None
-        return {**body, self._key: messages[0]["content"]}
-
-
-def _earlier(body: Mapping[str, Any]) -> list[Any]:
-    """Returns Cohere's preamble (the system prompt) and the earlier messages."""
-    messages: list[Any] = []
-    if isinstance(preamble := body.get("preamble"), str):
-        messages.append({"role": "system", "content": preamble})
-    for entry in body.get("chat_history") or ():
-        role = str(entry.get("role"))
-        messages.append({"role": _COHERE_ROLES.get(role.upper(), role.lower()), "content": entry.get("message") or ""})
-    return messages
-
-
-def _text_path(answer: Mapping[str, Any]) -> tuple[Mapping[str, Any], str] | None:
-    """Returns the object that has the answer's text, and the key of the text; None if there is none."""
-    for name in _LISTS:
-        several = answer.get(name)
-        if isinstance(several, list) and several and isinstance(several[0], dict):
-            return _text_path(cast("dict[str, Any]", several[0]))
-    key = next((key for key in _TEXTS if key in answer), None)
-    return None if key is None else (answer, key)
-
-
-def _says(chunk: Mapping[str, Any]) -> bool:
-    path = _text_path(chunk)
-    return path is not None and bool(path[0].get(path[1]))
-
-
-def _flat(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the answer's values and those of the first item of each of its lists."""
-    flat = dict(answer)
-    for name in _LISTS:
-        several = flat.pop(name, None)
-        if isinstance(several, list) and several and isinstance(several[0], dict):
-            flat |= cast("dict[str, Any]", several[0])
-    return flat
-
-
 _METRICS = "amazon-bedrock-invocationMetrics"
-_REQUEST_ATTRIBUTES = {
-    "temperature": names.REQUEST_TEMPERATURE,
-    "top_p": names.REQUEST_TOP_P,
-    "max_tokens": names.REQUEST_MAX_TOKENS,
-    "max_completion_tokens": names.REQUEST_MAX_TOKENS,
-}
-_USAGE = {"prompt_tokens": names.INPUT_TOKENS, "completion_tokens": names.OUTPUT_TOKENS}
 
 
 class Family(Protocol):
@@ -215,6 +68,9 @@ def _is_nova(model: str, body: Mapping[str, Any]) -> bool:
     return "amazon.nova" in model or "schemaVersion" in body or "inferenceConfig" in body
 
 
+# --- Anthropic --------------------------------------------------------------------------------------------------------
+
+
 class _Anthropic:
     """Anthropic's Messages.  Model and streaming are parameters of the client, and not in the body."""
 
@@ -234,11 +90,14 @@ class _Anthropic:
         recorded_answer: Any = None
         if recorded:
             recorded_answer = {"stream": list(recorded)} if recorded[0].get("type") == "message_start" else recorded[0]
-        answer = messages.with_message(recorded_answer, message, model="", streamed=streamed)
+        answer = messages_api.with_message(recorded_answer, message, model="", streamed=streamed)
         return answer["stream"] if streamed else [answer]
 
     def with_messages(self, body: dict[str, Any], messages: Sequence[Any]) -> dict[str, Any] | None:
         return messages_api.with_edit(body, list(messages))
+
+
+# --- Nova -------------------------------------------------------------------------------------------------------------
 
 
 class _Nova:
@@ -267,12 +126,23 @@ class _Nova:
         return changed if system is None else {**changed, "system": system}
 
 
+# --- Chat Completions -------------------------------------------------------------------------------------------------
+
+_CHAT_REQUEST_ATTRIBUTES = {
+    "temperature": names.REQUEST_TEMPERATURE,
+    "top_p": names.REQUEST_TOP_P,
+    "max_tokens": names.REQUEST_MAX_TOKENS,
+    "max_completion_tokens": names.REQUEST_MAX_TOKENS,
+}
+_CHAT_USAGE = {"prompt_tokens": names.INPUT_TOKENS, "completion_tokens": names.OUTPUT_TOKENS}
+
+
 class _Chat:
     """APIs like Chat Completions: Mistral's, OpenAI's open models, DeepSeek's, Qwen's."""
 
     def read_request(self, model: str, body: dict[str, Any]) -> ModelRequest:
         settings = {name: value for name, value in body.items() if name not in ("messages", "tools")}
-        attributes = {to: body[name] for name, to in _REQUEST_ATTRIBUTES.items() if body.get(name) is not None}
+        attributes = {to: body[name] for name, to in _CHAT_REQUEST_ATTRIBUTES.items() if body.get(name) is not None}
         return ModelRequest(
             provider=converse.PROVIDER,
             operation="chat",
@@ -293,7 +163,7 @@ class _Chat:
             answer |= {name: value for name, value in chunk.items() if name not in ("choices", _METRICS)}
             for piece in chunk.get("choices") or ():
                 delta = cast("Mapping[str, Any]", piece.get("delta") or piece.get("message") or {})
-                _add(choice["message"], delta)
+                _add_delta(choice["message"], delta)
                 choice |= {name: piece[name] for name in ("finish_reason", "stop_reason") if piece.get(name)}
         return {**answer, "choices": [choice]}
 
@@ -302,7 +172,7 @@ class _Chat:
         reasonings = [reasoning for _, reasoning in read if reasoning is not None]
         reasons = [choice.get("finish_reason") or choice.get("stop_reason") for choice in answer.get("choices") or ()]
         usage: Mapping[str, Any] = answer.get("usage") or {}
-        attributes: dict[str, Any] = {to: usage[name] for name, to in _USAGE.items() if name in usage}
+        attributes: dict[str, Any] = {to: usage[name] for name, to in _CHAT_USAGE.items() if name in usage}
         if any(reasons):
             attributes[names.FINISH_REASONS] = [str(reason) for reason in reasons]
         if model := answer.get("model"):
@@ -323,19 +193,19 @@ class _Chat:
         return {**body, "messages": list(messages)}
 
 
-def _add(message: dict[str, Any], piece: Mapping[str, Any]) -> None:
+def _add_delta(message: dict[str, Any], piece: Mapping[str, Any]) -> None:
     for name, value in piece.items():
         if name == "tool_calls" and isinstance(value, list):
             calls: list[Any] = message.setdefault("tool_calls", [])
             for call in cast("list[dict[str, Any]]", value):
-                _add_call(calls, call)
+                _add_call_delta(calls, call)
         elif isinstance(value, str) and name != "role":
             message[name] = (message.get(name) or "") + value
         elif value is not None:
             message[name] = value
 
 
-def _add_call(calls: list[Any], piece: dict[str, Any]) -> None:
+def _add_call_delta(calls: list[Any], piece: dict[str, Any]) -> None:
     index = piece.get("index")
     entry = next((call for call in calls if index is not None and call.get("index") == index), None)
     if entry is None:
@@ -343,6 +213,142 @@ def _add_call(calls: list[Any], piece: dict[str, Any]) -> None:
         return
     function: dict[str, Any] = piece.get("function") or {}
     entry["function"]["arguments"] = (entry["function"].get("arguments") or "") + (function.get("arguments") or "")
+
+
+# --- one text: Llama, older Mistral, Cohere Command, Titan Text -------------------------------------------------------
+
+_PROMPT_KEYS = ("prompt", "inputText", "message")
+"""Keys of the request's text.  Requests with `message` (Cohere's) also contain the earlier messages."""
+_TEXT_REQUEST_ATTRIBUTES = {
+    "temperature": names.REQUEST_TEMPERATURE,
+    "top_p": names.REQUEST_TOP_P,
+    "p": names.REQUEST_TOP_P,
+    "max_gen_len": names.REQUEST_MAX_TOKENS,
+    "max_tokens": names.REQUEST_MAX_TOKENS,
+}
+_ANSWER_KEYS = ("generation", "outputText", "text", "completion")
+"""Keys of the answer's text, which is at the top, or in the first item of one of `_ANSWER_LISTS`."""
+_ANSWER_LISTS = ("outputs", "results", "generations")
+_REASON_KEYS = ("stop_reason", "finish_reason", "completionReason")
+_TEXT_USAGE = {
+    "prompt_token_count": names.INPUT_TOKENS,
+    "inputTextTokenCount": names.INPUT_TOKENS,
+    "generation_token_count": names.OUTPUT_TOKENS,
+    "tokenCount": names.OUTPUT_TOKENS,
+    "totalOutputTextTokenCount": names.OUTPUT_TOKENS,
+}
+_COHERE_ROLES = {"USER": "user", "CHATBOT": "assistant", "SYSTEM": "system"}
+DIALECT = "bedrock_text"
+
+
+class OneText:
+    """An API with one text as request and answer; see `Family`."""
+
+    def __init__(self, key: str):
+        self._key = key
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> Self | None:
+        """Returns the API of a request; None if the request has no text."""
+        key = next((key for key in _PROMPT_KEYS if isinstance(body.get(key), str)), None)
+        return None if key is None else cls(key)
+
+    def read_request(self, model: str, body: dict[str, Any]) -> ModelRequest:
+        settings = {name: value for name, value in body.items() if name != self._key}
+        attributes = {to: body[name] for name, to in _TEXT_REQUEST_ATTRIBUTES.items() if body.get(name) is not None}
+        earlier = _earlier_messages(body) if self._key == "message" else []
+        return ModelRequest(
+            provider=PROVIDER,
+            operation="chat",
+            model=model,
+            messages=[*earlier, {"role": "user", "content": body[self._key]}],
+            to_message=openai_chat.to_message,
+            from_message=openai_chat.from_message,
+            settings=settings,
+            attributes=attributes,
+            shape={"dialect": DIALECT, "input": self._key, "before": len(earlier)},
+        )
+
+    def join_chunks(self, chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        texts: list[str] = []
+        answer: dict[str, Any] = {}
+        for chunk in chunks:
+            path = _text_path(chunk)
+            if path is not None and isinstance(text := path[0].get(path[1]), str):
+                texts.append(text)
+            flat = _flat_answer(chunk)
+            answer |= {name: value for name, value in flat.items() if value is not None and name not in _ANSWER_KEYS}
+        return {**answer, "text": "".join(texts)}
+
+    def read_answer(self, answer: Mapping[str, Any], raw: Any) -> ModelResponse:
+        path = _text_path(answer)
+        text: Any = path[0].get(path[1]) if path is not None else None
+        messages: list[Message] = [text_message("assistant", text)] if isinstance(text, str) else []
+        flat = _flat_answer(answer)
+        attributes: dict[str, Any] = {
+            to: flat[name] for name, to in _TEXT_USAGE.items() if isinstance(flat.get(name), int)
+        }
+        if reason := next((flat[name] for name in _REASON_KEYS if flat.get(name)), None):
+            attributes[names.FINISH_REASONS] = [str(reason).lower()]
+        return ModelResponse(messages, raw, attributes=attributes)
+
+    def with_message(self, recorded: Sequence[Any], message: Any, *, streamed: bool) -> list[Any]:
+        content = cast("Mapping[str, Any]", message).get("content") if isinstance(message, Mapping) else message
+        if not recorded or not isinstance(content, str):
+            raise CannotRestore(
+                "this model's answer is one text, and none was recorded to put it into: give the outcome as "
+                '{"result": ...}'
+            )
+        changed = copy.deepcopy(recorded[0])
+        path = _text_path(changed)
+        if path is None:
+            raise CannotRestore('the form of the recorded answer is not known: give the outcome as {"result": ...}')
+        cast("dict[str, Any]", path[0])[path[1]] = content
+        return [changed, *([recorded[-1]] if streamed and len(recorded) > 1 and not _has_text(recorded[-1]) else [])]
+
+    def with_messages(self, body: dict[str, Any], messages: Sequence[Any]) -> dict[str, Any] | None:
+        if len(messages) != 1 or not isinstance(messages[0].get("content"), str):
+            return None
+        return {**body, self._key: messages[0]["content"]}
+
+
+def _earlier_messages(body: Mapping[str, Any]) -> list[Any]:
+    """Returns Cohere's preamble (the system prompt) and the earlier messages."""
+    messages: list[Any] = []
+    if isinstance(preamble := body.get("preamble"), str):
+        messages.append({"role": "system", "content": preamble})
+    for entry in body.get("chat_history") or ():
+        role = str(entry.get("role"))
+        messages.append({"role": _COHERE_ROLES.get(role.upper(), role.lower()), "content": entry.get("message") or ""})
+    return messages
+
+
+def _text_path(answer: Mapping[str, Any]) -> tuple[Mapping[str, Any], str] | None:
+    """Returns the object that has the answer's text, and the key of the text; None if there is none."""
+    for name in _ANSWER_LISTS:
+        several = answer.get(name)
+        if isinstance(several, list) and several and isinstance(several[0], dict):
+            return _text_path(cast("dict[str, Any]", several[0]))
+    key = next((key for key in _ANSWER_KEYS if key in answer), None)
+    return None if key is None else (answer, key)
+
+
+def _has_text(chunk: Mapping[str, Any]) -> bool:
+    path = _text_path(chunk)
+    return path is not None and bool(path[0].get(path[1]))
+
+
+def _flat_answer(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the answer's values and those of the first item of each of its lists."""
+    flat = dict(answer)
+    for name in _ANSWER_LISTS:
+        several = flat.pop(name, None)
+        if isinstance(several, list) and several and isinstance(several[0], dict):
+            flat |= cast("dict[str, Any]", several[0])
+    return flat
+
+
+# --- embeddings -------------------------------------------------------------------------------------------------------
 
 
 class _Embeddings:
@@ -373,9 +379,11 @@ class _Embeddings:
 _ANTHROPIC, _NOVA, _CHAT, _EMBEDDINGS = _Anthropic(), _Nova(), _Chat(), _Embeddings()
 
 
+# --- requests and answers ---------------------------------------------------------------------------------------------
+
 # Sent as headers, so not part of the body that `context` shows.
-_HEADERS = ("contentType", "accept")
-_COUNTS = {
+_HEADER_PARAMETERS = ("contentType", "accept")
+_HEADER_COUNTS = {
     "x-amzn-bedrock-input-token-count": "inputTokens",
     "x-amzn-bedrock-output-token-count": "outputTokens",
     "x-amzn-bedrock-cache-read-input-token-count": "cacheReadInputTokens",
@@ -395,7 +403,11 @@ def read_request(call: MethodCall) -> ModelRequest:
     model, body = str(parameters.get("modelId") or ""), _body(parameters)
     family = family_of(model, body)
     if body is None or family is None:
-        rest = {name: sent(value) for name, value in parameters.items() if name not in ("modelId", "body", *_HEADERS)}
+        rest = {
+            name: sent(value)
+            for name, value in parameters.items()
+            if name not in ("modelId", "body", *_HEADER_PARAMETERS)
+        }
         return ModelRequest(
             PROVIDER,
             "chat",
@@ -413,15 +425,15 @@ def read_request(call: MethodCall) -> ModelRequest:
 
 def read_recorded(raw: Mapping[str, Any], call: MethodCall) -> ModelResponse:
     """Reads a recorded answer: the bytes of its body, or the chunks of a stream."""
-    chunks = _chunks(raw["stream"]) if "stream" in raw else None
-    answer = _parsed(body_bytes(raw)) if chunks is None else None
+    chunks = _json_chunks(raw["stream"]) if "stream" in raw else None
+    answer = _json_or_none(body_bytes(raw)) if chunks is None else None
     family = _family(call)
     headers: Mapping[str, str] = raw.get("headers") or {}
     response = ModelResponse([], raw)
     if family is not None and (chunks or isinstance(answer, dict)):
         whole = cast("dict[str, Any]", answer) if chunks is None else family.join_chunks(chunks)
         response = family.read_answer(whole, raw)
-    counts = {to: int(headers[name]) for name, to in _COUNTS.items() if headers.get(name, "").isdecimal()}
+    counts = {to: int(headers[name]) for name, to in _HEADER_COUNTS.items() if headers.get(name, "").isdecimal()}
     metrics: Mapping[str, Any] = chunks[-1].get(_METRICS) or {} if chunks else {}
     counts |= {to: metrics[name] for name, to in _METRIC_COUNTS.items() if name in metrics}
     about: dict[str, Any] = {} if names.INPUT_TOKENS in response.attributes else usage_attributes(counts)
@@ -439,8 +451,14 @@ def with_message(raw: Any, message: Any, call: MethodCall) -> Any:
         raise CannotRestore('the form of this model\'s answers is not known: give the outcome as {"result": ...}')
     recorded = cast("dict[str, Any]", raw) if isinstance(raw, dict) else {}
     recorded_headers: Mapping[str, str] = recorded.get("headers") or {}
-    headers = {name: value for name, value in recorded_headers.items() if name not in _COUNTS}
-    answers = _chunks(recorded["stream"]) if "stream" in recorded else [_parsed(body_bytes(recorded))] if raw else []
+    headers = {name: value for name, value in recorded_headers.items() if name not in _HEADER_COUNTS}
+    answers = (
+        _json_chunks(recorded["stream"])
+        if "stream" in recorded
+        else [_json_or_none(body_bytes(recorded))]
+        if raw
+        else []
+    )
     new_answers = family.with_message(answers, message, streamed=streamed)
     texts = [canonical_json(answer).decode() for answer in new_answers]
     if streamed:
@@ -469,18 +487,18 @@ def _body(parameters: Mapping[str, Any]) -> dict[str, Any] | None:
     body = parameters.get("body")
     if isinstance(body, bytearray):
         body = bytes(body)
-    value = _parsed(body) if isinstance(body, str | bytes) else None
+    value = _json_or_none(body) if isinstance(body, str | bytes) else None
     return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 
 
-def _parsed(data: str | bytes) -> Any:
+def _json_or_none(data: str | bytes) -> Any:
     try:
         return parse_json(data)
     except ValueError:
         return None
 
 
-def _chunks(events: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _json_chunks(events: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Returns the JSON objects of a stream's chunks."""
-    chunks = [_parsed(body_bytes(event["chunk"])) for event in events if "chunk" in event]
+    chunks = [_json_or_none(body_bytes(event["chunk"])) for event in events if "chunk" in event]
     return [cast("dict[str, Any]", chunk) for chunk in chunks if isinstance(chunk, dict)]

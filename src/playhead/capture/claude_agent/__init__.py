@@ -1,14 +1,9 @@
-"""The Claude Agent SDK and its in-process MCP tools.
-
-The Claude Agent SDK: each prompt to Claude Code is an agent.  Its model calls and tools are read from Claude Code's
+"""The Claude Agent SDK: each prompt to Claude Code is an agent. Its model calls and tools are read from Claude Code's
 messages.
 
-Claude Code is another process, which calls the model itself. The program's own tools run in this process, and only they
-are answered from the record on resume.
-
-The program's own tools: those of MCP servers that run in its process (`create_sdk_mcp_server`).
-
-Claude Code calls them with MCP messages; the answer to the message is recorded, and returned again on resume.
+Claude Code is another process, which calls the model itself. The program's own tools, those of MCP servers that run in
+its process (`create_sdk_mcp_server`), are called with MCP messages. The answer to such a message is recorded, and
+returned again on resume; nothing else is answered from the record.
 """
 
 import inspect
@@ -34,108 +29,11 @@ from playhead.capture.patching import Instrumentation, Wrap
 from playhead.errors import RunStopped
 from playhead.model import names
 
-_CALL_ID = "claudecode/toolUseId"
-_ERROR = 2  # OTLP's status code
-turn_spans: WeakKeyDictionary[Any, ObservedSpan] = WeakKeyDictionary()
-"""The SDK's connection → span of the current turn, for clients with several turns."""
-_observed: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
-"""Server → its tools whose functions are under `@observe`."""
-
-
-def build_server(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    """Wraps a function that `create_sdk_mcp_server` calls.  That one itself cannot be wrapped: programs import it by
-    name."""
-    made = wrapped(*args, **kwargs)
-    _note_observed(made, kwargs.get("run_tool", args[-1] if args else None))
-    return made
-
-
-@log_errors_and_return_none
-def _note_observed(server: Any, run_tool: Any) -> None:
-    """Remembers which tools of the server are under `@observe`.  `run_tool`: the SDK's function that calls the tools;
-    its closure has them."""
-    tools_by_name = inspect.getclosurevars(run_tool).nonlocals.get("tools_by_name", {})
-    _observed[server] = {name for name, entry in tools_by_name.items() if is_observed(entry.handler)}
-
-
-async def handle_request(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    """Wraps the function that answers a message to one of the program's servers."""
-    call = _call(instance, *args, **kwargs)
-    if call is None:
-        return await wrapped(*args, **kwargs)
-    around, begin, message_id = call
-    with as_current(around):
-        try:
-            answer = await call_async(begin, _result(wrapped, *args, **kwargs), names.TOOL_RESULT_REF)
-        except RunStopped as stopped:
-            await _stop(instance, stopped)
-            raise
-    return {"jsonrpc": "2.0", "id": message_id, **_outcome(answer)}
-
-
-def _outcome(recorded: Any) -> dict[str, Any]:
-    """Returns the message's `result` or `error`.  A person may set an outcome of any other form: it becomes the text of
-    a `result`."""
-    outcome = cast("dict[str, Any]", recorded) if isinstance(recorded, dict) else {}
-    if outcome.keys() == {"error"}:
-        return outcome
-    text = recorded if isinstance(recorded, str) else json.dumps(recorded, ensure_ascii=False)
-    return {"result": outcome if "content" in outcome else {"content": [{"type": "text", "text": text}]}}
-
-
-async def _stop(connection: Any, stopped: RunStopped) -> None:
-    """Raises `stopped` in the reader of the messages, and does not answer Claude Code: otherwise the SDK would only
-    report an error to the model, which would continue."""
-    import anyio  # noqa: PLC0415 - what the SDK runs on
-
-    await connection._message_send.send({"type": "error", "error": str(stopped), "exception": stopped})
-    await anyio.sleep_forever()  # until the connection is closed
-
-
-@log_errors_and_return_none
-def _call(connection: Any, server_name: str, message: dict[str, Any]) -> tuple[ObservedSpan, StartSpan, Any] | None:
-    """Returns the enclosing span, the `StartSpan` of the call, and the message's id; None: it is not recorded here."""
-    around = turn_spans.get(connection) or current_span()
-    if around is None or message.get("method") != "tools/call":
-        return None
-    parameters: dict[str, Any] = message["params"]
-    server = connection.sdk_mcp_servers.get(server_name)
-    if server is None or parameters["name"] in _observed.get(server, ()):
-        return None
-    meta: dict[str, Any] = parameters.get("_meta") or {}
-    name = f"mcp__{server_name}__{parameters['name']}"
-    return around, tool(name, parameters.get("arguments") or {}, meta.get(_CALL_ID)), message.get("id")
-
-
-async def _result(wrapped: Any, server_name: str, message: dict[str, Any]) -> Any:
-    span = current_span()
-    if span is None:
-        answer = await wrapped(server_name, message)
-    else:
-        params: dict[str, Any] = message["params"]
-        meta: dict[str, Any] = params.get("_meta") or {}
-        # So that calls which the tool makes are inside its span, though the server has its own task.
-        answer = await wrapped(server_name, {**message, "params": {**params, "_meta": {**trace_context(span), **meta}}})
-    _note_error(answer)
-    return answer["result"] if "result" in answer else {"error": answer.get("error")}
-
-
-@log_errors_and_return_none
-def _note_error(answer: dict[str, Any]) -> None:
-    """Marks a tool call as failed if its result is an error."""
-    span = current_span()
-    result: dict[str, Any] = answer.get("result") or {}
-    if span is None or not (result.get("isError") or "error" in answer):
-        return
-    blocks: list[dict[str, Any]] = result.get("content") or []
-    texts = [str(block.get("text", "")) for block in blocks] or [str(answer.get("error"))]
-    span.attributes[names.ERROR_TYPE], span.status = "tool_error", _ERROR
-    span.status_message = span.recorder.text(" ".join(texts), span.redact)
-
-
 SUPPORTS = "claude-agent-sdk >= 0.2.160"
 
 _NAME = "claude"
+turn_spans: WeakKeyDictionary[Any, ObservedSpan] = WeakKeyDictionary()
+"""The SDK's connection → span of the current turn, for clients with several turns."""
 
 
 class _ClaudeSession:
@@ -309,14 +207,117 @@ async def _disconnect(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> An
         _fail_turn(instance, GeneratorExit())
 
 
-_CLIENT = "claude_agent_sdk.client"
+# --- the program's own tools ------------------------------------------------------------------------------------------
+
+_CALL_ID = "claudecode/toolUseId"
+_ERROR = 2  # OTLP's status code
+_observed_tools: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
+"""Server → its tools whose functions are under `@observe`."""
+
+
+def build_server(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    """Wraps a function that `create_sdk_mcp_server` calls.  That one itself cannot be wrapped: programs import it by
+    name."""
+    made = wrapped(*args, **kwargs)
+    _note_observed_tools(made, kwargs.get("run_tool", args[-1] if args else None))
+    return made
+
+
+@log_errors_and_return_none
+def _note_observed_tools(server: Any, run_tool: Any) -> None:
+    """Remembers which tools of the server are under `@observe`.  `run_tool`: the SDK's function that calls the tools;
+    its closure has them."""
+    tools_by_name = inspect.getclosurevars(run_tool).nonlocals.get("tools_by_name", {})
+    _observed_tools[server] = {name for name, entry in tools_by_name.items() if is_observed(entry.handler)}
+
+
+async def handle_request(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    """Wraps the function that answers a message to one of the program's servers."""
+    call = _tool_call(instance, *args, **kwargs)
+    if call is None:
+        return await wrapped(*args, **kwargs)
+    around, begin, message_id = call
+    with as_current(around):
+        try:
+            answer = await call_async(begin, _tool_result(wrapped, *args, **kwargs), names.TOOL_RESULT_REF)
+        except RunStopped as stopped:
+            await _stop_reader(instance, stopped)
+            raise
+    return {"jsonrpc": "2.0", "id": message_id, **_message_outcome(answer)}
+
+
+def _message_outcome(recorded: Any) -> dict[str, Any]:
+    """Returns the message's `result` or `error`.  A person may set an outcome of any other form: it becomes the text of
+    a `result`."""
+    outcome = cast("dict[str, Any]", recorded) if isinstance(recorded, dict) else {}
+    if outcome.keys() == {"error"}:
+        return outcome
+    text = recorded if isinstance(recorded, str) else json.dumps(recorded, ensure_ascii=False)
+    return {"result": outcome if "content" in outcome else {"content": [{"type": "text", "text": text}]}}
+
+
+async def _stop_reader(connection: Any, stopped: RunStopped) -> None:
+    """Raises `stopped` in the reader of the messages, and does not answer Claude Code: otherwise the SDK would only
+    report an error to the model, which would continue."""
+    import anyio  # noqa: PLC0415 - what the SDK runs on
+
+    await connection._message_send.send({"type": "error", "error": str(stopped), "exception": stopped})
+    await anyio.sleep_forever()  # until the connection is closed
+
+
+@log_errors_and_return_none
+def _tool_call(
+    connection: Any, server_name: str, message: dict[str, Any]
+) -> tuple[ObservedSpan, StartSpan, Any] | None:
+    """Returns the enclosing span, the `StartSpan` of the call, and the message's id; None: it is not recorded here."""
+    around = turn_spans.get(connection) or current_span()
+    if around is None or message.get("method") != "tools/call":
+        return None
+    parameters: dict[str, Any] = message["params"]
+    server = connection.sdk_mcp_servers.get(server_name)
+    if server is None or parameters["name"] in _observed_tools.get(server, ()):
+        return None
+    meta: dict[str, Any] = parameters.get("_meta") or {}
+    name = f"mcp__{server_name}__{parameters['name']}"
+    return around, tool(name, parameters.get("arguments") or {}, meta.get(_CALL_ID)), message.get("id")
+
+
+async def _tool_result(wrapped: Any, server_name: str, message: dict[str, Any]) -> Any:
+    span = current_span()
+    if span is None:
+        answer = await wrapped(server_name, message)
+    else:
+        params: dict[str, Any] = message["params"]
+        meta: dict[str, Any] = params.get("_meta") or {}
+        # So that calls which the tool makes are inside its span, though the server has its own task.
+        answer = await wrapped(server_name, {**message, "params": {**params, "_meta": {**trace_context(span), **meta}}})
+    _note_error(answer)
+    return answer["result"] if "result" in answer else {"error": answer.get("error")}
+
+
+@log_errors_and_return_none
+def _note_error(answer: dict[str, Any]) -> None:
+    """Marks a tool call as failed if its result is an error."""
+    span = current_span()
+    result: dict[str, Any] = answer.get("result") or {}
+    if span is None or not (result.get("isError") or "error" in answer):
+        return
+    blocks: list[dict[str, Any]] = result.get("content") or []
+    texts = [str(block.get("text", "")) for block in blocks] or [str(answer.get("error"))]
+    span.attributes[names.ERROR_TYPE], span.status = "tool_error", _ERROR
+    span.status_message = span.recorder.text(" ".join(texts), span.redact)
+
+
+# --- what is wrapped --------------------------------------------------------------------------------------------------
+
+_CLIENT_MODULE = "claude_agent_sdk.client"
 _claude_agent = Instrumentation(
     [
         Wrap("claude_agent_sdk._internal.client", "InternalClient.process_query", _process_query),
-        Wrap(_CLIENT, "ClaudeSDKClient.connect", _client_query),
-        Wrap(_CLIENT, "ClaudeSDKClient.query", _client_query),
-        Wrap(_CLIENT, "ClaudeSDKClient.receive_messages", _client_messages),
-        Wrap(_CLIENT, "ClaudeSDKClient.disconnect", _disconnect),
+        Wrap(_CLIENT_MODULE, "ClaudeSDKClient.connect", _client_query),
+        Wrap(_CLIENT_MODULE, "ClaudeSDKClient.query", _client_query),
+        Wrap(_CLIENT_MODULE, "ClaudeSDKClient.receive_messages", _client_messages),
+        Wrap(_CLIENT_MODULE, "ClaudeSDKClient.disconnect", _disconnect),
         Wrap("claude_agent_sdk", "build_tool_server", build_server, is_optional=True),
         Wrap("claude_agent_sdk._internal.query", "Query._handle_sdk_mcp_request", handle_request),
     ]

@@ -1,9 +1,7 @@
-"""Records a framework's own model classes; wrappers plain, async, streamed.
+"""Records the calls of a framework's own model classes where no instrumented client inside records them.
 
-Records the calls of a framework's own model classes where no instrumented client inside records them.
-
-A framework's module describes its models' methods in a `FrameworkModelApi`, and wraps them with the functions of
-`model_methods`.  Who records a call is decided as follows:
+A framework's module describes its models' methods in a `FrameworkModelApi`, and wraps them with `observing_model` and
+the like. Who records a call is decided as follows:
 
 - An instrumented client inside records the call: nothing is recorded here, since the client sees the request as it is
   sent.  This is known only when the client is called, so the span here is begun late: at the call's first result, its
@@ -12,10 +10,6 @@ A framework's module describes its models' methods in a `FrameworkModelApi`, and
   their start, like a client's.  If a client is called inside one of them after all, the client's call is part of that
   one, and later calls of the class are begun late again.
 - In a resumed run whose record has a call here, the call is answered from the record, before anything is called.
-
-Describes a framework's model classes to the wrappers that record them.
-
-Wrappers that record the methods of frameworks' models: plain, asynchronous, streamed.
 """
 
 import asyncio
@@ -43,6 +37,8 @@ from playhead.capture.patching import Wrapper
 from playhead.errors import CannotRestore, RunStopped
 from playhead.kernel.guard import log_internal_error
 from playhead.model.objects.interrupts import reraise_if_for_program
+
+# --- a framework's description of its models --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +102,8 @@ def _with_ending(chunks: list[Any], ending: BaseException | None) -> Iterator[An
     if ending is not None:
         raise ending
 
+
+# --- one call ---------------------------------------------------------------------------------------------------------
 
 # Bounds the memory of a stream without end.  No provider's answer has nearly as many chunks.
 _MAX_CHUNKS = 200_000
@@ -272,6 +270,11 @@ def _may_be_resumed() -> bool:
     return above is None and (where.get(NEXT_RUN) is not None or runtime.current.next_run is not None)
 
 
+# --- wrappers: plain, asynchronous, streamed --------------------------------------------------------------------------
+
+_END: Any = object()
+
+
 def observing_model(api: FrameworkModelApi) -> Wrapper:
     """Returns the wrapper for a plain method that returns the answer."""
 
@@ -380,6 +383,3 @@ def observing_model_stream_async(api: FrameworkModelApi) -> Wrapper:
         recording.end_stream()
 
     return call
-
-
-_END: Any = object()

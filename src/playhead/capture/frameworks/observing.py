@@ -1,16 +1,8 @@
-"""Spans of tools, agents, retrievers, guardrails; wrappers with their own span.
-
-Shared by the modules of agent frameworks: observes tools where the framework calls them, and agents where they
-start.
+"""Spans of a framework's tools, retrievers, guardrails and agents: observes tools where the framework calls them, and
+agents where they start. Shared by the modules of agent frameworks.
 
 A framework is patched when the program imports it. A tool whose function is under `@observe` is not recorded again.
 Each agent has a span: the outermost agent is a run, agents that start inside are agents of that run.
-
-Wrappers for a framework's methods that get a span of their own and run again on resume: only the calls inside are
-answered from the record.
-
-`begin` gets the object, args and kwargs of a call, and returns its span (None: the call is not recorded).  `end` gets
-span, result, args and kwargs, and ends the span.  `fail` ends it with the exception, which is then raised again.
 """
 
 import functools
@@ -66,6 +58,9 @@ def _layers(function: Any) -> Iterator[Any]:
         function = inner or (None if isinstance(function, ObservedFunction) else getattr(function, "__wrapped__", None))
 
 
+# --- spans ------------------------------------------------------------------------------------------------------------
+
+
 def tool(name: str, arguments: dict[str, Any], call_id: Any, *, is_agent: bool = False) -> StartSpan:
     """Returns a `StartSpan` for the span of a tool call, with its arguments and the id of the model's request.
 
@@ -105,21 +100,6 @@ def set_session(session: Any) -> None:
         root.attributes.setdefault(names.CONVERSATION, str(session))
 
 
-def record_returned(read: Callable[[Any, Any, Any], T | None], record: Callable[[T, Any], Any]) -> Wrapper:
-    """Returns a wrapper that calls the function, passes its result (a coroutine, a stream, a context manager) to
-    `record`, and returns what `record` returns.
-
-    `read` gets the object, args and kwargs of the call, and returns what to record, e.g. a `StartSpan`; None: nothing
-    is recorded.
-    """
-
-    def wrapper(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-        target, made = read(instance, args, kwargs), wrapped(*args, **kwargs)
-        return made if target is None else record(target, made)
-
-    return wrapper
-
-
 def enclosing_tool_call(name: str, arguments: Mapping[str, Any]) -> ObservedSpan | None:
     """Returns the current span if an outer layer already records this same tool call; else None.
 
@@ -150,6 +130,24 @@ def is_inside_run() -> bool:
     return current_span() is not None
 
 
+# --- recorded calls, which the record answers -------------------------------------------------------------------------
+
+
+def record_returned(read: Callable[[Any, Any, Any], T | None], record: Callable[[T, Any], Any]) -> Wrapper:
+    """Returns a wrapper that calls the function, passes its result (a coroutine, a stream, a context manager) to
+    `record`, and returns what `record` returns.
+
+    `read` gets the object, args and kwargs of the call, and returns what to record, e.g. a `StartSpan`; None: nothing
+    is recorded.
+    """
+
+    def wrapper(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+        target, made = read(instance, args, kwargs), wrapped(*args, **kwargs)
+        return made if target is None else record(target, made)
+
+    return wrapper
+
+
 def call(
     begin: StartSpan, output: str, wrapped: Callable[..., Any], args: Any, kwargs: Any, fit: functions.Fit | None = None
 ) -> Any:
@@ -169,13 +167,21 @@ async def _awaited(made: Awaitable[Any]) -> Any:
     return await made
 
 
+# --- recorded calls that run again on resume --------------------------------------------------------------------------
+
 BeginSpan = Callable[[Any, Any, Any], ObservedSpan | None]
 EndSpan = Callable[[ObservedSpan, Any, Any, Any], None]
 FailSpan = Callable[[ObservedSpan, BaseException], None]
 
 
 def with_span(begin: BeginSpan, end: EndSpan, fail: FailSpan = fail_and_detach) -> Wrapper:
-    """Returns the wrapper for a plain method."""
+    """Returns the wrapper for a plain method that gets a span of its own and runs again on resume: only the calls
+    inside are answered from the record.
+
+    `begin` gets the object, args and kwargs of a call, and returns its span (None: the call is not recorded). `end`
+    gets span, result, args and kwargs, and ends the span. `fail` ends it with the exception, which is then raised
+    again.
+    """
 
     def run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
         span = begin(instance, args, kwargs)
@@ -194,7 +200,7 @@ def with_span(begin: BeginSpan, end: EndSpan, fail: FailSpan = fail_and_detach) 
 
 
 def with_span_async(begin: BeginSpan, end: EndSpan, fail: FailSpan = fail_and_detach) -> Wrapper:
-    """Returns the wrapper for a method whose result is awaited."""
+    """The same as `with_span`, for a method whose result is awaited."""
 
     async def run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
         span = begin(instance, args, kwargs)

@@ -1,15 +1,10 @@
-"""What is wrapped in `google-genai`; automatic function calling.
-
-The `google-genai` library: content and embeddings, of the Gemini API and of Vertex AI; plain, asynchronous,
+"""The `google-genai` library: content and embeddings, of the Gemini API and of Vertex AI; plain, asynchronous,
 streamed, in chats, and with automatic function calling, where each request is a model call and each function a tool.
 
 The wrapped methods are those that send a request and receive its answer, so the request is recorded as it is sent, and
-the client's own retries are one call.  Not recorded: `count_tokens`, batches, files, images, videos, the Live API and
-the Interactions API.
-
-Records the functions that the client calls for the model (automatic function calling): each call is a tool call.
-
-MCP tools are called in another way, and recorded by the instrumentation of `mcp`.
+the client's own retries are one call. MCP tools are called in another way than functions, and recorded by the
+instrumentation of `mcp`. Not recorded: `count_tokens`, batches, files, images, videos, the Live API and the
+Interactions API.
 """
 
 from collections.abc import Callable, Collection
@@ -45,30 +40,27 @@ from playhead.model import names
 
 __all__ = ["SUPPORTS", "GoogleGenAIInstrumentor", "patch", "read_request", "read_response", "unpatch"]
 
-
-@log_errors_and_return_none
-def _begin(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
-    parameters = {**dict(zip(("args", "function_to_invoke"), args, strict=False)), **kwargs}
-    function = cast("Callable[..., Any]", parameters["function_to_invoke"])
-    if not is_inside_run() or is_observed(function):
-        return None
-    return tool(function.__name__, dict(parameters["args"]), None)
-
-
-def invoke(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    """Wraps `invoke_function_from_dict_args`."""
-    begin = _begin(instance, args, kwargs)
-    return wrapped(*args, **kwargs) if begin is None else call(begin, names.TOOL_RESULT_REF, wrapped, args, kwargs)
-
-
-invoke_async = record_returned(_begin, partial(call_async, output=names.TOOL_RESULT_REF))
-"""Wraps `invoke_function_from_dict_args_async`."""
-
-
 SUPPORTS = "google-genai >= 1.10"
 
-_CLIENT, _FUNCTIONS = "google.genai._api_client", "google.genai._extra_utils"
+_CLIENT_MODULE, _FUNCTIONS_MODULE = "google.genai._api_client", "google.genai._extra_utils"
 _ARGUMENTS = ("http_method", "path", "request_dict", "http_options")
+
+
+class GoogleGenAIInstrumentor(BaseInstrumentor):
+    """For `opentelemetry-instrument`, and for programs that use OpenTelemetry's instrumentors."""
+
+    def instrumentation_dependencies(self) -> Collection[str]:
+        """Returns the supported versions of the library."""
+        return (SUPPORTS,)
+
+    def _instrument(self, **kwargs: Any) -> None:
+        patch()
+
+    def _uninstrument(self, **kwargs: Any) -> None:
+        unpatch()
+
+
+# --- model calls ------------------------------------------------------------------------------------------------------
 
 
 class _AnswerInChunks(StreamRecording):
@@ -100,20 +92,6 @@ _CONTENT = ClientApi(
 _CONTENT_METHODS = frozenset({"generateContent", "streamGenerateContent"})
 
 
-class GoogleGenAIInstrumentor(BaseInstrumentor):
-    """For `opentelemetry-instrument`, and for programs that use OpenTelemetry's instrumentors."""
-
-    def instrumentation_dependencies(self) -> Collection[str]:
-        """Returns the supported versions of the library."""
-        return (SUPPORTS,)
-
-    def _instrument(self, **kwargs: Any) -> None:
-        patch()
-
-    def _uninstrument(self, **kwargs: Any) -> None:
-        unpatch()
-
-
 def _requesting(wrap: Any) -> Wrapper:
     """Returns the wrapper of a method that sends all of the client's requests: it records model calls, and passes
     others on."""
@@ -133,15 +111,39 @@ def _requesting(wrap: Any) -> Wrapper:
     return request
 
 
+# --- functions that the client calls for the model --------------------------------------------------------------------
+
+
+@log_errors_and_return_none
+def _begin_function(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
+    parameters = {**dict(zip(("args", "function_to_invoke"), args, strict=False)), **kwargs}
+    function = cast("Callable[..., Any]", parameters["function_to_invoke"])
+    if not is_inside_run() or is_observed(function):
+        return None
+    return tool(function.__name__, dict(parameters["args"]), None)
+
+
+def invoke(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    """Wraps `invoke_function_from_dict_args`."""
+    begin = _begin_function(instance, args, kwargs)
+    return wrapped(*args, **kwargs) if begin is None else call(begin, names.TOOL_RESULT_REF, wrapped, args, kwargs)
+
+
+invoke_async = record_returned(_begin_function, partial(call_async, output=names.TOOL_RESULT_REF))
+"""Wraps `invoke_function_from_dict_args_async`."""
+
+
+# --- what is wrapped --------------------------------------------------------------------------------------------------
+
 _plain, _later = _requesting(recording_method), _requesting(recording_method_async)
 _google = Instrumentation(
     [
-        Wrap(_CLIENT, "BaseApiClient.request", _plain),
-        Wrap(_CLIENT, "BaseApiClient.request_streamed", _plain),
-        Wrap(_CLIENT, "BaseApiClient.async_request", _later),
-        Wrap(_CLIENT, "BaseApiClient.async_request_streamed", _later),
-        Wrap(_FUNCTIONS, "invoke_function_from_dict_args", invoke),
-        Wrap(_FUNCTIONS, "invoke_function_from_dict_args_async", invoke_async, is_optional=True),
+        Wrap(_CLIENT_MODULE, "BaseApiClient.request", _plain),
+        Wrap(_CLIENT_MODULE, "BaseApiClient.request_streamed", _plain),
+        Wrap(_CLIENT_MODULE, "BaseApiClient.async_request", _later),
+        Wrap(_CLIENT_MODULE, "BaseApiClient.async_request_streamed", _later),
+        Wrap(_FUNCTIONS_MODULE, "invoke_function_from_dict_args", invoke),
+        Wrap(_FUNCTIONS_MODULE, "invoke_function_from_dict_args_async", invoke_async, is_optional=True),
     ]
 )
 patch, unpatch = _google.patch, _google.unpatch

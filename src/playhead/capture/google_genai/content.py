@@ -1,10 +1,5 @@
-"""GenerateContent: read requests and answers, give recorded ones back.
-
-Reads answers of Gemini's API, streamed or not. Changes nothing.
-
-Reads requests of Gemini's API as the client is about to send them. Changes nothing.
-
-Gives the client recorded answers in the place of the server's.
+"""Content of Gemini's API (`generateContent`): reads requests as the client is about to send them, reads answers, and
+gives the client recorded answers in the place of the server's. Changes none of the program's objects.
 
 The wrapped methods receive the answer to a request, so the client makes its own objects from recorded answers as from
 live ones: chunk by chunk, parsed to the requested schema, in chats and in automatic function calling. Nothing leaves
@@ -23,6 +18,125 @@ from playhead.dialect import google_genai as dialect
 from playhead.errors import CannotRestore
 from playhead.model import names
 from playhead.model.canonical import parse_json
+
+# --- requests ---------------------------------------------------------------------------------------------------------
+
+_NOT_SETTINGS = frozenset({"contents", "systemInstruction", "tools"})
+_REQUEST_ATTRIBUTES = {
+    "temperature": names.REQUEST_TEMPERATURE,
+    "topP": names.REQUEST_TOP_P,
+    "maxOutputTokens": names.REQUEST_MAX_TOKENS,
+    "seed": names.REQUEST_SEED,
+}
+_PLAIN = (int, float, str)
+
+
+def is_streamed(call: MethodCall) -> bool:
+    """Whether the client reads the answer in chunks."""
+    return "streamed" in call.method
+
+
+def method_of(kwargs: Mapping[str, Any]) -> str:
+    """Returns the API method that the request calls, such as `generateContent`."""
+    return str(kwargs.get("path", "")).partition("?")[0].rpartition(":")[2]
+
+
+def model_of(kwargs: Mapping[str, Any]) -> str:
+    """Returns the model's name; for a tuned model or an endpoint, its whole resource name."""
+    resource = str(kwargs.get("path", "")).partition("?")[0].rpartition(":")[0]
+    above, _, name = resource.rpartition("/")
+    return name if name and (above == "models" or above.endswith("/models")) else resource
+
+
+def provider_of(client: Any) -> str:
+    """Returns the provider's name in the GenAI conventions."""
+    return "gcp.vertex_ai" if getattr(client, "vertexai", False) else "gcp.gemini"
+
+
+def body_of(call: MethodCall) -> dict[str, Any]:
+    """Returns the request's body as it is sent."""
+    request_dict = cast("dict[str, Any]", call.kwargs["request_dict"])
+    options = call.kwargs.get("http_options")
+    if _has_extra_body(options) or _has_extra_body(getattr(call.client, "_http_options", None)):
+        # The client merges the extra body in place and in its own way, so it gets a copy.
+        request = call.client._build_request("post", call.kwargs["path"], copy.deepcopy(request_dict), options)
+        return cast("dict[str, Any]", request.data)
+    return {key: value for key, value in request_dict.items() if not key.startswith("_")}
+
+
+def read_request(call: MethodCall) -> ModelRequest:
+    """Reads a request for content."""
+    body = body_of(call)
+    system = body.get("systemInstruction")
+    if not isinstance(system, dict) or not isinstance(cast("dict[str, Any]", system).get("parts"), list):
+        system = None
+    contents = body.get("contents")
+    thread, shape = dialect.thread_of(cast("list[Any]", contents) if isinstance(contents, list) else [], system)
+    elsewhere = _NOT_SETTINGS if system is not None else _NOT_SETTINGS - {"systemInstruction"}
+    return ModelRequest(
+        provider=provider_of(call.client),
+        operation="generate_content",
+        model=model_of(call.kwargs),
+        messages=thread,
+        to_message=dialect.to_message,
+        from_message=dialect.from_message,
+        tools=body.get("tools"),
+        settings={key: value for key, value in body.items() if key not in elsewhere},
+        attributes=_request_attributes(body, is_streamed="streamed" in call.method),
+        shape={"dialect": dialect.NAME, **shape},
+        as_native=_as_content,
+    )
+
+
+def with_edit(call: MethodCall, messages: list[Any] | None) -> MethodCall:
+    """Returns the call with other messages; the system instruction is the first of them."""
+    if messages is None:
+        return call
+    contents, system = dialect.contents_of(messages, {})
+    body = {**call.kwargs["request_dict"], "contents": contents}
+    body.pop("systemInstruction", None)
+    if system is not None:
+        body["systemInstruction"] = system
+    return call.with_kwargs({**call.kwargs, "request_dict": body})
+
+
+def _as_content(message: Any) -> Any:
+    """Converts a message whose `content` an edit has set to a text: its parts become the text, or a function response
+    whose result is the text."""
+    fields = cast("dict[str, Any]", message) if isinstance(message, dict) else {}
+    text = fields.get("content")
+    if not isinstance(text, str):
+        return cast("object", message)
+    parts: list[Any] = [{"text": text}]
+    old_parts: Any = fields.get("parts")
+    if isinstance(old_parts, list) and len(cast("list[Any]", old_parts)) == 1 and "functionResponse" in old_parts[0]:
+        parts = [{"functionResponse": {**old_parts[0]["functionResponse"], "response": {"result": text}}}]
+    role = fields.get("role")
+    return {"role": "model" if role == "assistant" else role, "parts": parts}
+
+
+def _request_attributes(body: Mapping[str, Any], *, is_streamed: bool) -> dict[str, Any]:
+    generation_config = body.get("generationConfig")
+    config = cast("dict[str, Any]", generation_config) if isinstance(generation_config, dict) else {}
+    attributes: dict[str, Any] = {
+        name: config[key] for key, name in _REQUEST_ATTRIBUTES.items() if isinstance(config.get(key), _PLAIN)
+    }
+    if (choices := config.get("candidateCount", 1)) != 1:
+        attributes[names.REQUEST_CHOICES] = choices
+    if is_streamed:
+        attributes[names.REQUEST_STREAM] = True
+    return attributes
+
+
+def _has_extra_body(options: Any) -> bool:
+    """Whether options of the client, or of one request, add to the body.  In older versions the options are
+    dictionaries."""
+    if isinstance(options, Mapping):
+        return bool(cast("Mapping[str, Any]", options).get("extra_body"))
+    return bool(getattr(options, "extra_body", None))
+
+
+# --- answers ----------------------------------------------------------------------------------------------------------
 
 # Gemini's reason → the reason's name in Chat Completions; others are kept.
 _FINISH_REASONS = {"STOP": "stop", "MAX_TOKENS": "length"}
@@ -101,7 +215,7 @@ def _response(response: Mapping[str, Any], raw: dict[str, Any]) -> ModelResponse
         if response.get(key):
             attributes[name] = response[key]
     reasoning = reasonings[0] if len(reasonings) == 1 else reasonings or None
-    arguments = [_called(part).get("args") for candidate in candidates for part in _parts(candidate)]
+    arguments = [_function_call(part).get("args") for candidate in candidates for part in _parts(candidate)]
     return ModelResponse(
         [message for message, _ in read], raw, reasoning, attributes, ordered=[value for value in arguments if value]
     )
@@ -140,7 +254,7 @@ def _finish_reason(candidate: Mapping[str, Any]) -> str:
     reason = str(candidate.get("finishReason") or "")
     if reason in _FILTERED:
         return _CONTENT_FILTER
-    if reason == "STOP" and any(_called(part) for part in _parts(candidate)):
+    if reason == "STOP" and any(_function_call(part) for part in _parts(candidate)):
         return _TOOL_CALLS
     return _FINISH_REASONS.get(reason, reason.lower())
 
@@ -151,7 +265,7 @@ def _parts(candidate: Mapping[str, Any]) -> list[Any]:
     return cast("list[Any]", parts) if isinstance(parts, list) else []
 
 
-def _called(part: Any) -> dict[str, Any]:
+def _function_call(part: Any) -> dict[str, Any]:
     call = cast("dict[str, Any]", part).get("functionCall") if isinstance(part, dict) else None
     return cast("dict[str, Any]", call) if isinstance(call, dict) else {}
 
@@ -161,124 +275,11 @@ def _objects(values: Any) -> list[dict[str, Any]]:
     return [cast("dict[str, Any]", value) for value in listed if isinstance(value, dict)]
 
 
-_ELSEWHERE = frozenset({"contents", "systemInstruction", "tools"})
-_REQUEST_ATTRIBUTES = {
-    "temperature": names.REQUEST_TEMPERATURE,
-    "topP": names.REQUEST_TOP_P,
-    "maxOutputTokens": names.REQUEST_MAX_TOKENS,
-    "seed": names.REQUEST_SEED,
-}
-_PLAIN = (int, float, str)
+# --- recorded answers -------------------------------------------------------------------------------------------------
 
-
-def method_of(kwargs: Mapping[str, Any]) -> str:
-    """Returns the API method that the request calls, such as `generateContent`."""
-    return str(kwargs.get("path", "")).partition("?")[0].rpartition(":")[2]
-
-
-def model_of(kwargs: Mapping[str, Any]) -> str:
-    """Returns the model's name; for a tuned model or an endpoint, its whole resource name."""
-    resource = str(kwargs.get("path", "")).partition("?")[0].rpartition(":")[0]
-    above, _, name = resource.rpartition("/")
-    return name if name and (above == "models" or above.endswith("/models")) else resource
-
-
-def provider_of(client: Any) -> str:
-    """Returns the provider's name in the GenAI conventions."""
-    return "gcp.vertex_ai" if getattr(client, "vertexai", False) else "gcp.gemini"
-
-
-def body_of(call: MethodCall) -> dict[str, Any]:
-    """Returns the request's body as it is sent."""
-    request_dict = cast("dict[str, Any]", call.kwargs["request_dict"])
-    options = call.kwargs.get("http_options")
-    if _has_extra_body(options) or _has_extra_body(getattr(call.client, "_http_options", None)):
-        # The client merges the extra body in place and in its own way, so it gets a copy.
-        request = call.client._build_request("post", call.kwargs["path"], copy.deepcopy(request_dict), options)
-        return cast("dict[str, Any]", request.data)
-    return {key: value for key, value in request_dict.items() if not key.startswith("_")}
-
-
-def read_request(call: MethodCall) -> ModelRequest:
-    """Reads a request for content."""
-    body = body_of(call)
-    system = body.get("systemInstruction")
-    if not isinstance(system, dict) or not isinstance(cast("dict[str, Any]", system).get("parts"), list):
-        system = None
-    contents = body.get("contents")
-    thread, shape = dialect.thread_of(cast("list[Any]", contents) if isinstance(contents, list) else [], system)
-    elsewhere = _ELSEWHERE if system is not None else _ELSEWHERE - {"systemInstruction"}
-    return ModelRequest(
-        provider=provider_of(call.client),
-        operation="generate_content",
-        model=model_of(call.kwargs),
-        messages=thread,
-        to_message=dialect.to_message,
-        from_message=dialect.from_message,
-        tools=body.get("tools"),
-        settings={key: value for key, value in body.items() if key not in elsewhere},
-        attributes=_attributes(body, is_streamed="streamed" in call.method),
-        shape={"dialect": dialect.NAME, **shape},
-        as_native=_as_content,
-    )
-
-
-def with_edit(call: MethodCall, messages: list[Any] | None) -> MethodCall:
-    """Returns the call with other messages; the system instruction is the first of them."""
-    if messages is None:
-        return call
-    contents, system = dialect.contents_of(messages, {})
-    body = {**call.kwargs["request_dict"], "contents": contents}
-    body.pop("systemInstruction", None)
-    if system is not None:
-        body["systemInstruction"] = system
-    return call.with_kwargs({**call.kwargs, "request_dict": body})
-
-
-def _as_content(message: Any) -> Any:
-    """Converts a message whose `content` an edit has set to a text: its parts become the text, or a function response
-    whose result is the text."""
-    fields = cast("dict[str, Any]", message) if isinstance(message, dict) else {}
-    text = fields.get("content")
-    if not isinstance(text, str):
-        return cast("object", message)
-    parts: list[Any] = [{"text": text}]
-    old_parts: Any = fields.get("parts")
-    if isinstance(old_parts, list) and len(cast("list[Any]", old_parts)) == 1 and "functionResponse" in old_parts[0]:
-        parts = [{"functionResponse": {**old_parts[0]["functionResponse"], "response": {"result": text}}}]
-    role = fields.get("role")
-    return {"role": "model" if role == "assistant" else role, "parts": parts}
-
-
-def _attributes(body: Mapping[str, Any], *, is_streamed: bool) -> dict[str, Any]:
-    generation_config = body.get("generationConfig")
-    config = cast("dict[str, Any]", generation_config) if isinstance(generation_config, dict) else {}
-    attributes: dict[str, Any] = {
-        name: config[key] for key, name in _REQUEST_ATTRIBUTES.items() if isinstance(config.get(key), _PLAIN)
-    }
-    if (choices := config.get("candidateCount", 1)) != 1:
-        attributes[names.REQUEST_CHOICES] = choices
-    if is_streamed:
-        attributes[names.REQUEST_STREAM] = True
-    return attributes
-
-
-def _has_extra_body(options: Any) -> bool:
-    """Whether options of the client, or of one request, add to the body.  In older versions the options are
-    dictionaries."""
-    if isinstance(options, Mapping):
-        return bool(cast("Mapping[str, Any]", options).get("extra_body"))
-    return bool(getattr(options, "extra_body", None))
-
-
-_HEADERS = {"content-type": "application/json"}
+_ANSWER_HEADERS = {"content-type": "application/json"}
 # True of the recorded answer only, so not copied.
 _RECORDED_KEYS_REPLACED = frozenset({"candidates", "usageMetadata", "promptFeedback", "stream"})
-
-
-def is_streamed(call: MethodCall) -> bool:
-    """Whether the client reads the answer in chunks."""
-    return "streamed" in call.method
 
 
 def restore(raw: Any, call: MethodCall, ending: BaseException | None) -> Any:
@@ -286,12 +287,16 @@ def restore(raw: Any, call: MethodCall, ending: BaseException | None) -> Any:
     recorded = cast("dict[str, Any]", raw) if isinstance(raw, dict) else {}
     if isinstance(recorded.get("$playhead"), str):  # a marker in the place of content that was not kept
         raise CannotRestore(f"the model's answer was not kept ({recorded['$playhead']}); fork the run before this call")
-    make = _maker()
+    make = _answer_maker()
     if is_streamed(call):
         if not isinstance(recorded.get("stream"), list):
             raise CannotRestore("a stream is asked for, and none was recorded")
         chunks = cast("list[Any]", recorded["stream"])
-        return _awaited(_chunks_later(chunks, make, ending)) if call.is_async else _chunks(chunks, make, ending)
+        return (
+            _awaited(_recorded_chunks_async(chunks, make, ending))
+            if call.is_async
+            else _recorded_chunks(chunks, make, ending)
+        )
     if "stream" in recorded or not isinstance(raw, dict):
         raise CannotRestore("an unstreamed answer is asked for, and none was recorded")
     answer = make(recorded)
@@ -314,26 +319,26 @@ def _recorded_metadata(recorded: Any) -> dict[str, Any]:
     return {key: value for key, value in answer.items() if key not in _RECORDED_KEYS_REPLACED}
 
 
-def _maker() -> Callable[[Any], Any]:
+def _answer_maker() -> Callable[[Any], Any]:
     """Returns a function that makes the return value of the client's methods from JSON: an HTTP response, or in older
     versions the JSON itself."""
     kind = getattr(modules["google.genai._api_client"], "SdkHttpResponse", None)
     if kind is None:
         return lambda value: value
-    return lambda value: kind(headers=dict(_HEADERS), body=json.dumps(value))
+    return lambda value: kind(headers=dict(_ANSWER_HEADERS), body=json.dumps(value))
 
 
-def _chunks(chunks: Sequence[Any], make: Callable[[Any], Any], ending: BaseException | None) -> Iterator[Any]:
+def _recorded_chunks(chunks: Sequence[Any], make: Callable[[Any], Any], ending: BaseException | None) -> Iterator[Any]:
     for chunk in chunks:
         yield make(chunk)
     if ending is not None:
         raise ending
 
 
-async def _chunks_later(
+async def _recorded_chunks_async(
     chunks: Sequence[Any], make: Callable[[Any], Any], ending: BaseException | None
 ) -> AsyncIterator[Any]:
-    for chunk in _chunks(chunks, make, ending):
+    for chunk in _recorded_chunks(chunks, make, ending):
         yield chunk
 
 

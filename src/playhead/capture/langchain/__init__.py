@@ -1,12 +1,7 @@
-"""LangChain tools and retrievers; what is wrapped.
+"""LangChain's tools, models, retrievers and embeddings: in LangGraph, in LangChain's agents, or called directly.
 
-Records LangChain's tools.
-
-LangChain's retrievers: records the query and the found documents.
-
-LangChain's tools, models, retrievers and embeddings: in LangGraph, in LangChain's agents, or called directly.
-
-Models and embeddings are recorded here only if no instrumented client inside records them (`capture.frameworks.model`).
+Of a retrieval, the query and the found documents are recorded. Models and embeddings are recorded here only if no
+instrumented client inside records them (see `capture.frameworks.model_calls`).
 """
 
 import json
@@ -30,6 +25,11 @@ from playhead.capture.langchain.embeddings import EMBEDDINGS
 from playhead.capture.patching import Instrumentation, Wrap
 from playhead.model import names
 
+SUPPORTS = "langchain-core >= 1.0"
+
+
+# --- tools ------------------------------------------------------------------------------------------------------------
+
 
 @log_errors_and_return_none
 def _begin_tool(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
@@ -51,17 +51,16 @@ def _without_injected(instance: Any, arguments: dict[str, Any]) -> dict[str, Any
     if own_filter is not None:
         return own_filter(arguments)
     schema: Any = instance.tool_call_schema
-    schema: Any = instance.tool_call_schema
     parameters: Any = schema.model_fields if hasattr(schema, "model_fields") else schema.get("properties", {})
     return {name: value for name, value in arguments.items() if name in parameters}
 
 
-def _call_id(kwargs: Any) -> str | None:
+def _tool_call_id(kwargs: Any) -> str | None:
     value = kwargs.get("tool_call_id")
     return value if isinstance(value, str) else None
 
 
-def _as_output(instance: Any, call_id: str | None) -> Callable[[Any], Any]:
+def _as_tool_output(instance: Any, call_id: str | None) -> Callable[[Any], Any]:
     """Returns a function that converts a plain value to a `ToolMessage` with this call id, if the call has one."""
 
     def fit(value: Any) -> Any:
@@ -79,13 +78,13 @@ def _as_output(instance: Any, call_id: str | None) -> Callable[[Any], Any]:
         content, artifact = cast("tuple[Any, Any]", (value, None))
         if instance.response_format == "content_and_artifact" and isinstance(value, tuple | list) and len(value) == 2:  # pyright: ignore[reportUnknownArgumentType]
             content, artifact = cast("tuple[Any, Any]", value)
-        body = _as_content(content)
+        body = _as_message_content(content)
         return ToolMessage(body, artifact=artifact, tool_call_id=call_id, name=str(instance.name), status="success")
 
     return fit
 
 
-def _as_content(value: Any) -> Any:
+def _as_message_content(value: Any) -> Any:
     """Converts a tool's return value to the content of its message, as the library does: a text, or content blocks."""
     from langchain_core.tools.base import TOOL_MESSAGE_BLOCK_TYPES  # noqa: PLC0415 - of the library that is in use
 
@@ -108,18 +107,21 @@ def _run_tool(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     begin = _begin_tool(instance, args, kwargs)
     if begin is None:
         return wrapped(*args, **kwargs)
-    return call(begin, names.TOOL_RESULT_REF, wrapped, args, kwargs, _as_output(instance, _call_id(kwargs)))
+    return call(begin, names.TOOL_RESULT_REF, wrapped, args, kwargs, _as_tool_output(instance, _tool_call_id(kwargs)))
 
 
 def _arun_tool(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     begin, made = _begin_tool(instance, args, kwargs), wrapped(*args, **kwargs)
     if begin is None:
         return made
-    return call_async(begin, made, names.TOOL_RESULT_REF, _as_output(instance, _call_id(kwargs)))
+    return call_async(begin, made, names.TOOL_RESULT_REF, _as_tool_output(instance, _tool_call_id(kwargs)))
 
 
 _TOOLS_MODULE = "langchain_core.tools.base"
 TOOLS = (Wrap(_TOOLS_MODULE, "BaseTool.run", _run_tool), Wrap(_TOOLS_MODULE, "BaseTool.arun", _arun_tool))
+
+
+# --- retrievers -------------------------------------------------------------------------------------------------------
 
 
 @log_errors_and_return_none
@@ -153,7 +155,7 @@ RETRIEVERS = (
 )
 
 
-SUPPORTS = "langchain-core >= 1.0"
+# --- what is wrapped --------------------------------------------------------------------------------------------------
 
 _langchain = Instrumentation([*TOOLS, *CHAT_MODELS, *RETRIEVERS, *EMBEDDINGS])
 patch, unpatch = _langchain.patch, _langchain.unpatch

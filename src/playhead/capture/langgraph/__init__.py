@@ -1,13 +1,10 @@
-"""Graphs and nodes.
+"""LangGraph's graphs and nodes. The outermost graph is a run; a graph inside another is an agent of that run, if it has
+a name. Each execution of a node is a step of the run, with the values that it wrote to the graph's state.
 
-LangGraph's graphs.  The outermost graph is a run; a graph inside another is an agent of that run, if it has a name.
+A graph that was compiled without a name gets the name of the node or tool that it runs as. Its tools and models are
+LangChain's. Its thread id is the session of the run, if the program has not set one.
 
-A graph that was compiled without a name gets the name of the node or tool that it runs as.  Its tools and models are
-LangChain's.  Its thread id is the session of the run, if the program has not set one.
-
-LangGraph's nodes: each execution of a node is a step of the run, with the values that it wrote to the graph's state.
-
-A node's input is not recorded: it is the graph's whole state, again in every node.  A node that is itself a graph has
+A node's input is not recorded: it is the graph's whole state, again in every node. A node that is itself a graph has
 only the graph's span.
 """
 
@@ -45,80 +42,37 @@ from playhead.kernel.guard import log_internal_error
 from playhead.model import names
 from playhead.model.objects.interrupts import reraise_if_for_program
 
-
-@log_errors_and_return_none
-def _begin_node(_instance: Any, args: Any, kwargs: Any) -> ObservedSpan | None:
-    if current_span() is None:
-        return None
-    task = args[0] if args else kwargs["task"]
-    name = str(task.name)
-    if name.startswith("__") or task.subgraphs:
-        return None
-    return begin("step", name, attributes={names.GRAPH_NODE: name})
-
-
-@log_errors_and_return_none
-def _written(args: Any, kwargs: Any) -> dict[str, Any]:
-    """Returns the values that the node wrote, by name of the graph's channel, without those that only choose the next
-    node."""
-    task = args[0] if args else kwargs["task"]
-    written = cast("Iterable[tuple[str, Any]]", task.writes)
-    return {str(name): value for name, value in written if not str(name).startswith(("__", "branch:"))}
-
-
-def _finish_node(span: ObservedSpan, _result: Any, args: Any, kwargs: Any) -> None:
-    finish(span, names.OUTPUT_REF, _written(args, kwargs))
-
-
-def _end_raised(span: ObservedSpan, raised: BaseException) -> None:
-    """Ends the step of a node that raised.  An interruption for a person, or a handoff, ends the step like a return."""
-    from langgraph.errors import GraphBubbleUp  # noqa: PLC0415 - imported with LangGraph
-
-    if isinstance(raised, GraphBubbleUp):
-        note_interrupts(span, raised)
-        finish(span)
-    else:
-        fail_and_detach(span, raised)
-
-
-_NODES_MODULE = "langgraph.pregel._runner"  # it calls them under its own names
-_run_node = with_span(_begin_node, _finish_node, _end_raised)
-_run_node_async = with_span_async(_begin_node, _finish_node, _end_raised)
-NODES = (
-    Wrap(_NODES_MODULE, "run_with_retry", _run_node, is_optional=True),
-    Wrap(_NODES_MODULE, "arun_with_retry", _run_node_async, is_optional=True),
-)
-
-
 SUPPORTS = "langgraph >= 1.0"
 
+
+# --- graphs -----------------------------------------------------------------------------------------------------------
+
 _UNNAMED = "LangGraph"  # LangGraph's default name of a graph
-_ENTERED = otel.create_key("playhead-langgraph-entered")
 
 
 @log_errors_and_return_none
 def _begin_graph(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
     if _is_entered(instance):
         return None
-    config = _config(args, kwargs)
-    name = _name(instance, config)
+    config = _graph_config(args, kwargs)
+    name = _graph_name(instance, config)
     thread = _thread_id(config)
     set_session(thread)
-    return agent(name, _input(args, kwargs), session=thread) if name is not None else None
+    return agent(name, _graph_input(args, kwargs), session=thread) if name is not None else None
 
 
-def _input(args: Any, kwargs: Any) -> Any:
+def _graph_input(args: Any, kwargs: Any) -> Any:
     return args[0] if args else kwargs.get("input")
 
 
-def _config(args: Any, kwargs: Any) -> Any:
+def _graph_config(args: Any, kwargs: Any) -> Any:
     return args[1] if len(args) > 1 else kwargs.get("config")
 
 
 def _answers(instance: Any, args: Any, kwargs: Any) -> GraphAnswers | None:
     """Returns the answers to interrupts that are passed to this call; None if there are none."""
-    answers = answers_in(_input(args, kwargs))
-    return GraphAnswers(instance, _config(args, kwargs), answers) if answers else None
+    answers = answers_in(_graph_input(args, kwargs))
+    return GraphAnswers(instance, _graph_config(args, kwargs), answers) if answers else None
 
 
 def _thread_id(config: Any) -> Any:
@@ -127,7 +81,7 @@ def _thread_id(config: Any) -> Any:
     return cast("dict[str, Any]", configurable).get("thread_id") if isinstance(configurable, dict) else None
 
 
-def _name(instance: Any, config: Any) -> str | None:
+def _graph_name(instance: Any, config: Any) -> str | None:
     """Returns the graph's name.  An unnamed graph inside another call gets the name of its tool or node; None if it has
     none."""
     name, around = str(instance.name), current_span()
@@ -135,12 +89,12 @@ def _name(instance: Any, config: Any) -> str | None:
         return name
     if around.kind == "tool":
         return str(around.attributes.get(names.TOOL_NAME) or around.name)
-    metadata = cast("dict[str, Any]", (config or _ambient()).get("metadata") or {})
+    metadata = cast("dict[str, Any]", (config or _node_config()).get("metadata") or {})
     node = metadata.get("langgraph_node")
     return None if node is None else str(node)
 
 
-def _ambient() -> dict[str, Any]:
+def _node_config() -> dict[str, Any]:
     """Returns the configuration of the current node."""
     from langchain_core.runnables.config import var_child_runnable_config  # noqa: PLC0415 - imported with LangGraph
 
@@ -148,6 +102,8 @@ def _ambient() -> dict[str, Any]:
 
 
 # --- a graph's `invoke` goes through its own `stream` -----------------------------------------------------------------
+
+_ENTERED = otel.create_key("playhead-langgraph-entered")
 
 
 def _is_entered(instance: Any) -> bool:
@@ -199,7 +155,7 @@ def _say_handoffs(bubbled: Any) -> None:
         log_internal_error("see whom a graph hands over to", error)
 
 
-# --- the wrappers -----------------------------------------------------------------------------------------------------
+# --- wrappers of a graph's methods ------------------------------------------------------------------------------------
 
 
 def _invoke(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
@@ -253,6 +209,55 @@ def _astream(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     answers = _answers(instance, args, kwargs)
     return functions.iterate_async(begin, None, noting_answers_async(made, answers) if answers else made)
 
+
+# --- nodes ------------------------------------------------------------------------------------------------------------
+
+
+@log_errors_and_return_none
+def _begin_node(_instance: Any, args: Any, kwargs: Any) -> ObservedSpan | None:
+    if current_span() is None:
+        return None
+    task = args[0] if args else kwargs["task"]
+    name = str(task.name)
+    if name.startswith("__") or task.subgraphs:
+        return None
+    return begin("step", name, attributes={names.GRAPH_NODE: name})
+
+
+@log_errors_and_return_none
+def _written_values(args: Any, kwargs: Any) -> dict[str, Any]:
+    """Returns the values that the node wrote, by name of the graph's channel, without those that only choose the next
+    node."""
+    task = args[0] if args else kwargs["task"]
+    written = cast("Iterable[tuple[str, Any]]", task.writes)
+    return {str(name): value for name, value in written if not str(name).startswith(("__", "branch:"))}
+
+
+def _finish_node(span: ObservedSpan, _result: Any, args: Any, kwargs: Any) -> None:
+    finish(span, names.OUTPUT_REF, _written_values(args, kwargs))
+
+
+def _fail_node(span: ObservedSpan, raised: BaseException) -> None:
+    """Ends the step of a node that raised.  An interruption for a person, or a handoff, ends the step like a return."""
+    from langgraph.errors import GraphBubbleUp  # noqa: PLC0415 - imported with LangGraph
+
+    if isinstance(raised, GraphBubbleUp):
+        note_interrupts(span, raised)
+        finish(span)
+    else:
+        fail_and_detach(span, raised)
+
+
+_NODES_MODULE = "langgraph.pregel._runner"  # it calls them under its own names
+_run_node = with_span(_begin_node, _finish_node, _fail_node)
+_run_node_async = with_span_async(_begin_node, _finish_node, _fail_node)
+NODES = (
+    Wrap(_NODES_MODULE, "run_with_retry", _run_node, is_optional=True),
+    Wrap(_NODES_MODULE, "arun_with_retry", _run_node_async, is_optional=True),
+)
+
+
+# --- what is wrapped --------------------------------------------------------------------------------------------------
 
 _METHODS = {"invoke": _invoke, "ainvoke": _ainvoke, "stream": _stream, "astream": _astream}
 _GRAPHS = (Wrap("langgraph.pregel.main", f"Pregel.{method}", wrapper) for method, wrapper in _METHODS.items())

@@ -1,12 +1,9 @@
-"""What is wrapped in LiteLLM; the body it sends.
-
-Notes the body that LiteLLM makes for a provider, where LiteLLM logs each request before it sends it.
-
-The `litellm` library: completion and embedding, also of the router; plain, asynchronous, streamed.
+"""The `litellm` library: completion and embedding, also of the router; plain, asynchronous, streamed.
 
 One call of the program is one model call, whatever retries, fallbacks and deployments are tried inside; its record
-names the provider that answered.  A client underneath (`openai`, `botocore`) then records nothing of its own.  Not
-recorded: `text_completion`, `responses`, images, audio, and `litellm.proxy`, which calls the functions above.
+names the provider that answered. A client underneath (`openai`, `botocore`) then records nothing of its own. The body
+that LiteLLM makes for a provider is noted where LiteLLM logs each request before it sends it. Not recorded:
+`text_completion`, `responses`, images, audio, and `litellm.proxy`, which calls the functions above.
 """
 
 import json
@@ -24,36 +21,6 @@ from playhead.capture.patching import Instrumentation, Wrap
 from playhead.kernel.guard import log_internal_error
 from playhead.model.objects.interrupts import reraise_if_for_program
 
-# Arguments of OpenAI's client that are no part of the body.
-_NOT_SENT = frozenset({"extra_body", "extra_headers", "extra_query", "timeout"})
-
-
-def _pre_call(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    try:
-        more: Any = args[3] if len(args) > 3 else kwargs.get("additional_args")
-        body: Any = cast("Mapping[str, Any]", more).get("complete_input_dict") if isinstance(more, Mapping) else None
-        if body is not None:
-            note_sent_body(partial(_read, body))
-    except BaseException as error:  # noqa: BLE001 - the guard
-        reraise_if_for_program(error)
-        log_internal_error("read a request of litellm", error)
-    return wrapped(*args, **kwargs)
-
-
-def _read(body: Any) -> Mapping[str, Any] | None:
-    """Returns the body as JSON values.  Called after the request was sent: until then, LiteLLM adds to it."""
-    if isinstance(body, str | bytes):
-        body = json.loads(body)
-    if not isinstance(body, Mapping):
-        return None
-    fields = cast("Mapping[str, Any]", body)
-    sent = {key: value for key, value in fields.items() if key not in _NOT_SENT}
-    return {**sent, **(fields.get("extra_body") or {})}
-
-
-PRE_CALL = Wrap("litellm.litellm_core_utils.litellm_logging", "Logging.pre_call", _pre_call, is_optional=True)
-
-
 SUPPORTS = "litellm >= 1.70.4"
 
 
@@ -69,6 +36,41 @@ class LiteLLMInstrumentor(BaseInstrumentor):
 
     def _uninstrument(self, **kwargs: Any) -> None:
         unpatch()
+
+
+# --- the body that is sent --------------------------------------------------------------------------------------------
+
+# Arguments of OpenAI's client that are no part of the body.
+_NOT_SENT = frozenset({"extra_body", "extra_headers", "extra_query", "timeout"})
+
+
+def _note_body(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    try:
+        more: Any = args[3] if len(args) > 3 else kwargs.get("additional_args")
+        body: Any = cast("Mapping[str, Any]", more).get("complete_input_dict") if isinstance(more, Mapping) else None
+        if body is not None:
+            note_sent_body(partial(_sent_body, body))
+    except BaseException as error:  # noqa: BLE001 - the guard
+        reraise_if_for_program(error)
+        log_internal_error("read a request of litellm", error)
+    return wrapped(*args, **kwargs)
+
+
+def _sent_body(body: Any) -> Mapping[str, Any] | None:
+    """Returns the body as JSON values.  Called after the request was sent: until then, LiteLLM adds to it."""
+    if isinstance(body, str | bytes):
+        body = json.loads(body)
+    if not isinstance(body, Mapping):
+        return None
+    fields = cast("Mapping[str, Any]", body)
+    sent = {key: value for key, value in fields.items() if key not in _NOT_SENT}
+    return {**sent, **(fields.get("extra_body") or {})}
+
+
+PRE_CALL = Wrap("litellm.litellm_core_utils.litellm_logging", "Logging.pre_call", _note_body, is_optional=True)
+
+
+# --- what is wrapped --------------------------------------------------------------------------------------------------
 
 
 def _wraps() -> Iterator[Wrap]:

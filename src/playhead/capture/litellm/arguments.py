@@ -1,8 +1,5 @@
-"""Reads LiteLLM arguments and `_hidden_params`.
-
-Reads the arguments of LiteLLM's functions and its router, and the provider that answered. Changes nothing.
-
-Reads and restores LiteLLM's metadata of an answer (`_hidden_params`): the provider that answered, and the price.
+"""Reads the arguments of LiteLLM's functions and its router, and the metadata of an answer (`_hidden_params`): the
+provider that answered, and the price. Sets the recorded metadata on a rebuilt answer.
 """
 
 from collections.abc import Mapping
@@ -12,6 +9,8 @@ from typing import Any, cast
 
 from playhead.capture.client_methods import MethodCall
 from playhead.model.objects.interrupts import reraise_if_for_program
+
+# --- arguments --------------------------------------------------------------------------------------------------------
 
 # Keys and other secrets, and objects of the program that are no part of the request.
 _LEFT_OUT = frozenset(
@@ -108,9 +107,11 @@ def provider_name(name: Any) -> str:
     return _PROVIDERS.get(str(name), str(name))
 
 
+# --- metadata of an answer --------------------------------------------------------------------------------------------
+
 KEY = "_hidden_params"
 """Key of the metadata in a recorded answer."""
-_KEPT = ("custom_llm_provider", "region_name", "model_id", "api_base", "response_cost", "litellm_model_name")
+_KEPT_PARAMS = ("custom_llm_provider", "region_name", "model_id", "api_base", "response_cost", "litellm_model_name")
 
 
 def hidden_params_of(answer: Any) -> dict[str, Any]:
@@ -119,7 +120,9 @@ def hidden_params_of(answer: Any) -> dict[str, Any]:
     if not isinstance(hidden, Mapping):
         return {}
     params = cast("Mapping[str, Any]", hidden)
-    return {key: value for key in _KEPT if isinstance(value := params.get(key), str | int | float) and value != ""}
+    return {
+        key: value for key in _KEPT_PARAMS if isinstance(value := params.get(key), str | int | float) and value != ""
+    }
 
 
 def restore_hidden_params(answer: Any, raw: Mapping[str, Any]) -> Any:

@@ -1,8 +1,5 @@
-"""Completions: read, rebuild answers and streams.
-
-Reads and restores completions of LiteLLM.  Messages and answers have the form of OpenAI's Chat Completions.
-
-Rebuilds LiteLLM's answers and streams from their recorded form.
+"""Completions of LiteLLM: reads requests and answers, and rebuilds recorded answers and streams. Messages and answers
+have the form of OpenAI's Chat Completions.
 """
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -30,83 +27,9 @@ from playhead.errors import CannotRestore
 from playhead.model import names
 from playhead.model.message import Message
 
+# --- requests and answers ---------------------------------------------------------------------------------------------
 
-def restore(raw: Any, call: MethodCall, ending: BaseException | None) -> Any:
-    """Rebuilds what the function returned from `raw`, or an awaitable of it.  Raises CannotRestore."""
-    recorded = cast("dict[str, Any]", raw if isinstance(raw, dict) else {})
-    if isinstance(recorded.get("$playhead"), str):  # a marker in the place of content that was not kept
-        why = recorded["$playhead"]
-        raise CannotRestore(f"the model's answer was not kept ({why}); fork the run before this call")
-    try:
-        restored = _stream(recorded, ending) if "stream" in recorded else _answer(recorded)
-    except Exception as error:
-        raise CannotRestore(f"litellm cannot read the recorded answer ({type(error).__name__}: {error})") from error
-    return _as_awaitable(restored) if call.is_async else restored
-
-
-def _answer(recorded: Mapping[str, Any]) -> Any:
-    from litellm.types.utils import ModelResponse  # noqa: PLC0415 # pyright: ignore - the library is the user's
-
-    kind = cast(Any, ModelResponse)
-    return restore_hidden_params(kind(**{key: value for key, value in recorded.items() if key != KEY}), recorded)
-
-
-def _stream(recorded: Mapping[str, Any], ending: BaseException | None) -> Any:
-    from litellm.types.utils import ModelResponseStream  # noqa: PLC0415 # pyright: ignore - the library is the user's
-
-    kind = cast(Any, ModelResponseStream)
-    chunks = [restore_hidden_params(kind(**chunk), recorded) for chunk in recorded["stream"]]
-    return _recorded_stream_class()(chunks, recorded.get(KEY) or {}, ending)
-
-
-async def _as_awaitable(value: Any) -> Any:
-    return value
-
-
-@cache
-def _recorded_stream_class() -> type:
-    """Returns a subclass of the library's class of streams that yields recorded chunks."""
-    from litellm import CustomStreamWrapper  # noqa: PLC0415 # pyright: ignore - the library is the user's
-
-    class RecordedStream(cast(Any, CustomStreamWrapper)):
-        """A stream without a provider, which the `__init__` of the library's class requires."""
-
-        def __init__(self, chunks: list[Any], hidden: Mapping[str, Any], ending: BaseException | None):
-            self._recorded = iter(chunks)
-            self._ending = ending
-            self._hidden_params = dict(hidden)
-            self.model = getattr(chunks[0], "model", None) if chunks else None
-            self.custom_llm_provider = hidden.get("custom_llm_provider")
-            self.completion_stream = None
-            self.messages = None
-            self.chunks: list[Any] = []
-
-        def __iter__(self) -> Iterator[Any]:
-            return self
-
-        def __aiter__(self) -> AsyncIterator[Any]:
-            return self
-
-        def __next__(self) -> Any:
-            for chunk in self._recorded:
-                self.chunks.append(chunk)
-                return chunk
-            ending, self._ending = self._ending, None
-            raise StopIteration if ending is None else ending
-
-        async def __anext__(self) -> Any:
-            try:
-                return self.__next__()
-            except StopIteration:
-                raise StopAsyncIteration from None
-
-        async def aclose(self) -> None:
-            """Does nothing: no connection is open."""
-
-    return RecordedStream
-
-
-_ELSEWHERE = frozenset({"messages", "tools"})
+_NOT_SETTINGS = frozenset({"messages", "tools"})
 _REQUEST_ATTRIBUTES = {
     "temperature": names.REQUEST_TEMPERATURE,
     "top_p": names.REQUEST_TOP_P,
@@ -129,14 +52,14 @@ _ADDED = frozenset({"provider_specific_fields", "annotations"})
 
 def _read_request(call: MethodCall) -> ModelRequest:
     arguments = named_arguments(call)
-    settings, attributes = settings_of(arguments, _ELSEWHERE, _REQUEST_ATTRIBUTES)
+    settings, attributes = settings_of(arguments, _NOT_SETTINGS, _REQUEST_ATTRIBUTES)
     if attributes.get(names.REQUEST_CHOICES) == 1:
         del attributes[names.REQUEST_CHOICES]
     return ModelRequest(
         provider=asked_provider(arguments),
         operation="chat",
         model=str(arguments.get("model", "")),
-        messages=[_plain(message) for message in cast("Sequence[Any]", arguments.get("messages") or ())],
+        messages=[_as_dictionary(message) for message in cast("Sequence[Any]", arguments.get("messages") or ())],
         to_message=_to_message,
         from_message=dialect.from_message,
         tools=as_list(arguments.get("tools")),
@@ -145,7 +68,7 @@ def _read_request(call: MethodCall) -> ModelRequest:
     )
 
 
-def _plain(message: Any) -> Any:
+def _as_dictionary(message: Any) -> Any:
     """Returns a message as a dictionary.  Programs also pass the message objects that they received."""
     if not hasattr(message, "model_dump"):
         return message
@@ -228,6 +151,86 @@ def _with_edit(call: MethodCall, messages: list[Any] | None, system: str | None)
     changed = {**named_arguments(call), "messages": messages}
     return MethodCall(call.client, call.method, (), changed, call.is_async)
 
+
+# --- recorded answers -------------------------------------------------------------------------------------------------
+
+
+def restore(raw: Any, call: MethodCall, ending: BaseException | None) -> Any:
+    """Rebuilds what the function returned from `raw`, or an awaitable of it.  Raises CannotRestore."""
+    recorded = cast("dict[str, Any]", raw if isinstance(raw, dict) else {})
+    if isinstance(recorded.get("$playhead"), str):  # a marker in the place of content that was not kept
+        why = recorded["$playhead"]
+        raise CannotRestore(f"the model's answer was not kept ({why}); fork the run before this call")
+    try:
+        restored = _restored_stream(recorded, ending) if "stream" in recorded else _restored_answer(recorded)
+    except Exception as error:
+        raise CannotRestore(f"litellm cannot read the recorded answer ({type(error).__name__}: {error})") from error
+    return _as_awaitable(restored) if call.is_async else restored
+
+
+def _restored_answer(recorded: Mapping[str, Any]) -> Any:
+    from litellm.types.utils import ModelResponse  # noqa: PLC0415 # pyright: ignore - the library is the user's
+
+    kind = cast(Any, ModelResponse)
+    return restore_hidden_params(kind(**{key: value for key, value in recorded.items() if key != KEY}), recorded)
+
+
+def _restored_stream(recorded: Mapping[str, Any], ending: BaseException | None) -> Any:
+    from litellm.types.utils import ModelResponseStream  # noqa: PLC0415 # pyright: ignore - the library is the user's
+
+    kind = cast(Any, ModelResponseStream)
+    chunks = [restore_hidden_params(kind(**chunk), recorded) for chunk in recorded["stream"]]
+    return _recorded_stream_class()(chunks, recorded.get(KEY) or {}, ending)
+
+
+async def _as_awaitable(value: Any) -> Any:
+    return value
+
+
+@cache
+def _recorded_stream_class() -> type:
+    """Returns a subclass of the library's class of streams that yields recorded chunks."""
+    from litellm import CustomStreamWrapper  # noqa: PLC0415 # pyright: ignore - the library is the user's
+
+    class RecordedStream(cast(Any, CustomStreamWrapper)):
+        """A stream without a provider, which the `__init__` of the library's class requires."""
+
+        def __init__(self, chunks: list[Any], hidden: Mapping[str, Any], ending: BaseException | None):
+            self._recorded = iter(chunks)
+            self._ending = ending
+            self._hidden_params = dict(hidden)
+            self.model = getattr(chunks[0], "model", None) if chunks else None
+            self.custom_llm_provider = hidden.get("custom_llm_provider")
+            self.completion_stream = None
+            self.messages = None
+            self.chunks: list[Any] = []
+
+        def __iter__(self) -> Iterator[Any]:
+            return self
+
+        def __aiter__(self) -> AsyncIterator[Any]:
+            return self
+
+        def __next__(self) -> Any:
+            for chunk in self._recorded:
+                self.chunks.append(chunk)
+                return chunk
+            ending, self._ending = self._ending, None
+            raise StopIteration if ending is None else ending
+
+        async def __anext__(self) -> Any:
+            try:
+                return self.__next__()
+            except StopIteration:
+                raise StopAsyncIteration from None
+
+        async def aclose(self) -> None:
+            """Does nothing: no connection is open."""
+
+    return RecordedStream
+
+
+# --- the API ----------------------------------------------------------------------------------------------------------
 
 COMPLETION = ClientApi(
     read_request=_read_request,

@@ -1,10 +1,5 @@
-"""Chat Completions: read, join chunks, rebuild answers.
-
-Reads requests and answers of Chat Completions for the capture stage. Changes nothing.
-
-Joins the chunks of a streamed Chat Completion to a completion. Pure.
-
-Builds a Chat Completion with another message from the recorded one.
+"""Chat Completions of `openai`: reads requests and answers, joins the chunks of a stream, and puts another message into
+a recorded answer. Changes none of the program's objects.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,76 +23,7 @@ from playhead.model import names
 from playhead.model.message import Message
 from playhead.model.objects.interrupts import reraise_if_for_program
 
-_JOINED = ("content", "refusal", "reasoning_content", "reasoning")
-_CALLED = ("function", "custom")
-
-
-def copy_of_chunk(chunk: Any) -> Any:
-    """Returns a copy of a chunk that begins a tool call; any other chunk unchanged.
-
-    Programs use the first delta of a tool call as the call, and add the arguments of later deltas to it in place.
-    """
-    for choice in getattr(chunk, "choices", None) or ():
-        if any(called.id for called in getattr(choice.delta, "tool_calls", None) or ()):
-            return chunk.model_copy(deep=True)
-    return chunk
-
-
-def joined_completion(chunks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Returns the completion in its unstreamed form, as far as it was received."""
-    whole: dict[str, Any] = {}
-    choices: dict[int, dict[str, Any]] = {}
-    for chunk in chunks:
-        for key in ("id", "created", "model", "system_fingerprint", "service_tier", "usage"):
-            if chunk.get(key) is not None:
-                whole[key] = chunk[key]
-        for piece in cast(list[dict[str, Any]], chunk.get("choices") or ()):
-            choice = choices.setdefault(piece.get("index", 0), {"message": {}})
-            choice["index"] = piece.get("index", 0)
-            if piece.get("finish_reason"):
-                choice["finish_reason"] = piece["finish_reason"]
-            _add(choice["message"], piece.get("delta") or {})
-    whole["object"] = "chat.completion"
-    whole["choices"] = [_in_order(choices[index]) for index in sorted(choices)]
-    return whole
-
-
-def _add(message: dict[str, Any], delta: Mapping[str, Any]) -> None:
-    for key, value in delta.items():
-        if key == "tool_calls":
-            _add_tool_calls(message.setdefault("tool_calls", {}), value or ())
-        elif key == "function_call" and isinstance(value, Mapping):
-            _join_strings(message.setdefault("function_call", {}), cast(Mapping[str, Any], value))
-        elif key in _JOINED and isinstance(value, str):
-            message[key] = (message.get(key) or "") + value
-        elif value is not None or key not in message:
-            message[key] = value
-
-
-def _add_tool_calls(calls: dict[int, dict[str, Any]], deltas: Iterable[Mapping[str, Any]]) -> None:
-    for delta in deltas:
-        call = calls.setdefault(delta.get("index", 0), {})
-        for key, value in delta.items():
-            if key in _CALLED and isinstance(value, Mapping):
-                _join_strings(call.setdefault(key, {}), cast(Mapping[str, Any], value))
-            elif key != "index" and value is not None:
-                call[key] = value
-
-
-def _join_strings(whole: dict[str, Any], delta: Mapping[str, Any]) -> None:
-    """Appends the strings of a delta: a name comes whole in the first delta, arguments come in many."""
-    for key, value in delta.items():
-        if isinstance(value, str):
-            whole[key] = whole.get(key, "") + value
-
-
-def _in_order(choice: dict[str, Any]) -> dict[str, Any]:
-    calls = choice["message"].get("tool_calls")
-    if isinstance(calls, dict):
-        by_index = cast(dict[int, dict[str, Any]], calls)
-        choice["message"]["tool_calls"] = [by_index[index] for index in sorted(by_index)]
-    return choice
-
+# --- requests and answers ---------------------------------------------------------------------------------------------
 
 _NOT_SETTINGS = TRANSPORT | {"messages", "tools"}
 _REQUEST_ATTRIBUTES = {
@@ -133,7 +59,7 @@ def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create")
         provider=provider_of(client),
         operation="chat",
         model=str(kwargs.get("model", "")),
-        messages=_sent(kwargs.get("messages") or ()),
+        messages=_sent_messages(kwargs.get("messages") or ()),
         to_message=_to_message,
         from_message=dialect.from_message,
         tools=as_list(tools),
@@ -142,7 +68,7 @@ def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create")
     )
 
 
-def _sent(messages: Any) -> Sequence[Any]:
+def _sent_messages(messages: Any) -> Sequence[Any]:
     """Returns the messages as dictionaries, as the client sends them."""
     if {*map(type, messages)} == _DICTIONARIES:
         return messages
@@ -180,15 +106,15 @@ def read_response(response: Any, *_: object) -> ModelResponse | None:
 
 def assemble(chunks: list[Any]) -> ModelResponse | None:
     """Reads the chunks of a stream; None if there are none."""
-    return _streamed([*map(answer_json, chunks)]) if chunks else None
+    return _streamed_response([*map(answer_json, chunks)]) if chunks else None
 
 
 def read_recorded(raw: dict[str, Any]) -> ModelResponse:
     """Reads a recorded response, streamed or not."""
-    return _streamed(raw["stream"]) if "stream" in raw else _response(raw)
+    return _streamed_response(raw["stream"]) if "stream" in raw else _response(raw)
 
 
-def _streamed(chunks: list[dict[str, Any]]) -> ModelResponse:
+def _streamed_response(chunks: list[dict[str, Any]]) -> ModelResponse:
     response = _response(joined_completion(chunks))
     return ModelResponse(response.messages, {"stream": chunks}, response.reasoning, response.attributes)
 
@@ -275,8 +201,83 @@ def response_format(kind: type) -> Any:
         return schema_of_class(kind)
 
 
+# --- chunks of a stream -----------------------------------------------------------------------------------------------
+
+_JOINED_TEXTS = ("content", "refusal", "reasoning_content", "reasoning")
+_TOOL_FORMS = ("function", "custom")
+
+
+def copy_of_chunk(chunk: Any) -> Any:
+    """Returns a copy of a chunk that begins a tool call; any other chunk unchanged.
+
+    Programs use the first delta of a tool call as the call, and add the arguments of later deltas to it in place.
+    """
+    for choice in getattr(chunk, "choices", None) or ():
+        if any(called.id for called in getattr(choice.delta, "tool_calls", None) or ()):
+            return chunk.model_copy(deep=True)
+    return chunk
+
+
+def joined_completion(chunks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Returns the completion in its unstreamed form, as far as it was received."""
+    whole: dict[str, Any] = {}
+    choices: dict[int, dict[str, Any]] = {}
+    for chunk in chunks:
+        for key in ("id", "created", "model", "system_fingerprint", "service_tier", "usage"):
+            if chunk.get(key) is not None:
+                whole[key] = chunk[key]
+        for piece in cast(list[dict[str, Any]], chunk.get("choices") or ()):
+            choice = choices.setdefault(piece.get("index", 0), {"message": {}})
+            choice["index"] = piece.get("index", 0)
+            if piece.get("finish_reason"):
+                choice["finish_reason"] = piece["finish_reason"]
+            _add_delta(choice["message"], piece.get("delta") or {})
+    whole["object"] = "chat.completion"
+    whole["choices"] = [_with_calls_in_order(choices[index]) for index in sorted(choices)]
+    return whole
+
+
+def _add_delta(message: dict[str, Any], delta: Mapping[str, Any]) -> None:
+    for key, value in delta.items():
+        if key == "tool_calls":
+            _add_tool_calls(message.setdefault("tool_calls", {}), value or ())
+        elif key == "function_call" and isinstance(value, Mapping):
+            _join_strings(message.setdefault("function_call", {}), cast(Mapping[str, Any], value))
+        elif key in _JOINED_TEXTS and isinstance(value, str):
+            message[key] = (message.get(key) or "") + value
+        elif value is not None or key not in message:
+            message[key] = value
+
+
+def _add_tool_calls(calls: dict[int, dict[str, Any]], deltas: Iterable[Mapping[str, Any]]) -> None:
+    for delta in deltas:
+        call = calls.setdefault(delta.get("index", 0), {})
+        for key, value in delta.items():
+            if key in _TOOL_FORMS and isinstance(value, Mapping):
+                _join_strings(call.setdefault(key, {}), cast(Mapping[str, Any], value))
+            elif key != "index" and value is not None:
+                call[key] = value
+
+
+def _join_strings(whole: dict[str, Any], delta: Mapping[str, Any]) -> None:
+    """Appends the strings of a delta: a name comes whole in the first delta, arguments come in many."""
+    for key, value in delta.items():
+        if isinstance(value, str):
+            whole[key] = whole.get(key, "") + value
+
+
+def _with_calls_in_order(choice: dict[str, Any]) -> dict[str, Any]:
+    calls = choice["message"].get("tool_calls")
+    if isinstance(calls, dict):
+        by_index = cast(dict[int, dict[str, Any]], calls)
+        choice["message"]["tool_calls"] = [by_index[index] for index in sorted(by_index)]
+    return choice
+
+
+# --- answers with another message -------------------------------------------------------------------------------------
+
 # Defaults for a call without a recorded answer: one that was in doubt.
-_UNKNOWN = {"id": "chatcmpl-playhead", "created": 0}
+_DEFAULTS = {"id": "chatcmpl-playhead", "created": 0}
 # True of the recorded answer only, so not copied.
 _RECORDED_KEYS_REPLACED = {"choices", "usage", "stream"}
 
@@ -287,7 +288,7 @@ def with_message(recorded: Any, message: str | Mapping[str, Any], *, model: str,
     native: dict[str, Any] = {"role": "assistant", "content": None, **fields}
     ending = "tool_calls" if native.get("tool_calls") else "stop"
     about = _recorded_metadata(recorded) | {"object": "chat.completion.chunk" if streamed else "chat.completion"}
-    about = {**_UNKNOWN, "model": model, **about}
+    about = {**_DEFAULTS, "model": model, **about}
     if not streamed:
         choice = {"index": 0, "finish_reason": ending, "logprobs": None, "message": native}
         return {**about, "choices": [choice]}

@@ -1,20 +1,12 @@
-"""Responses API: read, join events, rebuild, history behind `previous_response_id`.
+"""Responses of `openai`: reads requests and answers, joins and splits streamed events, puts another output into a
+recorded answer, and records `responses.retrieve()`. Changes none of the program's objects.
 
-Reads requests and answers of Responses for the capture stage, as `chat_reading` does for Chat Completions.
+With a `previous_response_id`, the server has the conversation, and the request does not contain it. Items that this run
+sent and received are known, and complete the recorded context. A part `playhead.elsewhere` stands for unknown ones (a
+response of another run, a conversation that the server keeps).
 
-Joins the typed events of a streamed response to one response, and splits a response into events. Pure.
-
-The conversation before a `previous_response_id`: the server has it, the request does not contain it.
-
-Items that this run sent and received are known, and complete the recorded context. A part `playhead.elsewhere` stands
-for unknown ones (a response of another run, a conversation that the server keeps).
-
-Builds a Responses answer with another output from the recorded one.
-
-`responses.retrieve()`: records the polling of a response that runs in the background.
-
-Each poll is one call of operation `fetch_response`. Its input is the response's input. Tokens count once: in the first
-call that gets the ended response.
+A response that runs in the background is polled by `retrieve()`: each poll is one call of operation `fetch_response`,
+with the response's input. Tokens count once: in the first call that gets the ended response.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -44,203 +36,7 @@ from playhead.model import names
 from playhead.model.message import Message
 from playhead.model.objects.interrupts import reraise_if_for_program
 
-_OVER = frozenset({"completed", "incomplete", "failed", "cancelled"})
-# Event with a piece of a text → where the piece belongs in its item: list, key of the index, empty part, key.
-_PIECES = {
-    "response.output_text.delta": ("content", "content_index", {"type": "output_text"}, "text"),
-    "response.refusal.delta": ("content", "content_index", {"type": "refusal"}, "refusal"),
-    "response.reasoning_text.delta": ("content", "content_index", {"type": "reasoning_text"}, "text"),
-    "response.reasoning_summary_text.delta": ("summary", "summary_index", {"type": "summary_text"}, "text"),
-}
-_ARGUMENTS = {
-    "response.function_call_arguments.delta": "arguments",
-    "response.custom_tool_call_input.delta": "input",
-}
-
-
-def joined_response(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Returns the response in its unstreamed form, as far as it was received."""
-    response: dict[str, Any] = {}
-    items: dict[int, dict[str, Any]] = {}
-    for event in events:
-        if isinstance(event.get("response"), dict):
-            response = cast(dict[str, Any], event["response"])
-        _add(items, event)
-    if response.get("status") in _OVER and (response.get("output") or not items):
-        return response
-    return {**response, "output": [items[index] for index in sorted(items)]}
-
-
-def _add(items: dict[int, dict[str, Any]], event: Mapping[str, Any]) -> None:
-    index, kind = event.get("output_index"), str(event.get("type"))
-    if not isinstance(index, int):
-        return
-    if isinstance(event.get("item"), dict):
-        # A copy: pieces are added to it, and the event must not change.
-        items[index] = {**event["item"]}
-    elif kind in _ARGUMENTS:
-        item, key = items.setdefault(index, {}), _ARGUMENTS[kind]
-        item[key] = f"{item.get(key) or ''}{event.get('delta', '')}"
-    elif kind in _PIECES:
-        key, place, empty, text = _PIECES[kind]
-        item = items.setdefault(index, {})
-        part_index = event.get(place) or 0
-        parts = [dict(part) for part in item.get(key) or ()]
-        parts += [dict(empty) for _ in range(part_index + 1 - len(parts))]
-        parts[part_index][text] = f"{parts[part_index].get(text) or ''}{event.get('delta', '')}"
-        item[key] = parts
-
-
-def events_of(response: Mapping[str, Any], piece_characters: int | None = None) -> list[dict[str, Any]]:
-    """Returns the events of a stream of this response; texts and arguments in pieces of `piece_characters` (None:
-    whole)."""
-    begun: dict[str, Any] = {
-        **response,
-        "status": "in_progress",
-        "incomplete_details": None,
-        "output": [],
-        "usage": None,
-    }
-    events: list[dict[str, Any]] = [
-        {"type": "response.created", "response": begun},
-        {"type": "response.in_progress", "response": begun},
-    ]
-    for index, item in enumerate(response["output"]):
-        events += _item_events(item, index, piece_characters)
-    events.append({"type": f"response.{response.get('status', 'completed')}", "response": dict(response)})
-    return [{**event, "sequence_number": number} for number, event in enumerate(events)]
-
-
-def _item_events(item: Mapping[str, Any], index: int, characters: int | None) -> Iterator[dict[str, Any]]:
-    kind, where = item.get("type"), {"item_id": item.get("id"), "output_index": index}
-    writer = _WRITERS.get(str(kind))
-    key, empty, write = writer if writer else (None, None, None)
-    begun = {**item, **({} if kind == "reasoning" else {"status": "in_progress"}), **({key: empty} if key else {})}
-    yield {"type": "response.output_item.added", "output_index": index, "item": begun}
-    if write is not None and key is not None:
-        yield from write(item[key], item, where, characters)
-    yield {"type": "response.output_item.done", "output_index": index, "item": dict(item)}
-
-
-def _content(parts: Any, item: Any, where: dict[str, Any], characters: int | None) -> Iterator[dict[str, Any]]:
-    for index, part in enumerate(parts):
-        refused = part["type"] == "refusal"
-        name, key = ("refusal", "refusal") if refused else ("output_text", "text")
-        more: dict[str, Any] = {} if refused else {"logprobs": []}
-        here = {**where, "content_index": index}
-        yield {"type": "response.content_part.added", **here, "part": {**part, key: ""}}
-        for piece in _pieces(part[key], characters):
-            yield {"type": f"response.{name}.delta", **here, "delta": piece, **more}
-        yield {"type": f"response.{name}.done", **here, key: part[key], **more}
-        yield {"type": "response.content_part.done", **here, "part": part}
-
-
-def _summary(parts: Any, item: Any, where: dict[str, Any], characters: int | None) -> Iterator[dict[str, Any]]:
-    for index, part in enumerate(parts):
-        here = {**where, "summary_index": index}
-        yield {"type": "response.reasoning_summary_part.added", **here, "part": {**part, "text": ""}}
-        for piece in _pieces(part["text"], characters):
-            yield {"type": "response.reasoning_summary_text.delta", **here, "delta": piece}
-        yield {"type": "response.reasoning_summary_text.done", **here, "text": part["text"]}
-        yield {"type": "response.reasoning_summary_part.done", **here, "part": part}
-
-
-def _arguments(text: Any, item: Any, where: dict[str, Any], characters: int | None) -> Iterator[dict[str, Any]]:
-    for piece in _pieces(text, characters):
-        yield {"type": "response.function_call_arguments.delta", **where, "delta": piece}
-    yield {"type": "response.function_call_arguments.done", **where, "name": item.get("name"), "arguments": text}
-
-
-_WRITERS: dict[str, tuple[str, Any, Any]] = {
-    "message": ("content", [], _content),
-    "reasoning": ("summary", [], _summary),
-    "function_call": ("arguments", "", _arguments),
-}
-
-
-def _pieces(text: str, characters: int | None) -> list[str]:
-    if not characters:
-        return [text] if text else []
-    return [text[start : start + characters] for start in range(0, len(text), characters)]
-
-
-# Limits the memory of an endless run; the oldest are forgotten first.
-_MAX_REMEMBERED = 4096
-
-
-@dataclass(frozen=True, slots=True)
-class KnownResponse:
-    """A response that this run has seen: the id of the previous response, the items sent since, and its output (empty
-    while it runs in the background)."""
-
-    previous: str | None
-    sent: Sequence[Any]
-    output: Sequence[Any]
-    model: str
-    is_ended: bool
-
-
-def previous_items(run: ActiveRun | None, request: Mapping[str, Any]) -> list[Any]:
-    """Returns the items of the conversation before those of this request."""
-    conversation = request.get("conversation")
-    if isinstance(conversation, dict | str):
-        return [_elsewhere("conversation", conversation)]
-    turns: list[Sequence[Any]] = []
-    response_id = request.get("previous_response_id")
-    while isinstance(response_id, str):
-        response = known_response(run, response_id)
-        if response is None:
-            turns.append([_elsewhere("previous_response_id", response_id)])
-            break
-        response_id = response.previous
-        turns.append([*response.sent, *response.output])
-    return [item for items in reversed(turns) for item in items]
-
-
-def items_asked(run: ActiveRun | None, response_id: str) -> list[Any]:
-    """Returns the input items of a response: the conversation before it, and the items sent with its request."""
-    response = known_response(run, response_id)
-    if response is None:
-        return [_elsewhere("response_id", response_id)]
-    return [*previous_items(run, {"previous_response_id": response.previous}), *response.sent]
-
-
-def known_response(run: ActiveRun | None, response_id: str) -> KnownResponse | None:
-    """Returns the response of this id; None if this run has not seen it."""
-    return run.responses.get(response_id) if run is not None else None
-
-
-def remember(run: ActiveRun, request: Mapping[str, Any], sent: Sequence[Any], response: Mapping[str, Any]) -> None:
-    """Remembers a response, so that a later request can name it as the previous one."""
-    previous = request.get("previous_response_id")
-    # In a `conversation`, each response follows all earlier items, of which only a part is known.
-    head = previous_items(run, request) if isinstance(request.get("conversation"), dict | str) else []
-    _keep(run, response, previous if isinstance(previous, str) and not head else None, [*head, *sent])
-
-
-def remember_retrieved(run: ActiveRun, response_id: str, response: Mapping[str, Any]) -> None:
-    """Remembers the fetched state of a response that runs in the background."""
-    remembered = known_response(run, response_id)
-    if remembered is None:
-        _keep(run, response, None, items_asked(run, response_id))
-    else:
-        _keep(run, response, remembered.previous, remembered.sent)
-
-
-def _keep(run: ActiveRun, response: Mapping[str, Any], previous: str | None, sent: Sequence[Any]) -> None:
-    name = response.get("id")
-    if not isinstance(name, str):
-        return
-    output, model = response.get("output") or (), str(response.get("model") or "")
-    is_ended = response.get("status") not in ("queued", "in_progress")
-    run.responses[name] = KnownResponse(previous, sent, output, model, is_ended)
-    while len(run.responses) > _MAX_REMEMBERED:
-        run.responses.pop(next(iter(run.responses)), None)
-
-
-def _elsewhere(key: str, value: Any) -> dict[str, Any]:
-    return {"role": "system", "content": [{"type": "playhead.elsewhere", key: value}]}
-
+# --- requests and answers ---------------------------------------------------------------------------------------------
 
 _NOT_SETTINGS = TRANSPORT | {"input", "instructions", "tools", "text_format"}
 _REQUEST_ATTRIBUTES = {
@@ -256,7 +52,7 @@ _USAGE = (
     ("input_tokens_details", "cache_write_tokens", names.CACHE_WRITE_TOKENS),
     ("output_tokens_details", "reasoning_tokens", names.REASONING_TOKENS),
 )
-_CALLS = frozenset({"function_call", "custom_tool_call"})
+_CALL_TYPES = frozenset({"function_call", "custom_tool_call"})
 # Added by the client after parsing; the provider did not send them.
 _PARSED = ("parsed", "parsed_arguments")
 _ADDED = frozenset({*_PARSED, "content"})
@@ -276,7 +72,7 @@ def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create")
         provider=provider_of(client),
         operation="chat",
         model=str(kwargs.get("model", "")),
-        messages=[*earlier, *_sent(kwargs)],
+        messages=[*earlier, *_sent_items(kwargs)],
         to_message=to_message,
         from_message=dialect.from_message,
         tools=as_list(tools),
@@ -324,7 +120,7 @@ def _remembered(raw: dict[str, Any] | None, run: ActiveRun, kwargs: Mapping[str,
     if raw is None:
         return None
     response = model_response(raw)
-    remember(run, kwargs, _sent(kwargs), recorded_response(raw))
+    remember(run, kwargs, _sent_items(kwargs), recorded_response(raw))
     return response
 
 
@@ -384,11 +180,11 @@ def _finish_reason(response: Mapping[str, Any], output: Sequence[Mapping[str, An
         reason = details.get("reason") or status
         return "length" if reason == "max_output_tokens" else str(reason)
     if status == "completed":
-        return "tool_calls" if any(item.get("type") in _CALLS for item in output) else "stop"
+        return "tool_calls" if any(item.get("type") in _CALL_TYPES for item in output) else "stop"
     return str(status)
 
 
-def _sent(kwargs: Mapping[str, Any]) -> list[Any]:
+def _sent_items(kwargs: Mapping[str, Any]) -> list[Any]:
     """Returns the request's items as dictionaries; a text becomes a user message."""
     value = kwargs.get("input")
     if isinstance(value, str):
@@ -435,8 +231,212 @@ def _items_in(native: dict[str, Any]) -> list[dict[str, Any]]:
     return [cast(dict[str, Any], item) for item in items if isinstance(item, dict)]
 
 
+# --- the conversation before a request --------------------------------------------------------------------------------
+
+# Limits the memory of an endless run; the oldest are forgotten first.
+_MAX_REMEMBERED = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class KnownResponse:
+    """A response that this run has seen: the id of the previous response, the items sent since, and its output (empty
+    while it runs in the background)."""
+
+    previous: str | None
+    sent: Sequence[Any]
+    output: Sequence[Any]
+    model: str
+    is_ended: bool
+
+
+def previous_items(run: ActiveRun | None, request: Mapping[str, Any]) -> list[Any]:
+    """Returns the items of the conversation before those of this request."""
+    conversation = request.get("conversation")
+    if isinstance(conversation, dict | str):
+        return [_elsewhere("conversation", conversation)]
+    turns: list[Sequence[Any]] = []
+    response_id = request.get("previous_response_id")
+    while isinstance(response_id, str):
+        response = known_response(run, response_id)
+        if response is None:
+            turns.append([_elsewhere("previous_response_id", response_id)])
+            break
+        response_id = response.previous
+        turns.append([*response.sent, *response.output])
+    return [item for items in reversed(turns) for item in items]
+
+
+def items_asked(run: ActiveRun | None, response_id: str) -> list[Any]:
+    """Returns the input items of a response: the conversation before it, and the items sent with its request."""
+    response = known_response(run, response_id)
+    if response is None:
+        return [_elsewhere("response_id", response_id)]
+    return [*previous_items(run, {"previous_response_id": response.previous}), *response.sent]
+
+
+def known_response(run: ActiveRun | None, response_id: str) -> KnownResponse | None:
+    """Returns the response of this id; None if this run has not seen it."""
+    return run.responses.get(response_id) if run is not None else None
+
+
+def remember(run: ActiveRun, request: Mapping[str, Any], sent: Sequence[Any], response: Mapping[str, Any]) -> None:
+    """Remembers a response, so that a later request can name it as the previous one."""
+    previous = request.get("previous_response_id")
+    # In a `conversation`, each response follows all earlier items, of which only a part is known.
+    head = previous_items(run, request) if isinstance(request.get("conversation"), dict | str) else []
+    _remember_output(run, response, previous if isinstance(previous, str) and not head else None, [*head, *sent])
+
+
+def remember_retrieved(run: ActiveRun, response_id: str, response: Mapping[str, Any]) -> None:
+    """Remembers the fetched state of a response that runs in the background."""
+    remembered = known_response(run, response_id)
+    if remembered is None:
+        _remember_output(run, response, None, items_asked(run, response_id))
+    else:
+        _remember_output(run, response, remembered.previous, remembered.sent)
+
+
+def _remember_output(run: ActiveRun, response: Mapping[str, Any], previous: str | None, sent: Sequence[Any]) -> None:
+    name = response.get("id")
+    if not isinstance(name, str):
+        return
+    output, model = response.get("output") or (), str(response.get("model") or "")
+    is_ended = response.get("status") not in ("queued", "in_progress")
+    run.responses[name] = KnownResponse(previous, sent, output, model, is_ended)
+    while len(run.responses) > _MAX_REMEMBERED:
+        run.responses.pop(next(iter(run.responses)), None)
+
+
+def _elsewhere(key: str, value: Any) -> dict[str, Any]:
+    return {"role": "system", "content": [{"type": "playhead.elsewhere", key: value}]}
+
+
+# --- events of a stream -----------------------------------------------------------------------------------------------
+
+_END_STATUSES = frozenset({"completed", "incomplete", "failed", "cancelled"})
+# Event with a piece of a text → where the piece belongs in its item: list, key of the index, empty part, key.
+_TEXT_DELTAS = {
+    "response.output_text.delta": ("content", "content_index", {"type": "output_text"}, "text"),
+    "response.refusal.delta": ("content", "content_index", {"type": "refusal"}, "refusal"),
+    "response.reasoning_text.delta": ("content", "content_index", {"type": "reasoning_text"}, "text"),
+    "response.reasoning_summary_text.delta": ("summary", "summary_index", {"type": "summary_text"}, "text"),
+}
+_ARGUMENT_DELTAS = {
+    "response.function_call_arguments.delta": "arguments",
+    "response.custom_tool_call_input.delta": "input",
+}
+
+
+def joined_response(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Returns the response in its unstreamed form, as far as it was received."""
+    response: dict[str, Any] = {}
+    items: dict[int, dict[str, Any]] = {}
+    for event in events:
+        if isinstance(event.get("response"), dict):
+            response = cast(dict[str, Any], event["response"])
+        _add_event(items, event)
+    if response.get("status") in _END_STATUSES and (response.get("output") or not items):
+        return response
+    return {**response, "output": [items[index] for index in sorted(items)]}
+
+
+def _add_event(items: dict[int, dict[str, Any]], event: Mapping[str, Any]) -> None:
+    index, kind = event.get("output_index"), str(event.get("type"))
+    if not isinstance(index, int):
+        return
+    if isinstance(event.get("item"), dict):
+        # A copy: pieces are added to it, and the event must not change.
+        items[index] = {**event["item"]}
+    elif kind in _ARGUMENT_DELTAS:
+        item, key = items.setdefault(index, {}), _ARGUMENT_DELTAS[kind]
+        item[key] = f"{item.get(key) or ''}{event.get('delta', '')}"
+    elif kind in _TEXT_DELTAS:
+        key, place, empty, text = _TEXT_DELTAS[kind]
+        item = items.setdefault(index, {})
+        part_index = event.get(place) or 0
+        parts = [dict(part) for part in item.get(key) or ()]
+        parts += [dict(empty) for _ in range(part_index + 1 - len(parts))]
+        parts[part_index][text] = f"{parts[part_index].get(text) or ''}{event.get('delta', '')}"
+        item[key] = parts
+
+
+def events_of(response: Mapping[str, Any], piece_characters: int | None = None) -> list[dict[str, Any]]:
+    """Returns the events of a stream of this response; texts and arguments in pieces of `piece_characters` (None:
+    whole)."""
+    begun: dict[str, Any] = {
+        **response,
+        "status": "in_progress",
+        "incomplete_details": None,
+        "output": [],
+        "usage": None,
+    }
+    events: list[dict[str, Any]] = [
+        {"type": "response.created", "response": begun},
+        {"type": "response.in_progress", "response": begun},
+    ]
+    for index, item in enumerate(response["output"]):
+        events += _item_events(item, index, piece_characters)
+    events.append({"type": f"response.{response.get('status', 'completed')}", "response": dict(response)})
+    return [{**event, "sequence_number": number} for number, event in enumerate(events)]
+
+
+def _item_events(item: Mapping[str, Any], index: int, characters: int | None) -> Iterator[dict[str, Any]]:
+    kind, where = item.get("type"), {"item_id": item.get("id"), "output_index": index}
+    writer = _WRITERS.get(str(kind))
+    key, empty, write = writer if writer else (None, None, None)
+    begun = {**item, **({} if kind == "reasoning" else {"status": "in_progress"}), **({key: empty} if key else {})}
+    yield {"type": "response.output_item.added", "output_index": index, "item": begun}
+    if write is not None and key is not None:
+        yield from write(item[key], item, where, characters)
+    yield {"type": "response.output_item.done", "output_index": index, "item": dict(item)}
+
+
+def _content_events(parts: Any, item: Any, where: dict[str, Any], characters: int | None) -> Iterator[dict[str, Any]]:
+    for index, part in enumerate(parts):
+        refused = part["type"] == "refusal"
+        name, key = ("refusal", "refusal") if refused else ("output_text", "text")
+        more: dict[str, Any] = {} if refused else {"logprobs": []}
+        here = {**where, "content_index": index}
+        yield {"type": "response.content_part.added", **here, "part": {**part, key: ""}}
+        for piece in _pieces(part[key], characters):
+            yield {"type": f"response.{name}.delta", **here, "delta": piece, **more}
+        yield {"type": f"response.{name}.done", **here, key: part[key], **more}
+        yield {"type": "response.content_part.done", **here, "part": part}
+
+
+def _summary_events(parts: Any, item: Any, where: dict[str, Any], characters: int | None) -> Iterator[dict[str, Any]]:
+    for index, part in enumerate(parts):
+        here = {**where, "summary_index": index}
+        yield {"type": "response.reasoning_summary_part.added", **here, "part": {**part, "text": ""}}
+        for piece in _pieces(part["text"], characters):
+            yield {"type": "response.reasoning_summary_text.delta", **here, "delta": piece}
+        yield {"type": "response.reasoning_summary_text.done", **here, "text": part["text"]}
+        yield {"type": "response.reasoning_summary_part.done", **here, "part": part}
+
+
+def _argument_events(text: Any, item: Any, where: dict[str, Any], characters: int | None) -> Iterator[dict[str, Any]]:
+    for piece in _pieces(text, characters):
+        yield {"type": "response.function_call_arguments.delta", **where, "delta": piece}
+    yield {"type": "response.function_call_arguments.done", **where, "name": item.get("name"), "arguments": text}
+
+
+_WRITERS: dict[str, tuple[str, Any, Any]] = {
+    "message": ("content", [], _content_events),
+    "reasoning": ("summary", [], _summary_events),
+    "function_call": ("arguments", "", _argument_events),
+}
+
+
+def _pieces(text: str, characters: int | None) -> list[str]:
+    if not characters:
+        return [text] if text else []
+    return [text[start : start + characters] for start in range(0, len(text), characters)]
+
+
+# --- answers with another output --------------------------------------------------------------------------------------
+
 # Defaults for a call without a recorded answer: one that was in doubt.
-_UNKNOWN: dict[str, Any] = {
+_DEFAULTS: dict[str, Any] = {
     "id": "resp_playhead",
     "object": "response",
     "created_at": 0,
@@ -451,7 +451,7 @@ _RECORDED_KEYS_REPLACED = {"output", "usage", "stream", "incomplete_details", "e
 def with_message(recorded: Any, message: str | Mapping[str, Any], *, model: str, streamed: bool) -> dict[str, Any]:
     """Returns the recorded response with this output: a text, a message or another item in OpenAI's form, or
     `{"output": [...]}`."""
-    response = {**_UNKNOWN, "model": model, **_recorded_metadata(recorded)}
+    response = {**_DEFAULTS, "model": model, **_recorded_metadata(recorded)}
     response |= {"status": "completed", "error": None, "incomplete_details": None, "usage": None}
     response["output"] = [_output_item(item, index) for index, item in enumerate(_output_items(message))]
     return {"stream": events_of(response)} if streamed else response
@@ -479,7 +479,9 @@ def _recorded_metadata(recorded: Any) -> dict[str, Any]:
     return {key: value for key, value in response.items() if key not in _RECORDED_KEYS_REPLACED}
 
 
-_TOKENS = (
+# --- retrieve() -------------------------------------------------------------------------------------------------------
+
+_TOKEN_COUNTS = (
     names.INPUT_TOKENS,
     names.OUTPUT_TOKENS,
     names.CACHE_READ_TOKENS,
@@ -488,20 +490,22 @@ _TOKENS = (
 )
 
 
-def _id_of(call: MethodCall) -> str:
+def _response_id_of(call: MethodCall) -> str:
     return str(call.args[0] if call.args else call.kwargs.get("response_id", ""))
 
 
-def _named(call: MethodCall) -> dict[str, Any]:
+def _named_arguments(call: MethodCall) -> dict[str, Any]:
     """Returns the keyword arguments with the id, which the program may pass by position."""
-    return {**call.kwargs, "response_id": _id_of(call)}
+    return {**call.kwargs, "response_id": _response_id_of(call)}
 
 
-def _read_request(call: MethodCall) -> ModelRequest:
-    response_id, above = _id_of(call), current_span()
+def _read_retrieval(call: MethodCall) -> ModelRequest:
+    response_id, above = _response_id_of(call), current_span()
     run = above.run if above is not None else None
     response = known_response(run, response_id)
-    settings, attributes = settings_of(_named(call), TRANSPORT, {"stream": names.REQUEST_STREAM}, schema_of_class)
+    settings, attributes = settings_of(
+        _named_arguments(call), TRANSPORT, {"stream": names.REQUEST_STREAM}, schema_of_class
+    )
     return ModelRequest(
         provider=provider_of(call.client),
         operation="fetch_response",
@@ -518,33 +522,33 @@ def _read_request(call: MethodCall) -> ModelRequest:
 def _remembered_retrieval(raw: dict[str, Any] | None, run: ActiveRun, call: MethodCall) -> ModelResponse | None:
     if raw is None:
         return None
-    response, remembered = model_response(raw), known_response(run, _id_of(call))
+    response, remembered = model_response(raw), known_response(run, _response_id_of(call))
     if remembered is not None and remembered.is_ended:
         response.attributes = _without_tokens(response.attributes)
-    remember_retrieved(run, _id_of(call), recorded_response(raw))
+    remember_retrieved(run, _response_id_of(call), recorded_response(raw))
     return response
 
 
 def _without_tokens(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in attributes.items() if name not in _TOKENS}
+    return {name: value for name, value in attributes.items() if name not in _TOKEN_COUNTS}
 
 
-def _restore(raw: Any, call: MethodCall, ending: BaseException | None) -> Any:
-    return restore(raw, _named(call), call.client, method=call.method, is_async=call.is_async, ending=ending)
+def _restore_retrieval(raw: Any, call: MethodCall, ending: BaseException | None) -> Any:
+    return restore(raw, _named_arguments(call), call.client, method=call.method, is_async=call.is_async, ending=ending)
 
 
-def _with_message(raw: Any, message: Any, call: MethodCall) -> Any:
+def _retrieval_with_message(raw: Any, message: Any, call: MethodCall) -> Any:
     return with_message(raw, message, model="", streamed=call.kwargs.get("stream") is True)
 
 
 RETRIEVAL = ClientApi(
-    read_request=_read_request,
+    read_request=_read_retrieval,
     is_streamed=lambda call: bool(call.kwargs.get("stream")),
     read_response=lambda response, run, call: _remembered_retrieval(plain_response(response), run, call),
     assemble=lambda events, run, call: _remembered_retrieval(plain_stream(events), run, call),
     read_recorded=_remembered_retrieval,
-    restore=_restore,
-    with_message=_with_message,
+    restore=_restore_retrieval,
+    with_message=_retrieval_with_message,
     with_edit=lambda call, messages, system: None,
     end_with_result=end_with_result,
 )

@@ -1,9 +1,5 @@
-"""Agents, tools and guardrails of OpenAI Agents.
-
-OpenAI Agents: its function tools, its agents and handoffs between them, guardrails, models without an instrumented
-client, and tool calls that wait for a person.
-
-Guardrails of OpenAI Agents: of an agent's input and output, and of a tool's.
+"""OpenAI Agents: its function tools, its agents and handoffs between them, guardrails of agents and of tools, models
+without an instrumented client, and tool calls that wait for a person.
 
 A guardrail whose tripwire was triggered has the outcome `tripped`. Its `output_info` is the span's output.
 """
@@ -37,64 +33,10 @@ from playhead.model import names
 from playhead.model.canonical import parse_json
 from playhead.model.objects.interrupts import reraise_if_for_program
 
-
-@log_errors_and_return_none
-def _begin_guardrail(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
-    if not is_inside_run() or is_observed(instance.guardrail_function):
-        return None
-    if "data" in kwargs or len(args) == 1:  # of a tool
-        data = kwargs.get("data", args[0] if args else None)
-        checked = {"tool": data.context.tool_name, "arguments": data.context.tool_arguments}
-        if hasattr(data, "output"):
-            checked["output"] = data.output
-    elif "agent_output" in kwargs or type(instance).__name__ == "OutputGuardrail":
-        checked = {"output": kwargs.get("agent_output", args[2] if len(args) > 2 else None)}
-    else:
-        checked = {"input": kwargs.get("input", args[1] if len(args) > 1 else None)}
-    return guardrail(str(instance.get_name()), checked)
-
-
-async def _recorded_guardrail(begin: StartSpan, made: Awaitable[Any]) -> Any:
-    span = begin()
-    if span is None:
-        return await made
-    enter(span)
-    try:
-        result = await made
-    except BaseException as error:
-        fail_and_detach(span, error)
-        raise
-    if _is_tripped(result):
-        span.attributes[names.OUTCOME] = names.TRIPPED
-    finish(span, names.OUTPUT_REF, _found(result))
-    return result
-
-
-@log_errors_and_return_none
-def _is_tripped(result: Any) -> bool:
-    """Whether an agent's guardrail was triggered, or a tool's guardrail does not let the call pass."""
-    behavior: Any = getattr(result, "behavior", None)
-    if isinstance(behavior, dict):
-        return cast("dict[str, Any]", behavior).get("type") != "allow"
-    return result.output.tripwire_triggered is True
-
-
-@log_errors_and_return_none
-def _found(result: Any) -> Any:
-    return getattr(result, "output", result).output_info
-
-
-_run_guardrail = record_returned(_begin_guardrail, _recorded_guardrail)
-GUARDRAILS = (
-    *(Wrap("agents.guardrail", f"{kind}.run", _run_guardrail) for kind in ("InputGuardrail", "OutputGuardrail")),
-    *(
-        Wrap("agents.tool_guardrails", f"{kind}.run", _run_guardrail, is_optional=True)
-        for kind in ("ToolInputGuardrail", "ToolOutputGuardrail")
-    ),
-)
-
-
 SUPPORTS = "openai-agents >= 0.14"
+
+
+# --- tools ------------------------------------------------------------------------------------------------------------
 
 
 class _OnInvokeTool:
@@ -130,7 +72,7 @@ class _ObservedTool(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgu
         return self._self_function is function and self._self_of is of
 
     def __call__(self, context: Any, arguments: str, *more: Any, **options: Any) -> Any:
-        begin = _tool(self._self_of, context, arguments)
+        begin = _begin_tool(self._self_of, context, arguments)
         made = self._self_function(context, arguments, *more, **options)
         return made if begin is None else call_async(begin, made, names.TOOL_RESULT_REF)
 
@@ -159,14 +101,14 @@ class _ToolFunctions:
 
 
 @log_errors_and_return_none
-def _tool(of: Any, context: Any, arguments: str) -> StartSpan | None:
-    if not _agents.is_on or not is_inside_run() or is_observed(_function(of)):
+def _begin_tool(of: Any, context: Any, arguments: str) -> StartSpan | None:
+    if not _agents.is_on or not is_inside_run() or is_observed(_user_function(of)):
         return None
     is_agent = getattr(of, "_is_agent_tool", False) is True
-    return tool(of.name, _read(arguments), getattr(context, "tool_call_id", None), is_agent=is_agent)
+    return tool(of.name, _parsed_arguments(arguments), getattr(context, "tool_call_id", None), is_agent=is_agent)
 
 
-def _function(of: Any) -> Any:
+def _user_function(of: Any) -> Any:
     """Returns the user's function of a tool, or None.  In older versions it is only in a closure."""
     function = getattr(of, "__wrapped__", None)
     made = getattr(cast("dict[str, Any]", vars(of)).get(_OnInvokeTool.NAME), "_invoke_tool_impl", None)
@@ -193,7 +135,7 @@ def _note_error(*, context: Any, error: BaseException, **_: Any) -> None:
         note_error(span, error)
 
 
-def _read(arguments: str) -> dict[str, Any]:
+def _parsed_arguments(arguments: str) -> dict[str, Any]:
     """Parses the arguments; if they are not a JSON object, returns them under the key `input`."""
     try:
         value = parse_json(arguments)
@@ -202,8 +144,11 @@ def _read(arguments: str) -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {"input": value}
 
 
+# --- agents -----------------------------------------------------------------------------------------------------------
+
+
 @log_errors_and_return_none
-def _agent(instance: Any, args: Any, kwargs: Any) -> tuple[StartSpan, Any, Any]:
+def _begin_agent(instance: Any, args: Any, kwargs: Any) -> tuple[StartSpan, Any, Any]:
     """Returns the `StartSpan` of the agent's span, the agent itself, and its input."""
     starting = args[0] if args else kwargs.get("starting_agent")
     run_input: Any = args[1] if len(args) > 1 else kwargs.get("input")
@@ -235,11 +180,11 @@ async def _recorded_agent(agent: tuple[StartSpan, Any, Any], made: Any) -> Any:
     return result
 
 
-_run_agent = record_returned(_agent, _recorded_agent)
+_run_agent = record_returned(_begin_agent, _recorded_agent)
 
 
 def _run_streamed(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    parts = _agent(instance, args, kwargs)
+    parts = _begin_agent(instance, args, kwargs)
     span = None if parts is None else parts[0]()
     if parts is None or span is None:
         return wrapped(*args, **kwargs)
@@ -259,14 +204,14 @@ def _run_streamed(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
 
 def _await_end(run: AgentRun, result: Any) -> None:
     try:
-        result.run_loop_task.add_done_callback(partial(_ended, run, result))
+        result.run_loop_task.add_done_callback(partial(_end_streamed, run, result))
     except BaseException as error:  # noqa: BLE001 - the guard: another version
         reraise_if_for_program(error)
         log_internal_error("see when a streamed run of an agent ends", error)
         run.finish(None)
 
 
-def _ended(run: AgentRun, result: Any, task: Any) -> None:
+def _end_streamed(run: AgentRun, result: Any, task: Any) -> None:
     raised = asyncio.CancelledError() if task.cancelled() else task.exception()
     if raised is not None:
         run.fail(raised)
@@ -274,6 +219,67 @@ def _ended(run: AgentRun, result: Any, task: Any) -> None:
         note_interruptions(run.span, result)
         run.finish(_final_output(result))
 
+
+# --- guardrails -------------------------------------------------------------------------------------------------------
+
+
+@log_errors_and_return_none
+def _begin_guardrail(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
+    if not is_inside_run() or is_observed(instance.guardrail_function):
+        return None
+    if "data" in kwargs or len(args) == 1:  # of a tool
+        data = kwargs.get("data", args[0] if args else None)
+        checked = {"tool": data.context.tool_name, "arguments": data.context.tool_arguments}
+        if hasattr(data, "output"):
+            checked["output"] = data.output
+    elif "agent_output" in kwargs or type(instance).__name__ == "OutputGuardrail":
+        checked = {"output": kwargs.get("agent_output", args[2] if len(args) > 2 else None)}
+    else:
+        checked = {"input": kwargs.get("input", args[1] if len(args) > 1 else None)}
+    return guardrail(str(instance.get_name()), checked)
+
+
+async def _recorded_guardrail(begin: StartSpan, made: Awaitable[Any]) -> Any:
+    span = begin()
+    if span is None:
+        return await made
+    enter(span)
+    try:
+        result = await made
+    except BaseException as error:
+        fail_and_detach(span, error)
+        raise
+    if _is_tripped(result):
+        span.attributes[names.OUTCOME] = names.TRIPPED
+    finish(span, names.OUTPUT_REF, _output_info(result))
+    return result
+
+
+@log_errors_and_return_none
+def _is_tripped(result: Any) -> bool:
+    """Whether an agent's guardrail was triggered, or a tool's guardrail does not let the call pass."""
+    behavior: Any = getattr(result, "behavior", None)
+    if isinstance(behavior, dict):
+        return cast("dict[str, Any]", behavior).get("type") != "allow"
+    return result.output.tripwire_triggered is True
+
+
+@log_errors_and_return_none
+def _output_info(result: Any) -> Any:
+    return getattr(result, "output", result).output_info
+
+
+_run_guardrail = record_returned(_begin_guardrail, _recorded_guardrail)
+GUARDRAILS = (
+    *(Wrap("agents.guardrail", f"{kind}.run", _run_guardrail) for kind in ("InputGuardrail", "OutputGuardrail")),
+    *(
+        Wrap("agents.tool_guardrails", f"{kind}.run", _run_guardrail, is_optional=True)
+        for kind in ("ToolInputGuardrail", "ToolOutputGuardrail")
+    ),
+)
+
+
+# --- what is wrapped --------------------------------------------------------------------------------------------------
 
 _TURNS = ("run_single_turn", "run_single_turn_streamed", "resolve_interrupted_turn", "run_output_guardrails")
 _agents = Instrumentation(

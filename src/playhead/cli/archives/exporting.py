@@ -1,13 +1,10 @@
-"""Writes an export: records, then everything they name.
+"""Collector → [exporting] → files.  `playhead export`: runs as OTLP JSON lines and their contents as files.
 
-Reads the records of runs from a collector, and then all contents and threads that they refer to.
+Reads the records of runs from a collector, then all contents and threads that they refer to, and writes them to a
+folder or to one file, for another collector or other tools (`wire.export_layout` describes the files). The refs that
+are still to be read, and the open spans of a run, are on disk, so that memory does not grow with the number of runs.
 
-Writes the files of an export to a folder, and packs the folder into one file if that is requested.
-
-The refs that are still to be read, and the spans of a run that have not ended. On disk, so that memory
-does not grow with the number of runs.
-
-Runs as OTLP JSON lines, and their contents as files, for another collector or other tools.
+`export_test` writes one run as a pytest file instead.
 """
 
 import hashlib
@@ -40,7 +37,10 @@ from playhead.wire.operations import RunSummary
 from playhead.wire.operations.runs import OtlpRequest
 from playhead.wire.pack import Pack, ThreadExtension
 
-_TAR = (".tar", ".tar.gz", ".tgz", ".tar.zst")
+_TAR_SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.zst")
+
+
+# --- the files of an export -------------------------------------------------------------------------------------------
 
 
 class _LineWriter:
@@ -110,8 +110,8 @@ def export_to(output: Path) -> Generator[ExportFiles]:
     try:
         with ExitStack() as stack:
             yield ExportFiles(folder, stack)
-        if output.name.endswith(_TAR):
-            _as_tar(folder, output)
+        if output.name.endswith(_TAR_SUFFIXES):
+            _pack_as_tar(folder, output)
         else:
             folder.chmod(0o755)
             if output.exists():
@@ -121,21 +121,21 @@ def export_to(output: Path) -> Generator[ExportFiles]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _as_tar(folder: Path, output: Path) -> None:
+def _pack_as_tar(folder: Path, output: Path) -> None:
     partial = folder.with_name(folder.name + ".tar")
     try:
         with partial.open("wb") as to:
             if output.name.endswith(".zst"):
                 with zstandard.ZstdCompressor(level=9).stream_writer(to, closefd=False) as packed:
-                    _add_all(folder, packed, "w|")
+                    _add_files(folder, packed, "w|")
             else:
-                _add_all(folder, to, "w|" if output.name.endswith(".tar") else "w|gz")
+                _add_files(folder, to, "w|" if output.name.endswith(".tar") else "w|gz")
         partial.rename(output)
     finally:
         partial.unlink(missing_ok=True)
 
 
-def _add_all(folder: Path, to: object, mode: str) -> None:
+def _add_files(folder: Path, to: object, mode: str) -> None:
     """Adds the line files before the contents: a reader of the stream then knows each content's description before its
     bytes."""
     with cast(Any, tarfile).open(fileobj=to, mode=mode, format=tarfile.PAX_FORMAT) as tar:
@@ -146,8 +146,10 @@ def _add_all(folder: Path, to: object, mode: str) -> None:
                 tar.add(path, path.relative_to(folder).as_posix())
 
 
+# --- what is still to be read -----------------------------------------------------------------------------------------
+
 _WAITING, _STORED, _MISSING = 0, 1, 2
-_SCHEMA = """
+_QUEUE_SCHEMA = """
 create table ref (number integer primary key, digest blob not null unique, state int not null);
 create index ref_waiting on ref (number) where state = 0;
 create table ended (span text primary key) without rowid;
@@ -161,7 +163,7 @@ class RefQueue:
 
     def __init__(self) -> None:
         self._db = sqlite3.connect("", isolation_level=None)  # without a name: SQLite's own temporary file
-        self._db.executescript("pragma journal_mode = off; pragma synchronous = off;" + _SCHEMA)
+        self._db.executescript("pragma journal_mode = off; pragma synchronous = off;" + _QUEUE_SCHEMA)
 
     def __enter__(self) -> Self:
         return self
@@ -173,7 +175,7 @@ class RefQueue:
 
     def add(self, digests: Iterable[bytes]) -> None:
         """Queues refs; refs that are in the queue already keep their state."""
-        self._many("insert or ignore into ref (digest, state) values (?, 0)", digests)
+        self._execute_each("insert or ignore into ref (digest, state) values (?, 0)", digests)
 
     def next(self, count: int) -> list[bytes]:
         """Returns up to `count` waiting refs, those that were added last first: these are the longest threads, which
@@ -183,11 +185,11 @@ class RefQueue:
 
     def mark_stored(self, digests: Iterable[bytes]) -> None:
         """Marks refs as read."""
-        self._note(digests, _STORED)
+        self._set_state(digests, _STORED)
 
     def mark_missing(self, digests: Iterable[bytes]) -> None:
         """Marks refs under which nothing is stored."""
-        self._note(digests, _MISSING)
+        self._set_state(digests, _MISSING)
 
     def is_stored(self, digest: bytes) -> bool:
         """Whether this ref was read."""
@@ -201,8 +203,8 @@ class RefQueue:
 
     def mark_ended(self, spans: Sequence[str]) -> None:
         """Marks spans as ended, and drops their earlier, open versions."""
-        self._many("insert or ignore into ended (span) values (?)", spans)
-        self._many("delete from unended where span = ?", spans)
+        self._execute_each("insert or ignore into ended (span) values (?)", spans)
+        self._execute_each("delete from unended where span = ?", spans)
 
     def keep_open_span(self, span: str, line: bytes) -> None:
         """Stores the open version of a span, unless the span is known to have ended."""
@@ -217,7 +219,7 @@ class RefQueue:
         self._db.execute("delete from unended")
         self._db.execute("delete from ended")
 
-    def _note(self, digests: Iterable[bytes], state: int) -> None:
+    def _set_state(self, digests: Iterable[bytes], state: int) -> None:
         rows = [(digest, state) for digest in digests]
         self._db.execute("begin")
         query = (
@@ -226,14 +228,16 @@ class RefQueue:
         self._db.executemany(query, rows)
         self._db.execute("commit")
 
-    def _many(self, query: str, values: Iterable[bytes | str]) -> None:
+    def _execute_each(self, query: str, values: Iterable[bytes | str]) -> None:
         self._db.execute("begin")
         self._db.executemany(query, [(value,) for value in values])
         self._db.execute("commit")
 
 
+# --- reading runs and their contents ----------------------------------------------------------------------------------
+
 _REFS_AT_ONCE = 500
-_POSTED = "api"
+_POSTED_TO_API = "api"
 """The source of scores that were posted to the API."""
 
 
@@ -269,7 +273,7 @@ class Exporter:
         for line in self._queue.end_run():
             self._write(layout.TRACES, line)
             self.counts.spans += 1
-        for score in self._client.scores(run["run"], source=_POSTED):
+        for score in self._client.scores(run["run"], source=_POSTED_TO_API):
             self._files.line(layout.SCORES, layout.score_line(score))
             self.counts.scores += 1
         self.counts.runs += 1
@@ -294,8 +298,8 @@ class Exporter:
                     ended.append(span)
                 else:
                     alone = {**resource, "scopeSpans": [{**scope, "spans": [span]}]}
-                    self._queue.keep_open_span(_key(span), canonical_json({"resourceSpans": [alone]}))
-            self._queue.mark_ended([_key(span) for span in ended])
+                    self._queue.keep_open_span(_span_key(span), canonical_json({"resourceSpans": [alone]}))
+            self._queue.mark_ended([_span_key(span) for span in ended])
             self.counts.spans += len(ended)
             scopes += [{**scope, "spans": ended}] if ended else []
         return {**resource, "scopeSpans": scopes}
@@ -350,7 +354,7 @@ class Exporter:
             self._queue.add(message.digest for message in messages)
 
 
-def _key(span: dict[str, Any]) -> str:
+def _span_key(span: dict[str, Any]) -> str:
     return f"{span['traceId']} {span['spanId']}"
 
 
@@ -372,6 +376,9 @@ def with_relatives(client: Client, runs: Iterable[RunSummary], *, parents: bool,
                 stack += client.runs(fork_of=relative["run"])
 
 
+# --- the command ------------------------------------------------------------------------------------------------------
+
+
 def export_runs(
     address: CollectorAddress,
     output_path: Path,
@@ -390,10 +397,12 @@ def export_runs(
         progress() as show,
     ):
         named = (client.run(run_id(client, run)) for run in runs) if runs else client.runs(**where)
-        taking = Exporter(client, files, queue, show)
-        _export_runs(taking, with_relatives(client, named, parents=parents, forks=forks))
-        counts = asdict(taking.counts)
-        manifest = Manifest(_version(), datetime.now(UTC).isoformat(timespec="seconds"), **counts, files=files.files())
+        exporter = Exporter(client, files, queue, show)
+        _export_runs(exporter, with_relatives(client, named, parents=parents, forks=forks))
+        counts = asdict(exporter.counts)
+        manifest = Manifest(
+            _playhead_version(), datetime.now(UTC).isoformat(timespec="seconds"), **counts, files=files.files()
+        )
         files.manifest(manifest)
     if json:
         output.as_json({"output": str(output_path), **counts})
@@ -429,7 +438,7 @@ def _export_runs(exporter: Exporter, runs: Iterable[RunSummary]) -> None:
     exporter.contents()
 
 
-def _version() -> str:
+def _playhead_version() -> str:
     try:
         return version("playhead")
     except PackageNotFoundError:

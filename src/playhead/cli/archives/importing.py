@@ -1,13 +1,9 @@
-"""Uploads files to a collector, resumable.
+"""Files → [importing] → collector.  `playhead import`: our exports, OTLP files and exports of other tools.
 
-Sends records, contents and threads to a collector, in the same way as the SDK does.
-
-The position of an import, so that the same command continues after an interruption.
-
-A position is a number of items, in the order in which the files are read. It is valid only for the same, unchanged
-files, and for the same collector in the same epoch.
-
-Our own exports, OTLP files, and exports of other tools, into a collector.
+`sources` reads the files as items: records, contents, threads and scores. `Uploader` sends them to a collector in the
+same way as the SDK does. `ImportPosition` stores how many items were sent, in the order in which the files are read,
+so that the same command continues after an interruption. A position is valid only for the same, unchanged files, and
+for the same collector in the same epoch.
 """
 
 import shutil
@@ -53,12 +49,15 @@ from playhead.wire.retries import Unavailable, backoff_delays
 
 T = TypeVar("T")
 
+
+# --- sending ----------------------------------------------------------------------------------------------------------
+
 # As much as the SDK sends at a time: receivers accept it, and larger requests would not compress better.
 MAX_BYTES, MAX_RECORDS = 4 * 2**20, 1_000
 _MAX_REFS = 1_000
 # Enough time for a collector to restart.
 _RETRY_SECONDS = 60.0
-_SENTENCES = {
+_ERROR_SENTENCES = {
     "unreachable": "the collector at {at} cannot be reached: start one with `playhead serve`, or name it with --url",
     "timeout": "the collector at {at} does not answer in time",
     "stranger": "what answers at {at} is no Playhead collector: name one with --url",
@@ -84,7 +83,6 @@ class Imported:
     new_contents: int = 0
     new_bytes: int = 0
     runs: set[int] = field(default_factory=set[int])
-    refused: int = 0
 
 
 class Uploader:
@@ -131,7 +129,7 @@ class Uploader:
         return rejected_spans(answer.content) if signal == "traces" else rejected_logs(answer.content)
 
     def _count(self, answer: httpx.Response) -> None:
-        counts = _counts(answer.headers.get(STORED_HEADER, ""))
+        counts = _stored_counts(answer.headers.get(STORED_HEADER, ""))
         for name in ("duplicates", "contents", "content_bytes", "new_contents", "new_bytes"):
             setattr(self.done, name, getattr(self.done, name) + counts.get(name, 0))
 
@@ -254,7 +252,7 @@ class Uploader:
         raise AssertionError  # never reached: the delays do not end
 
     def _unreachable_error(self, error: Unavailable) -> CollectorUnreachable:
-        sentence = _SENTENCES.get(error.cause, "{at} takes nothing").format(at=self._endpoint.shown)
+        sentence = _ERROR_SENTENCES.get(error.cause, "{at} takes nothing").format(at=self._endpoint.shown)
         return CollectorUnreachable(f"{sentence}; the same command goes on from here")
 
 
@@ -269,22 +267,24 @@ def _partial_success(body: bytes) -> tuple[int, str]:
     return count, str(partial.get("errorMessage", ""))
 
 
-def _counts(stored: str) -> dict[str, int]:
+def _stored_counts(stored: str) -> dict[str, int]:
     """Parses the header `STORED_HEADER`: `name=count`, separated by commas."""
     pairs = (pair.strip().partition("=") for pair in stored.split(","))
     return {name: int(count) for name, _, count in pairs if count.isdecimal()}
 
 
-_FOLDER = "imports"
-_EVERY_SECONDS = 1.0
+# --- the position of an import ----------------------------------------------------------------------------------------
+
+_POSITION_FOLDER = "imports"
+_WRITE_EVERY_SECONDS = 1.0
 
 
 class ImportPosition:
     """The position of one import, in a file in the journal's folder."""
 
     def __init__(self, journal_dir: Path, endpoint: str, paths: Sequence[Path], epoch: str, *, restart: bool) -> None:
-        facts = [endpoint, [_state_of(path) for path in paths]]
-        self._path = journal_dir / _FOLDER / f"{sha256(canonical_json(facts)).hexdigest()[:32]}.json"
+        facts = [endpoint, [_file_state(path) for path in paths]]
+        self._path = journal_dir / _POSITION_FOLDER / f"{sha256(canonical_json(facts)).hexdigest()[:32]}.json"
         self._epoch = epoch
         self.continued_after = 0 if restart else self._read()
         self.skip = self._done = self.continued_after
@@ -293,7 +293,7 @@ class ImportPosition:
     def advance(self, items: int) -> None:
         """Counts items that the collector has acknowledged."""
         self._done += items
-        if time.monotonic() - self._written >= _EVERY_SECONDS:
+        if time.monotonic() - self._written >= _WRITE_EVERY_SECONDS:
             self.write()
 
     def write(self) -> None:
@@ -323,7 +323,7 @@ class ImportPosition:
             return 0
 
 
-def _state_of(path: Path) -> list[object]:
+def _file_state(path: Path) -> list[object]:
     """Returns values that change when the file changes, or one of the folder's files."""
     files = sorted(entry for entry in path.rglob("*") if entry.is_file()) if path.is_dir() else [path]
     whole = sha256()
@@ -333,8 +333,10 @@ def _state_of(path: Path) -> list[object]:
     return [str(path.resolve()), whole.hexdigest()]
 
 
-_SHOWN = 20
-_KEPT = 1_000
+# --- the command ------------------------------------------------------------------------------------------------------
+
+_SHOWN_REFUSED = 20
+_KEPT_REFUSED = 1_000
 
 
 @dataclass(slots=True)
@@ -346,7 +348,7 @@ class _RefusedItems:
 
     def add(self, record: UnreadableRecord) -> None:
         self.count += 1
-        if len(self.first) < _KEPT:
+        if len(self.first) < _KEPT_REFUSED:
             self.first.append(record)
 
 
@@ -367,7 +369,7 @@ def import_into(
         position = ImportPosition(in_force.journal_dir, in_force.collector, paths, uploader.epoch(), restart=restart)
         try:
             with progress() as show:
-                _send(sources.items(paths), uploader, position, refused, lambda: show_bytes(show, sources))
+                _send_items(sources.items(paths), uploader, position, refused, lambda: show_bytes(show, sources))
         except BaseException:
             position.write()
             raise
@@ -376,7 +378,7 @@ def import_into(
         position.finished()
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    _say(sources, uploader, position, refused, json=json)
+    _print_result(sources, uploader, position, refused, json=json)
     return not refused.count
 
 
@@ -385,7 +387,7 @@ def show_bytes(show: ShowProgress, sources: ImportFiles) -> None:
     show("bytes", sources.read_bytes, max(sources.total_bytes, sources.read_bytes))
 
 
-def _send(
+def _send_items(
     items: Iterable[Item], uploader: Uploader, position: ImportPosition, refused: _RefusedItems, show: Any
 ) -> None:
     for batch in _batches(items, position.skip, refused):
@@ -417,7 +419,7 @@ def _batches(items: Iterable[Item], skip: int, refused: _RefusedItems) -> Iterat
             yield batch
             batch, size = [], 0
         batch.append(item)
-        size += _size(item)
+        size += _size_of(item)
     if batch:
         yield batch
 
@@ -428,13 +430,13 @@ def _go_together(first: Item, second: Item) -> bool:
     return type(first) is type(second)
 
 
-def _size(item: Item) -> int:
+def _size_of(item: Item) -> int:
     if isinstance(item, OtlpRecord):
         return item.size
     return threads_size(item.thread) if isinstance(item, StoredThread) else 0
 
 
-def _say(
+def _print_result(
     sources: ImportFiles, uploader: Uploader, position: ImportPosition, refused: _RefusedItems, *, json: bool
 ) -> None:
     done = uploader.done
@@ -450,7 +452,7 @@ def _say(
             "read": ", ".join(sorted(set(sources.formats.values()))) or "nothing",
             "continued after": f"{position.continued_after:,} records" if position.continued_after else None,
             "runs": f"{len(done.runs):,}",
-            "spans": f"{done.spans:,}{_known(done.duplicates)}",
+            "spans": f"{done.spans:,}{_note_on_duplicates(done.duplicates)}",
             "log records": f"{done.logs:,}" if done.logs else None,
             "scores": f"{done.scores:,}" if done.scores else None,
             "contents": f"{done.contents:,}, {done.content_bytes:,} bytes",
@@ -458,13 +460,13 @@ def _say(
             "left out": f"{refused.count:,}" if refused.count else None,
         }
     )
-    for record in refused.first[:_SHOWN]:
+    for record in refused.first[:_SHOWN_REFUSED]:
         output.echo(f"{record.where}: {record.why}", err=True)
-    if refused.count > _SHOWN:
-        typer.echo(f"and {refused.count - _SHOWN:,} more: --json lists them", err=True)
+    if refused.count > _SHOWN_REFUSED:
+        typer.echo(f"and {refused.count - _SHOWN_REFUSED:,} more: --json lists them", err=True)
 
 
-def _known(duplicates: int) -> str:
+def _note_on_duplicates(duplicates: int) -> str:
     """Returns a note on items that were stored before. "At least": the collector does not recognise all of them, since
     it stores sealed runs in another form."""
     return f" (at least {duplicates:,} of them stored before)" if duplicates else ""

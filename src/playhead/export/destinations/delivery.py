@@ -1,18 +1,12 @@
-"""shipment → [delivery] → requests.  Delivers spans with content to a destination.
-
-Sends spans of the journal with their content, in the destination's vocabulary.
-
-Imports HTTP: only the shipping thread imports this module.
-
-Finds the content that spans of a lane refer to.
+"""shipment → [delivery] → requests.  Sends spans of the journal with their content, in a destination's vocabulary.
 
 A lane has all content that its spans refer to, but often long before them. Recent content is kept in memory; other
-content is read from the lane again, which is rare.
+content is read from the lane again, which is rare (`LaneContents`).
 
-Determines how the spans of this process are counted, for destinations that add them
-up.
+For destinations that add up tokens and costs, each call has to count once. Recent calls are kept, so that a span is
+recognised as the duplicate of one that was sent already (`SpanCounter`).
 
-Recent calls are kept, so that a span is recognised as the duplicate of one that was sent already.
+Imports HTTP: only the shipping thread imports this module.
 """
 
 from collections import OrderedDict
@@ -46,17 +40,20 @@ from playhead.settings.sdk import Settings
 from playhead.wire.pack import ThreadExtension
 from playhead.wire.retries import ProblemReporter
 
+# --- content of spans -------------------------------------------------------------------------------------------------
+
+
 # 32 MiB: the conversations of some dozens of agents at work. And at most so many nodes of threads (200 bytes each).
-_MOST_BYTES = 32 * 2**20
+_MOST_CONTENT_BYTES = 32 * 2**20
 _MOST_NODES = 100_000
 # Rounds of look-ups: threads and values, messages, large parts; and one more to see that nothing is missing.
-_ROUNDS = 4
+_LOOKUP_ROUNDS = 4
 
 
 class LaneContents:
     """Contents and threads of lanes in one journal.  Used by one thread."""
 
-    def __init__(self, most_bytes: int = _MOST_BYTES, most_nodes: int = _MOST_NODES) -> None:
+    def __init__(self, most_bytes: int = _MOST_CONTENT_BYTES, most_nodes: int = _MOST_NODES) -> None:
         self._contents: OrderedDict[ContentRef, Content] = OrderedDict()
         self._nodes: OrderedDict[ContentRef, tuple[ContentRef | None, ContentRef]] = OrderedDict()
         """Thread → the thread before its last message, and that message."""
@@ -84,14 +81,14 @@ class LaneContents:
         self.fill(outbound, wanted)
         if lane is not None and outbound.missing(wanted):
             everything = LaneContents(2**62, 2**62)
-            for shipment in _shipments(lane):
+            for shipment in _contents_by_segment(lane):
                 everything.add(shipment.contents.values(), shipment.threads)
             everything.fill(outbound, wanted)
         return outbound
 
     def fill(self, outbound: OutboundContents, wanted: WantedRefs) -> None:
         """Adds to `outbound` every content and thread of `wanted` that is kept, and what these refer to."""
-        for _ in range(_ROUNDS):
+        for _ in range(_LOOKUP_ROUNDS):
             missing = outbound.missing(wanted)
             contents = {ref: self._contents.get(ref) for ref in missing.contents}
             threads = {ref: self._thread(ref) for ref in missing.threads}
@@ -117,7 +114,7 @@ class LaneContents:
         return messages[::-1]
 
 
-def _shipments(lane: Path) -> Iterable[Shipment]:
+def _contents_by_segment(lane: Path) -> Iterable[Shipment]:
     """Yields the contents and threads of a lane, one shipment per segment."""
     reader = LaneReader(lane)
     for number in reader.segments():
@@ -130,6 +127,9 @@ def _shipments(lane: Path) -> Iterable[Shipment]:
             if kind in (CONTENT, THREAD):
                 shipment.add(kind, payload)
         yield shipment
+
+
+# --- how spans are counted --------------------------------------------------------------------------------------------
 
 
 T = TypeVar("T", Span, LogEvent)
@@ -174,6 +174,9 @@ def _by_run(items: Iterable[T]) -> dict[str, list[T]]:
     for item in items:
         groups.setdefault(run_key(item), []).append(item)
     return groups
+
+
+# --- delivery ---------------------------------------------------------------------------------------------------------
 
 
 # 2 MiB of attributes, or 100 spans: with their content, spans are large, and some servers take 4 MiB at most.
@@ -262,7 +265,7 @@ class DestinationDelivery:
             for medium in media_of(span, contents, options):
                 if medium.id not in self._uploaded:
                     self._upload(medium)
-            size += _size(encoded[-1].attributes)
+            size += _attributes_size(encoded[-1].attributes)
             if size >= _ENOUGH_BYTES:
                 break
         accepted, refused = self._sending.send(encoded, self._send)
@@ -328,5 +331,5 @@ class DestinationDelivery:
         )
 
 
-def _size(attributes: Attributes) -> int:
+def _attributes_size(attributes: Attributes) -> int:
     return sum(len(key) + (len(value) if isinstance(value, str) else 16) for key, value in attributes.items())

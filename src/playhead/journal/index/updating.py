@@ -1,10 +1,7 @@
-"""Brings the index up to the folder's state.
+"""lane → [updating] → reading.  Brings the index up to date with the journal's folder.
 
-Brings the index up to date with the journal's folder.
-
-The frames of a segment → rows of the index.
-
-Removes from the index what was deleted from the journal, since the index, too, holds recorded content.
+Scans the frames of segments into rows of the index (`scan`), adds these rows, and removes those of deleted segments
+(`IndexUpdate`), since the index, too, holds recorded content.
 """
 
 import os
@@ -37,12 +34,15 @@ from playhead.journal.lane import LaneReader, entries_of, is_owned
 from playhead.model import names
 from playhead.model.thread import extend
 
+# --- frames of a segment → rows ---------------------------------------------------------------------------------------
+
+
 START_BYTES = 16
 # Offset of a frame, and size of its payload.
 SPOT = Struct(">II")
-_TRACE = re.compile("[0-9a-f]{32}")
-_RUN = re.compile(rb'"%s":"([0-9a-f]{32})"' % re.escape(names.RUN_ID.encode()))
-_FORK = re.compile(rb'"%s":"([0-9a-f]{32})"' % re.escape(names.FORK_OF.encode()))
+_TRACE_ID = re.compile("[0-9a-f]{32}")
+_RUN_ID = re.compile(rb'"%s":"([0-9a-f]{32})"' % re.escape(names.RUN_ID.encode()))
+_FORK_OF = re.compile(rb'"%s":"([0-9a-f]{32})"' % re.escape(names.FORK_OF.encode()))
 NO_RESOURCE = -1
 
 
@@ -74,14 +74,14 @@ def scan(data: bytes, start: int, resource: int) -> Scanned:
         offset = end - len(payload) - HEADER_BYTES
         scanned.damaged += offset - last
         last = end
-        _take(scanned, kind, payload, start + offset)
+        _take_frame(scanned, kind, payload, start + offset)
     rest = data[last:]
     scanned.covered = start + last
     scanned.damaged_end = len(rest) if rest and not is_cut_frame(rest) else 0
     return scanned
 
 
-def _take(scanned: Scanned, kind: bytes, payload: bytes, offset: int) -> None:
+def _take_frame(scanned: Scanned, kind: bytes, payload: bytes, offset: int) -> None:
     if kind == CONTENT:
         scanned.contents[payload[:START_BYTES]] = offset, len(payload)
     elif kind == THREAD:
@@ -92,13 +92,13 @@ def _take(scanned: Scanned, kind: bytes, payload: bytes, offset: int) -> None:
         scanned.resource = offset
     elif kind in (SPAN, ANNOUNCEMENT, LOG) and (run := run_in(kind, payload)) is not None:
         scanned.runs.setdefault((run, scanned.resource), []).append(SPOT.pack(offset, len(payload)))
-        for parent in _FORK.findall(payload):
+        for parent in _FORK_OF.findall(payload):
             scanned.forks.add((run, bytes.fromhex(parent.decode())))
 
 
 def run_in(kind: bytes, payload: bytes) -> bytes | None:
     """The id of a record's run, 16 bytes; the trace id if the record names no run.  None if it has neither."""
-    named = _RUN.search(payload)
+    named = _RUN_ID.search(payload)
     if named is not None:
         return bytes.fromhex(named[1].decode())
     try:
@@ -106,7 +106,10 @@ def run_in(kind: bytes, payload: bytes) -> bytes | None:
         trace = record[2] if kind == LOG else record[0]
     except (ValueError, IndexError, TypeError, KeyError):
         return None
-    return bytes.fromhex(trace) if isinstance(trace, str) and _TRACE.fullmatch(trace) else None
+    return bytes.fromhex(trace) if isinstance(trace, str) and _TRACE_ID.fullmatch(trace) else None
+
+
+# --- updating ---------------------------------------------------------------------------------------------------------
 
 
 Spots = Mapping[bytes, tuple[int, int]]
@@ -291,11 +294,11 @@ class IndexUpdate:
         for table, spots in (("content", scanned.contents), ("thread", scanned.nodes)):
             self._db.executemany(
                 f"insert or replace into {table} (start, segment, at, size) values (?, ?, ?, ?)",  # noqa: S608
-                _rows(segment, spots),
+                _spot_rows(segment, spots),
             )
 
 
-def _rows(segment: int, spots: Spots) -> Iterator[tuple[bytes, int, int, int]]:
+def _spot_rows(segment: int, spots: Spots) -> Iterator[tuple[bytes, int, int, int]]:
     return ((start, segment, *spots[start]) for start in sorted(spots))
 
 
@@ -323,23 +326,3 @@ def _may_be_owned(lane: Path) -> bool:
         return is_owned(lane)
     except OSError:  # a folder that can only be read
         return True
-
-
-# Short, for a shipping thread: a process that locks the index for longer brings it up to date anyway.
-_BUSY_SECONDS = 0.2
-_FILE = Path("index", "journal.sqlite")
-
-
-def prune(journal_dir: Path) -> None:
-    """Removes deleted segments from the index, if there is one (only commands and `playhead.replay` create it).  Call
-    it after segments were deleted, not on a thread of the program.  Never raises."""
-    if not (journal_dir / _FILE).exists():
-        return
-    with suppress(Exception):  # a damaged or busy index, or no SQLite: the next reader finds what is gone
-        from playhead.journal.index import database  # noqa: PLC0415 - most programs do without SQLite
-
-        db = database.open_file(journal_dir, _BUSY_SECONDS)
-        try:
-            IndexUpdate(db, journal_dir).prune()
-        finally:
-            db.close()

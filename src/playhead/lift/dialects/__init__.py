@@ -1,10 +1,11 @@
 """Dialects of spans: one file per dialect, each with the functions of `SpanDialect`. A new dialect is a file and an
 entry in DIALECTS.
 
-    conventions     conventions that many instrumentations follow
-    frameworks      frameworks with names of their own
-    platforms       SDKs of products that store traces
-    coding_agents   Claude Code, Codex and Gemini CLI
+    otel_genai, openinference, openllmetry                       conventions that many instrumentations follow
+    pydantic_ai, crewai, vercel                                  frameworks with names of their own
+    langfuse, langsmith, logfire, mlflow, laminar, agentops      SDKs of products that store traces
+    coding_agents                                                Claude Code, Codex and Gemini CLI
+    vendors                                                      frameworks that add a few names for content
 
 A span may have attributes of several dialects. Each takes what it knows, in the order of DIALECTS; the first ref of a
 name stays. `otel_genai` comes early, because its messages may be next to refs of other programs. Before it comes

@@ -1,6 +1,4 @@
-"""Exceptions meant for the program; reading mark.
-
-Recognises exceptions that only happened to arrive while our code ran, and that the program has to get.
+"""Recognises exceptions that only happened to arrive while our code ran, and that the program has to get.
 
 Recording calls code of the program: `__repr__`, properties, hooks. What this code raises must not leave recording, not
 even `SystemExit`. But some exceptions can arrive at any moment, also in recording, and have to reach the program:
@@ -9,10 +7,8 @@ another thread or a greenlet hub throws in. The traceback tells them apart. A ha
 among its arguments. An exception that was thrown in has no frame of the program called from ours. Ctrl-C has no
 handler's frame; a `KeyboardInterrupt` that called code raises is recognised by its `raise` statement.
 
-Marks the time in which a thread reads the program's objects to record them.
-
-Reading an object runs code of the program (`__repr__`, `model_dump`, redaction hooks). Observed functions that this
-code calls are no calls of the program: they would not happen if nothing were recorded.
+Also marks the time in which a thread reads the program's objects (`reading`): observed functions that are called
+meanwhile are no calls of the program, since they would not happen if nothing were recorded.
 """
 
 import dis
@@ -26,10 +22,12 @@ from types import CodeType, FrameType, TracebackType
 from typing import Any, cast
 
 # Packages in which our code may wait when an exception for the program arrives.
-_OURS = frozenset({"playhead", "threading", "gevent", "greenlet", "eventlet"})
+_OUR_PACKAGES = frozenset({"playhead", "threading", "gevent", "greenlet", "eventlet"})
 # Packages that our code calls, and that raise no such exception themselves: `traceback`, for example, which reads
 # files.
-_CALLED_BY_US = _OURS | sys.stdlib_module_names | {"opentelemetry", "wrapt", "httpx", "httpcore", "anyio", "h11"}
+_CALLED_BY_US = (
+    _OUR_PACKAGES | sys.stdlib_module_names | {"opentelemetry", "wrapt", "httpx", "httpcore", "anyio", "h11"}
+)
 
 # Computed here, because it needs many frames, and `reraise_if_for_program` is called where few are left.
 _SIGNALS = tuple(signal.valid_signals())
@@ -44,7 +42,7 @@ def is_meant_for_program(error: BaseException) -> bool:
         return True
     if issubclass(type(error), Exception) or innermost is None:
         return False  # raised by our code, or by code that we called
-    return _is_of(innermost.tb_frame, _OURS) or _is_called_by_us(error)
+    return _is_in_package(innermost.tb_frame, _OUR_PACKAGES) or _is_called_by_us(error)
 
 
 def _frames_of(error: BaseException) -> tuple[bool, TracebackType | None]:
@@ -52,7 +50,7 @@ def _frames_of(error: BaseException) -> tuple[bool, TracebackType | None]:
     traceback)."""
     trace, above = error.__traceback__, None
     while trace is not None:
-        if above is not None and _is_handler(trace.tb_frame, above.tb_frame):
+        if above is not None and _is_signal_handler(trace.tb_frame, above.tb_frame):
             return True, trace
         above, trace = trace, trace.tb_next
     return False, above
@@ -61,12 +59,12 @@ def _frames_of(error: BaseException) -> tuple[bool, TracebackType | None]:
 def _is_called_by_us(error: BaseException) -> bool:
     """Whether the traceback has only frames of our code and of packages that it calls, none of the program."""
     trace = error.__traceback__
-    while trace is not None and _is_of(trace.tb_frame, _CALLED_BY_US):
+    while trace is not None and _is_in_package(trace.tb_frame, _CALLED_BY_US):
         trace = trace.tb_next
     return trace is None
 
 
-def _is_of(frame: FrameType, packages: frozenset[str]) -> bool:
+def _is_in_package(frame: FrameType, packages: frozenset[str]) -> bool:
     return str(frame.f_globals.get("__name__")).partition(".")[0] in packages
 
 
@@ -90,7 +88,7 @@ def _is_raised_by_called_code(error: BaseException) -> bool:
     return innermost.tb_frame.f_code.co_code[innermost.tb_lasti] == dis.opmap["RAISE_VARARGS"]
 
 
-def _is_handler(frame: FrameType, above: FrameType) -> bool:
+def _is_signal_handler(frame: FrameType, above: FrameType) -> bool:
     code = frame.f_code
     stars = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
     arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + stars]
@@ -98,10 +96,10 @@ def _is_handler(frame: FrameType, above: FrameType) -> bool:
         value: Any = frame.f_locals.get(name)
         if value is above or (type(value) is tuple and any(item is above for item in cast("tuple[Any, ...]", value))):
             return True
-    return code in _installed()
+    return code in _installed_handlers()
 
 
-def _installed() -> set[CodeType]:
+def _installed_handlers() -> set[CodeType]:
     """Returns the code objects of this process's signal handlers."""
     codes: set[CodeType] = set()
     for number in _SIGNALS:
@@ -112,6 +110,9 @@ def _installed() -> set[CodeType]:
             if isinstance(code, CodeType):
                 codes.add(code)
     return codes
+
+
+# --- reading the program's objects ------------------------------------------------------------------------------------
 
 
 class _ReadingState(threading.local):

@@ -1,7 +1,7 @@
 """HTTP request → [protocols] → rules → answers → [protocols] → HTTP response. The APIs of the providers.
 
-One folder or file per protocol, all with the interface `ModelProtocol`, listed in `made`. A protocol translates each
-request into the equivalent chat completion request, so that rules and answers are the same for all of them.
+One module per API, with the interface `ModelProtocol`; `made` lists them. A protocol translates each request into the
+equivalent chat completion request, so that rules and answers are the same for all of them.
 """
 
 from playhead.testing.protocols.anthropic import AnthropicMessages

@@ -1,13 +1,7 @@
-"""HTTP body → [request] → rules → answers → wire.  Anthropic's Messages: requests, answers, streams.
-
-One request of Anthropic's Messages.
+"""HTTP body → [anthropic] → HTTP response.  Anthropic's Messages: `POST /v1/messages`, beta or not.
 
 Rules see the equivalent chat completion request: the system prompt is the first message, and each tool result is a
-message of its own.
-
-Anthropic's Messages on the wire: JSON bodies, typed events, errors.  Pure.
-
-Anthropic's Messages: `POST /v1/messages`, beta or not.  Remembers the conversations of its threads.
+message of its own. The server remembers the conversations of its threads; all else is pure.
 """
 
 from __future__ import annotations
@@ -28,8 +22,10 @@ from playhead.testing.protocols.openai_http import bearer_token
 from playhead.testing.protocols.protocol import Incoming
 from playhead.testing.request import ChatRequest, InvalidRequest, JsonObject, check_optional_fields, json_object
 
+# --- the request ------------------------------------------------------------------------------------------------------
+
 _ROLES = ("user", "assistant", "system")
-_SIGNED = "mock-"
+_SIGNATURE_PREFIX = "mock-"
 
 
 @dataclass(frozen=True)
@@ -60,7 +56,7 @@ class MessagesRequest(ChatRequest):
         requested_ids: set[str] = set()
         whole = anthropic.merge_turns(self.before)[1]
         for index, message in enumerate([*whole, *self.body["messages"]]):
-            requested_ids = _check(message, f"messages.{index - len(whole)}", requested_ids)
+            requested_ids = _check_message(message, f"messages.{index - len(whole)}", requested_ids)
 
     @property
     def choices(self) -> int:
@@ -79,7 +75,7 @@ class MessagesRequest(ChatRequest):
 
 def signature_of(thought: str) -> str:
     """Returns the signature by which the server recognises its own thinking."""
-    return _SIGNED + hashlib.blake2b(thought.encode(), digest_size=24).hexdigest()
+    return _SIGNATURE_PREFIX + hashlib.blake2b(thought.encode(), digest_size=24).hexdigest()
 
 
 def read_messages_body(body: bytes) -> JsonObject:
@@ -98,7 +94,7 @@ def read_messages_body(body: bytes) -> JsonObject:
     return fields
 
 
-def _check(message: object, where: str, requested_ids: set[str]) -> set[str]:
+def _check_message(message: object, where: str, requested_ids: set[str]) -> set[str]:
     """Checks a message. Returns the ids of its tool calls. `requested_ids`: those of the previous message. Raises
     InvalidRequest."""
     if not isinstance(message, dict):
@@ -107,7 +103,7 @@ def _check(message: object, where: str, requested_ids: set[str]) -> set[str]:
     if fields.get("role") not in _ROLES:
         raise InvalidRequest(f"{where}.role: Input should be 'user' or 'assistant'", f"{where}.role")
     ids: set[str] = set()
-    for index, block in enumerate(_blocks(fields.get("content"), where)):
+    for index, block in enumerate(_checked_blocks(fields.get("content"), where)):
         path = f"{where}.content.{index}"
         if not isinstance(block.get("type"), str):
             raise InvalidRequest(f"{path}.type: Field required", path)
@@ -116,13 +112,13 @@ def _check(message: object, where: str, requested_ids: set[str]) -> set[str]:
         if block["type"] == "tool_result" and block.get("tool_use_id") not in requested_ids:
             raise InvalidRequest(f"{path}: unexpected `tool_use_id` found in `tool_result` blocks", path)
         signature = str(block.get("signature", ""))
-        is_ours = block["type"] == "thinking" and signature.startswith(_SIGNED)
+        is_ours = block["type"] == "thinking" and signature.startswith(_SIGNATURE_PREFIX)
         if is_ours and signature != signature_of(str(block.get("thinking"))):
             raise InvalidRequest(f"{path}: Invalid `signature` in `thinking` block", path)
     return ids
 
 
-def _blocks(content: Any, where: str) -> Iterator[JsonObject]:
+def _checked_blocks(content: Any, where: str) -> Iterator[JsonObject]:
     if isinstance(content, str):
         return
     if not isinstance(content, list):
@@ -140,13 +136,15 @@ def _has_cache_control(value: object) -> bool:
     return isinstance(value, list) and any(map(_has_cache_control, cast("list[object]", value)))
 
 
+# --- the answer -------------------------------------------------------------------------------------------------------
+
 _STOP_REASONS = {
     "stop": "end_turn",
     "tool_calls": "tool_use",
     "length": "max_tokens",
     "content_filter": "refusal",
 }
-_ERRORS = {
+_ERROR_TYPES = {
     400: "invalid_request_error",
     401: "authentication_error",
     403: "permission_error",
@@ -172,7 +170,7 @@ def message_object(completion: Completion, request: MessagesRequest) -> JsonObje
         "content": content,
         "stop_reason": _STOP_REASONS.get(reason, reason),
         "stop_sequence": None,
-        "usage": _usage(completion, request),
+        "usage": _usage_object(completion, request),
     }
 
 
@@ -195,29 +193,29 @@ def _sent_block(block: JsonObject) -> JsonObject:
 
 def whole(message: JsonObject) -> Response:
     """The message as one JSON body."""
-    return json_response(message, headers=_headers(message))
+    return json_response(message, headers=_request_id_header(message))
 
 
 def streamed(message: JsonObject, piece_characters: int) -> Response:
     """The message as typed events, and a ping among them."""
     events = [server_sent_event(event, event["type"]) for event in events_of(message, piece_characters)]
     events.insert(1, server_sent_event({"type": "ping"}, "ping"))
-    return Response(200, events, EVENTS_TYPE, _headers(message))
+    return Response(200, events, EVENTS_TYPE, _request_id_header(message))
 
 
 def error_response(failed: Failed, param: str | None = None) -> Response:
     """Returns the failure as Anthropic's error object, in which only the message names the field at fault (`param` is
     not used)."""
-    kind = _ERRORS.get(failed.status, "api_error")
+    kind = _ERROR_TYPES.get(failed.status, "api_error")
     error = {"type": kind, "message": failed.message}
     return json_response({"type": "error", "error": error, "request_id": None}, failed.status, failed.headers)
 
 
-def _headers(message: JsonObject) -> dict[str, str]:
+def _request_id_header(message: JsonObject) -> dict[str, str]:
     return {"request-id": f"req_{cast('str', message['id']).removeprefix('msg_')}"}
 
 
-def _usage(completion: Completion, request: MessagesRequest) -> JsonObject:
+def _usage_object(completion: Completion, request: MessagesRequest) -> JsonObject:
     """Returns the usage. No input count includes another one. With caching, all messages but the last are cached."""
     usage = completion.usage
     read = usage.cached if request.caches else 0
@@ -232,6 +230,8 @@ def _usage(completion: Completion, request: MessagesRequest) -> JsonObject:
         "service_tier": "standard",
     }
 
+
+# --- the protocol -----------------------------------------------------------------------------------------------------
 
 # Conversations that are never continued must not fill the memory. Each one holds all messages that it needs itself.
 _MAX_REMEMBERED = 1024

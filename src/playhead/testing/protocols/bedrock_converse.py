@@ -1,15 +1,8 @@
-"""completion → [wire] → http_response.  Bedrock Converse: requests, JSON and event streams.
+"""HTTP body → [bedrock_converse] → HTTP response.  `Converse` and `ConverseStream` of Amazon Bedrock.
 
-Converse on the wire: JSON bodies and binary event streams.  Pure.
-
-One request of Converse, and of an invoked model's own API.
-
+The paths are `POST /model/MODEL/converse` and `.../converse-stream`; answers are JSON bodies or binary event streams.
 Rules see the equivalent chat completion request: the system's blocks are the first message, and each tool result is a
-message of role `tool`.
-
-Amazon Bedrock's `Converse` and `ConverseStream`: `POST /model/MODEL/converse`, and `.../converse-stream`.
-
-Requests are signed for AWS: the access key in the signature counts as their API key.
+message of role `tool`. Requests are signed for AWS: the access key in the signature counts as their API key. Pure.
 """
 
 from __future__ import annotations
@@ -33,10 +26,105 @@ from playhead.testing.protocols.openai_http import bearer_token
 from playhead.testing.protocols.protocol import Incoming
 from playhead.testing.request import ChatRequest, InvalidRequest, JsonObject, calls_of, json_object, text_of
 
+# --- the request ------------------------------------------------------------------------------------------------------
+
+_ROLES = ("user", "assistant")
+
+
+@dataclass(frozen=True)
+class ConverseRequest(ChatRequest):
+    """A request of Converse. The path names the model, and says whether the answer is streamed."""
+
+    path_model: str = ""
+    is_streamed: bool = False
+
+    @property
+    def model(self) -> str:
+        return self.path_model
+
+    @property
+    def stream(self) -> bool:
+        return self.is_streamed
+
+    @property
+    def choices(self) -> int:
+        return 1
+
+    @property
+    def wants_thinking(self) -> bool:
+        more: JsonObject = self.body.get("additionalModelRequestFields") or self.body
+        return any(more.get(name) for name in ("thinking", "reasoning_config", "reasoningConfig"))
+
+    @property
+    def messages(self) -> list[JsonObject]:
+        return self._messages
+
+    @property
+    def tools(self) -> list[JsonObject]:
+        config: JsonObject = self.body.get("toolConfig") or {}
+        return [_chat_tool(tool) for tool in config.get("tools") or ()]
+
+    @property
+    def trajectory(self) -> str | None:
+        return None
+
+    @cached_property
+    def _messages(self) -> list[JsonObject]:
+        cut = bedrock.split_turns(self.body["messages"], self.body.get("system"))
+        return openai_chat.from_messages(map(bedrock.to_message, cut))
+
+
+def path_parts(path: str) -> tuple[str, str]:
+    """Returns the model and the operation of a path `/model/MODEL/OPERATION`; two empty texts for other paths."""
+    before, _, operation = path.rpartition("/")
+    return (unquote(before.removeprefix("/model/")), operation) if before.startswith("/model/") else ("", "")
+
+
+def read_converse_body(body: bytes) -> JsonObject:
+    """Parses the body of a request. Raises InvalidRequest with a sentence about the first error."""
+    fields = json_object(body)
+    check_converse_messages(fields)
+    config: object = fields.get("toolConfig", {})
+    if not isinstance(config, dict) or not isinstance(cast("JsonObject", config).get("tools", []), list):
+        raise InvalidRequest("The value at toolConfig.tools must be a list.", "toolConfig.tools")
+    return fields
+
+
+def check_converse_messages(body: JsonObject) -> None:
+    """Checks that all messages have a role and a list of blocks, and that the first is the user's. Raises
+    InvalidRequest."""
+    messages: object = body.get("messages")
+    if not isinstance(messages, list) or not messages:
+        raise InvalidRequest("The value at messages must be a list of at least one message.", "messages")
+    for index, message in enumerate(cast("list[Any]", messages)):
+        if not isinstance(message, dict) or cast("JsonObject", message).get("role") not in _ROLES:
+            raise InvalidRequest(f"Value at 'messages.{index}.role' must be one of [user, assistant].", "messages")
+        content: object = cast("JsonObject", message).get("content")
+        if not isinstance(content, list) or not all(isinstance(block, dict) for block in cast("list[Any]", content)):
+            raise InvalidRequest(f"Value at 'messages.{index}.content' must be a list of objects.", "messages")
+    if cast("list[JsonObject]", messages)[0]["role"] != "user":
+        raise InvalidRequest("A conversation must start with a user message.", "messages")
+
+
+def _chat_tool(native: JsonObject) -> JsonObject:
+    specification: JsonObject | None = native.get("toolSpec")
+    if specification is None:
+        return {"type": next(iter(native), "")}
+    schema: JsonObject = specification.get("inputSchema") or {}
+    about: JsonObject = {
+        "name": specification.get("name"),
+        "description": specification.get("description"),
+        "parameters": schema.get("json"),
+    }
+    return {"type": "function", "function": about}
+
+
+# --- the answer -------------------------------------------------------------------------------------------------------
+
 EVENT_STREAM = "application/vnd.amazon.eventstream"
 _STOP_REASONS = {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens"}
 _STOP_REASONS["content_filter"] = "content_filtered"
-_ERRORS = {
+_ERROR_TYPES = {
     400: "ValidationException",
     401: "UnrecognizedClientException",
     403: "AccessDeniedException",
@@ -77,7 +165,7 @@ def events_of(completion: Completion, piece_characters: int) -> Iterator[tuple[s
         if "toolUse" in block:
             start = {"toolUseId": block["toolUse"]["toolUseId"], "name": block["toolUse"]["name"]}
             yield "contentBlockStart", {"start": {"toolUse": start}, "contentBlockIndex": index}
-        for delta in _deltas(block, piece_characters):
+        for delta in _block_deltas(block, piece_characters):
             yield "contentBlockDelta", {"delta": delta, "contentBlockIndex": index}
         yield "contentBlockStop", {"contentBlockIndex": index}
     yield "messageStop", {"stopReason": stop_reason(completion)}
@@ -133,11 +221,11 @@ def request_id(completion: Completion) -> dict[str, str]:
 
 def error_response(failed: Failed) -> Response:
     """Returns the failure in the form of AWS's REST APIs."""
-    kind = _ERRORS.get(failed.status, "InternalServerException" if failed.status >= 500 else "ValidationException")
+    kind = _ERROR_TYPES.get(failed.status, "InternalServerException" if failed.status >= 500 else "ValidationException")
     return json_response({"message": failed.message}, failed.status, {**failed.headers, "x-amzn-errortype": kind})
 
 
-def _deltas(block: JsonObject, characters: int) -> Iterator[JsonObject]:
+def _block_deltas(block: JsonObject, characters: int) -> Iterator[JsonObject]:
     if "toolUse" in block:
         for piece in in_pieces(orjson.dumps(block["toolUse"]["input"]).decode(), characters):
             yield {"toolUse": {"input": piece}}
@@ -149,96 +237,7 @@ def _deltas(block: JsonObject, characters: int) -> Iterator[JsonObject]:
         yield {"reasoningContent": {"signature": reasoning["signature"]}}
 
 
-_ROLES = ("user", "assistant")
-
-
-@dataclass(frozen=True)
-class ConverseRequest(ChatRequest):
-    """A request of Converse. The path names the model, and says whether the answer is streamed."""
-
-    path_model: str = ""
-    is_streamed: bool = False
-
-    @property
-    def model(self) -> str:
-        return self.path_model
-
-    @property
-    def stream(self) -> bool:
-        return self.is_streamed
-
-    @property
-    def choices(self) -> int:
-        return 1
-
-    @property
-    def wants_thinking(self) -> bool:
-        more: JsonObject = self.body.get("additionalModelRequestFields") or self.body
-        return any(more.get(name) for name in ("thinking", "reasoning_config", "reasoningConfig"))
-
-    @property
-    def messages(self) -> list[JsonObject]:
-        return self._messages
-
-    @property
-    def tools(self) -> list[JsonObject]:
-        config: JsonObject = self.body.get("toolConfig") or {}
-        return [_tool(tool) for tool in config.get("tools") or ()]
-
-    @property
-    def trajectory(self) -> str | None:
-        return None
-
-    @cached_property
-    def _messages(self) -> list[JsonObject]:
-        cut = bedrock.split_turns(self.body["messages"], self.body.get("system"))
-        return openai_chat.from_messages(map(bedrock.to_message, cut))
-
-
-def path_parts(path: str) -> tuple[str, str]:
-    """Returns the model and the operation of a path `/model/MODEL/OPERATION`; two empty texts for other paths."""
-    before, _, operation = path.rpartition("/")
-    return (unquote(before.removeprefix("/model/")), operation) if before.startswith("/model/") else ("", "")
-
-
-def read_converse_body(body: bytes) -> JsonObject:
-    """Parses the body of a request. Raises InvalidRequest with a sentence about the first error."""
-    fields = json_object(body)
-    check_converse_messages(fields)
-    config: object = fields.get("toolConfig", {})
-    if not isinstance(config, dict) or not isinstance(cast("JsonObject", config).get("tools", []), list):
-        raise InvalidRequest("The value at toolConfig.tools must be a list.", "toolConfig.tools")
-    return fields
-
-
-def check_converse_messages(body: JsonObject) -> None:
-    """Checks that all messages have a role and a list of blocks, and that the first is the user's. Raises
-    InvalidRequest."""
-    messages: object = body.get("messages")
-    if not isinstance(messages, list) or not messages:
-        raise InvalidRequest("The value at messages must be a list of at least one message.", "messages")
-    for index, message in enumerate(cast("list[Any]", messages)):
-        if not isinstance(message, dict) or cast("JsonObject", message).get("role") not in _ROLES:
-            raise InvalidRequest(f"Value at 'messages.{index}.role' must be one of [user, assistant].", "messages")
-        content: object = cast("JsonObject", message).get("content")
-        if not isinstance(content, list) or not all(isinstance(block, dict) for block in cast("list[Any]", content)):
-            raise InvalidRequest(f"Value at 'messages.{index}.content' must be a list of objects.", "messages")
-    if cast("list[JsonObject]", messages)[0]["role"] != "user":
-        raise InvalidRequest("A conversation must start with a user message.", "messages")
-
-
-def _tool(native: JsonObject) -> JsonObject:
-    specification: JsonObject | None = native.get("toolSpec")
-    if specification is None:
-        return {"type": next(iter(native), "")}
-    schema: JsonObject = specification.get("inputSchema") or {}
-    about: JsonObject = {
-        "name": specification.get("name"),
-        "description": specification.get("description"),
-        "parameters": schema.get("json"),
-    }
-    return {"type": "function", "function": about}
-
+# --- the protocol -----------------------------------------------------------------------------------------------------
 
 _OPERATIONS = {"converse": False, "converse-stream": True}
 _CREDENTIAL = re.compile(r"AWS4-HMAC-SHA256 Credential=([^/]+)/")

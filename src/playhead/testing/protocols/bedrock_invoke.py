@@ -1,12 +1,8 @@
-"""completion → [models].  Bedrock InvokeModel: the APIs of invoked models.
+"""HTTP body → [bedrock_invoke] → HTTP response.  `InvokeModel` of Amazon Bedrock: the APIs of invoked models.
 
-The APIs of invoked models, as JSON values: requests, answers, chunks of streams.
-
-Pure. The form of a request shows which API it is for.
-
-Amazon Bedrock's `InvokeModel`: `POST /model/MODEL/invoke`, and `.../invoke-with-response-stream`.
-
-The form of the body depends on the model: see `models`. Embeddings of Titan and Cohere are answered here.
+The paths are `POST /model/MODEL/invoke` and `.../invoke-with-response-stream`. The body has the form of the invoked
+model's own API, which `api_of` finds by the form of the request. Embeddings of Titan and Cohere are answered here, too.
+Pure.
 """
 
 from __future__ import annotations
@@ -33,7 +29,9 @@ from playhead.testing.protocols.openai_embeddings import DIMENSIONS, vector
 from playhead.testing.protocols.protocol import Incoming
 from playhead.testing.request import ChatRequest, InvalidRequest, JsonObject, check_messages, json_object, text_of
 
-_METRICS = "amazon-bedrock-invocationMetrics"
+# --- the APIs of the models -------------------------------------------------------------------------------------------
+
+_METRICS_KEY = "amazon-bedrock-invocationMetrics"
 
 
 class InvokedModel(Protocol):
@@ -56,19 +54,19 @@ def api_of(model: str, body: JsonObject) -> InvokedModel | None:
     """Returns the API that the request is for; None if it is not known here."""
     if isinstance(body.get("messages"), list):
         if "anthropic_version" in body:
-            return _AnthropicAnswers(model, body)
+            return _AnthropicModel(model, body)
         return _NOVA if "amazon.nova" in model or "schemaVersion" in body or "inferenceConfig" in body else _CHAT
     key = next((key for key in ("prompt", "inputText", "message") if isinstance(body.get(key), str)), None)
-    return None if key is None else _TextAnswers(key, model)
+    return None if key is None else _TextModel(key, model)
 
 
 def with_metrics(chunk: JsonObject, completion: Completion) -> JsonObject:
     """Returns the last chunk of a stream with the metrics that Bedrock adds."""
     counts = {"inputTokenCount": completion.usage.input, "outputTokenCount": completion.usage.output}
-    return {**chunk, _METRICS: {**counts, "invocationLatency": 1, "firstByteLatency": 1}}
+    return {**chunk, _METRICS_KEY: {**counts, "invocationLatency": 1, "firstByteLatency": 1}}
 
 
-class _AnthropicAnswers:
+class _AnthropicModel:
     """Anthropic's Messages; the model is named in the path."""
 
     def __init__(self, model: str, body: JsonObject) -> None:
@@ -85,7 +83,7 @@ class _AnthropicAnswers:
         yield from events_of(message_object(completion, self._request), piece_characters)
 
 
-class _NovaAnswers:
+class _NovaModel:
     """The API of Amazon Nova, which is like Converse."""
 
     def messages(self, body: JsonObject) -> list[JsonObject]:
@@ -102,7 +100,7 @@ class _NovaAnswers:
             yield {name: {key: value for key, value in body.items() if key != "metrics"}}
 
 
-class _ChatAnswers:
+class _ChatModel:
     """An API like Chat Completions."""
 
     def messages(self, body: JsonObject) -> list[JsonObject]:
@@ -122,7 +120,7 @@ class _ChatAnswers:
         return {"id": completion.number, "created": completion.created, "model": completion.model}
 
 
-class _TextAnswers:
+class _TextModel:
     """APIs with a text as input and a text as answer: `prompt` of Llama, Mistral and Cohere, `inputText` of Titan,
     `message` of Cohere."""
 
@@ -164,8 +162,10 @@ class _TextAnswers:
 
 
 _COHERE_ROLES = {"USER": "user", "CHATBOT": "assistant", "SYSTEM": "system"}
-_NOVA, _CHAT = _NovaAnswers(), _ChatAnswers()
+_NOVA, _CHAT = _NovaModel(), _ChatModel()
 
+
+# --- the protocol -----------------------------------------------------------------------------------------------------
 
 _OPERATIONS = {"invoke": False, "invoke-with-response-stream": True}
 
@@ -240,7 +240,7 @@ class BedrockInvoke:
         assert isinstance(request, InvokeRequest)  # noqa: S101 - made by `read`
         api = request.api
         if api is None:
-            return json_response(_embeddings(request), headers=bedrock_converse.request_id(completion))
+            return json_response(_embeddings_body(request), headers=bedrock_converse.request_id(completion))
         if not request.stream:
             counts = {
                 "x-amzn-bedrock-input-token-count": str(completion.usage.input),
@@ -262,7 +262,7 @@ def texts_of(body: JsonObject) -> list[str]:
     return [value] if isinstance(value, str) else [str(item) for item in value]
 
 
-def _embeddings(request: InvokeRequest) -> JsonObject:
+def _embeddings_body(request: InvokeRequest) -> JsonObject:
     texts, dimensions = texts_of(request.body), request.body.get("dimensions") or DIMENSIONS
     vectors = [vector(text, dimensions) for text in texts]
     if "texts" in request.body:

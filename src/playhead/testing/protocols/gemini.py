@@ -1,17 +1,8 @@
-"""HTTP body → [request] → rules → answers → wire.  GenerateContent: requests, answers, errors.
+"""HTTP body → [gemini] → HTTP response.  `generateContent` and `streamGenerateContent` of Gemini's API and Vertex AI.
 
-One request of Gemini's `generateContent`.
-
-Rules see the equivalent chat completion request: contents are messages, `systemInstruction` is the first one, and each
-function response is a message of role `tool`.
-
-Gemini's answers on the wire: JSON bodies and server-sent events.  Pure.
-
-Errors in the form of Google's APIs, and the API key of a request. Pure.
-
-Gemini's `generateContent` and `streamGenerateContent`, of the Gemini API and of Vertex AI.
-
-The model is named in the path: `/v1beta/models/NAME:generateContent`, `/v1/projects/.../models/NAME:generateContent`.
+The path names the model: `/v1beta/models/NAME:generateContent`, `/v1/projects/.../models/NAME:generateContent`. Rules
+see the equivalent chat completion request: contents are messages, `systemInstruction` is the first one, and each
+function response is a message of role `tool`. Pure.
 """
 
 from __future__ import annotations
@@ -32,9 +23,11 @@ from playhead.testing.protocols.openai_http import bearer_token
 from playhead.testing.protocols.protocol import Incoming
 from playhead.testing.request import ChatRequest, InvalidRequest, JsonObject, calls_of, json_object, text_of
 
+# --- the request ------------------------------------------------------------------------------------------------------
+
 _ROLES = ("user", "model", "function")
 _MAX_CANDIDATES = 8
-_PUBLISHED = "/models/"
+_MODELS_FOLDER = "/models/"
 
 
 @dataclass(frozen=True)
@@ -102,7 +95,7 @@ def method_of(path: str) -> str:
 def model_of(path: str) -> str:
     """Returns the model in a path; a tuned model or an endpoint with its collection (`tunedModels/NAME`)."""
     resource = path.rpartition(":")[0]
-    before, published, name = resource.rpartition(_PUBLISHED)
+    before, published, name = resource.rpartition(_MODELS_FOLDER)
     if published:
         return name
     return "/".join(resource.split("/")[-2:]) if before or "/" in resource else resource
@@ -162,7 +155,7 @@ def _messages_of(content: JsonObject) -> Iterator[JsonObject]:
             "role": "tool",
             "name": response.get("name"),
             "tool_call_id": response.get("id"),
-            "content": _result(response.get("response")),
+            "content": _result_text(response.get("response")),
         }
     spoken = [part for part in parts if not part.get("functionResponse")]
     if not spoken and parts:
@@ -174,16 +167,16 @@ def _messages_of(content: JsonObject) -> Iterator[JsonObject]:
     if thought := "".join(part.get("text") or "" for part in parts if part.get("thought")):
         message["reasoning_content"] = thought
     if calls := [part["functionCall"] for part in parts if part.get("functionCall")]:
-        message["tool_calls"] = [_call(call) for call in calls]
+        message["tool_calls"] = [_tool_call(call) for call in calls]
     yield message
 
 
-def _call(call: JsonObject) -> JsonObject:
+def _tool_call(call: JsonObject) -> JsonObject:
     function = {"name": call.get("name"), "arguments": orjson.dumps(call.get("args") or {}).decode()}
     return {"id": call.get("id"), "type": "function", "function": function}
 
 
-def _result(response: object) -> str:
+def _result_text(response: object) -> str:
     """Returns a function's result as text: JSON, or a text that stands alone under `result` or `output`, as clients
     send texts."""
     if isinstance(response, dict) and len(cast("JsonObject", response)) == 1:
@@ -193,6 +186,8 @@ def _result(response: object) -> str:
     return orjson.dumps(response).decode()
 
 
+# --- the answer -------------------------------------------------------------------------------------------------------
+
 _FINISH_REASONS = {"stop": "STOP", "tool_calls": "STOP", "length": "MAX_TOKENS", "content_filter": "SAFETY"}
 _MALFORMED = "MALFORMED_FUNCTION_CALL"
 
@@ -200,19 +195,19 @@ _MALFORMED = "MALFORMED_FUNCTION_CALL"
 def whole(completion: Completion) -> Response:
     """The answer as one JSON body."""
     candidates = [_candidate(completion, choice, parts_of(completion, choice)) for choice in _choices(completion)]
-    return json_response({"candidates": candidates, **_about(completion)})
+    return json_response({"candidates": candidates, **_answer_fields(completion)})
 
 
 def streamed(completion: Completion, piece_characters: int, *, as_events: bool) -> Response:
     """The answer in chunks: texts in pieces, each function call in one; the last chunk says why the model stopped."""
     chunks: list[JsonObject] = []
     for choice in _choices(completion):
-        pieces = [piece for part in parts_of(completion, choice) for piece in _cut(part, piece_characters)]
+        pieces = [piece for part in parts_of(completion, choice) for piece in _part_in_pieces(part, piece_characters)]
         for piece in pieces[:-1]:
             content = {"parts": [piece], "role": "model"}
-            chunks.append({"candidates": [{"content": content, "index": choice}], **_about(completion)})
+            chunks.append({"candidates": [{"content": content, "index": choice}], **_answer_fields(completion)})
         last = _candidate(completion, choice, pieces[-1:])
-        chunks.append({"candidates": [last], **_about(completion)})
+        chunks.append({"candidates": [last], **_answer_fields(completion)})
     if not as_events:
         return Response(200, [orjson.dumps(chunks)])
     return Response(200, [server_sent_event(chunk) for chunk in chunks], EVENTS_TYPE)
@@ -226,7 +221,7 @@ def parts_of(completion: Completion, choice: int) -> list[JsonObject]:
     if text := text_of(message):
         parts.append({"text": text})
     for call in calls_of(message):
-        arguments = _arguments(call)
+        arguments = _json_arguments(call)
         if arguments is None:
             return []
         about = {"id": call["id"]} if call.get("id") else {}
@@ -249,7 +244,7 @@ def _choices(completion: Completion) -> range:
 
 def _candidate(completion: Completion, choice: int, parts: Sequence[JsonObject]) -> JsonObject:
     reason = completion.finish_reasons[choice]
-    malformed = next((call for call in calls_of(completion.messages[choice]) if _arguments(call) is None), None)
+    malformed = next((call for call in calls_of(completion.messages[choice]) if _json_arguments(call) is None), None)
     candidate: JsonObject = {
         "content": {"parts": list(parts), "role": "model"} if parts else {"role": "model"},
         "finishReason": _MALFORMED if malformed else _FINISH_REASONS.get(reason, reason.upper()),
@@ -260,7 +255,7 @@ def _candidate(completion: Completion, choice: int, parts: Sequence[JsonObject])
     return candidate
 
 
-def _arguments(call: JsonObject) -> JsonObject | None:
+def _json_arguments(call: JsonObject) -> JsonObject | None:
     """Returns the call's arguments; None if they are not a JSON object, since this API can send nothing else."""
     try:
         value: object = orjson.loads(call["function"].get("arguments") or "{}")
@@ -269,7 +264,7 @@ def _arguments(call: JsonObject) -> JsonObject | None:
     return value if isinstance(value, dict) else None  # pyright: ignore[reportUnknownVariableType] - JSON it is
 
 
-def _cut(part: JsonObject, characters: int) -> list[JsonObject]:
+def _part_in_pieces(part: JsonObject, characters: int) -> list[JsonObject]:
     """Splits a text part into pieces; its signature comes in a last, empty piece. Returns other parts whole."""
     if not isinstance(part.get("text"), str):
         return [part]
@@ -280,15 +275,15 @@ def _cut(part: JsonObject, characters: int) -> list[JsonObject]:
     return pieces
 
 
-def _about(completion: Completion) -> JsonObject:
+def _answer_fields(completion: Completion) -> JsonObject:
     return {
-        "usageMetadata": _usage(completion.usage),
+        "usageMetadata": _usage_metadata(completion.usage),
         "modelVersion": completion.model,
         "responseId": completion.number,
     }
 
 
-def _usage(usage: EstimatedUsage) -> JsonObject:
+def _usage_metadata(usage: EstimatedUsage) -> JsonObject:
     counts: JsonObject = {
         "promptTokenCount": usage.input,
         "candidatesTokenCount": usage.output - usage.reasoning,
@@ -303,6 +298,8 @@ def _usage(usage: EstimatedUsage) -> JsonObject:
     return counts | ({"thoughtsTokenCount": usage.reasoning} if usage.reasoning else {})
 
 
+# --- errors, and the API key ------------------------------------------------------------------------------------------
+
 _STATUSES = {
     400: "INVALID_ARGUMENT",
     401: "UNAUTHENTICATED",
@@ -313,20 +310,20 @@ _STATUSES = {
     503: "UNAVAILABLE",
     504: "DEADLINE_EXCEEDED",
 }
-_TYPES = "type.googleapis.com/google.rpc."
+_TYPE_PREFIX = "type.googleapis.com/google.rpc."
 
 
 def error_response(failed: Failed, param: str | None = None) -> Response:
     """The failure as a `google.rpc.Status`; `param` is the request's field at fault."""
     details: list[JsonObject] = []
     if failed.code is not None:
-        info = {"@type": f"{_TYPES}ErrorInfo", "reason": failed.code.upper(), "domain": "googleapis.com"}
+        info = {"@type": f"{_TYPE_PREFIX}ErrorInfo", "reason": failed.code.upper(), "domain": "googleapis.com"}
         details.append(info)
     if param is not None:
         violation = {"field": param, "description": failed.message}
-        details.append({"@type": f"{_TYPES}BadRequest", "fieldViolations": [violation]})
+        details.append({"@type": f"{_TYPE_PREFIX}BadRequest", "fieldViolations": [violation]})
     if (milliseconds := failed.headers.get("retry-after-ms")) is not None:
-        details.append({"@type": f"{_TYPES}RetryInfo", "retryDelay": f"{int(milliseconds) / 1000:g}s"})
+        details.append({"@type": f"{_TYPE_PREFIX}RetryInfo", "retryDelay": f"{int(milliseconds) / 1000:g}s"})
     error: JsonObject = {
         "code": failed.status,
         "message": failed.message,
@@ -340,6 +337,8 @@ def api_key(incoming: Incoming) -> str | None:
     key = incoming.headers.get("x-goog-api-key") or incoming.query.get("key")
     return key or bearer_token(incoming.headers)
 
+
+# --- the protocol -----------------------------------------------------------------------------------------------------
 
 _METHODS = {"generateContent": False, "streamGenerateContent": True}
 

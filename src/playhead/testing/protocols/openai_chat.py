@@ -1,8 +1,6 @@
-"""completion → [wire] → http_response.  Chat Completions.
+"""HTTP body → [openai_chat] → HTTP response.  OpenAI's Chat Completions: `POST /v1/chat/completions`.
 
-Chat Completions on the wire: JSON bodies and server-sent events.  Pure.
-
-OpenAI's Chat Completions: `POST /v1/chat/completions`.
+Answers are JSON bodies or server-sent events. Pure.
 """
 
 from __future__ import annotations
@@ -24,6 +22,8 @@ from playhead.testing.request import (
     json_object,
     text_of,
 )
+
+# --- the answer -------------------------------------------------------------------------------------------------------
 
 
 def usage_object(usage: EstimatedUsage) -> JsonObject:
@@ -108,6 +108,9 @@ def _call_deltas(function: JsonObject | None, piece_characters: int) -> Iterator
     yield {**function, "arguments": ""}
     for piece in in_pieces(arguments, piece_characters):
         yield {"arguments": piece}
+
+
+# --- the protocol -----------------------------------------------------------------------------------------------------
 
 
 class OpenAIChat:

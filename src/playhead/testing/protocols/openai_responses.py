@@ -1,16 +1,10 @@
-"""Responses.
-
-OpenAI's Responses API: `POST /v1/responses`, `GET /v1/responses/ID`.
-
-Remembers conversations, which `previous_response_id` continues, and answers, which can be fetched. An answer in the
-background is `queued` at first, `in_progress` at the first fetch, and completed at the second.
-
-One request of OpenAI's Responses API.
+"""HTTP body → [openai_responses] → HTTP response.  OpenAI's Responses: `POST /v1/responses`, `GET /v1/responses/ID`.
 
 Rules see the equivalent chat completion request: items are messages, `instructions` is the first one; with a
 `previous_response_id`, the conversation that the server remembers comes before the request's own items.
 
-OpenAI's Responses API on the wire: JSON bodies and typed events.  Pure.
+The server remembers conversations, which `previous_response_id` continues, and answers, which can be fetched. An answer
+in the background is `queued` at first, `in_progress` at the first fetch, and completed at the second.
 """
 
 from __future__ import annotations
@@ -37,6 +31,8 @@ from playhead.testing.request import (
     text_of,
 )
 
+# --- the request ------------------------------------------------------------------------------------------------------
+
 
 @dataclass(frozen=True)
 class ResponsesRequest(ChatRequest):
@@ -57,7 +53,7 @@ class ResponsesRequest(ChatRequest):
     def _messages(self) -> list[JsonObject]:
         instructions = self.body.get("instructions")
         system = [{"role": "system", "content": instructions}] if isinstance(instructions, str) else []
-        return [*system, *map(_message, self.items)]
+        return [*system, *map(_chat_message, self.items)]
 
     @property
     def choices(self) -> int:
@@ -88,7 +84,7 @@ def items_of(body: JsonObject) -> list[JsonObject]:
     return [{"role": "user", "content": value}] if isinstance(value, str) else value
 
 
-def _message(item: JsonObject) -> JsonObject:
+def _chat_message(item: JsonObject) -> JsonObject:
     """Returns the equivalent chat message; for an item that chats do not have, a message with the item's type as
     role."""
     match item.get("type", "message"):
@@ -112,10 +108,12 @@ def _assistant_message(**more: Any) -> JsonObject:
     return {"role": "assistant", "content": None, **more}
 
 
-_INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
+# --- the answer -------------------------------------------------------------------------------------------------------
+
+_INCOMPLETE_REASONS = {"length": "max_output_tokens", "content_filter": "content_filter"}
 # Fields of the request that the API repeats in its answer, with their values if the request does not have them.
-_NULL = ("instructions", "previous_response_id", "max_output_tokens", "reasoning")
-_REPEATED: JsonObject = dict.fromkeys(_NULL) | {
+_NULL_FIELDS = ("instructions", "previous_response_id", "max_output_tokens", "reasoning")
+_REPEATED_FIELDS: JsonObject = dict.fromkeys(_NULL_FIELDS) | {
     "tool_choice": "auto",
     "tools": [],
     "parallel_tool_calls": True,
@@ -130,8 +128,8 @@ _REPEATED: JsonObject = dict.fromkeys(_NULL) | {
 
 def response_object(completion: Completion, request: ResponsesRequest) -> JsonObject:
     """Returns the completion as a `response` object."""
-    reason = _INCOMPLETE.get(completion.finish_reasons[0])
-    repeated = {name: request.body.get(name, usual) for name, usual in _REPEATED.items()}
+    reason = _INCOMPLETE_REASONS.get(completion.finish_reasons[0])
+    repeated = {name: request.body.get(name, usual) for name, usual in _REPEATED_FIELDS.items()}
     return {
         **repeated,
         "id": f"resp_{completion.number}",
@@ -142,7 +140,7 @@ def response_object(completion: Completion, request: ResponsesRequest) -> JsonOb
         "error": None,
         "incomplete_details": {"reason": reason} if reason else None,
         "output": output_items(completion),
-        "usage": _usage(completion.usage),
+        "usage": _usage_object(completion.usage),
     }
 
 
@@ -151,10 +149,10 @@ def output_items(completion: Completion) -> list[JsonObject]:
     message, number = completion.messages[0], completion.number
     items: list[JsonObject] = []
     if thought := message.get("reasoning_content"):
-        items.append({"type": "reasoning", "id": f"rs_{number}", "summary": [_summary(thought)]})
+        items.append({"type": "reasoning", "id": f"rs_{number}", "summary": [_summary_part(thought)]})
     if (content := text_of(message)) or not calls_of(message):
         about = {"type": "message", "id": f"msg_{number}", "status": "completed", "role": "assistant"}
-        items.append({**about, "content": [_text(content)]})
+        items.append({**about, "content": [_text_part(content)]})
     for index, call in enumerate(calls_of(message)):
         function = call["function"]
         content = {"call_id": call.get("id"), "name": function["name"], "arguments": function["arguments"]}
@@ -173,15 +171,15 @@ def streamed(response: JsonObject, piece_characters: int) -> Response:
     return Response(200, events, EVENTS_TYPE)
 
 
-def _text(text: str) -> JsonObject:
+def _text_part(text: str) -> JsonObject:
     return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
 
 
-def _summary(text: str) -> JsonObject:
+def _summary_part(text: str) -> JsonObject:
     return {"type": "summary_text", "text": text}
 
 
-def _usage(usage: EstimatedUsage) -> JsonObject:
+def _usage_object(usage: EstimatedUsage) -> JsonObject:
     return {
         "input_tokens": usage.input,
         "input_tokens_details": {"cached_tokens": usage.cached, "cache_write_tokens": 0},
@@ -190,6 +188,8 @@ def _usage(usage: EstimatedUsage) -> JsonObject:
         "total_tokens": usage.input + usage.output,
     }
 
+
+# --- the protocol -----------------------------------------------------------------------------------------------------
 
 # Conversations that are never continued must not fill the memory. Each one holds all messages that it needs itself.
 _MAX_REMEMBERED = 1024

@@ -1,9 +1,4 @@
-"""Content by ref; unknown scopes.
-
-Answers with stored content.
-
-Answers about the instrumentation scopes that sent spans and log events.
-"""
+"""Answers with stored content, by ref; and about instrumentation scopes with content that no dialect could read."""
 
 from typing import Any, NotRequired, TypedDict
 

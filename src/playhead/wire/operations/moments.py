@@ -1,8 +1,5 @@
-"""State, context, diff.
-
-Answers about the state of a run directly after an event.
-
-Answers about the differences between two events of a run.
+"""Answers about moments of a run: its state and checkpoints directly after an event, and the differences between two
+events.
 """
 
 from typing import Any, NotRequired, TypedDict

@@ -1,8 +1,6 @@
-"""Reasoning, explain, ask again.
+"""Answers about a model's reasoning: captured, structured, inferred, and explained by another model.
 
-Answers about a model's reasoning: captured, structured, inferred, and explained by another model.
-
-The answer of a model that was asked once more what a recorded call asked, with some of it changed.
+Also the answer of a model that was asked once more what a recorded call asked, with some of it changed.
 """
 
 from typing import Any, NotRequired, TypedDict

@@ -1,11 +1,4 @@
-"""Runs, events, checkpoints, leases, OTLP export.
-
-Answers about runs and their events.
-
-Answers about leases of runs; and log events, which a resume needs.
-
-What an export is made of.
-"""
+"""Answers about runs and their events; about leases and log events, which a resume needs; and OTLP, for exports."""
 
 from typing import Any, NotRequired, TypedDict
 

@@ -1,9 +1,4 @@
-"""Storage and deletion.
-
-Answers about how much is stored.
-
-Answers about deletion.
-"""
+"""Answers about how much is stored, and about what was deleted."""
 
 from typing import TypedDict
 

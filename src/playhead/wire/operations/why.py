@@ -1,18 +1,11 @@
-"""Decisions, tree, attributions, causes.
+"""Answers about reasons: of tool calls and the values in their arguments, of decisions, and of events.
 
-Answers about provenance: the reason of a tool call, and the origin of each value in its arguments.
+They have their evidence: places in the context with quotes and offsets, the `rule` that found it, and the `strength` of
+that rule (strong, likely or weak).  Offsets count characters in the text of a part; for a part that is not text, in its
+canonical JSON.
 
-Every answer has its evidence: places in the context with quotes and offsets, the `rule` that found it, and the
-`strength` of that rule (strong, likely or weak).  Offsets count characters in the text of a part; for a part that is
-not text, in its canonical JSON.
-
-How strong the evidence for a computed answer is.
-
-Answers about decisions of agents and their options.
-
-The decision tree of a run: the path that it took, what it left, and the runs that went another way.
-
-Answers about causes and effects of events.
+Decisions of agents come with their options. The decision tree of a run has the path that it took, the options that it
+left, and the runs that went another way.
 """
 
 from typing import Any, Literal, NotRequired, TypedDict

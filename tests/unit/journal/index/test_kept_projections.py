@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from playhead.journal.index import database
-from playhead.journal.index.updating import prune
+from playhead.journal.index.pruning import prune
 from playhead.local.client import JournalClient
 from playhead.local.projections import code_stamp
 from playhead_collector.store.records import projecting
