@@ -66,7 +66,8 @@ from playhead_collector.store.ports import Store
 from playhead_collector.store.postgres.connection import DatabaseTimeouts
 from playhead_collector.store.postgres.store import connect
 from playhead_collector.workers.indexer import Indexing, indexer_of
-from playhead_collector.workers.pool import InProcessAnalysis, WorkerPool
+from playhead_collector.workers.pool import WorkerPool
+from playhead_collector.workers.ports import InProcessAnalysis
 from playhead_collector.workers.process import WorkerProcess
 from playhead_collector.workers.protocol import Setup
 from playhead_collector.workers.questions import AnalysisSettings

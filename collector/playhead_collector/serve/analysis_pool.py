@@ -15,7 +15,7 @@ from playhead_collector.serve.errors import client_gone
 from playhead_collector.serve.read_limiter import ReadLimiter
 from playhead_collector.serve.responses import finished_answer
 from playhead_collector.store.ports import Store
-from playhead_collector.workers.pool import Analysis
+from playhead_collector.workers.ports import Analysis
 from playhead_collector.workers.questions import AnalysisQuestion
 
 

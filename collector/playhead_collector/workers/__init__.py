@@ -3,7 +3,8 @@
     serve → pool → process ═stdin, stdout═▶ worker → questions → read, analysis → store
 
     questions  the table of questions; a question → its answer as JSON    worker    the program that runs in the process
-    pool       how serve asks: a bounded queue before the processes       protocol  frames, settings and errors on pipes
+    ports      how serve asks; answers in this process                    protocol  frames, settings and errors on pipes
+    pool       a bounded queue before the processes
     process    one worker process: start, questions, priority, end        indexer   indexes sealed runs for search
 
 The time of an analysis grows with the length of a run. In the process that receives spans it would hold the

@@ -17,7 +17,8 @@ from playhead_collector.analysis.search.indexing import SearchSettings
 from playhead_collector.background import BackgroundLoop
 from playhead_collector.errors import Refused, StoreUnavailable
 from playhead_collector.store.ports.search import SearchStore, UnindexedRun
-from playhead_collector.workers.pool import Analysis, WorkerPool
+from playhead_collector.workers.pool import WorkerPool
+from playhead_collector.workers.ports import Analysis
 from playhead_collector.workers.questions import AnalysisQuestion
 
 log = logging.getLogger(__name__)

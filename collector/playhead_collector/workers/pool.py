@@ -1,27 +1,14 @@
-"""How [serve] asks analysis questions: through a bounded queue in front of a few worker processes, or without any."""
+"""A bounded queue in front of a few worker processes."""
 
 import asyncio
 import math
 from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from playhead_collector.store.ports import Store
 from playhead_collector.workers import protocol
 from playhead_collector.workers.process import WorkerProcess
-from playhead_collector.workers.questions import AnalysisQuestion, AnalysisSettings, answer
-
-
-class Analysis(Protocol):
-    """Answers analysis questions about runs that are projected."""
-
-    async def ask(self, question: AnalysisQuestion) -> bytes:
-        """Returns the answer as JSON. Cancelling this cancels the question.
-
-        Raises Refused (503 when it takes too long, or too many wait), StoreUnavailable, ContentMissing, ContentCorrupt.
-        """
-        ...
-
+from playhead_collector.workers.questions import AnalysisQuestion
 
 # Time for which a question may go on after its client has disconnected: letting it end costs less than starting a new
 # process.
@@ -121,14 +108,3 @@ class WorkerPool:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
-
-
-@dataclass(frozen=True, slots=True)
-class InProcessAnalysis:
-    """Answers in this process, without limits of time or memory: for tests, and for PLAYHEAD_ANALYSIS_PROCESSES=0."""
-
-    store: Store
-    settings: AnalysisSettings
-
-    async def ask(self, question: AnalysisQuestion) -> bytes:
-        return await answer(self.store, self.settings, question, self.store)

@@ -38,7 +38,7 @@ if WAIT:
 pid = os.fork()
 if pid == 0:
     assert shipper.flush(0)  # nothing of the child's own yet
-    lane.abandon()
+    lane.forget_after_fork()
     lane = new_lane()
     shipper.restart_after_fork(lane.path)
     append(2)

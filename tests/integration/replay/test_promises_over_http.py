@@ -225,7 +225,7 @@ def test_what_a_framework_waits_for_is_answered_at_the_collector(collector: Coll
         client.answer_promise(promise["id"], "denied", by="eve", reason="not that one")
         go_on = playhead.answers(waiting, timeout=30)
         assert go_on.approvals["c0"].message == "not that one"
-        desk.continue_with(go_on)
+        desk.go_on(go_on)
         playhead.flush()
         run = next(run["run"] for run in client.runs(limit=1))
         [told] = [event for event in client.events(run) if event["kind"] == "approval_denied"]
@@ -239,7 +239,7 @@ def test_what_a_program_decides_itself_is_told_to_the_collector(collector: Colle
     playhead.flush()
     with playhead.Client(collector.url) as client:
         [promise] = [each for each in client.promises(kind="approval") if each["name"] == "delete"]
-        desk.continue_with(desk.decide(waiting, is_approved=True))
+        desk.go_on(desk.decide(waiting, is_approved=True))
         playhead.flush()
         given = client.promise(promise["id"])["answer"]
         assert given is not None

@@ -16,5 +16,5 @@ for desk in desks:
         kept.write_bytes(first.keep(first.ask("a.txt")))
     waiting.append(desk.kept(kept.read_bytes()))
 for desk, each in zip(desks, waiting, strict=True):
-    desk.continue_with(playhead.answers(each, suspend=True))
+    desk.go_on(playhead.answers(each, suspend=True))
 sys.stdout.write(" ".join(path for desk in desks for path in desk.deleted))

@@ -33,7 +33,7 @@ from playhead_collector.serve.keyring import Keyring
 from playhead_collector.serve.read_limiter import ReadLimiter
 from playhead_collector.serve.routing import add_routers, new_router
 from playhead_collector.store.ports import Store
-from playhead_collector.workers.pool import Analysis, InProcessAnalysis
+from playhead_collector.workers.ports import Analysis, InProcessAnalysis
 from playhead_collector.workers.questions import AnalysisSettings
 
 # Defaults of the settings PLAYHEAD_MAX_READS and of the queue before it.

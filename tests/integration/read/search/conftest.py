@@ -15,7 +15,7 @@ from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports import Batch
 from playhead_collector.store.postgres.store import PostgresStore, connect
 from playhead_collector.workers.indexer import SearchIndexer
-from playhead_collector.workers.pool import InProcessAnalysis
+from playhead_collector.workers.ports import InProcessAnalysis
 from playhead_collector.workers.questions import AnalysisSettings
 from tests.integration.emptied import emptied_afterwards
 from tests.integration.store.making import Clock, P

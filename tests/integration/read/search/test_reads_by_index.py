@@ -24,7 +24,7 @@ from playhead_collector.store.postgres.runs import BIGINT, LAST_RUN, label
 from playhead_collector.store.postgres.statements import Conn
 from playhead_collector.store.postgres.store import connect
 from playhead_collector.workers.indexer import SearchIndexer
-from playhead_collector.workers.pool import InProcessAnalysis
+from playhead_collector.workers.ports import InProcessAnalysis
 from playhead_collector.workers.questions import AnalysisSettings
 from tests.integration.store.making import Clock, P
 from tests.support.many_runs.filling import fill_with_copies

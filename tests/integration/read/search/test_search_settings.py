@@ -14,7 +14,7 @@ from playhead_collector.retain.packer import Packer
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports import Batch
 from playhead_collector.workers.indexer import SearchIndexer
-from playhead_collector.workers.pool import InProcessAnalysis
+from playhead_collector.workers.ports import InProcessAnalysis
 from playhead_collector.workers.questions import AnalysisSettings
 from tests.integration.read.recorded import conversation
 from tests.integration.read.search.conftest import Searched

@@ -1,0 +1,29 @@
+"""The port through which [serve] asks analysis questions, and an implementation without worker processes."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from playhead_collector.store.ports import Store
+from playhead_collector.workers.questions import AnalysisQuestion, AnalysisSettings, answer
+
+
+class Analysis(Protocol):
+    """Answers analysis questions about runs that are projected."""
+
+    async def ask(self, question: AnalysisQuestion) -> bytes:
+        """Returns the answer as JSON. Cancelling this cancels the question.
+
+        Raises Refused (503 when it takes too long, or too many wait), StoreUnavailable, ContentMissing, ContentCorrupt.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class InProcessAnalysis:
+    """Answers in this process, without limits of time or memory: for tests, and for PLAYHEAD_ANALYSIS_PROCESSES=0."""
+
+    store: Store
+    settings: AnalysisSettings
+
+    async def ask(self, question: AnalysisQuestion) -> bytes:
+        return await answer(self.store, self.settings, question, self.store)
