@@ -8,7 +8,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from playhead.api.scope import log_event_of
+from playhead.api.log_events import log_event_of
 from playhead.calls.span import ObservedSpan
 from playhead.kernel.guard import log_internal_error
 from playhead.model import names

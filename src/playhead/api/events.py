@@ -10,7 +10,7 @@ import re
 import time
 from typing import Any, Literal
 
-from playhead.api.scope import as_text, log_event, log_event_of
+from playhead.api.log_events import as_text, log_event, log_event_of
 from playhead.calls import runtime
 from playhead.calls.lifecycle import current_span
 from playhead.calls.span import ObservedSpan

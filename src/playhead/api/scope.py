@@ -18,24 +18,28 @@ from typing import Any, ParamSpec, Self, TypeVar, cast
 
 from opentelemetry import context as otel
 
+from playhead.api.log_events import (
+    as_text,
+    log_event,
+    log_event_with_refs,
+    log_typed_event,
+)
 from playhead.api.recorded_values import kinds_of, record_values
 from playhead.calls import runtime
-from playhead.calls.begin import begin, process_attributes
+from playhead.calls.begin import begin
 from playhead.calls.blocks import BlockEntries, enter_block, leave_block
 from playhead.calls.flow import current_flow_or_none, enter_flow, leave_flow
-from playhead.calls.lifecycle import current_span, is_announced, set_payload
+from playhead.calls.lifecycle import current_span, set_payload
 from playhead.calls.recorder import FrameList, Recorder, Redact
 from playhead.calls.replay import idempotency_key_of
 from playhead.calls.run import root_attributes
 from playhead.calls.span import ObservedSpan
 from playhead.calls.starting import RecordedCheckpoint, StartingPoint, starting_point_of
 from playhead.dialect.openai_chat import to_message
-from playhead.kernel.guard import log_internal_error, warn_once
+from playhead.kernel.guard import log_internal_error
 from playhead.model import names
 from playhead.model.message import message_text
 from playhead.model.objects.interrupts import reraise_if_for_program
-from playhead.model.objects.limits import CUT_SENTENCES
-from playhead.model.objects.plain_forms import safe_repr
 from playhead.model.ref import ContentRef
 
 P = ParamSpec("P")
@@ -58,7 +62,7 @@ class UserState(MutableMapping[str, Any]):
 
     def __setitem__(self, key: str, value: Any) -> None:
         self._values[key] = value
-        _log_typed(names.STATE_CHANGED, {names.STATE_KEY: as_text(key)}, names.VALUE_REF, value, self.inside)
+        log_typed_event(names.STATE_CHANGED, {names.STATE_KEY: as_text(key)}, names.VALUE_REF, value, self.inside)
 
     def __delitem__(self, key: str) -> None:
         del self._values[key]
@@ -237,7 +241,7 @@ def checkpoint(state: Any = None, *, name: str | None = None) -> None:
     """
     label = "" if name is None else as_text(name)
     attributes = {names.CHECKPOINT_NAME: label} if label else {}
-    _log_typed(names.CHECKPOINT, attributes, names.STATE_REF, state, None)
+    log_typed_event(names.CHECKPOINT, attributes, names.STATE_REF, state, None)
 
 
 def annotate(
@@ -308,7 +312,7 @@ def compressed(
     attributes = {names.COMPRESSION_STRATEGY: as_text(strategy)} if strategy is not None else {}
     span = current_span()
     if span is not None:
-        _journal_event(
+        log_event_with_refs(
             span,
             names.COMPRESSED,
             attributes,
@@ -348,97 +352,3 @@ def _message_text(message: Any) -> str:
         return message_text(to_message(cast(Mapping[str, Any], message)))
     content = getattr(message, "content", None)  # a provider's own object
     return content if isinstance(content, str) else ""
-
-
-# --- log events -------------------------------------------------------------------------------------------------------
-
-_Refer = Callable[[Recorder, FrameList], Mapping[str, ContentRef | str | None]]
-
-
-def log_event(
-    event: str, attributes: dict[str, Any], payloads: dict[str, Any], inside: ObservedSpan | None = None
-) -> None:
-    """Journals a log event of the innermost observed call, or of `inside` when no call is current."""
-    span = current_span() or inside
-    if span is not None:
-        log_event_of(span, event, attributes, payloads)
-
-
-def log_event_of(span: ObservedSpan, event: str, attributes: dict[str, Any], payloads: dict[str, Any]) -> None:
-    """Journals a log event of this call."""
-    _journal_event(span, event, attributes, lambda to, frames: _payload_refs(to, frames, span, payloads))
-
-
-def _log_typed(event: str, attributes: dict[str, Any], name: str, value: Any, inside: ObservedSpan | None) -> None:
-    """Journals a log event with a value that can be restored with its type."""
-    span = current_span() or inside
-    if span is not None:
-        _journal_event(span, event, attributes, lambda to, frames: typed_payload(to, frames, span, name, value))
-
-
-def typed_payload(
-    to: Recorder, frames: FrameList, span: ObservedSpan, name: str, value: Any
-) -> dict[str, ContentRef | str | None]:
-    """Records a value, and returns its attributes: the ref under `name`, and the ref of the data to restore its type,
-    or the reason why it cannot be restored."""
-    ref = to.payload(value, frames, span.redact, unbounded=True)
-    if ref is None:
-        return {names.UNRESTORABLE: "content is not recorded (PLAYHEAD_CAPTURE_CONTENT)"}
-    kind: Any = type(value)  # pyright: ignore[reportUnknownVariableType]
-    attributes: dict[str, ContentRef | str | None] = {name: ref}
-    attributes[names.OUTPUT_TYPE] = "text" if kind is str else "bytes" if kind is bytes else "json"
-    if (cut := frames.cut) is not None:
-        why: str | None = CUT_SENTENCES[cut]
-    elif not to.equals_content(value, ref, span.redact, unbounded=True):
-        why = "it is redacted in the record"
-    else:
-        attributes[names.RESTORE_REF], why = to.restore_data_ref(
-            value, frames, self_contained=False, redact=span.redact, unbounded=True
-        )
-    if why is not None:
-        attributes[names.UNRESTORABLE] = why
-        warn_once(f"state {span.path} {why}", f"a state that {span.path} recorded cannot be given back later: {why}")
-    return attributes
-
-
-def _payload_refs(
-    to: Recorder, frames: FrameList, span: ObservedSpan, payloads: Mapping[str, Any]
-) -> dict[str, ContentRef | None]:
-    return {name: to.payload(value, frames, span.redact) for name, value in payloads.items()}
-
-
-def _journal_event(span: ObservedSpan, event: str, attributes: Mapping[str, Any], refer: _Refer) -> None:
-    """Journals a log event of this call with the refs that `refer` returns, unless the replayed record has it."""
-    try:
-        to = runtime.recorder()
-        if to is None or not span.run.recorded or span.run.is_taken_over():
-            return
-        replay = span.run.replay
-        identity = attributes.get(names.PROMISE_KEY)
-        if replay is not None and event != names.RESUMED and replay.has_log_event(event, span, identity):
-            return
-        frames = to.frames()
-        frames.new = {}
-        event_attributes: dict[str, Any] = {
-            names.RUN_ID: span.run.id,
-            **process_attributes(span.run, span),
-            **attributes,
-        }
-        if span.run.attempt:
-            event_attributes[names.RUN_ATTEMPT] = span.run.attempt
-        number = span.run.next_start()
-        if number is not None:
-            event_attributes[names.CALL_ORDER] = number
-        if not is_announced(span):  # after a crash this may be the only trace of the call
-            event_attributes[names.CALL_KEY] = span.attributes.get(names.CALL_KEY)
-        event_attributes |= {name: ref for name, ref in refer(to, frames).items() if ref is not None}
-        fields = (time.time_ns(), f"{span.trace_id:032x}", f"{span.span_id:016x}", event_attributes)
-        to.log(event, fields, frames)
-    except BaseException as error:  # noqa: BLE001 - the guard
-        reraise_if_for_program(error)
-        log_internal_error(f"record {event}", error)
-
-
-def as_text(value: Any) -> str:
-    """Returns a text as it is, and a description of anything else."""
-    return value if type(value) is str else safe_repr(value)

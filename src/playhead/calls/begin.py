@@ -22,7 +22,8 @@ from playhead.kernel.guard import log_internal_error
 from playhead.kernel.ids import new_span_id, new_trace_id, process_name
 from playhead.model import names
 from playhead.model.digest import sha256
-from playhead.model.objects.interrupts import READING, reraise_if_for_program
+from playhead.model.objects.interrupts import reraise_if_for_program
+from playhead.model.objects.reading import READING
 
 CURRENT = otel.create_key("playhead-current")
 NEXT_RUN = otel.create_key("playhead-next-run")

@@ -29,10 +29,11 @@ from playhead.errors import RunStopped, RunTakenOver, is_run_stopped
 from playhead.kernel.guard import log_internal_error, warn_once
 from playhead.model import names
 from playhead.model.objects.error_texts import error_text
-from playhead.model.objects.interrupts import is_meant_for_program, reading, reraise_if_for_program
+from playhead.model.objects.interrupts import is_meant_for_program, reraise_if_for_program
 from playhead.model.objects.kinds import plan_of
 from playhead.model.objects.limits import CUT_SENTENCES, Cut
 from playhead.model.objects.plain_forms import class_of
+from playhead.model.objects.reading import reading
 
 _ANNOUNCED = frozenset({"agent", "llm", "tool", "retriever", "embedding"})
 _UNSET, _ERROR = StatusCode.UNSET.value, StatusCode.ERROR.value

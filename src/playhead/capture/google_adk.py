@@ -12,7 +12,7 @@ the call.
 from contextvars import ContextVar
 from typing import Any, cast
 
-from playhead.api.scope import log_event_of
+from playhead.api.log_events import log_event_of
 from playhead.calls.functions import NO_RESULT, EventReader, iterate_async
 from playhead.calls.lifecycle import current_span
 from playhead.calls.span import ObservedSpan

@@ -10,10 +10,10 @@
     session_logs       log records of coding agents: which part of a session each is
     forwarded_spans    spans forwarded by another Playhead: restores the refs from their inline content
     oversize           values that no dialect knows and that are too long for a span
+    unknown_content    what looks like content in spans that no dialect understood, so that they leak no payload
+    handoffs           spans that hand a run over from one agent to another
 
-This file lifts one span or log record with all of these. It also recognises spans that hand a run over from one agent
-to another (`note_handoff`), and moves what looks like content out of spans that no dialect understood, so that they
-leak no payload (`move_unknown_content`).
+This file lifts one span or log record with all of these.
 
 Pure, and never raises: values that cannot be read are kept as text and marked. One span often has attributes of several
 dialects (an instrumentation writes its own and OpenTelemetry's), so each dialect takes what it knows, in the order of
@@ -22,24 +22,25 @@ DIALECTS.
 
 import dataclasses
 import operator
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from playhead.lift.attribute_names import ADDED, add_project, use_current_names
+from playhead.lift.attribute_names import add_project, use_current_names
 from playhead.lift.dialects import BY_KIND, DIALECTS, SpanDialect
 from playhead.lift.dialects.coding_agents import extract_event, without_commands
 from playhead.lift.dialects.crewai import name_without_content
 from playhead.lift.dialects.otel_genai import hoist
-from playhead.lift.extraction import EXTERNAL, UNPARSED, ExtractedContent, SharedThreads, json_or_text
+from playhead.lift.extraction import UNPARSED, ExtractedContent, SharedThreads
 from playhead.lift.forwarded_spans import restore_attribute_refs, restore_refs, was_forwarded
+from playhead.lift.handoffs import note_handoff
 from playhead.lift.message_events import MessageEvents, is_answer, is_message
 from playhead.lift.oversize import excerpt, is_oversize, move_long_values, move_values
 from playhead.lift.session_logs import belongs_to_session, in_session, read_record
+from playhead.lift.unknown_content import move_unknown_content
 from playhead.model import names
-from playhead.model.canonical import Content, canonical_json
+from playhead.model.canonical import Content
 from playhead.model.ref import is_ref
 from playhead.model.span import Attributes, LogEvent, Span, SpanEvent
 from playhead.wire.pack import ThreadExtension
@@ -302,119 +303,3 @@ def _lift_link(link: dict[str, Any], contents: ExtractedContent) -> dict[str, An
 def scope_name(scope: str) -> str:
     """The name of a scope for display: at most 100 characters of valid Unicode."""
     return scope[:100].encode("utf-8", "replace").decode() or "(no name)"
-
-
-# --- handoffs ---------------------------------------------------------------------------------------------------------
-
-
-# Handoff tools of frameworks → the argument that names the target.
-_HANDOFF_TOOLS: Final = {
-    "transfer_to_agent": "agent_name",  # Google ADK
-    "handoff_to_agent": "agent_name",  # Strands
-    "handoff": "to_agent",  # LlamaIndex
-}
-_ARGUMENT_NAMES: Final = (
-    names.TOOL_ARGUMENTS,
-    "input.value",
-    "traceloop.entity.input",
-    "gcp.vertex.agent.tool_call_args",
-)
-_HANDOFF_SPAN: Final = "handoff to "
-_HANDOFF_TEMPLATE: Final = "Handoff: "
-_MOST_NAME_CHARACTERS: Final = 256  # of an agent's name
-
-
-def note_handoff(name: str, original: Attributes, lifted: Attributes) -> None:
-    """Marks a span in place if it is a handoff (`playhead.handoff.to`). The target is empty if the span does not name
-    it.
-
-    | sender | span |
-    |---|---|
-    | OpenLLMetry | `gen_ai.operation.name` is `handoff`; the target may be missing |
-    | OpenInference | a tool named `handoff to NAME` |
-    | Logfire | the message template `Handoff: {from_agent} → {to_agent}` |
-    | Google ADK, Strands, LlamaIndex | a call of the framework's own handoff tool |
-
-    Handoffs of frameworks with one tool per agent (`transfer_to_tailor`) are not recognised: nothing in such a tool's
-    name distinguishes it from other tools.
-
-    `name`: name of the span; `original`: its attributes as received; `lifted`: its attributes as stored, which are
-    changed.
-    """
-    if original.get(names.OPERATION) == "handoff":
-        _mark_handoff(lifted, original.get("gen_ai.handoff.to_agent"))
-    elif name.startswith(_HANDOFF_SPAN) and original.get("openinference.span.kind") == "TOOL":
-        _mark_handoff(lifted, name.removeprefix(_HANDOFF_SPAN))
-    elif str(original.get("logfire.msg_template", "")).startswith(_HANDOFF_TEMPLATE):
-        _mark_handoff(lifted, original.get("to_agent"))
-    elif lifted.get(names.KIND) == "tool" and (key := _HANDOFF_TOOLS.get(str(lifted.get(names.TOOL_NAME)))) is not None:
-        target = _tool_argument(original, key)
-        if target:
-            lifted[names.HANDOFF_TO] = target[:_MOST_NAME_CHARACTERS]
-
-
-def _mark_handoff(lifted: Attributes, target: Any) -> None:
-    lifted[names.HANDOFF_TO] = target[:_MOST_NAME_CHARACTERS] if isinstance(target, str) and target != "unknown" else ""
-    lifted[names.KIND] = "step"
-
-
-def _tool_argument(original: Attributes, key: str) -> str | None:
-    """Returns the value of a tool's argument; None if it cannot be read."""
-    for name in _ARGUMENT_NAMES:
-        try:
-            value = json_or_text(original.get(name))
-        except ValueError:
-            continue
-        if isinstance(value, dict):
-            target = cast(dict[str, Any], value).get(key)
-            if isinstance(target, str):
-                return target
-    return None
-
-
-# --- spans and log records that no dialect understood -----------------------------------------------------------------
-
-
-# Under a name for content, a value up to this length is a constant, an id or a flag, by which people filter.
-_NAMED_CHARACTERS = 64
-_CONTENT_NAME = re.compile(
-    "prompt|completion|input|output|message|argument|parameter|result|response|content|query|document", re.IGNORECASE
-)
-_MESSAGES_JSON = re.compile(r'"(?:role|content|messages)"\s*:')
-# Names that semantic conventions define and that never hold messages: statements, addresses, exceptions. Values of more
-# than 4 KiB become content anyway.
-_DEFINED_NAMES = (
-    "code.", "db.query.text", "db.statement", "exception.", "http.request.header.", "http.response.header.",
-    "http.target", "http.url", "playhead.", "process.", "url.",
-)  # fmt: skip
-_REF_SUFFIXES = (names.REF_SUFFIX, names.REF_SUFFIX + EXTERNAL)
-
-
-def move_unknown_content(attributes: Attributes, contents: ExtractedContent, limit: int) -> Attributes:
-    """Returns the attributes with refs in place of values that look like content; the same object if there are none.
-
-    A value counts as content if it is long, if it is JSON of messages, or if its name is a common one for content
-    (OpenInference's `input.value`, Vercel's `ai.prompt`). `limit`: texts of more characters are content whatever
-    their name.
-    """
-    return move_values(
-        attributes, [key for key, value in attributes.items() if _is_content_like(key, value, limit)], contents
-    )
-
-
-def _is_content_like(key: str, value: Any, limit: int) -> bool:
-    if key.startswith(_DEFINED_NAMES) or (key in ADDED and not isinstance(value, dict) and not is_oversize(value)):
-        return False
-    if isinstance(value, (list, dict)):
-        text = canonical_json(value).decode("utf-8", "replace")
-    elif isinstance(value, str):
-        text = value
-    else:
-        return False
-    if len(text) > limit:
-        return True
-    if key.endswith(_REF_SUFFIXES):  # the content is elsewhere
-        return False
-    if len(text) > _NAMED_CHARACTERS and _CONTENT_NAME.search(key):
-        return True
-    return text.lstrip()[:1] in ("{", "[") and _MESSAGES_JSON.search(text) is not None

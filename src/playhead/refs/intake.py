@@ -25,9 +25,10 @@ from playhead.model.canonical import (
     value_of,
 )
 from playhead.model.digest import sha256
-from playhead.model.objects.interrupts import reading, reraise_if_for_program
+from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.objects.limits import NO_LIMITS, Cut, ValueLimits, is_light
 from playhead.model.objects.masking import Mask
+from playhead.model.objects.reading import reading
 from playhead.model.objects.safe_json import bounded_json, safe_json
 from playhead.model.objects.tree_json import quick_json
 from playhead.model.ref import AS_TEXT, ContentRef

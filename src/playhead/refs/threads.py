@@ -16,7 +16,8 @@ import orjson
 from playhead.model.canonical import JSON, canonical_json, parse_json
 from playhead.model.json_changes import patch_between
 from playhead.model.message import LARGE_PART_BYTES, Message, message_contents, plain_message_json, text_message
-from playhead.model.objects.interrupts import is_meant_for_program, reading, reraise_if_for_program
+from playhead.model.objects.interrupts import is_meant_for_program, reraise_if_for_program
+from playhead.model.objects.reading import reading
 from playhead.model.ref import ContentRef
 from playhead.model.thread import node_ref
 from playhead.refs.intake import NewContentSink, PayloadIntake, Redact

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
-from playhead.api.scope import log_event, log_event_of
+from playhead.api.log_events import log_event, log_event_of
 from playhead.calls.flow import in_event_loop, is_only_task
 from playhead.calls.lifecycle import announce_enclosing, announce_replayed
 from playhead.calls.replay import ReplayAnswer, ResponseRestorer

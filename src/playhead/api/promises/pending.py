@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from playhead.api.log_events import log_event_of
 from playhead.api.promises.store import PromiseStore, promise_store
 from playhead.api.promises.waiting import (
     Question,
@@ -22,7 +23,6 @@ from playhead.api.promises.waiting import (
     shown_prompt,
     until_answered,
 )
-from playhead.api.scope import log_event_of
 from playhead.calls import runtime
 from playhead.calls.lifecycle import current_span
 from playhead.calls.span import ObservedSpan

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
+from playhead.api.log_events import log_event_of
 from playhead.api.promises.store import PromiseStore, promise_store
-from playhead.api.scope import log_event_of
 from playhead.calls.replay import Replay, ReplayAnswer, ResponseRestorer
 from playhead.calls.run import ActiveRun
 from playhead.calls.span import ObservedSpan

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from playhead.api.log_events import log_event_of
 from playhead.api.promises.stopping import stop_run
 from playhead.api.promises.store import PromiseStore, promise_store
-from playhead.api.scope import log_event_of
 from playhead.calls import runtime
 from playhead.calls.lifecycle import current_span
 from playhead.calls.recorder import Recorder

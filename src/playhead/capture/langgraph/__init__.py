@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from opentelemetry import context as otel
 
-from playhead.api.scope import log_event
+from playhead.api.log_events import log_event
 from playhead.calls import functions
 from playhead.calls.begin import begin
 from playhead.calls.lifecycle import current_span, fail_and_detach, finish

@@ -6,8 +6,8 @@ The run that waits ends.  The run that continues is another one, with the same s
 from collections.abc import AsyncGenerator, Generator
 from typing import Any, cast
 
+from playhead.api.log_events import log_event_of
 from playhead.api.promises.pending import FrameworkWait, open_wait, record_wait_answer
-from playhead.api.scope import log_event_of
 from playhead.calls.lifecycle import current_span, register_wait_exception
 from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks.observing import log_errors_and_return_none

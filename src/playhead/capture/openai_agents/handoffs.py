@@ -10,7 +10,7 @@ from typing import Any
 
 from opentelemetry import context as otel
 
-from playhead.api.scope import log_event_of
+from playhead.api.log_events import log_event_of
 from playhead.calls.lifecycle import as_current, detach, enter, fail, finish
 from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks.observing import agent

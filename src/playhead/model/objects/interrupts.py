@@ -6,18 +6,12 @@ Ctrl-C, those of a signal handler that ends the program or a time limit (`sys.ex
 another thread or a greenlet hub throws in. The traceback tells them apart. A handler's frame has the interrupted frame
 among its arguments. An exception that was thrown in has no frame of the program called from ours. Ctrl-C has no
 handler's frame; a `KeyboardInterrupt` that called code raises is recognised by its `raise` statement.
-
-Also marks the time in which a thread reads the program's objects (`reading`): observed functions that are called
-meanwhile are no calls of the program, since they would not happen if nothing were recorded.
 """
 
 import dis
 import inspect
 import signal
 import sys
-import threading
-from collections.abc import Generator
-from contextlib import contextmanager
 from types import CodeType, FrameType, TracebackType
 from typing import Any, cast
 
@@ -110,25 +104,3 @@ def _installed_handlers() -> set[CodeType]:
             if isinstance(code, CodeType):
                 codes.add(code)
     return codes
-
-
-# --- reading the program's objects ------------------------------------------------------------------------------------
-
-
-class _ReadingState(threading.local):
-    """Whether this thread reads objects now."""
-
-    active = False
-
-
-READING = _ReadingState()
-
-
-@contextmanager
-def reading() -> Generator[None]:
-    """Within the block, calls of observed functions in this thread are executed without being recorded."""
-    before, READING.active = READING.active, True
-    try:
-        yield
-    finally:
-        READING.active = before

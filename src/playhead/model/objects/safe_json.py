@@ -6,10 +6,10 @@
 import math
 from typing import Any
 
-from playhead.model.objects.interrupts import reading
 from playhead.model.objects.limits import NO_LIMITS, Cut, ValueLimits, weigh
 from playhead.model.objects.masking import Mask
 from playhead.model.objects.plain_tree import KeepBytes, TreeReader
+from playhead.model.objects.reading import reading
 from playhead.model.objects.tree_json import TooManyOdd, quick_json, tree_json
 
 _ODD = 64  # weight of a scalar that orjson does not write, relative to others
