@@ -73,7 +73,8 @@ async def test_questions_leave_connections_to_ingest_and_probes(
             while await other.fetchval(held_up) < AT_A_TIME:
                 pass
             assert await send(client, OTHER) == 200
-            assert (await client.get("/readyz")).status_code == 200
+            while (await client.get("/readyz")).status_code != 200:
+                pass  # it may be late on a busy machine, but not held up until the questions are answered
             assert (await client.get("/api/v1/keys")).status_code == 200  # an operator can still revoke one
         assert await other.fetchval(held_up) == AT_A_TIME
     answers = await asyncio.gather(*asked)
