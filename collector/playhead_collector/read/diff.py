@@ -196,16 +196,16 @@ def diff_contexts(
 ) -> list[ContextEntry]:
     """Returns one entry per message of either context, in the new order. Removed messages come before the messages that
     replaced them."""
-    fates = with_replacements(message_outcomes(diff_messages(before, after)), known_messages)
-    new_of = {**fates.replacements, **fates.diff.kept}
+    outcomes = with_replacements(message_outcomes(diff_messages(before, after)), known_messages)
+    new_of = {**outcomes.replacements, **outcomes.diff.kept}
     old_of = {new: old for old, new in new_of.items()}
-    dropped = deque(position for position in fates.positions(DROPPED) if position not in new_of)
+    dropped = deque(position for position in outcomes.positions(DROPPED) if position not in new_of)
     entries: list[ContextEntry] = []
     for position, upto in enumerate(_next_old(len(before), len(after), old_of)):
         while dropped and dropped[0] < upto:
             entries.append(_context_entry(DROPPED, before, after, dropped.popleft(), None, known_messages))
         old = old_of.get(position)
-        op = ADDED if old is None else KEPT if fates.by_position[old] == KEPT else REPLACED
+        op = ADDED if old is None else KEPT if outcomes.by_position[old] == KEPT else REPLACED
         entries.append(_context_entry(op, before, after, old, position, known_messages))
     return entries + [_context_entry(DROPPED, before, after, position, None, known_messages) for position in dropped]
 

@@ -179,10 +179,10 @@ class Conversations:
         if not olds or not news or after is None:
             return None
         diff = diff_messages(olds, news)
-        fates = message_outcomes(diff, () if summary is None else diff.removed)
-        summarised, dropped = fates.refs(SUMMARISED), fates.refs(DROPPED)
+        outcomes = message_outcomes(diff, () if summary is None else diff.removed)
+        summarised, dropped = outcomes.refs(SUMMARISED), outcomes.refs(DROPPED)
         self._declared.append(_DeclaredCompression(actor, after, {*summarised, *dropped}))
-        kept_refs = fates.refs(KEPT)[diff.prefix :]
+        kept_refs = outcomes.refs(KEPT)[diff.prefix :]
         return Cut(before, kept_refs, CompressionVerdict("", summary, summarised, dropped))
 
     def length(self, thread: ContentRef | None) -> int | None:

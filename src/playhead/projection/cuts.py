@@ -207,8 +207,8 @@ def _quotes(text: str, answer: str) -> bool:
 def _verdict(
     strategy: str, diff: MessageListDiff, summarised: Iterable[int] = (), summary: ContentRef | None = None
 ) -> CompressionVerdict:
-    fates = message_outcomes(diff, summarised)
-    return CompressionVerdict(strategy, summary, fates.refs(SUMMARISED), fates.refs(DROPPED))
+    outcomes = message_outcomes(diff, summarised)
+    return CompressionVerdict(strategy, summary, outcomes.refs(SUMMARISED), outcomes.refs(DROPPED))
 
 
 def _shape(diff: MessageListDiff, gone: Sequence[int], messages: KnownMessages) -> str:

@@ -19,7 +19,7 @@ KEPT, SUMMARISED, DROPPED = "kept", "summarised", "dropped"
 
 @dataclass(frozen=True, slots=True)
 class MessageOutcomes:
-    """The contexts before and after (`diff`), and the fate of each message of the context before, by its position.
+    """The contexts before and after (`diff`), and the outcome of each message of the context before, by its position.
 
     `replacements`: for each dropped message that was replaced, its position in `before` → the replacement's in `after`.
     `input_length`: how many messages of `before` were the last call's input; the others are its answer.
@@ -31,47 +31,47 @@ class MessageOutcomes:
     replacements: Mapping[int, int] = field(default_factory=dict[int, int])
 
     def positions(self, outcome: str) -> list[int]:
-        """Positions of the messages with this fate."""
+        """Positions of the messages with this outcome."""
         return [position for position, other in enumerate(self.by_position) if other == outcome]
 
     def count(self, outcome: str) -> int:
-        """Number of messages with this fate."""
+        """Number of messages with this outcome."""
         return self.by_position.count(outcome)
 
     def refs(self, outcome: str) -> tuple[ContentRef, ...]:
-        """The messages with this fate, in the order of the context before."""
+        """The messages with this outcome, in the order of the context before."""
         return tuple(self.diff.before[position] for position in self.positions(outcome))
 
 
 def message_outcomes(diff: MessageListDiff, summarised: Iterable[int] = ()) -> MessageOutcomes:
-    """The fates of all messages. Removed messages at the positions `summarised` are summarised, the others dropped."""
-    fates = [DROPPED] * len(diff.before)
+    """Outcomes of all messages. Removed messages at the positions `summarised` are summarised, the others dropped."""
+    outcomes = [DROPPED] * len(diff.before)
     for position in diff.kept:
-        fates[position] = KEPT
+        outcomes[position] = KEPT
     for position in summarised:
-        fates[position] = SUMMARISED
-    return MessageOutcomes(diff, fates, len(diff.before))
+        outcomes[position] = SUMMARISED
+    return MessageOutcomes(diff, outcomes, len(diff.before))
 
 
 def outcomes_of_event(
     event: ContextCompressed, inputs: Sequence[ContentRef], after: Sequence[ContentRef]
 ) -> MessageOutcomes:
-    """The fates that an event records; messages that it does not list are kept.
+    """The outcomes that an event records; messages that it does not list are kept.
 
     `inputs`: the input of the previous call (its answer is taken from the event); `after`: the context after.
     """
     listed = Counter([*event.kept, *event.summarised, *event.dropped])
     diff = diff_messages([*inputs, *(listed - Counter(inputs)).elements()], after)
-    fates = [KEPT] * len(diff.before)
+    outcomes = [KEPT] * len(diff.before)
     positions = _positions_removed_first(diff)
-    for fate, refs in ((SUMMARISED, event.summarised), (DROPPED, event.dropped)):
+    for outcome, refs in ((SUMMARISED, event.summarised), (DROPPED, event.dropped)):
         for ref in refs:
-            fates[positions[ref].pop(0)] = fate
-    return MessageOutcomes(diff, fates, len(inputs) or len(diff.before))
+            outcomes[positions[ref].pop(0)] = outcome
+    return MessageOutcomes(diff, outcomes, len(inputs) or len(diff.before))
 
 
 def with_replacements(outcomes: MessageOutcomes, messages: KnownMessages) -> MessageOutcomes:
-    """The same fates, with `replacements` filled."""
+    """The same outcomes, with `replacements` filled."""
     pairs = replaced_messages(outcomes.diff, messages)
     return replace(outcomes, replacements={old: new for old, new in pairs if outcomes.by_position[old] == DROPPED})
 

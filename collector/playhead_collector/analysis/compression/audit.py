@@ -67,20 +67,22 @@ def audit(head: Compression, audit_input: AuditInput) -> CompressionAudit:
     """Builds the whole answer. `head`: the compression as an answer."""
     event, cache = audit_input.event, audit_input.cache
     messages = _known_messages(audit_input.outcomes, cache)
-    fates = with_replacements(audit_input.outcomes, messages)
-    audit_input = replace(audit_input, outcomes=fates)
+    outcomes = with_replacements(audit_input.outcomes, messages)
+    audit_input = replace(audit_input, outcomes=outcomes)
     lost, preserved, remaining = _lost_and_preserved(audit_input)
     missed = [record for record in lost if record.needs]
     listed = [*missed, *(record for record in lost if not record.needs)][:_MAX_FACTS]
-    seqs = entry_seqs(fates.diff.before, audit_input.entered)
-    rule, reason = _recognition(event, fates, messages)
+    seqs = entry_seqs(outcomes.diff.before, audit_input.entered)
+    rule, reason = _recognition(event, outcomes, messages)
     return {
         **head,
-        "kept": [_context_message(audit_input, messages, seqs, position) for position in fates.positions(KEPT)],
+        "kept": [_context_message(audit_input, messages, seqs, position) for position in outcomes.positions(KEPT)],
         "summarised": [
-            _context_message(audit_input, messages, seqs, position) for position in fates.positions(SUMMARISED)
+            _context_message(audit_input, messages, seqs, position) for position in outcomes.positions(SUMMARISED)
         ],
-        "dropped": [_context_message(audit_input, messages, seqs, position) for position in fates.positions(DROPPED)],
+        "dropped": [
+            _context_message(audit_input, messages, seqs, position) for position in outcomes.positions(DROPPED)
+        ],
         "summary": cache.parsed_message(event.summary),
         "strength": rule.strength,
         "rule": rule.name,
@@ -152,28 +154,28 @@ def _place_without_position(where: str) -> KeptIn:
 
 def _lost_and_preserved(audit_input: AuditInput) -> tuple[list[LostFactRecord], list[PreservedFactRecord], ContextLeft]:
     """Returns lost facts with the evidence that they were needed, preserved facts, and the remaining context."""
-    fates, cache = audit_input.outcomes, audit_input.cache
-    made = retained(fates, audit_input.event)
+    outcomes, cache = audit_input.outcomes, audit_input.cache
+    made = retained(outcomes, audit_input.event)
     remaining = ContextLeft()
     if audit_input.system is not None:
         text = readable(text_of(cache.parsed(audit_input.system)), audit_input.system)
         remaining.add(IN_SYSTEM, Passage(audit_input.system, 0, SYSTEM, text))
     for position in made:
-        ref = fates.diff.after[position]
+        ref = outcomes.diff.after[position]
         for passage in _passages(cache, ref):
             remaining.add(IN_SUMMARY if ref == audit_input.event.summary else IN_KEPT, passage)
-    gone = sorted([*fates.positions(SUMMARISED), *fates.positions(DROPPED)])
-    seqs = entry_seqs(fates.diff.before, audit_input.entered)
+    gone = sorted([*outcomes.positions(SUMMARISED), *outcomes.positions(DROPPED)])
+    seqs = entry_seqs(outcomes.diff.before, audit_input.entered)
     removed = [
         (seqs[position] or audit_input.event.seq, passage)
         for position in gone
-        for passage in _passages(cache, fates.diff.before[position])
+        for passage in _passages(cache, outcomes.diff.before[position])
     ]
     lost, preserved = lost_and_preserved_facts(removed, remaining.whole)
-    calls = calls_in(map(cache.parsed_message, fates.diff.before))
-    brought = {fates.diff.after[position] for position in {*made} & {*fates.diff.added}}
+    calls = calls_in(map(cache.parsed_message, outcomes.diff.before))
+    brought = {outcomes.diff.after[position] for position in {*made} & {*outcomes.diff.added}}
     ever = FactIndex()
-    for ref in {*last_messages(audit_input.entered), *fates.diff.before} if lost else ():
+    for ref in {*last_messages(audit_input.entered), *outcomes.diff.before} if lost else ():
         for passage in _passages(cache, ref):
             ever.add(passage.text)
     find_needs(lost, statements_after(audit_input.events, cache, calls, brought), remaining.whole, ever)
@@ -216,19 +218,19 @@ def _recognition(
 def _context_message(
     audit_input: AuditInput, messages: KnownMessages, seqs: Sequence[int | None], position: int
 ) -> ContextMessage:
-    fates = audit_input.outcomes
-    ref = fates.diff.before[position]
-    new = fates.replacements.get(position)
+    outcomes = audit_input.outcomes
+    ref = outcomes.diff.before[position]
+    new = outcomes.replacements.get(position)
     answer: ContextMessage = {
         "position": position,
         "seq": seqs[position],
         "role": messages.roles.get(ref),
         "message": ref,
-        "after": fates.diff.kept.get(position),
-        "summary": audit_input.event.summary if fates.by_position[position] == SUMMARISED else None,
-        "replaced_by": None if new is None else fates.diff.after[new],
+        "after": outcomes.diff.kept.get(position),
+        "summary": audit_input.event.summary if outcomes.by_position[position] == SUMMARISED else None,
+        "replaced_by": None if new is None else outcomes.diff.after[new],
     }
-    if fates.by_position[position] != KEPT:
+    if outcomes.by_position[position] != KEPT:
         answer["value"] = audit_input.cache.parsed_message(ref)
     return answer
 

@@ -39,8 +39,8 @@ async def list_compressions(record: RunRecord, limit: int, after: int) -> Page[C
     threads: dict[ContentRef, Sequence[ContentRef]] = {}
     items: list[Compression] = []
     for entry in compressions[:limit]:
-        fates = await _read_outcomes(record, entry.event, threads)
-        items.append(compression(entry.event, entry.call, fates, _reported(entry.event)))
+        outcomes = await _read_outcomes(record, entry.event, threads)
+        items.append(compression(entry.event, entry.call, outcomes, _reported(entry.event)))
     return {"items": items, "next_cursor": str(items[-1]["seq"]) if len(compressions) > limit else None}
 
 
@@ -52,15 +52,15 @@ async def audit_compression(record: RunRecord, at: str) -> CompressionAudit:
         message = f"event {seq} of run {record.run} is no compression: GET .../compressions lists those that there are"
         raise Refused(404, "no_such_compression", message)
     event, call = compressions[0].event, compressions[0].call
-    fates = await _read_outcomes(record, event, {})
+    outcomes = await _read_outcomes(record, event, {})
     entered = await entered_before(record, event.seq)
     events, searched_to = await events_after(record, event)
     system = call.system if call else None
-    threads = (*fates.diff.before, *fates.diff.after)
+    threads = (*outcomes.diff.before, *outcomes.diff.after)
     wanted = (*last_messages(entered), *threads, event.summary, system, *refs_to_read(events))
     cache = await fetch(record.store, record.project_id, wanted)
-    head = compression(event, call, fates, _tokens(event, fates, cache))
-    evidence = AuditInput(event, fates, cache, entered, events, searched_to, system)
+    head = compression(event, call, outcomes, _tokens(event, outcomes, cache))
+    evidence = AuditInput(event, outcomes, cache, entered, events, searched_to, system)
     return await asyncio.to_thread(audit, head, evidence)
 
 
