@@ -174,7 +174,8 @@ def test_what_a_process_appended_before_it_was_killed_is_delivered_once(journal:
     report = ship(journal, collector.url)
     assert report.lanes == 1
     assert report.left == 0
-    # The last append may have been made without being told of.
+    # The last append may have been made without being told of, and the kill may cut it after its content.
     assert collector.span_names()[: len(seen)] == [f"step {number}" for number in seen]
     assert len(collector.spans) - len(seen) in {0, 1}
-    assert len(collector.content_deliveries) == len(collector.spans)
+    assert len(collector.content_deliveries) - len(collector.spans) in {0, 1}
+    assert len(collector.content_deliveries) - len(seen) in {0, 1}
