@@ -1,16 +1,19 @@
 """The guard: observing must not break the observed program.
 
-Errors inside Playhead are logged once per cause and not raised; the user's results, exceptions and timing are
-unchanged. The same holds for exceptions that the user's code raises when recording calls it (`__repr__`, a property,
-a hook), `SystemExit` included. Exceptions that are meant for the program are raised (`reraise_if_for_program`).
+Code that runs in the user's program stands in a block of `guarded`. Errors inside it are logged once per cause and not
+raised; the user's results, exceptions and timing are unchanged. The same holds for exceptions that the user's code
+raises when recording calls it (`__repr__`, a property, a hook), `SystemExit` included. Exceptions that are meant for
+the program leave the block (`must_reach_program`).
 """
 
 import logging
 import os
 import sys
 import threading
+from types import TracebackType
+from typing import Self
 
-from playhead.model.objects.interrupts import reraise_if_for_program
+from playhead.model.objects.interrupts import must_reach_program, reraise_if_for_program
 
 log = logging.getLogger("playhead")
 
@@ -31,9 +34,55 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_in_child)
 
 
-def log_internal_error(doing: str, error: BaseException) -> None:
-    """Logs an internal error, once per source line and error type. Call it from an `except`; never raises."""
+class guarded:  # noqa: N801 - a block, like `contextlib.suppress`
+    """Block that swallows and logs every error but those that must reach the program.
+
+    `doing` completes the sentence "could not ...". It may hold `%s` and `%r` for the values in `about`; they are put in
+    only if there is an error. `log=False`: errors are not logged. A result for the case of an error stands after the
+    block::
+
+        with guarded("record the output of %r", span.name):
+            return recorder.payload(output, span.frames)
+        return None
+
+    After the block, `error` is the error that was swallowed, or None. Holding it keeps the frame alive, so read it
+    only where its type matters.
+    """
+
+    # A class and no generator: entering and leaving takes a third of the time, in each observed call.
+    __slots__ = ("_about", "_doing", "_log", "error")
+
+    def __init__(self, doing: str, *about: object, log: bool = True) -> None:
+        self._doing = doing
+        self._about = about
+        self._log = log
+        self.error: BaseException | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if error is None:
+            return False
+        try:
+            if must_reach_program(error):
+                return False
+            self.error = error
+            if self._log:
+                log_internal_error(self._doing, error, *self._about)
+        except RecursionError:  # too little stack left to look at the error, so it is one of these
+            pass
+        return True
+
+
+def log_internal_error(doing: str, error: BaseException, *about: object) -> None:
+    """Logs an internal error, once per source line and error type. Never raises. `about`: values for the `%s` and `%r`
+    in `doing`."""
     try:
+        if about:
+            doing = doing % about  # here, since a `repr` may raise
         if sys.is_finalizing():  # modules are gone, ours too: such an error cannot be fixed
             return
         if isinstance(error, RecursionError):  # may occur at any line, with a traceback as long as the stack

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -264,6 +265,87 @@ def test_a_bug_of_ours_is_said_once_and_costs_only_the_record(
     assert [work(n) for n in range(3)] == [0, 1, 2]
     assert caplog.text.count("your program is unaffected") <= 3
     assert "ZeroDivisionError" in caplog.text
+
+
+def test_a_block_gives_its_result_and_logs_nothing(caplog: pytest.LogCaptureFixture):
+    with guard.guarded("count") as block:
+        seen = len("abc")
+    assert (seen, block.error, caplog.records) == (3, None, [])
+
+
+@pytest.mark.parametrize(
+    "raised", [ValueError, SystemExit, GeneratorExit, RecursionError], ids=lambda kind: kind.__name__
+)
+def test_a_block_swallows_what_the_code_in_it_raises(raised: type[BaseException], caplog: pytest.LogCaptureFixture):
+    def count() -> int:
+        with guard.guarded("count"):
+            return _failing(raised)
+        return 7
+
+    guard.reset_logged_causes()
+    assert count() == 7
+    assert len(caplog.records) == 1
+
+
+def test_a_block_says_what_could_not_be_done_once(caplog: pytest.LogCaptureFixture):
+    guard.reset_logged_causes()
+    for _ in range(3):
+        with guard.guarded("read %r of %s", "a name", 5) as block:
+            _failing(ValueError)
+        assert isinstance(block.error, ValueError)
+    assert [record.message for record in caplog.records] == ["could not read 'a name' of 5; your program is unaffected"]
+
+
+def test_a_block_with_a_value_that_cannot_be_shown_raises_nothing(caplog: pytest.LogCaptureFixture):
+    guard.reset_logged_causes()
+    with guard.guarded("read %r", Hostile()):
+        _failing(ValueError)
+    assert caplog.records == []
+
+
+def test_a_percent_sign_without_values_is_itself(caplog: pytest.LogCaptureFixture):
+    guard.reset_logged_causes()
+    with guard.guarded("fill 100 % of it"):
+        _failing(ValueError)
+    assert "could not fill 100 % of it" in caplog.text
+
+
+def test_a_silent_block_swallows_and_logs_nothing(caplog: pytest.LogCaptureFixture):
+    guard.reset_logged_causes()
+    with guard.guarded("count", log=False) as block:
+        _failing(ValueError)
+    assert (type(block.error), caplog.records) == (ValueError, [])
+
+
+@pytest.mark.parametrize("log", [True, False])
+def test_what_a_signal_handler_raises_leaves_a_block(log: bool, caplog: pytest.LogCaptureFixture):
+    class OutOfTime(Exception):
+        pass
+
+    def on_alarm(*_: object) -> None:
+        raise OutOfTime
+
+    before = signal.signal(signal.SIGUSR1, on_alarm)
+    try:
+        with pytest.raises(OutOfTime), guard.guarded("wait", log=log):  # noqa: PT012 - the signal arrives after kill
+            os.kill(os.getpid(), signal.SIGUSR1)
+            time.sleep(1)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert caplog.records == []
+
+
+def test_a_block_near_the_end_of_the_stack_raises_nothing():
+    def descend() -> int:
+        with guard.guarded("descend"):
+            return descend() + 1
+        return 0
+
+    assert descend() > 50
+
+
+def _failing(raised: type[BaseException]) -> int:
+    raise raised
 
 
 def test_a_log_handler_that_raises_is_survived(recording: Recording):

@@ -63,12 +63,17 @@ def _is_in_package(frame: FrameType, packages: frozenset[str]) -> bool:
 
 
 def reraise_if_for_program(error: BaseException) -> None:
-    """Raises the exception again if it is meant for the program. Call it first in an `except` for code that recording
+    """Raises the exception again if it must reach the program. Call it first in an `except` for code that recording
     calls."""
-    if isinstance(error, RecursionError):
-        return  # not of a handler: the end of the stack was reached here by chance
-    if is_meant_for_program(error) and not _is_raised_by_called_code(error):
+    if must_reach_program(error):
         raise error
+
+
+def must_reach_program(error: BaseException) -> bool:
+    """Whether code that guards against errors of what it calls must let the exception through."""
+    if isinstance(error, RecursionError):
+        return False  # not of a handler: the end of the stack was reached here by chance
+    return is_meant_for_program(error) and not _is_raised_by_called_code(error)
 
 
 def _is_raised_by_called_code(error: BaseException) -> bool:
