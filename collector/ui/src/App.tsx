@@ -32,15 +32,27 @@ export function App() {
       <div className="app">
         <TopBar session={session} onSession={setSession} />
         <Switch>
-          <Route path="/"><RunsPage /></Route>
-          <Route path="/runs"><Redirect to="/" replace /></Route>
+          <Route path="/">
+            <RunsPage />
+          </Route>
+          <Route path="/runs">
+            <Redirect to="/" replace />
+          </Route>
           <Route path="/runs/:run">{({ run }) => <RunPage key={run} run={run} />}</Route>
           <Route path="/compare/:a/:b">{({ a, b }) => <ComparePage key={`${a} ${b}`} a={a} b={b} />}</Route>
-          <Route path="/across"><AcrossPage /></Route>
-          <Route path="/approvals"><ApprovalsPage session={session} /></Route>
+          <Route path="/across">
+            <AcrossPage />
+          </Route>
+          <Route path="/approvals">
+            <ApprovalsPage session={session} />
+          </Route>
           <Route path="/content/:ref">{({ ref }) => <ContentPage key={ref} target={ref} />}</Route>
-          <Route path="/search"><SearchPage /></Route>
-          <Route><Missing /></Route>
+          <Route path="/search">
+            <SearchPage />
+          </Route>
+          <Route>
+            <Missing />
+          </Route>
         </Switch>
       </div>
     </Router>

@@ -14,4 +14,9 @@ import "./styles/content.css";
 const theme = localStorage.getItem("theme");
 if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
 const root = document.getElementById("root");
-if (root !== null) createRoot(root).render(<StrictMode><App /></StrictMode>);
+if (root !== null)
+  createRoot(root).render(
+    <StrictMode>
+      <App />
+    </StrictMode>,
+  );

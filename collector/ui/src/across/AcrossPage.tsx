@@ -24,7 +24,8 @@ export function AcrossPage() {
   const outcome = query.get("outcome");
   const set = (changes: Conditions) =>
     setQuery((before) => {
-      for (const [name, value] of Object.entries(changes)) value === null || value === "" ? before.delete(name) : before.set(name, value);
+      for (const [name, value] of Object.entries(changes))
+        value === null || value === "" ? before.delete(name) : before.set(name, value);
       return before;
     });
   return (
@@ -34,14 +35,27 @@ export function AcrossPage() {
       <div className="bar-head">
         <div className="tabs" role="tablist" aria-label="Questions">
           {QUESTIONS.map((each) => (
-            <button key={each.id} id={`question-${each.id}`} type="button" role="tab" aria-selected={each === shown} aria-controls="answer" onClick={() => set({ show: each.id })}>
+            <button
+              key={each.id}
+              id={`question-${each.id}`}
+              type="button"
+              role="tab"
+              aria-selected={each === shown}
+              aria-controls="answer"
+              onClick={() => set({ show: each.id })}
+            >
               {each.name}
             </button>
           ))}
         </div>
       </div>
       <div className="scroll answer" id="answer" role="tabpanel" aria-labelledby={`question-${shown.id}`} tabIndex={0}>
-        <shown.Shown params={{ ...where, outcome }} where={where} outcome={outcome} task={query.get("task") ?? "input"} />
+        <shown.Shown
+          params={{ ...where, outcome }}
+          where={where}
+          outcome={outcome}
+          task={query.get("task") ?? "input"}
+        />
       </div>
     </main>
   );

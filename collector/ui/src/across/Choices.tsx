@@ -17,17 +17,46 @@ export function Choices({ params, where, outcome }: Question) {
           <section aria-label="Decision patterns">
             <About population={data.population} where={where} outcome={outcome} />
             <h2>Decision patterns</h2>
-            {data.patterns.length === 0 ? <p className="sub">Nothing that 5 runs or more have in common.</p> : (
+            {data.patterns.length === 0 ? (
+              <p className="sub">Nothing that 5 runs or more have in common.</p>
+            ) : (
               <div className="table">
                 <table>
-                  <thead><tr><th>after</th><th>with result</th><th>was chosen</th><th className="r">times</th><th className="r">share</th><th className="r">runs</th><th>succeeded with it</th><th>where it was not chosen</th><th>for example</th></tr></thead>
+                  <thead>
+                    <tr>
+                      <th>after</th>
+                      <th>with result</th>
+                      <th>was chosen</th>
+                      <th className="r">times</th>
+                      <th className="r">share</th>
+                      <th className="r">runs</th>
+                      <th>succeeded with it</th>
+                      <th>where it was not chosen</th>
+                      <th>for example</th>
+                    </tr>
+                  </thead>
                   <tbody>
                     {data.patterns.map((each, n) => (
                       <tr key={n}>
-                        <td>{each.tool}</td><td className={each.result === "failed" ? "ink-bad" : ""}>{each.result ?? ""}</td>
-                        <td><Link className="link" href={runsLink(where, toolCondition(each.choice, each.tool))}>{each.choice}</Link></td>
-                        <td className="r">{count(each.times)}</td><td className="r">{percent(each.share)}</td><td className="r">{count(each.runs)}</td>
-                        <td><Rate rate={each.success} /></td><td><Rate rate={each.otherwise} /></td><td><Evidence items={each.evidence} /></td>
+                        <td>{each.tool}</td>
+                        <td className={each.result === "failed" ? "ink-bad" : ""}>{each.result ?? ""}</td>
+                        <td>
+                          <Link className="link" href={runsLink(where, toolCondition(each.choice, each.tool))}>
+                            {each.choice}
+                          </Link>
+                        </td>
+                        <td className="r">{count(each.times)}</td>
+                        <td className="r">{percent(each.share)}</td>
+                        <td className="r">{count(each.runs)}</td>
+                        <td>
+                          <Rate rate={each.success} />
+                        </td>
+                        <td>
+                          <Rate rate={each.otherwise} />
+                        </td>
+                        <td>
+                          <Evidence items={each.evidence} />
+                        </td>
                       </tr>
                     ))}
                   </tbody>
@@ -42,7 +71,9 @@ export function Choices({ params, where, outcome }: Question) {
           </section>
         )}
       </Answer>
-      <Answer<TransitionGraph> isSecond path="transitions" params={params} what="the transitions">{(data) => <Transitions data={data} where={where} />}</Answer>
+      <Answer<TransitionGraph> isSecond path="transitions" params={params} what="the transitions">
+        {(data) => <Transitions data={data} where={where} />}
+      </Answer>
     </>
   );
 }
@@ -54,19 +85,47 @@ function Transitions({ data, where }: { data: TransitionGraph; where: Question["
       <h2>Which tool follows which</h2>
       <div className="table">
         <table>
-          <thead><tr><th>from</th><th>to</th><th>share of all that follows</th><th className="r">times</th><th className="r">runs</th><th>succeeded</th><th>for example</th></tr></thead>
+          <thead>
+            <tr>
+              <th>from</th>
+              <th>to</th>
+              <th>share of all that follows</th>
+              <th className="r">times</th>
+              <th className="r">runs</th>
+              <th>succeeded</th>
+              <th>for example</th>
+            </tr>
+          </thead>
           <tbody>
             {shown.map((each, n) => (
               <tr key={n}>
-                <td>{each.source}</td><td><Link className="link" href={runsLink(where, toolCondition(each.to, each.source))}>{each.to}</Link></td>
-                <td><Share of={each.share} /></td><td className="r">{count(each.times)}</td><td className="r">{count(each.runs)}</td>
-                <td><Rate rate={each.success} /></td><td><Evidence items={each.evidence} /></td>
+                <td>{each.source}</td>
+                <td>
+                  <Link className="link" href={runsLink(where, toolCondition(each.to, each.source))}>
+                    {each.to}
+                  </Link>
+                </td>
+                <td>
+                  <Share of={each.share} />
+                </td>
+                <td className="r">{count(each.times)}</td>
+                <td className="r">{count(each.runs)}</td>
+                <td>
+                  <Rate rate={each.success} />
+                </td>
+                <td>
+                  <Evidence items={each.evidence} />
+                </td>
               </tr>
             ))}
           </tbody>
         </table>
       </div>
-      {data.transitions.length > SHOWN && <p className="sub">The {SHOWN} most frequent of {count(data.transitions.length)} are shown.</p>}
+      {data.transitions.length > SHOWN && (
+        <p className="sub">
+          The {SHOWN} most frequent of {count(data.transitions.length)} are shown.
+        </p>
+      )}
     </section>
   );
 }
@@ -76,7 +135,8 @@ export function Share({ of }: { of: number }) {
   return (
     <span className="rate">
       <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
-        <rect className="track" x={0} y={4} width={100} height={2} /><rect className="bar" x={0} y={2} width={Math.max(0.5, of * 100)} height={6} />
+        <rect className="track" x={0} y={4} width={100} height={2} />
+        <rect className="bar" x={0} y={2} width={Math.max(0.5, of * 100)} height={6} />
       </svg>
       <span className="num">{percent(of)}</span>
     </span>

@@ -15,11 +15,25 @@ export function Diverging({ params, where, outcome, task }: Question) {
         <>
           <About population={data.population} where={where} outcome={outcome} />
           <p className="sub">
-            Runs are of one task when they have the same {task.startsWith("tag:") ? <>tag that begins with <code>{task.slice(4)}</code></> : task}. {count(data.tasks)}{" "}
-            tasks have failed and succeeded runs; {count(data.read)} runs were read.
+            Runs are of one task when they have the same{" "}
+            {task.startsWith("tag:") ? (
+              <>
+                tag that begins with <code>{task.slice(4)}</code>
+              </>
+            ) : (
+              task
+            )}
+            . {count(data.tasks)} tasks have failed and succeeded runs; {count(data.read)} runs were read.
           </p>
-          {data.divergences.length === 0 && <Empty>No two runs of one task part ways with different outcomes. Choose at the top what runs of one task have in common.</Empty>}
-          {data.divergences.map((each, n) => <Parting key={n} parting={each} where={{ ...where, ...taskCondition(task, each.task) }} />)}
+          {data.divergences.length === 0 && (
+            <Empty>
+              No two runs of one task part ways with different outcomes. Choose at the top what runs of one task have in
+              common.
+            </Empty>
+          )}
+          {data.divergences.map((each, n) => (
+            <Parting key={n} parting={each} where={{ ...where, ...taskCondition(task, each.task) }} />
+          ))}
         </>
       )}
     </Answer>
@@ -30,18 +44,40 @@ function Parting({ parting, where }: { parting: TaskDivergence; where: Question[
   return (
     <section aria-label={`Task ${parting.task}`}>
       <h2>
-        <Link className="link" href={runsLink(where)}>{parting.task.length > 120 ? `${parting.task.slice(0, 120)} …` : parting.task}</Link>{" "}
-        <span className="sub">{count(parting.runs)} runs, the choice tells {parting.gain.toFixed(2)} bits of the outcome, {parting.pattern ? <b>a pattern</b> : "no pattern: too few runs"}</span>
+        <Link className="link" href={runsLink(where)}>
+          {parting.task.length > 120 ? `${parting.task.slice(0, 120)} …` : parting.task}
+        </Link>{" "}
+        <span className="sub">
+          {count(parting.runs)} runs, the choice tells {parting.gain.toFixed(2)} bits of the outcome,{" "}
+          {parting.pattern ? <b>a pattern</b> : "no pattern: too few runs"}
+        </span>
       </h2>
       <p className="sub path">after {parting.after.length === 0 ? "the beginning" : parting.after.join(" → ")}</p>
       <div className="table">
         <table>
-          <thead><tr><th>choice</th><th>arguments</th><th>succeeded</th><th>runs</th></tr></thead>
+          <thead>
+            <tr>
+              <th>choice</th>
+              <th>arguments</th>
+              <th>succeeded</th>
+              <th>runs</th>
+            </tr>
+          </thead>
           <tbody>
             {parting.branches.map((branch, n) => (
               <tr key={n}>
-                <td>{branch.tool}</td><td><code title={compact(branch.arguments)}>{branch.arguments === null ? "" : compact(branch.arguments)}</code></td>
-                <td><Rate rate={branch.success} /></td><td><Evidence items={branch.evidence} /></td>
+                <td>{branch.tool}</td>
+                <td>
+                  <code title={compact(branch.arguments)}>
+                    {branch.arguments === null ? "" : compact(branch.arguments)}
+                  </code>
+                </td>
+                <td>
+                  <Rate rate={branch.success} />
+                </td>
+                <td>
+                  <Evidence items={branch.evidence} />
+                </td>
               </tr>
             ))}
           </tbody>

@@ -12,7 +12,11 @@ const SHOWN = 50;
 export function FailedRuns({ params, where, outcome }: Question) {
   return (
     <>
-      <Answer<OutcomeDifferences> path="differences" params={{ ...params, limit: String(SHOWN) }} what="the differences">
+      <Answer<OutcomeDifferences>
+        path="differences"
+        params={{ ...params, limit: String(SHOWN) }}
+        what="the differences"
+      >
         {(data) => (
           <section aria-label="What distinguishes failed from succeeded runs">
             <About population={data.population} where={where} outcome={outcome} />
@@ -20,14 +24,33 @@ export function FailedRuns({ params, where, outcome }: Question) {
             {data.differences.length > 0 && (
               <div className="table">
                 <table>
-                  <thead><tr><th>feature</th><th className="r">failed</th><th className="r">succeeded</th><th className="r">p</th><th className="r">q</th><th>q ≤ 0.05</th><th>failed, for example</th></tr></thead>
+                  <thead>
+                    <tr>
+                      <th>feature</th>
+                      <th className="r">failed</th>
+                      <th className="r">succeeded</th>
+                      <th className="r">p</th>
+                      <th className="r">q</th>
+                      <th>q ≤ 0.05</th>
+                      <th>failed, for example</th>
+                    </tr>
+                  </thead>
                   <tbody>
                     {data.differences.map((each) => (
                       <tr key={each.feature} className={each.significant ? "" : "weak"}>
-                        <td><Link className="link" href={runsLink(where, featureCondition(each.feature))}>{each.feature}</Link></td>
-                        <td className="r">{side(each, each.failed)}</td><td className="r">{side(each, each.succeeded)}</td>
-                        <td className="r">{each.p.toPrecision(2)}</td><td className="r">{each.q.toPrecision(2)}</td>
-                        <td>{each.significant ? <b>yes</b> : "no"}</td><td><Evidence items={each.evidence} /></td>
+                        <td>
+                          <Link className="link" href={runsLink(where, featureCondition(each.feature))}>
+                            {each.feature}
+                          </Link>
+                        </td>
+                        <td className="r">{side(each, each.failed)}</td>
+                        <td className="r">{side(each, each.succeeded)}</td>
+                        <td className="r">{each.p.toPrecision(2)}</td>
+                        <td className="r">{each.q.toPrecision(2)}</td>
+                        <td>{each.significant ? <b>yes</b> : "no"}</td>
+                        <td>
+                          <Evidence items={each.evidence} />
+                        </td>
                       </tr>
                     ))}
                   </tbody>
@@ -35,7 +58,8 @@ export function FailedRuns({ params, where, outcome }: Question) {
               </div>
             )}
             <p className="sub">
-              {data.note ?? `${count(data.tried)} features were tested, and q is corrected for all of them (${data.correction === "benjamini_hochberg" ? "Benjamini and Hochberg" : data.correction}). None of this says that one thing causes the other.`}
+              {data.note ??
+                `${count(data.tried)} features were tested, and q is corrected for all of them (${data.correction === "benjamini_hochberg" ? "Benjamini and Hochberg" : data.correction}). None of this says that one thing causes the other.`}
             </p>
           </section>
         )}
@@ -44,11 +68,27 @@ export function FailedRuns({ params, where, outcome }: Question) {
         {(data) => (
           <section aria-label="How runs fail">
             <h2>How runs fail</h2>
-            {data.clusters.length === 0 ? <p className="sub">No run failed.</p> : (
+            {data.clusters.length === 0 ? (
+              <p className="sub">No run failed.</p>
+            ) : (
               <div className="table">
                 <table>
-                  <thead><tr><th>last error</th><th>last tool calls</th><th className="r">runs</th><th className="r">of all failed</th><th>a pattern</th><th>last call made because of</th><th>for example</th></tr></thead>
-                  <tbody>{data.clusters.map((each, n) => <Cluster key={n} cluster={each} where={{ ...where, ...failedRuns(outcome) }} />)}</tbody>
+                  <thead>
+                    <tr>
+                      <th>last error</th>
+                      <th>last tool calls</th>
+                      <th className="r">runs</th>
+                      <th className="r">of all failed</th>
+                      <th>a pattern</th>
+                      <th>last call made because of</th>
+                      <th>for example</th>
+                    </tr>
+                  </thead>
+                  <tbody>
+                    {data.clusters.map((each, n) => (
+                      <Cluster key={n} cluster={each} where={{ ...where, ...failedRuns(outcome) }} />
+                    ))}
+                  </tbody>
                 </table>
               </div>
             )}
@@ -68,16 +108,32 @@ function side(difference: OutcomeDifference, value: unknown): string {
 
 function Cluster({ cluster, where }: { cluster: FailureCluster; where: Question["where"] }) {
   const last = cluster.last.map((step) => step.tool);
-  const error = cluster.error_type === null ? "none" : `${cluster.error_type}${cluster.about === null ? "" : ` in ${cluster.about}`}`;
-  const why = [...Object.entries(cluster.attributions), ...Object.entries(cluster.suspects).map(([name, runs]): [string, number] => [`${name} from nowhere`, runs])];
+  const error =
+    cluster.error_type === null
+      ? "none"
+      : `${cluster.error_type}${cluster.about === null ? "" : ` in ${cluster.about}`}`;
+  const why = [
+    ...Object.entries(cluster.attributions),
+    ...Object.entries(cluster.suspects).map(([name, runs]): [string, number] => [`${name} from nowhere`, runs]),
+  ];
   return (
     <tr>
-      <td><Link className="link" href={runsLink(where, toolCondition(last.at(-1) ?? null))}>{error}</Link></td>
-      <td>{cluster.last.map((step) => `${step.tool} ${step.result === "completed" ? "✓" : step.result}`).join(" → ") || "no tool was called"}</td>
-      <td className="r">{count(cluster.runs)}</td><td className="r">{percent(cluster.share)}</td>
+      <td>
+        <Link className="link" href={runsLink(where, toolCondition(last.at(-1) ?? null))}>
+          {error}
+        </Link>
+      </td>
+      <td>
+        {cluster.last.map((step) => `${step.tool} ${step.result === "completed" ? "✓" : step.result}`).join(" → ") ||
+          "no tool was called"}
+      </td>
+      <td className="r">{count(cluster.runs)}</td>
+      <td className="r">{percent(cluster.share)}</td>
       <td>{cluster.pattern ? <b>yes</b> : <span className="sub">fewer than 5 runs</span>}</td>
       <td className="sub">{why.map(([name, runs]) => `${name.replaceAll("_", " ")} (${runs})`).join(", ")}</td>
-      <td><Evidence items={cluster.evidence} /></td>
+      <td>
+        <Evidence items={cluster.evidence} />
+      </td>
     </tr>
   );
 }

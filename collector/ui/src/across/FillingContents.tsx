@@ -13,16 +13,40 @@ export function FillingContents({ params, where, outcome }: Question) {
       {(data) => (
         <section aria-label="What fills the context">
           <About population={data.population} where={where} outcome={outcome} />
-          <h2>{count(data.total)} bytes were sent to models in the newest {count(data.read)} runs</h2>
+          <h2>
+            {count(data.total)} bytes were sent to models in the newest {count(data.read)} runs
+          </h2>
           <div className="table">
             <table>
-              <thead><tr><th>message</th><th>role</th><th>share of all bytes</th><th className="r">bytes</th><th className="r">times sent</th><th className="r">runs</th><th>first sent</th></tr></thead>
+              <thead>
+                <tr>
+                  <th>message</th>
+                  <th>role</th>
+                  <th>share of all bytes</th>
+                  <th className="r">bytes</th>
+                  <th className="r">times sent</th>
+                  <th className="r">runs</th>
+                  <th>first sent</th>
+                </tr>
+              </thead>
               <tbody>
                 {data.contents.map((each) => (
                   <tr key={each.content}>
-                    <td className="wide"><Link className="link" href={`/content/${each.content}`} title={each.preview}>{each.preview === "" ? each.content.slice(0, 20) : each.preview}</Link></td>
-                    <td>{each.role}</td><td><Share of={each.share} /></td><td className="r">{count(each.bytes)}</td>
-                    <td className="r">{count(each.sent)}</td><td className="r">{count(each.runs)}</td><td><Evidence items={[each.evidence]} /></td>
+                    <td className="wide">
+                      <Link className="link" href={`/content/${each.content}`} title={each.preview}>
+                        {each.preview === "" ? each.content.slice(0, 20) : each.preview}
+                      </Link>
+                    </td>
+                    <td>{each.role}</td>
+                    <td>
+                      <Share of={each.share} />
+                    </td>
+                    <td className="r">{count(each.bytes)}</td>
+                    <td className="r">{count(each.sent)}</td>
+                    <td className="r">{count(each.runs)}</td>
+                    <td>
+                      <Evidence items={[each.evidence]} />
+                    </td>
                   </tr>
                 ))}
               </tbody>

@@ -19,8 +19,18 @@ export function OverTime({ periods, where }: { periods: readonly Period[]; where
   if (first === undefined || last === undefined) return null;
   return (
     <section aria-label="Over time">
-      <h2>Over time <span className="sub">{fromTo(localDateTime(first.since), localDateTime(last.until))}, in {periods.length} equal parts; a bar is a link to its runs</span></h2>
-      <div className="over-time">{series(periods).map((each) => <Chart key={each.name} series={each} periods={periods} where={where} />)}</div>
+      <h2>
+        Over time{" "}
+        <span className="sub">
+          {fromTo(localDateTime(first.since), localDateTime(last.until))}, in {periods.length} equal parts; a bar is a
+          link to its runs
+        </span>
+      </h2>
+      <div className="over-time">
+        {series(periods).map((each) => (
+          <Chart key={each.name} series={each} periods={periods} where={where} />
+        ))}
+      </div>
     </section>
   );
 }
@@ -33,17 +43,34 @@ function Chart({ series, periods, where }: { series: Series; periods: readonly P
   const write = WRITE[series.unit];
   return (
     <figure>
-      <figcaption><b>{series.name}</b> <span className="sub">{series.about}; up to {write(most)}</span></figcaption>
+      <figcaption>
+        <b>{series.name}</b>{" "}
+        <span className="sub">
+          {series.about}; up to {write(most)}
+        </span>
+      </figcaption>
       <div className="bars">
         {periods.map((period, n) => {
           const [high, low] = [series.high[n] ?? null, series.low?.[n] ?? null];
           if (high === null || high === 0) return <span key={n} />;
           const label = `${localDateTime(period.since)}: ${series.name} ${write(high)}${low === null ? "" : `, ${series.name === "runs" ? `${write(low)} failed` : `p50 ${write(low)}`}`}`;
           return (
-            <Link key={n} href={runsLink(where, { since: period.since, until: period.until })} aria-label={label} title={label}>
+            <Link
+              key={n}
+              href={runsLink(where, { since: period.since, until: period.until })}
+              aria-label={label}
+              title={label}
+            >
               <svg viewBox="0 0 1 100" preserveAspectRatio="none" aria-hidden="true">
                 <rect className="high" width={1} y={100 - (high / most) * 100} height={(high / most) * 100} />
-                {low !== null && <rect className={series.name === "runs" ? "bad" : "low"} width={1} y={100 - (low / most) * 100} height={(low / most) * 100} />}
+                {low !== null && (
+                  <rect
+                    className={series.name === "runs" ? "bad" : "low"}
+                    width={1}
+                    y={100 - (low / most) * 100}
+                    height={(low / most) * 100}
+                  />
+                )}
               </svg>
             </Link>
           );

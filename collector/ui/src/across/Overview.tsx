@@ -33,8 +33,21 @@ export function Overview({ params, where, outcome }: Question) {
                 <h2>What a run takes</h2>
                 <div className="table">
                   <table>
-                    <thead><tr><th>per run</th><th className="r">mean</th><th className="r">p50</th><th className="r">p95</th><th className="r">most</th><th className="r">runs</th></tr></thead>
-                    <tbody>{Object.entries(data.measures).map(([name, measured]) => <MeasureRow key={name} name={name} measured={measured} where={where} />)}</tbody>
+                    <thead>
+                      <tr>
+                        <th>per run</th>
+                        <th className="r">mean</th>
+                        <th className="r">p50</th>
+                        <th className="r">p95</th>
+                        <th className="r">most</th>
+                        <th className="r">runs</th>
+                      </tr>
+                    </thead>
+                    <tbody>
+                      {Object.entries(data.measures).map(([name, measured]) => (
+                        <MeasureRow key={name} name={name} measured={measured} where={where} />
+                      ))}
+                    </tbody>
                   </table>
                 </div>
               </section>
@@ -42,25 +55,59 @@ export function Overview({ params, where, outcome }: Question) {
                 <h2>What came of them</h2>
                 <div className="table">
                   <table>
-                    <thead><tr><th>status</th><th className="r">runs</th><th className="r">share</th></tr></thead>
+                    <thead>
+                      <tr>
+                        <th>status</th>
+                        <th className="r">runs</th>
+                        <th className="r">share</th>
+                      </tr>
+                    </thead>
                     <tbody>
                       {Object.entries(data.statuses).map(([status, runs]) => (
-                        <tr key={status}><td><Link className="link" href={runsLink(where, { status })}>{status}</Link></td><td className="r">{count(runs)}</td><td className="r">{percent(runs / data.population.runs)}</td></tr>
+                        <tr key={status}>
+                          <td>
+                            <Link className="link" href={runsLink(where, { status })}>
+                              {status}
+                            </Link>
+                          </td>
+                          <td className="r">{count(runs)}</td>
+                          <td className="r">{percent(runs / data.population.runs)}</td>
+                        </tr>
                       ))}
-                      <tr><td>succeeded</td><td colSpan={2} className="r"><Rate rate={data.success} /></td></tr>
+                      <tr>
+                        <td>succeeded</td>
+                        <td colSpan={2} className="r">
+                          <Rate rate={data.success} />
+                        </td>
+                      </tr>
                     </tbody>
                   </table>
                 </div>
                 <h2>Tools</h2>
-                {data.tools.length === 0 ? <p className="sub">No run called a tool.</p> : (
+                {data.tools.length === 0 ? (
+                  <p className="sub">No run called a tool.</p>
+                ) : (
                   <div className="table">
                     <table>
-                      <thead><tr><th>tool</th><th className="r">calls</th><th className="r">failed</th><th className="r">runs</th></tr></thead>
+                      <thead>
+                        <tr>
+                          <th>tool</th>
+                          <th className="r">calls</th>
+                          <th className="r">failed</th>
+                          <th className="r">runs</th>
+                        </tr>
+                      </thead>
                       <tbody>
                         {data.tools.map((tool) => (
                           <tr key={tool.tool}>
-                            <td><Link className="link" href={runsLink(where, toolCondition(tool.tool))}>{tool.tool}</Link></td>
-                            <td className="r">{count(tool.calls)}</td><td className={tool.failed > 0 ? "r ink-bad" : "r"}>{count(tool.failed)}</td><td className="r">{count(tool.runs)}</td>
+                            <td>
+                              <Link className="link" href={runsLink(where, toolCondition(tool.tool))}>
+                                {tool.tool}
+                              </Link>
+                            </td>
+                            <td className="r">{count(tool.calls)}</td>
+                            <td className={tool.failed > 0 ? "r ink-bad" : "r"}>{count(tool.failed)}</td>
+                            <td className="r">{count(tool.runs)}</td>
                           </tr>
                         ))}
                       </tbody>
@@ -73,7 +120,9 @@ export function Overview({ params, where, outcome }: Question) {
           </>
         )}
       </Answer>
-      <Answer<CompressionOutcomes> isSecond path="compression" params={params} what="compressions and outcomes">{(data) => <Compressed data={data} />}</Answer>
+      <Answer<CompressionOutcomes> isSecond path="compression" params={params} what="compressions and outcomes">
+        {(data) => <Compressed data={data} />}
+      </Answer>
     </>
   );
 }
@@ -83,26 +132,55 @@ function MeasureRow({ name, measured, where }: { name: string; measured: Measure
   return (
     <tr>
       <td>{label}</td>
-      <td className="r">{write(measured.mean)}</td><td className="r">{write(measured.p50)}</td><td className="r">{write(measured.p95)}</td>
-      <td className="r"><Link className="link" href={`/runs/${measured.max_run}`} title={`run ${shortId(measured.max_run)}`}>{write(measured.max)}</Link></td>
-      <td className="r"><Link className="link" href={runsLink(where)}>{count(measured.count)}</Link></td>
+      <td className="r">{write(measured.mean)}</td>
+      <td className="r">{write(measured.p50)}</td>
+      <td className="r">{write(measured.p95)}</td>
+      <td className="r">
+        <Link className="link" href={`/runs/${measured.max_run}`} title={`run ${shortId(measured.max_run)}`}>
+          {write(measured.max)}
+        </Link>
+      </td>
+      <td className="r">
+        <Link className="link" href={runsLink(where)}>
+          {count(measured.count)}
+        </Link>
+      </td>
     </tr>
   );
 }
 
 function Compressed({ data }: { data: CompressionOutcomes }) {
-  const rows: [string, SuccessRate][] = Object.entries(data.by_compressions).map(([times, rate]) => [times === "1" ? "once" : times === "0" ? "never" : `${times} times`, rate]);
+  const rows: [string, SuccessRate][] = Object.entries(data.by_compressions).map(([times, rate]) => [
+    times === "1" ? "once" : times === "0" ? "never" : `${times} times`,
+    rate,
+  ]);
   return (
     <section aria-label="Compression and outcome">
       <h2>Compression and outcome</h2>
       <div className="table narrow">
         <table>
-          <thead><tr><th>context was compressed</th><th>succeeded, with 95 % interval</th></tr></thead>
-          <tbody>{rows.map(([name, rate]) => <tr key={name}><td>{name}</td><td><Rate rate={rate} /></td></tr>)}</tbody>
+          <thead>
+            <tr>
+              <th>context was compressed</th>
+              <th>succeeded, with 95 % interval</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(([name, rate]) => (
+              <tr key={name}>
+                <td>{name}</td>
+                <td>
+                  <Rate rate={rate} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
         </table>
       </div>
       <p className="sub">
-        {data.p === null ? "Too few runs with or without compression to compare them: each side needs 5." : `Never against ever: p = ${data.p.toPrecision(2)} (Fisher's exact test).`}{" "}
+        {data.p === null
+          ? "Too few runs with or without compression to compare them: each side needs 5."
+          : `Never against ever: p = ${data.p.toPrecision(2)} (Fisher's exact test).`}{" "}
         Longer runs are compressed more, so this says nothing about causes. <Evidence items={data.evidence} />
       </p>
     </section>

@@ -14,7 +14,9 @@ export function Rate({ rate }: { rate: SuccessRate }) {
         <rect className="band" x={rate.low * 100} y={2} width={Math.max(1, (rate.high - rate.low) * 100)} height={6} />
         <rect className="mark" x={Math.min(98.5, rate.rate * 100)} y={0} width={1.5} height={10} />
       </svg>
-      <span className="num">{rate.succeeded}/{of}</span>
+      <span className="num">
+        {rate.succeeded}/{of}
+      </span>
     </span>
   );
 }
@@ -25,7 +27,12 @@ export function Evidence({ items }: { items: readonly (RunMoment | string)[] }) 
     <>
       {items.slice(0, 3).map((each, n) => {
         const [run, seq] = typeof each === "string" ? [each, null] : [each.run, each.seq];
-        return <Link key={n} className="go evidence" href={`/runs/${run}${seq === null ? "" : `?at=${seq}`}`}>{shortId(run)}{seq === null ? "" : `:${seq}`}</Link>;
+        return (
+          <Link key={n} className="go evidence" href={`/runs/${run}${seq === null ? "" : `?at=${seq}`}`}>
+            {shortId(run)}
+            {seq === null ? "" : `:${seq}`}
+          </Link>
+        );
       })}
     </>
   );

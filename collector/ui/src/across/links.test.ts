@@ -9,8 +9,14 @@ test("an address has the conditions that say something, later ones first", () =>
 
 test("failed runs are those that do not meet the outcome", () => {
   expect([succeededRuns(null), failedRuns(null)]).toEqual([{ status: "completed" }, { status: "failed" }]);
-  expect([succeededRuns("resolved"), failedRuns("resolved")]).toEqual([{ score: "resolved>=0.5" }, { score: "resolved<0.5" }]);
-  expect([succeededRuns("reward>=1"), failedRuns("reward>=1")]).toEqual([{ score: "reward>=1" }, { score: "reward<1" }]);
+  expect([succeededRuns("resolved"), failedRuns("resolved")]).toEqual([
+    { score: "resolved>=0.5" },
+    { score: "resolved<0.5" },
+  ]);
+  expect([succeededRuns("reward>=1"), failedRuns("reward>=1")]).toEqual([
+    { score: "reward>=1" },
+    { score: "reward<1" },
+  ]);
   expect(failedRuns("late<5")).toEqual({ score: "late>=5" });
   expect(failedRuns("resolved=true")).toEqual({ score: "resolved=false" });
   expect(failedRuns("verdict=kept")).toBeNull();

@@ -2,7 +2,14 @@ import { expect, test } from "vitest";
 
 import { highest, type Period, series } from "./periods";
 
-const period = (runs: number, failed: number, measures: Period["measures"]): Period => ({ since: "", until: "", runs, succeeded: runs - failed, failed, measures });
+const period = (runs: number, failed: number, measures: Period["measures"]): Period => ({
+  since: "",
+  until: "",
+  runs,
+  succeeded: runs - failed,
+  failed,
+  measures,
+});
 const measure = (sum: number, p50: number, p95: number) => ({ count: 1, sum, p50, p95 });
 
 test("measures that runs have are drawn, and periods without runs have no value", () => {

@@ -48,7 +48,8 @@ async function send<T>(method: string, url: string, body?: unknown, signal?: Abo
 /** An answer that is a success. Throws ApiError. */
 async function ask(method: string, url: string, body?: unknown, signal?: AbortSignal): Promise<Response> {
   const init: RequestInit = { method, credentials: "same-origin", signal: signal ?? null };
-  if (body !== undefined) Object.assign(init, { body: JSON.stringify(body), headers: { "content-type": "application/json" } });
+  if (body !== undefined)
+    Object.assign(init, { body: JSON.stringify(body), headers: { "content-type": "application/json" } });
   let answer: Response;
   try {
     answer = await fetch(url, init);

@@ -2,7 +2,12 @@
 import type { RecordedEvent } from "./types";
 
 /** `moved`: events of a run have other seqs now. `missed`: events may have been missed: read again. `lost`: whether the connection is lost. */
-export type Handlers = { event: (event: RecordedEvent) => void; moved?: () => void; missed?: () => void; lost?: (isLost: boolean) => void };
+export type Handlers = {
+  event: (event: RecordedEvent) => void;
+  moved?: () => void;
+  missed?: () => void;
+  lost?: (isLost: boolean) => void;
+};
 
 const FIRST_DELAY_MS = 1_000;
 const LAST_DELAY_MS = 30_000;

@@ -15,7 +15,11 @@ const KEPT = 200;
  */
 export function useApi<T>(path: string | null, params: Params = {}, keep = false, turn = 0): Asked<T> {
   const key = path === null ? null : `${turn} ${path}?${JSON.stringify(params)}`;
-  const [asked, setAsked] = useState<Pick<Asked<T>, "data" | "error"> & { key: string | null | undefined }>({ data: null, error: null, key: undefined });
+  const [asked, setAsked] = useState<Pick<Asked<T>, "data" | "error"> & { key: string | null | undefined }>({
+    data: null,
+    error: null,
+    key: undefined,
+  });
   useEffect(() => {
     if (path === null || key === null) {
       setAsked({ data: null, error: null, key });

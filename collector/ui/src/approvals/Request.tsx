@@ -43,20 +43,58 @@ export function Request({ asked, by, mayAnswer, onAnswer }: Props) {
       <div className="what">
         <span className="tag kind">{KINDS[asked.kind] ?? asked.kind}</span>
         <h2>{title}</h2>
-        {asked.risk !== null && <span className={`tag ${asked.risk === "high" ? "bad" : "risk"}`}>risk: {asked.risk}</span>}
+        {asked.risk !== null && (
+          <span className={`tag ${asked.risk === "high" ? "bad" : "risk"}`}>risk: {asked.risk}</span>
+        )}
       </div>
       <dl>
-        <dt>who</dt><dd><Asker run={asked.run} /></dd>
-        <dt>when</dt><dd><When asked={asked} /></dd>
-        {asked.name !== null && asked.name !== title && <><dt>{asked.kind === "event" ? "event" : "tool"}</dt><dd><code>{asked.name}</code></dd></>}
-        {asked.kind === "event" && <><dt>key</dt><dd><code>{asked.key}</code></dd></>}
+        <dt>who</dt>
+        <dd>
+          <Asker run={asked.run} />
+        </dd>
+        <dt>when</dt>
+        <dd>
+          <When asked={asked} />
+        </dd>
+        {asked.name !== null && asked.name !== title && (
+          <>
+            <dt>{asked.kind === "event" ? "event" : "tool"}</dt>
+            <dd>
+              <code>{asked.name}</code>
+            </dd>
+          </>
+        )}
+        {asked.kind === "event" && (
+          <>
+            <dt>key</dt>
+            <dd>
+              <code>{asked.key}</code>
+            </dd>
+          </>
+        )}
         <dt>digest</dt>
-        <dd><code title="Stands for exactly this request: an answer holds for nothing else.">{asked.id.slice(0, 12)}</code> <Copy className="icon" text={asked.id} label="Copy" /></dd>
+        <dd>
+          <code title="Stands for exactly this request: an answer holds for nothing else.">
+            {asked.id.slice(0, 12)}
+          </code>{" "}
+          <Copy className="icon" text={asked.id} label="Copy" />
+        </dd>
       </dl>
       {asked.details !== null && <Details value={asked.details} />}
-      {problem !== null && <p className="failed" role="alert">{problem}</p>}
-      {asked.answer !== null ? <Answered answer={asked.answer} /> : mayAnswer && (
-        asked.kind === "approval" ? <Decision isSending={isSending} onSend={send} /> : <Reply schema={asked.schema} isSending={isSending} onSend={send} />
+      {problem !== null && (
+        <p className="failed" role="alert">
+          {problem}
+        </p>
+      )}
+      {asked.answer !== null ? (
+        <Answered answer={asked.answer} />
+      ) : (
+        mayAnswer &&
+        (asked.kind === "approval" ? (
+          <Decision isSending={isSending} onSend={send} />
+        ) : (
+          <Reply schema={asked.schema} isSending={isSending} onSend={send} />
+        ))
       )}
     </article>
   );
@@ -66,7 +104,14 @@ export function Request({ asked, by, mayAnswer, onAnswer }: Props) {
 function Asker({ run }: { run: string | null }) {
   const { data } = useApi<RunDetail>(run === null ? null : `/runs/${run}`, {}, true);
   if (run === null) return <>any run, by its key</>;
-  return <><Link className="go" href={`/runs/${run}`}>{data?.name ?? "run"} {shortId(run)}</Link>{data?.user != null && <span className="sub"> · user {data.user}</span>}</>;
+  return (
+    <>
+      <Link className="go" href={`/runs/${run}`}>
+        {data?.name ?? "run"} {shortId(run)}
+      </Link>
+      {data?.user != null && <span className="sub"> · user {data.user}</span>}
+    </>
+  );
 }
 
 function When({ asked }: { asked: WaitedFor }) {
@@ -75,7 +120,11 @@ function When({ asked }: { asked: WaitedFor }) {
   return (
     <span title={`${asked.created} (UTC)`}>
       {localTime(asked.created)}, {ago(asked.created, now)}
-      {left !== null && <span className={left < 60_000 ? "ink-bad" : ""}>; {left <= 0 ? "its deadline has passed" : `waits for another ${duration(left)}`}</span>}
+      {left !== null && (
+        <span className={left < 60_000 ? "ink-bad" : ""}>
+          ; {left <= 0 ? "its deadline has passed" : `waits for another ${duration(left)}`}
+        </span>
+      )}
     </span>
   );
 }
@@ -83,7 +132,14 @@ function When({ asked }: { asked: WaitedFor }) {
 function Details({ value }: { value: unknown }) {
   const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
   if (text.length <= LONG) return <pre aria-label="Details">{text}</pre>;
-  return <details><summary>{text.slice(0, 120)} … <span className="sub">show all {text.length} characters</span></summary><pre aria-label="Details">{text}</pre></details>;
+  return (
+    <details>
+      <summary>
+        {text.slice(0, 120)} … <span className="sub">show all {text.length} characters</span>
+      </summary>
+      <pre aria-label="Details">{text}</pre>
+    </details>
+  );
 }
 
 function Answered({ answer }: { answer: NonNullable<WaitedFor["answer"]> }) {
@@ -91,9 +147,15 @@ function Answered({ answer }: { answer: NonNullable<WaitedFor["answer"]> }) {
   return (
     <p role="status">
       <b className={ink}>{answer.outcome === "expired" ? "nobody waits any more" : answer.outcome}</b>
-      {answer.by !== null && <> by {answer.by}</>} <span title={`${answer.time} (UTC)`}>at {localTime(answer.time)}</span>
+      {answer.by !== null && <> by {answer.by}</>}{" "}
+      <span title={`${answer.time} (UTC)`}>at {localTime(answer.time)}</span>
       {answer.reason !== null && <>: {answer.reason}</>}
-      {answer.outcome === "answered" && <> with <code>{JSON.stringify(answer.value)}</code></>}
+      {answer.outcome === "answered" && (
+        <>
+          {" "}
+          with <code>{JSON.stringify(answer.value)}</code>
+        </>
+      )}
     </p>
   );
 }
@@ -105,9 +167,19 @@ function Decision({ isSending, onSend }: FormProps) {
   const decide = (outcome: "approved" | "denied") => void onSend({ outcome, reason: reason.trim() || null });
   return (
     <div className="reply">
-      <input className="input" aria-label="Reason" placeholder="Reason, which the program is told" value={reason} onChange={(event) => setReason(event.target.value)} />
-      <button type="button" className="button good" disabled={isSending} onClick={() => decide("approved")}>Approve</button>
-      <button type="button" className="button bad" disabled={isSending} onClick={() => decide("denied")}>Deny</button>
+      <input
+        className="input"
+        aria-label="Reason"
+        placeholder="Reason, which the program is told"
+        value={reason}
+        onChange={(event) => setReason(event.target.value)}
+      />
+      <button type="button" className="button good" disabled={isSending} onClick={() => decide("approved")}>
+        Approve
+      </button>
+      <button type="button" className="button bad" disabled={isSending} onClick={() => decide("denied")}>
+        Deny
+      </button>
     </div>
   );
 }
@@ -127,14 +199,38 @@ function Reply({ schema, isSending, onSend }: FormProps & { schema: unknown }) {
     <form className="reply" onSubmit={submit}>
       {schema !== null && <Schema schema={schema} />}
       {choices.length > 0 ? (
-        choices.map((value) => <button key={String(value)} type="button" className="button" disabled={isSending} onClick={() => void onSend({ outcome: "answered", value, reason: null })}>{String(value)}</button>)
+        choices.map((value) => (
+          <button
+            key={String(value)}
+            type="button"
+            className="button"
+            disabled={isSending}
+            onClick={() => void onSend({ outcome: "answered", value, reason: null })}
+          >
+            {String(value)}
+          </button>
+        ))
       ) : (
         <>
-          <textarea className="input" aria-label="Answer" rows={2} required placeholder="The answer: a text, or JSON" value={typed} onChange={(event) => setTyped(event.target.value)} />
-          <button type="submit" className="button good" disabled={isSending}>Answer</button>
+          <textarea
+            className="input"
+            aria-label="Answer"
+            rows={2}
+            required
+            placeholder="The answer: a text, or JSON"
+            value={typed}
+            onChange={(event) => setTyped(event.target.value)}
+          />
+          <button type="submit" className="button good" disabled={isSending}>
+            Answer
+          </button>
         </>
       )}
-      {problem !== null && <span className="failed" role="alert">{problem}</span>}
+      {problem !== null && (
+        <span className="failed" role="alert">
+          {problem}
+        </span>
+      )}
     </form>
   );
 }
@@ -142,6 +238,16 @@ function Reply({ schema, isSending, onSend }: FormProps & { schema: unknown }) {
 /** What kind of value is expected: a short schema in one line, a long one as it is laid out. */
 function Schema({ schema }: { schema: unknown }) {
   const line = JSON.stringify(schema);
-  if (line.length <= SHORT) return <span className="schema sub">expected: <code>{line}</code></span>;
-  return <details className="schema" open={line.length < LONG}><summary>what is expected</summary><pre>{JSON.stringify(schema, null, 2)}</pre></details>;
+  if (line.length <= SHORT)
+    return (
+      <span className="schema sub">
+        expected: <code>{line}</code>
+      </span>
+    );
+  return (
+    <details className="schema" open={line.length < LONG}>
+      <summary>what is expected</summary>
+      <pre>{JSON.stringify(schema, null, 2)}</pre>
+    </details>
+  );
 }

@@ -23,17 +23,24 @@ function set(next: Waiting): void {
 export async function refreshWaiting(): Promise<void> {
   try {
     const page = await get<Page<WaitedFor>>("/promises", { limit: AT_MOST });
-    set({ items: page.items.filter((each) => each.kind !== "interrupt"), isCut: page.next_cursor !== null, error: null });
+    set({
+      items: page.items.filter((each) => each.kind !== "interrupt"),
+      isCut: page.next_cursor !== null,
+      error: null,
+    });
   } catch (error) {
     set({ ...state, error: error as ApiError });
   }
 }
 
 export function useWaiting(): Waiting {
-  return useSyncExternalStore((listener) => {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  }, () => state);
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => state,
+  );
 }
 
 /** Asks regularly, while the page can be seen. */

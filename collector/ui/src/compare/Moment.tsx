@@ -21,7 +21,15 @@ export function Moment({ a, b, labels, onFirst }: Props) {
   return (
     <div className="moment">
       <p className="sub">
-        After <Link className="go" href={`/runs/${a.run}?at=${a.at}`}>event {a.at}</Link> of {labels[0]} and <Link className="go" href={`/runs/${b.run}?at=${b.at}`}>event {b.at}</Link> of {labels[1]}:
+        After{" "}
+        <Link className="go" href={`/runs/${a.run}?at=${a.at}`}>
+          event {a.at}
+        </Link>{" "}
+        of {labels[0]} and{" "}
+        <Link className="go" href={`/runs/${b.run}?at=${b.at}`}>
+          event {b.at}
+        </Link>{" "}
+        of {labels[1]}:
       </p>
       <Outputs a={a} b={b} />
       <States a={a} b={b} labels={labels} onFirst={onFirst} />
@@ -32,7 +40,8 @@ export function Moment({ a, b, labels, onFirst }: Props) {
 
 /** Characters of an output that are shown. */
 const OUTPUT = 600;
-const useOutput = ({ run, at }: Side) => useApi<Page<RecordedEvent>>(`/runs/${run}/events`, { after: at - 1, limit: 2, preview: OUTPUT }, true);
+const useOutput = ({ run, at }: Side) =>
+  useApi<Page<RecordedEvent>>(`/runs/${run}/events`, { after: at - 1, limit: 2, preview: OUTPUT }, true);
 
 /** What the calls of the pair gave: a result, an answer, or an error. */
 function Outputs({ a, b }: { a: Side; b: Side }) {
@@ -44,8 +53,12 @@ function Outputs({ a, b }: { a: Side; b: Side }) {
     <>
       <p className="sub">What both calls gave:</p>
       <div className="pair">
-        <div aria-label="Output of the first" role="group"><p className="ink-cut">− {mine ?? "nothing yet"}</p></div>
-        <div aria-label="Output of the second" role="group"><p className="ink-tool">+ {theirs ?? "nothing yet"}</p></div>
+        <div aria-label="Output of the first" role="group">
+          <p className="ink-cut">− {mine ?? "nothing yet"}</p>
+        </div>
+        <div aria-label="Output of the second" role="group">
+          <p className="ink-tool">+ {theirs ?? "nothing yet"}</p>
+        </div>
       </div>
     </>
   );
@@ -63,8 +76,39 @@ function States({ a, b, labels, onFirst }: Props) {
   return (
     <div className="table">
       <table aria-label="States">
-        <thead><tr><th>state</th><th>{labels[0]}</th><th>{labels[1]}</th><th><span className="visually-hidden">first difference</span></th></tr></thead>
-        <tbody>{rows.map((row) => <tr key={row.name}><td>≠ {row.name}</td><td className="wide"><code>{row.a}</code></td><td className="wide ink-state"><code>{row.b}</code></td><td><button type="button" className="go" title="Go to the first step after which this differs" onClick={() => onFirst(row.name)}>first difference</button></td></tr>)}</tbody>
+        <thead>
+          <tr>
+            <th>state</th>
+            <th>{labels[0]}</th>
+            <th>{labels[1]}</th>
+            <th>
+              <span className="visually-hidden">first difference</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row.name}>
+              <td>≠ {row.name}</td>
+              <td className="wide">
+                <code>{row.a}</code>
+              </td>
+              <td className="wide ink-state">
+                <code>{row.b}</code>
+              </td>
+              <td>
+                <button
+                  type="button"
+                  className="go"
+                  title="Go to the first step after which this differs"
+                  onClick={() => onFirst(row.name)}
+                >
+                  first difference
+                </button>
+              </td>
+            </tr>
+          ))}
+        </tbody>
       </table>
     </div>
   );
@@ -76,20 +120,45 @@ function Contexts({ a, b }: { a: Side; b: Side }) {
   const [first, second] = [useContextAt(a), useContextAt(b)];
   const error = [first.error, second.error].find((each) => each !== null && each.status !== 404);
   if (error != null) return <Failed error={error} />;
-  if ((first.data ?? first.error) === null || (second.data ?? second.error) === null) return <Loading what="both contexts" />;
+  if ((first.data ?? first.error) === null || (second.data ?? second.error) === null)
+    return <Loading what="both contexts" />;
   const mine = (first.data?.messages ?? []) as Message[];
   const theirs = (second.data?.messages ?? []) as Message[];
   const common = commonMessages(mine, theirs);
-  if (common === mine.length && common === theirs.length) return <p className="sub">{common === 0 ? "No model was called up to here." : `What the model saw last is equal: ${count(common)} ${common === 1 ? "message" : "messages"}.`}</p>;
+  if (common === mine.length && common === theirs.length)
+    return (
+      <p className="sub">
+        {common === 0
+          ? "No model was called up to here."
+          : `What the model saw last is equal: ${count(common)} ${common === 1 ? "message" : "messages"}.`}
+      </p>
+    );
   return (
     <>
-      <p className="sub">What the model saw last: the first {count(common)} {common === 1 ? "message is" : "messages are"} equal, then:</p>
+      <p className="sub">
+        What the model saw last: the first {count(common)} {common === 1 ? "message is" : "messages are"} equal, then:
+      </p>
       <div className="pair">
-        <div aria-label="Context of the first" role="group">{mine.slice(common, common + SHOWN).map((message, n) => <p key={n} className="ink-cut">− {saying(message).slice(0, 600)}</p>)}<More rest={mine.length - common - SHOWN} /></div>
-        <div aria-label="Context of the second" role="group">{theirs.slice(common, common + SHOWN).map((message, n) => <p key={n} className="ink-tool">+ {saying(message).slice(0, 600)}</p>)}<More rest={theirs.length - common - SHOWN} /></div>
+        <div aria-label="Context of the first" role="group">
+          {mine.slice(common, common + SHOWN).map((message, n) => (
+            <p key={n} className="ink-cut">
+              − {saying(message).slice(0, 600)}
+            </p>
+          ))}
+          <More rest={mine.length - common - SHOWN} />
+        </div>
+        <div aria-label="Context of the second" role="group">
+          {theirs.slice(common, common + SHOWN).map((message, n) => (
+            <p key={n} className="ink-tool">
+              + {saying(message).slice(0, 600)}
+            </p>
+          ))}
+          <More rest={theirs.length - common - SHOWN} />
+        </div>
       </div>
     </>
   );
 }
 
-const More = ({ rest }: { rest: number }) => (rest > 0 ? <p className="sub">and {count(rest)} further messages</p> : null);
+const More = ({ rest }: { rest: number }) =>
+  rest > 0 ? <p className="sub">and {count(rest)} further messages</p> : null;

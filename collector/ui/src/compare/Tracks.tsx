@@ -5,7 +5,12 @@ import type { CallPair, Comparison } from "../api/types";
 import { count } from "../model/format";
 import { isTyping } from "../parts/TopBar";
 
-const WORDS: Record<string, string> = { same: "equal", changed: "changed", only_a: "only in the first", only_b: "only in the second" };
+const WORDS: Record<string, string> = {
+  same: "equal",
+  changed: "changed",
+  only_a: "only in the first",
+  only_b: "only in the second",
+};
 const SIGNS: Record<string, string> = { same: "=", changed: "≠", only_a: "−", only_b: "+" };
 
 type Props = { data: Comparison; at: number; labels: readonly [ReactNode, ReactNode]; onMove: (pair: number) => void };
@@ -17,7 +22,15 @@ export function Tracks({ data, at, labels, onMove }: Props) {
   latest.current = { at, onMove, most: data.items.length - 1 };
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey || document.querySelector("dialog[open]")) return;
+      if (
+        isTyping(event) ||
+        event.ctrlKey ||
+        event.metaKey ||
+        event.altKey ||
+        event.shiftKey ||
+        document.querySelector("dialog[open]")
+      )
+        return;
       const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
       if (by === 0) return;
       event.preventDefault();
@@ -31,23 +44,47 @@ export function Tracks({ data, at, labels, onMove }: Props) {
   const { common } = data;
   return (
     <div className="tracks">
-      <div className="names" aria-hidden="true"><span>{labels[0]}</span><span>{labels[1]}</span></div>
-      {common.calls > 0 && <div className="fold" title="What both runs did, folded">= {count(common.calls)} equal {common.calls === 1 ? "call" : "calls"}</div>}
+      <div className="names" aria-hidden="true">
+        <span>{labels[0]}</span>
+        <span>{labels[1]}</span>
+      </div>
+      {common.calls > 0 && (
+        <div className="fold" title="What both runs did, folded">
+          = {count(common.calls)} equal {common.calls === 1 ? "call" : "calls"}
+        </div>
+      )}
       <div className="pairs" ref={box} role="group" aria-label="Aligned calls">
-        {data.items.map((pair, n) => <Column key={n} pair={pair} n={n} isAt={n === at} onMove={onMove} />)}
+        {data.items.map((pair, n) => (
+          <Column key={n} pair={pair} n={n} isAt={n === at} onMove={onMove} />
+        ))}
       </div>
     </div>
   );
 }
 
-function Column({ pair, n, isAt, onMove }: { pair: CallPair; n: number; isAt: boolean; onMove: (pair: number) => void }) {
+function Column({
+  pair,
+  n,
+  isAt,
+  onMove,
+}: {
+  pair: CallPair;
+  n: number;
+  isAt: boolean;
+  onMove: (pair: number) => void;
+}) {
   const name = `${pair.a?.name ?? pair.b?.name ?? pair.a?.kind ?? pair.b?.kind ?? "call"}, ${WORDS[pair.op] ?? pair.op}`;
   return (
     <button type="button" className={`pair-at ${pair.op}`} aria-pressed={isAt} title={name} onClick={() => onMove(n)}>
-      <span className="visually-hidden">Pair {n + 1}: {name}: </span>
+      <span className="visually-hidden">
+        Pair {n + 1}: {name}:{" "}
+      </span>
       {[pair.a, pair.b].map((call, side) => (
-        <span key={side} className={`at ${call === null ? "none" : call.status === "failed" ? "failed" : call.kind === "llm" ? "model" : call.kind}`}>
-          {call === null ? "" : call.name ?? call.kind}
+        <span
+          key={side}
+          className={`at ${call === null ? "none" : call.status === "failed" ? "failed" : call.kind === "llm" ? "model" : call.kind}`}
+        >
+          {call === null ? "" : (call.name ?? call.kind)}
         </span>
       ))}
       <span className="sign">{SIGNS[pair.op] ?? "?"}</span>

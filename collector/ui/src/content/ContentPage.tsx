@@ -18,8 +18,18 @@ const REF = /^sha256:[0-9a-f]{64}(:text|:bytes)?$/;
 
 export function ContentPage({ target }: { target: string }) {
   const { data, error } = useApi<ContentAbout>(`/content/${target}/about`, { limit: RUNS });
-  if (error !== null) return <main><Failed error={error} isPage /></main>;
-  if (data === null) return <main><Loading what="the content" /></main>;
+  if (error !== null)
+    return (
+      <main>
+        <Failed error={error} isPage />
+      </main>
+    );
+  if (data === null)
+    return (
+      <main>
+        <Loading what="the content" />
+      </main>
+    );
   return <Content about={data} target={target} />;
 }
 
@@ -31,11 +41,14 @@ function Content({ about, target }: { about: ContentAbout; target: string }) {
   const find = query.get("find") ?? "";
   const other = query.get("diff") ?? "";
   const set = (name: string, value: string, replace = false) =>
-    setQuery((before) => {
-      if (value === "") before.delete(name);
-      else before.set(name, value);
-      return before;
-    }, { replace });
+    setQuery(
+      (before) => {
+        if (value === "") before.delete(name);
+        else before.set(name, value);
+        return before;
+      },
+      { replace },
+    );
   const search = (text: string) => {
     setHit(0);
     set("find", text, true);
@@ -45,16 +58,33 @@ function Content({ about, target }: { about: ContentAbout; target: string }) {
     <main className="content-page" aria-label="Content">
       <div className="head">
         <div className="who">
-          <h1>{about.kind}{about.role !== null && ` of ${about.role}`} <Copy className="icon" text={about.ref} label={about.ref.slice(7, 15)} /></h1>
+          <h1>
+            {about.kind}
+            {about.role !== null && ` of ${about.role}`}{" "}
+            <Copy className="icon" text={about.ref} label={about.ref.slice(7, 15)} />
+          </h1>
           <div className="sub">{about.media_type}</div>
         </div>
         <Fact name="size" value={bytesText(about.size)} title={`${count(about.size)} bytes`} />
         <Fact name="seen in" value={seenText(about)} />
-        <Fact name="first seen" value={about.first_seen === null ? "–" : localDateTime(about.first_seen)} title={utc(about.first_seen)} />
-        <Fact name="sent to models" value={bytesText(about.bytes_sent)} title={`${count(about.bytes_sent)} bytes: its size times ${count(about.calls)} calls`} optional />
+        <Fact
+          name="first seen"
+          value={about.first_seen === null ? "–" : localDateTime(about.first_seen)}
+          title={utc(about.first_seen)}
+        />
+        <Fact
+          name="sent to models"
+          value={bytesText(about.bytes_sent)}
+          title={`${count(about.bytes_sent)} bytes: its size times ${count(about.calls)} calls`}
+          optional
+        />
         <div className="acts">
-          <a className="button" href={apiUrl(`/content/${target}/about`)}>JSON</a>
-          <a className="button" href={apiUrl(`/content/${target}`)} download>Download</a>
+          <a className="button" href={apiUrl(`/content/${target}/about`)}>
+            JSON
+          </a>
+          <a className="button" href={apiUrl(`/content/${target}`)} download>
+            Download
+          </a>
         </div>
       </div>
       <div className="content-zones">
@@ -62,12 +92,36 @@ function Content({ about, target }: { about: ContentAbout; target: string }) {
           <div className="bar-head">
             <div className="tabs" role="group" aria-label="View">
               {VIEWS.map((each) => (
-                <button key={each.id} type="button" aria-pressed={other === "" && each.id === view} onClick={() => setQuery((before) => { before.set("view", each.id); before.delete("diff"); return before; })}>{each.name}</button>
+                <button
+                  key={each.id}
+                  type="button"
+                  aria-pressed={other === "" && each.id === view}
+                  onClick={() =>
+                    setQuery((before) => {
+                      before.set("view", each.id);
+                      before.delete("diff");
+                      return before;
+                    })
+                  }
+                >
+                  {each.name}
+                </button>
               ))}
             </div>
             {isSearched && <Find find={find} found={found} hit={hit} onFind={search} onHit={setHit} />}
           </div>
-          {other === "" ? <ContentView about={about} target={target} view={view as ViewId} find={isSearched ? find : ""} hit={hit} onFound={setFound} /> : <Difference about={about} other={other} />}
+          {other === "" ? (
+            <ContentView
+              about={about}
+              target={target}
+              view={view as ViewId}
+              find={isSearched ? find : ""}
+              hit={hit}
+              onFound={setFound}
+            />
+          ) : (
+            <Difference about={about} other={other} />
+          )}
         </section>
         <section className="zone seen" aria-label="Who had it">
           <CompareWith other={other} onOther={(value) => set("diff", value)} />
@@ -84,18 +138,41 @@ function seenText({ calls, runs, complete }: ContentAbout): string {
   return `${calls === 0 ? "no" : count(calls)} ${calls === 1 ? "call" : "calls"} of ${complete ? "" : "at least "}${count(runs)} ${runs === 1 ? "run" : "runs"}`;
 }
 
-function Fact({ name, value, title, optional = false }: { name: string; value: string; title?: string | undefined; optional?: boolean }) {
-  return <div className={optional ? "fact optional" : "fact"} title={title}><b>{value}</b><span>{name}</span></div>;
+function Fact({
+  name,
+  value,
+  title,
+  optional = false,
+}: {
+  name: string;
+  value: string;
+  title?: string | undefined;
+  optional?: boolean;
+}) {
+  return (
+    <div className={optional ? "fact optional" : "fact"} title={title}>
+      <b>{value}</b>
+      <span>{name}</span>
+    </div>
+  );
 }
 
-type FindProps = { find: string; found: number; hit: number; onFind: (text: string) => void; onHit: (hit: number) => void };
+type FindProps = {
+  find: string;
+  found: number;
+  hit: number;
+  onFind: (text: string) => void;
+  onHit: (hit: number) => void;
+};
 
 /** Enter: the next occurrence; with Shift: the one before. */
 function Find({ find, found, hit, onFind, onHit }: FindProps) {
   const move = (by: number) => found > 0 && onHit((hit + by + found) % found);
   return (
     <span className="r find-in">
-      <span role="status">{find === "" ? "" : found === 0 ? "not found" : `${count((hit % found) + 1)} of ${count(found)}`}</span>
+      <span role="status">
+        {find === "" ? "" : found === 0 ? "not found" : `${count((hit % found) + 1)} of ${count(found)}`}
+      </span>
       <input
         className="input"
         aria-label="Search in this content"
@@ -104,8 +181,12 @@ function Find({ find, found, hit, onFind, onHit }: FindProps) {
         onChange={(event) => onFind(event.target.value)}
         onKeyDown={(event) => event.key === "Enter" && move(event.shiftKey ? -1 : 1)}
       />
-      <button type="button" className="icon" aria-label="Previous occurrence" onClick={() => move(-1)}>↑</button>
-      <button type="button" className="icon" aria-label="Next occurrence" onClick={() => move(1)}>↓</button>
+      <button type="button" className="icon" aria-label="Previous occurrence" onClick={() => move(-1)}>
+        ↑
+      </button>
+      <button type="button" className="icon" aria-label="Next occurrence" onClick={() => move(1)}>
+        ↓
+      </button>
     </span>
   );
 }
@@ -114,14 +195,46 @@ function CompareWith({ other, onOther }: { other: string; onOther: (ref: string)
   const [text, setText] = useState(other);
   const isRef = REF.test(text.trim());
   return (
-    <form className="card" onSubmit={(event) => { event.preventDefault(); if (isRef) onOther(text.trim()); }}>
-      <h2><label htmlFor="other-content">Compare with another content</label></h2>
+    <form
+      className="card"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (isRef) onOther(text.trim());
+      }}
+    >
+      <h2>
+        <label htmlFor="other-content">Compare with another content</label>
+      </h2>
       <div className="compare-with">
-        <input id="other-content" className="input" placeholder="sha256:…" value={text} onChange={(event) => setText(event.target.value)} spellCheck={false} />
-        <button className="button" type="submit" disabled={!isRef}>Compare</button>
-        {other !== "" && <button className="button" type="button" onClick={() => { setText(""); onOther(""); }}>Stop</button>}
+        <input
+          id="other-content"
+          className="input"
+          placeholder="sha256:…"
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+          spellCheck={false}
+        />
+        <button className="button" type="submit" disabled={!isRef}>
+          Compare
+        </button>
+        {other !== "" && (
+          <button
+            className="button"
+            type="button"
+            onClick={() => {
+              setText("");
+              onOther("");
+            }}
+          >
+            Stop
+          </button>
+        )}
       </div>
-      {text !== "" && !isRef && <p className="sub">A ref is <code>sha256:</code> and 64 digits, as events have them.</p>}
+      {text !== "" && !isRef && (
+        <p className="sub">
+          A ref is <code>sha256:</code> and 64 digits, as events have them.
+        </p>
+      )}
     </form>
   );
 }
@@ -132,8 +245,18 @@ function Runs({ about }: { about: ContentAbout }) {
       <div className="card">
         <h2>{about.runs === 0 ? "No run names it" : `Seen in ${seenText(about)}`}</h2>
         {!about.complete && <p className="sub">Runs that go on, or ended only just, are not all counted yet.</p>}
-        {about.items.map((run) => <RunOf key={run.run} run={run} />)}
-        {about.next_cursor !== null && <p className="sub">The newest {count(about.items.length)} of {count(about.runs)} runs are shown; <a className="link" href={apiUrl(`/content/${about.ref}/about`, { limit: 100 })}>as JSON</a> there are more.</p>}
+        {about.items.map((run) => (
+          <RunOf key={run.run} run={run} />
+        ))}
+        {about.next_cursor !== null && (
+          <p className="sub">
+            The newest {count(about.items.length)} of {count(about.runs)} runs are shown;{" "}
+            <a className="link" href={apiUrl(`/content/${about.ref}/about`, { limit: 100 })}>
+              as JSON
+            </a>{" "}
+            there are more.
+          </p>
+        )}
       </div>
     </div>
   );
@@ -142,11 +265,23 @@ function Runs({ about }: { about: ContentAbout }) {
 function RunOf({ run }: { run: ContentRun }) {
   return (
     <div className="seen-run">
-      <Link className="name" href={`/runs/${run.run}`}>{run.name ?? "unnamed"}</Link> <code className="sub">{shortId(run.run)}</code> <Status status={run.status} />{" "}
-      <span className="sub" title={`${run.started} (UTC)`}>{localDateTime(run.started)} · {run.calls === 0 ? "no" : count(run.calls)} {run.calls === 1 ? "call" : "calls"}</span>
+      <Link className="name" href={`/runs/${run.run}`}>
+        {run.name ?? "unnamed"}
+      </Link>{" "}
+      <code className="sub">{shortId(run.run)}</code> <Status status={run.status} />{" "}
+      <span className="sub" title={`${run.started} (UTC)`}>
+        {localDateTime(run.started)} · {run.calls === 0 ? "no" : count(run.calls)} {run.calls === 1 ? "call" : "calls"}
+      </span>
       <div className="places">
         {run.places.map((each) => (
-          <Link key={`${each.seq} ${each.use}`} className="go place" href={`/runs/${run.run}?at=${each.seq}`} title={each.kind}>event {each.seq} <span className="sub">{each.use}</span></Link>
+          <Link
+            key={`${each.seq} ${each.use}`}
+            className="go place"
+            href={`/runs/${run.run}?at=${each.seq}`}
+            title={each.kind}
+          >
+            event {each.seq} <span className="sub">{each.use}</span>
+          </Link>
         ))}
         {run.more_places && <span className="sub">and others</span>}
       </div>

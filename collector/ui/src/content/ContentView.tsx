@@ -24,28 +24,50 @@ const PICTURES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp", 
 /** Above this size, JSON is shown as it was recorded: a browser would stand still for too long. */
 const MOST_JSON = 4 * 1024 * 1024;
 
-type Props = { about: ContentAbout; target: string; view: ViewId; find: string; hit: number; onFound: (count: number) => void };
+type Props = {
+  about: ContentAbout;
+  target: string;
+  view: ViewId;
+  find: string;
+  hit: number;
+  onFound: (count: number) => void;
+};
 
 export function ContentView(props: Props) {
   const { about, target, view } = props;
   if (about.size === 0) return <div className="notice">It is empty: a content of 0 bytes.</div>;
   if (view === "hex") return <HexRows target={target} size={about.size} />;
-  if (view === "rendered" && PICTURES.has(about.media_type)) return <div className="scroll picture"><img src={apiUrl(`/content/${target}`)} alt="the recorded content" /></div>;
+  if (view === "rendered" && PICTURES.has(about.media_type))
+    return (
+      <div className="scroll picture">
+        <img src={apiUrl(`/content/${target}`)} alt="the recorded content" />
+      </div>
+    );
   if (view === "rendered" && about.kind === "thread") return <Thread {...props} />;
-  if (view !== "raw" && about.kind === "bytes") return <div className="notice">These are bytes of the type {about.media_type}: see them as hex, or download them.</div>;
+  if (view !== "raw" && about.kind === "bytes")
+    return (
+      <div className="notice">These are bytes of the type {about.media_type}: see them as hex, or download them.</div>
+    );
   return <TextView {...props} />;
 }
 
 function TextView({ about, target, view, find, hit, onFound }: Props) {
   const read = useText(target, about.size);
-  const isFormatted = view === "json" || (view === "rendered" && about.kind !== "text" && about.media_type.includes("json"));
+  const isFormatted =
+    view === "json" || (view === "rendered" && about.kind !== "text" && about.media_type.includes("json"));
   const isLarge = about.size > MOST_JSON;
   const needsAll = find !== "" || (isFormatted && !isLarge);
   useEffect(() => {
     if (needsAll) read.rest();
   }, [needsAll, read.rest]);
-  const json = useMemo(() => (isFormatted && read.isWhole && !isLarge ? prettyJson(read.text) : null), [isFormatted, read.isWhole, read.text, isLarge]);
-  const message = useMemo(() => (view === "rendered" && about.kind === "message" && read.isWhole ? messageOf(read.text) : null), [view, about.kind, read.isWhole, read.text]);
+  const json = useMemo(
+    () => (isFormatted && read.isWhole && !isLarge ? prettyJson(read.text) : null),
+    [isFormatted, read.isWhole, read.text, isLarge],
+  );
+  const message = useMemo(
+    () => (view === "rendered" && about.kind === "message" && read.isWhole ? messageOf(read.text) : null),
+    [view, about.kind, read.isWhole, read.text],
+  );
   if (read.error !== null) return <Failed error={read.error} />;
   if (read.text === "" && !read.isWhole) return <Loading what="the text" />;
   if (message !== null) return <Messages messages={[message]} find={find} onFound={onFound} />;
@@ -55,7 +77,9 @@ function TextView({ about, target, view, find, hit, onFound }: Props) {
   }
   return (
     <>
-      {isFormatted && isLarge && <p className="notice sub">JSON of more than {bytesText(MOST_JSON)} is shown as it was recorded.</p>}
+      {isFormatted && isLarge && (
+        <p className="notice sub">JSON of more than {bytesText(MOST_JSON)} is shown as it was recorded.</p>
+      )}
       <TextRows text={json ?? read.text} find={find} hit={hit} onFound={onFound} {...readsOn(read)} />
       <Cut read={read} size={about.size} />
     </>
@@ -64,7 +88,12 @@ function TextView({ about, target, view, find, hit, onFound }: Props) {
 
 function Cut({ read, size }: { read: ReadText; size: number }) {
   if (read.isWhole || size <= MOST_TEXT) return null;
-  return <p className="notice sub">Of {bytesText(size)}, the first {bytesText(MOST_TEXT)} are shown and searched: the rest is there in hex, and in the download.</p>;
+  return (
+    <p className="notice sub">
+      Of {bytesText(size)}, the first {bytesText(MOST_TEXT)} are shown and searched: the rest is there in hex, and in
+      the download.
+    </p>
+  );
 }
 
 /** The messages of a thread, in order. */
@@ -81,7 +110,15 @@ function Thread({ target, find, onFound }: Props) {
   );
 }
 
-function Messages({ messages, find, onFound }: { messages: readonly Message[]; find: string; onFound: (count: number) => void }) {
+function Messages({
+  messages,
+  find,
+  onFound,
+}: {
+  messages: readonly Message[];
+  find: string;
+  onFound: (count: number) => void;
+}) {
   const texts = useMemo(() => messages.map((message) => message.parts.map(partText)), [messages]);
   const found = useMemo(() => {
     const wanted = find.toLowerCase();
@@ -92,8 +129,16 @@ function Messages({ messages, find, onFound }: { messages: readonly Message[]; f
     <div className="scroll ctx" tabIndex={0} role="region" aria-label="Messages">
       {messages.map((message, n) => (
         <div key={n} className="msg">
-          <span className="w">{n + 1}</span><span className={`who ${inkOf(message.role)}`}>{message.role}</span>
-          <span className="said">{texts[n]?.map((text, k) => <span key={k}><Pieces text={text} find={find} />{"\n"}</span>)}</span>
+          <span className="w">{n + 1}</span>
+          <span className={`who ${inkOf(message.role)}`}>{message.role}</span>
+          <span className="said">
+            {texts[n]?.map((text, k) => (
+              <span key={k}>
+                <Pieces text={text} find={find} />
+                {"\n"}
+              </span>
+            ))}
+          </span>
           <span />
         </div>
       ))}

@@ -22,7 +22,12 @@ export function Difference({ about, other }: { about: ContentAbout; other: strin
   if (second.data === null) return <Loading what="the other content" />;
   const large = [about, second.data].find((each) => each.size > MOST_COMPARED);
   if (large !== undefined)
-    return <div className="notice">One of them has {bytesText(large.size)}; up to {bytesText(MOST_COMPARED)} can be compared here. Download both to compare them.</div>;
+    return (
+      <div className="notice">
+        One of them has {bytesText(large.size)}; up to {bytesText(MOST_COMPARED)} can be compared here. Download both to
+        compare them.
+      </div>
+    );
   return <Lines a={about} b={second.data} />;
 }
 
@@ -39,23 +44,36 @@ function Lines({ a, b }: { a: ContentAbout; b: ContentAbout }) {
   const error = first.error ?? second.error;
   if (error !== null) return <Failed error={error} />;
   if (!isThere) return <Loading what="both contents" />;
-  if (changes === undefined || changes === null) return <div className="notice">They differ in too much to be compared here. Download both to compare them.</div>;
-  if (changes.every((change) => !change.added && !change.removed)) return <div className="notice">Both say the same.</div>;
+  if (changes === undefined || changes === null)
+    return <div className="notice">They differ in too much to be compared here. Download both to compare them.</div>;
+  if (changes.every((change) => !change.added && !change.removed))
+    return <div className="notice">Both say the same.</div>;
   return (
     <div className="scroll difference" tabIndex={0} role="region" aria-label="Difference">
-      <p className="sub"><span className="ink-cut">− only in this content</span> &nbsp; <span className="ink-tool">+ only in the other</span></p>
+      <p className="sub">
+        <span className="ink-cut">− only in this content</span> &nbsp;{" "}
+        <span className="ink-tool">+ only in the other</span>
+      </p>
       <pre>
         {changes.map((change, n) =>
-          change.added ? <ins key={n}>{signed("+ ", change.value)}</ins>
-          : change.removed ? <del key={n}>{signed("− ", change.value)}</del>
-          : <span key={n}>{signed("  ", folded(change.value, n === 0, n === changes.length - 1))}</span>)}
+          change.added ? (
+            <ins key={n}>{signed("+ ", change.value)}</ins>
+          ) : change.removed ? (
+            <del key={n}>{signed("− ", change.value)}</del>
+          ) : (
+            <span key={n}>{signed("  ", folded(change.value, n === 0, n === changes.length - 1))}</span>
+          ),
+        )}
       </pre>
     </div>
   );
 }
 
 const lines = (text: string): string[] => text.replace(/\n$/, "").split("\n");
-const signed = (sign: string, text: string): string => lines(text).map((line) => `${sign}${line}`).join("\n");
+const signed = (sign: string, text: string): string =>
+  lines(text)
+    .map((line) => `${sign}${line}`)
+    .join("\n");
 
 /** Equal lines, of many only those beside a change. */
 function folded(text: string, isFirst: boolean, isLast: boolean): string {

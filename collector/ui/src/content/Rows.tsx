@@ -20,7 +20,12 @@ export function TextRows({ text, find, hit, onFound, onEnd }: TextProps) {
   const starts = useMemo(() => rowStarts(text), [text]);
   const found = useMemo(() => occurrences(text, find, MOST_FOUND), [text, find]);
   const rows = Math.max(0, starts.length - 1);
-  const list = useVirtualizer({ count: rows, getScrollElement: () => box.current, estimateSize: () => ROW_HEIGHT, overscan: 20 });
+  const list = useVirtualizer({
+    count: rows,
+    getScrollElement: () => box.current,
+    estimateSize: () => ROW_HEIGHT,
+    overscan: 20,
+  });
   useEffect(() => onFound(found.length), [found.length, onFound]);
   const position = found.length === 0 ? undefined : found[hit % found.length];
   useEffect(() => {
@@ -47,9 +52,16 @@ export function TextRows({ text, find, hit, onFound, onEnd }: TextProps) {
 /** A text with what was searched for, and what is masked, marked. */
 export function Pieces({ text, find }: { text: string; find: string }) {
   return pieces(text, find).map((piece, n) =>
-    piece.kind === "plain" ? piece.text
-    : piece.kind === "found" ? <mark key={n}>{piece.text}</mark>
-    : <mark key={n} className="masked" title="masked before it was recorded: the value is not stored">{piece.text}</mark>);
+    piece.kind === "plain" ? (
+      piece.text
+    ) : piece.kind === "found" ? (
+      <mark key={n}>{piece.text}</mark>
+    ) : (
+      <mark key={n} className="masked" title="masked before it was recorded: the value is not stored">
+        {piece.text}
+      </mark>
+    ),
+  );
 }
 
 /** Bytes in hex; chunks are fetched when they are looked at. */
@@ -58,7 +70,12 @@ export function HexRows({ target, size }: { target: string; size: number }) {
   const { chunk, need, error } = useChunks(target, size);
   const all = Math.ceil(size / ROW_BYTES);
   const rows = Math.min(all, Math.floor(HIGHEST / ROW_HEIGHT));
-  const list = useVirtualizer({ count: rows, getScrollElement: () => box.current, estimateSize: () => ROW_HEIGHT, overscan: 20 });
+  const list = useVirtualizer({
+    count: rows,
+    getScrollElement: () => box.current,
+    estimateSize: () => ROW_HEIGHT,
+    overscan: 20,
+  });
   const items = list.getVirtualItems();
   const first = Math.floor(((items[0]?.index ?? 0) * ROW_BYTES) / CHUNK);
   const last = Math.floor(((items.at(-1)?.index ?? 0) * ROW_BYTES) / CHUNK);
@@ -81,7 +98,11 @@ export function HexRows({ target, size }: { target: string; size: number }) {
           })}
         </div>
       </div>
-      {rows < all && <p className="notice sub">The first {count(rows * ROW_BYTES)} of {count(size)} bytes are shown: download it to see all.</p>}
+      {rows < all && (
+        <p className="notice sub">
+          The first {count(rows * ROW_BYTES)} of {count(size)} bytes are shown: download it to see all.
+        </p>
+      )}
     </>
   );
 }

@@ -41,18 +41,27 @@ export function useText(ref: string, size: number): ReadText {
         if (mine !== latest.current) return;
         mine.to = to;
         const text = mine.decoder.decode(bytes, { stream: to < size });
-        setState((before) => ({ ref: mine.ref, text: before.ref === mine.ref ? before.text + text : text, to, error: null }));
+        setState((before) => ({
+          ref: mine.ref,
+          text: before.ref === mine.ref ? before.text + text : text,
+          to,
+          error: null,
+        }));
       }
     } catch (error) {
-      if (mine === latest.current && error instanceof ApiError) setState((before) => ({ ...before, ref: mine.ref, error }));
+      if (mine === latest.current && error instanceof ApiError)
+        setState((before) => ({ ...before, ref: mine.ref, error }));
     } finally {
       if (mine === latest.current) isBusy.current = false;
     }
   }, [last, size]);
-  const ask = useCallback((to: number) => {
-    wanted.current = Math.max(wanted.current, to);
-    void run();
-  }, [run]);
+  const ask = useCallback(
+    (to: number) => {
+      wanted.current = Math.max(wanted.current, to);
+      void run();
+    },
+    [run],
+  );
   useEffect(() => {
     latest.current = { ref, to: 0, decoder: new TextDecoder() };
     isBusy.current = false;
@@ -82,20 +91,23 @@ export function useChunks(ref: string, size: number) {
     chunks.current = new Map();
     draw((n) => n + 1);
   }, [ref]);
-  const need = useCallback((n: number) => {
-    const mine = chunks.current;
-    if (mine.has(n)) return;
-    mine.set(n, null);
-    bytesOf(ref, n * CHUNK, Math.min(size, (n + 1) * CHUNK)).then(
-      (bytes) => {
-        mine.set(n, bytes);
-        draw((turn) => turn + 1);
-      },
-      (failed: ApiError) => {
-        mine.delete(n);
-        setError(failed);
-      },
-    );
-  }, [ref, size]);
+  const need = useCallback(
+    (n: number) => {
+      const mine = chunks.current;
+      if (mine.has(n)) return;
+      mine.set(n, null);
+      bytesOf(ref, n * CHUNK, Math.min(size, (n + 1) * CHUNK)).then(
+        (bytes) => {
+          mine.set(n, bytes);
+          draw((turn) => turn + 1);
+        },
+        (failed: ApiError) => {
+          mine.delete(n);
+          setError(failed);
+        },
+      );
+    },
+    [ref, size],
+  );
   return { chunk: (n: number) => chunks.current.get(n) ?? null, need, error };
 }

@@ -31,13 +31,20 @@ describe("what is marked in a text", () => {
     expect(occurrences("a", "", 2)).toEqual([]);
   });
   test("masked values, in JSON and in text", () => {
-    const masked = (text: string) => pieces(text, "").filter((piece) => piece.kind === "masked").map((piece) => piece.text);
+    const masked = (text: string) =>
+      pieces(text, "")
+        .filter((piece) => piece.kind === "masked")
+        .map((piece) => piece.text);
     expect(masked('{"key": {"$masked": "str"}, "other": 1}')).toEqual(['{"$masked": "str"}']);
     expect(masked("token=<masked> [redacted]")).toEqual(["<masked>", "[redacted]"]);
   });
   test("pieces add up to the text", () => {
     const text = 'find {"$masked": "str"} and find';
-    expect(pieces(text, "find").map((piece) => piece.text).join("")).toBe(text);
+    expect(
+      pieces(text, "find")
+        .map((piece) => piece.text)
+        .join(""),
+    ).toBe(text);
     expect(pieces(text, "masked").map((piece) => piece.kind)).toEqual(["plain", "masked", "plain"]);
   });
 });
@@ -47,5 +54,8 @@ test("bytes in hex have their offset, and their characters where they have some"
 });
 
 test("facets count values, the most frequent first", () => {
-  expect(tally(["b", "a", null, "b"], 5)).toEqual([{ value: "b", count: 2 }, { value: "a", count: 1 }]);
+  expect(tally(["b", "a", null, "b"], 5)).toEqual([
+    { value: "b", count: 2 },
+    { value: "a", count: 1 },
+  ]);
 });

@@ -56,7 +56,8 @@ const MASKED = /\{\s*"\$masked":\s*"[^"]*"\s*\}|<masked>|\[redacted[^\]\n]{0,80}
 /** A row as pieces: what was searched for, and what stands in place of masked values. */
 export function pieces(text: string, wanted: string): Piece[] {
   const marks: { from: number; to: number; kind: Piece["kind"] }[] = [];
-  for (const match of text.matchAll(MASKED)) marks.push({ from: match.index, to: match.index + match[0].length, kind: "masked" });
+  for (const match of text.matchAll(MASKED))
+    marks.push({ from: match.index, to: match.index + match[0].length, kind: "masked" });
   for (const at of occurrences(text, wanted, 100)) marks.push({ from: at, to: at + wanted.length, kind: "found" });
   marks.sort((a, b) => a.from - b.from);
   const all: Piece[] = [];

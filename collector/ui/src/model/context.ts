@@ -5,7 +5,11 @@ export type BlockKind = "system" | "tools" | "user" | "assistant" | "results";
 export type Block = { kind: BlockKind; tokens: number };
 
 /** Estimated tokens of each message are scaled to what the provider counted (`total`), when it counted. */
-export function messageTokens(messages: readonly Message[], tools: unknown, total: number | null): { each: number[]; tools: number } {
+export function messageTokens(
+  messages: readonly Message[],
+  tools: unknown,
+  total: number | null,
+): { each: number[]; tools: number } {
   const lengths = messages.map((message) => 4 + message.parts.reduce((sum, part) => sum + partText(part).length, 0));
   const toolLength = isEmpty(tools) ? 0 : JSON.stringify(tools).length;
   const all = lengths.reduce((sum, length) => sum + length, toolLength);
@@ -19,7 +23,9 @@ export function blocks(messages: readonly Message[], each: readonly number[], to
   messages.forEach((message, n) => {
     sums[kindOf(message.role)] += each[n] ?? 0;
   });
-  return (Object.keys(sums) as BlockKind[]).map((kind) => ({ kind, tokens: sums[kind] })).filter((block) => block.tokens > 0);
+  return (Object.keys(sums) as BlockKind[])
+    .map((kind) => ({ kind, tokens: sums[kind] }))
+    .filter((block) => block.tokens > 0);
 }
 
 /** The block that a message of this role belongs to. */
@@ -29,7 +35,13 @@ export function kindOf(role: string): BlockKind {
   return role === "tool" || role === "function" ? "results" : "user";
 }
 
-const INKS: Record<BlockKind, string> = { system: "ink-state", tools: "", user: "ink-user", assistant: "ink-model", results: "ink-tool" };
+const INKS: Record<BlockKind, string> = {
+  system: "ink-state",
+  tools: "",
+  user: "ink-user",
+  assistant: "ink-model",
+  results: "ink-tool",
+};
 
 /** The class that gives a role its colour, the same everywhere. */
 export const inkOf = (role: string): string => INKS[kindOf(role)];
@@ -47,17 +59,30 @@ export function partText(part: Part): string {
 
 /** `order="A1001", amount=178` */
 export function argumentsText(given: unknown): string {
-  if (given === null || typeof given !== "object" || Array.isArray(given)) return given === undefined ? "" : JSON.stringify(given);
-  return Object.entries(given).map(([name, value]) => `${name}=${JSON.stringify(value)}`).join(", ");
+  if (given === null || typeof given !== "object" || Array.isArray(given))
+    return given === undefined ? "" : JSON.stringify(given);
+  return Object.entries(given)
+    .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
+    .join(", ");
 }
 
 /** The names of tools, in whatever form their definitions are; "?" for one without. */
 export function toolNames(tools: unknown): string[] {
   if (!Array.isArray(tools)) return [];
-  return tools.flatMap((tool: { name?: unknown; function?: { name?: unknown }; functionDeclarations?: unknown; function_declarations?: unknown } | null) => {
-    const several = tool?.functionDeclarations ?? tool?.function_declarations;
-    return Array.isArray(several) ? toolNames(several) : [String(tool?.name ?? tool?.function?.name ?? "?")];
-  });
+  return tools.flatMap(
+    (
+      tool: {
+        name?: unknown;
+        function?: { name?: unknown };
+        functionDeclarations?: unknown;
+        function_declarations?: unknown;
+      } | null,
+    ) => {
+      const several = tool?.functionDeclarations ?? tool?.function_declarations;
+      return Array.isArray(several) ? toolNames(several) : [String(tool?.name ?? tool?.function?.name ?? "?")];
+    },
+  );
 }
 
-const isEmpty = (tools: unknown): boolean => tools === null || tools === undefined || (Array.isArray(tools) && tools.length === 0);
+const isEmpty = (tools: unknown): boolean =>
+  tools === null || tools === undefined || (Array.isArray(tools) && tools.length === 0);

@@ -52,4 +52,12 @@ export function compact(value: unknown): string {
 
 /** The date and time in the reader's zone, to the second. */
 export const localDateTime = (time: string): string =>
-  new Date(time).toLocaleString(undefined, { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false });
+  new Date(time).toLocaleString(undefined, {
+    year: "numeric",
+    month: "short",
+    day: "numeric",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+    hour12: false,
+  });

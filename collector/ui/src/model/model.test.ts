@@ -9,7 +9,20 @@ import { inTreeOrder, parents, placeAt, toggled, withoutCollapsed } from "./step
 
 function event(seq: number, kind: string, more: Partial<RecordedEvent> = {}): RecordedEvent {
   const time = new Date(1_760_000_000_000 + seq * 1000).toISOString();
-  return { id: `${seq}`, run: "0", seq, time, kind, priority: "normal", span: null, actor: null, late: false, data: {}, refs: {}, ...more };
+  return {
+    id: `${seq}`,
+    run: "0",
+    seq,
+    time,
+    kind,
+    priority: "normal",
+    span: null,
+    actor: null,
+    late: false,
+    data: {},
+    refs: {},
+    ...more,
+  };
 }
 
 describe("axis", () => {
@@ -68,13 +81,33 @@ describe("steps", () => {
   });
 
   test("what has not ended, and kinds that are not known, are kept", () => {
-    const rows = steps([event(1, "llm_called", { span: "m" }), event(2, "something_new"), event(3, "llm_completed", { span: "other" })]);
-    expect(rows.map((row) => [row.kind, row.end])).toEqual([["model", null], ["other", 2], ["other", 3]]);
+    const rows = steps([
+      event(1, "llm_called", { span: "m" }),
+      event(2, "something_new"),
+      event(3, "llm_completed", { span: "other" }),
+    ]);
+    expect(rows.map((row) => [row.kind, row.end])).toEqual([
+      ["model", null],
+      ["other", 2],
+      ["other", 3],
+    ]);
   });
 
   test("events that follow are folded into the rows that are there; rows are replaced, and not changed", () => {
-    const kinds = ["step_started", "llm_called", "llm_completed", "state_changed", "tool_called", "tool_failed", "step_completed"];
-    const all = Array.from({ length: 70 }, (_, n) => event(n + 1, kinds[n % 7] as string, { span: `${Math.floor(n / 7)} ${["step", "model", "model", "", "tool", "tool", "step"][n % 7]}` }));
+    const kinds = [
+      "step_started",
+      "llm_called",
+      "llm_completed",
+      "state_changed",
+      "tool_called",
+      "tool_failed",
+      "step_completed",
+    ];
+    const all = Array.from({ length: 70 }, (_, n) =>
+      event(n + 1, kinds[n % 7] as string, {
+        span: `${Math.floor(n / 7)} ${["step", "model", "model", "", "tool", "tool", "step"][n % 7]}`,
+      }),
+    );
     let folded: Folded | undefined;
     for (let n = 0; n <= all.length; n++) {
       const [before, copy] = [folded?.rows, JSON.stringify(folded?.rows)];
@@ -114,12 +147,27 @@ describe("steps", () => {
       event(10, "tool_called", { span: "u", data: { name: "lost", parent: "gone" } }),
     ]);
     expect(rows.map((row) => [row.seq, row.parent, row.depth])).toEqual([
-      [2, null, 0], [3, null, 0], [4, 2, 1], [5, 2, 1], [6, 3, 1], [7, 6, 2], [8, 3, 1], [9, null, 0], [10, null, 0],
+      [2, null, 0],
+      [3, null, 0],
+      [4, 2, 1],
+      [5, 2, 1],
+      [6, 3, 1],
+      [7, 6, 2],
+      [8, 3, 1],
+      [9, null, 0],
+      [10, null, 0],
     ]);
     const ordered = inTreeOrder(rows);
     expect(ordered.map((row) => row.seq)).toEqual([2, 4, 5, 3, 6, 7, 8, 9, 10]);
     const shown = withoutCollapsed(ordered, new Set([3]));
-    expect(shown.map((each) => [each.row.seq, each.hasMore, each.hidden])).toEqual([[2, true, 0], [4, false, 0], [5, false, 0], [3, true, 3], [9, false, 0], [10, false, 0]]);
+    expect(shown.map((each) => [each.row.seq, each.hasMore, each.hidden])).toEqual([
+      [2, true, 0],
+      [4, false, 0],
+      [5, false, 0],
+      [3, true, 3],
+      [9, false, 0],
+      [10, false, 0],
+    ]);
     const places = new Map(shown.map((each, n) => [each.row.seq, n]));
     expect([1, 5, 7, 8, 9].map((at) => placeAt(shown, places, rows, at))).toEqual([-1, 2, 3, 3, 4]);
     expect([2, 5, 7, 9].map((at) => toggled(rows, parents(rows), at))).toEqual([2, 2, 6, null]);
@@ -140,8 +188,11 @@ describe("steps", () => {
   });
 
   test("lanes", () => {
-    expect(["llm_called", "tool_failed", "message_added", "checkpoint_created", "context_compressed", "step_started"].map(laneOf))
-      .toEqual(["model", "tool", "message", "state", "compression", null]);
+    expect(
+      ["llm_called", "tool_failed", "message_added", "checkpoint_created", "context_compressed", "step_started"].map(
+        laneOf,
+      ),
+    ).toEqual(["model", "tool", "message", "state", "compression", null]);
   });
 });
 
@@ -155,7 +206,10 @@ describe("context", () => {
 
   test("parts are text, and unknown ones their JSON", () => {
     expect(messages.map((message) => message.parts.map(partText).join())).toEqual([
-      "Be kind.", 'find(order="A1", n=2)', '{"ok":true}', '{"type":"hologram","data":1}',
+      "Be kind.",
+      'find(order="A1", n=2)',
+      '{"ok":true}',
+      '{"type":"hologram","data":1}',
     ]);
     expect(argumentsText(["a"])).toBe('["a"]');
   });
@@ -164,15 +218,27 @@ describe("context", () => {
     const { each, tools } = messageTokens(messages, [{ name: "find" }], 1000);
     const sum = each.reduce((all, one) => all + one, tools);
     expect(Math.abs(sum - 1000)).toBeLessThan(5);
-    expect(blocks(messages, each, tools).map((block) => block.kind)).toEqual(["system", "tools", "user", "assistant", "results"]);
+    expect(blocks(messages, each, tools).map((block) => block.kind)).toEqual([
+      "system",
+      "tools",
+      "user",
+      "assistant",
+      "results",
+    ]);
   });
 });
 
 test("figures", () => {
-  expect([duration(0.4), duration(36), duration(4100), duration(200_000), duration(7_500_000), duration(null)])
-    .toEqual(["0.4 ms", "36 ms", "4.1 s", "3 min 20 s", "2 h 5 min", "–"]);
+  expect([duration(0.4), duration(36), duration(4100), duration(200_000), duration(7_500_000), duration(null)]).toEqual(
+    ["0.4 ms", "36 ms", "4.1 s", "3 min 20 s", "2 h 5 min", "–"],
+  );
   expect([money(0.0004), money(2), money(0), money(null)]).toEqual(["$0.00040", "$2.00", "$0", "–"]);
-  expect([percent(0.0043), percent(0.5), percent(0.0003), percent(0)]).toEqual(["0.4\u00a0%", "50\u00a0%", "<\u00a00.1\u00a0%", "0.0\u00a0%"]);
+  expect([percent(0.0043), percent(0.5), percent(0.0003), percent(0)]).toEqual([
+    "0.4\u00a0%",
+    "50\u00a0%",
+    "<\u00a00.1\u00a0%",
+    "0.0\u00a0%",
+  ]);
   expect(shortId("01a2".padEnd(24, "0") + "9b479b47")).toBe("9b479b47");
   const now = Date.parse("2026-01-01T00:10:00Z");
   expect([ago("2026-01-01T00:09:48Z", now), ago("2026-01-01T00:05:00Z", now)]).toEqual(["12 s ago", "5 min ago"]);

@@ -21,11 +21,18 @@ export function plot(values: readonly unknown[]): Plot {
     const [low, high] = [Math.min(...all), Math.max(...all)];
     const height = (value: unknown) => (high === low ? 0.5 : (number(value) - low) / (high - low));
     const scale = there.length === 0 ? "no value" : low === high ? `always ${low}` : `${low} to ${high}`;
-    return { heights: values.map((value) => (value === null || value === undefined ? null : height(value))), scale: there.some(Array.isArray) ? `length ${scale}` : scale };
+    return {
+      heights: values.map((value) => (value === null || value === undefined ? null : height(value))),
+      scale: there.some(Array.isArray) ? `length ${scale}` : scale,
+    };
   }
   const different = [...new Set(there.map((value) => JSON.stringify(value)))];
-  const height = (value: unknown) => (different.length < 2 ? 0.5 : different.indexOf(JSON.stringify(value)) / (different.length - 1));
-  return { heights: values.map((value) => (value === null || value === undefined ? null : height(value))), scale: `${different.length} different values` };
+  const height = (value: unknown) =>
+    different.length < 2 ? 0.5 : different.indexOf(JSON.stringify(value)) / (different.length - 1);
+  return {
+    heights: values.map((value) => (value === null || value === undefined ? null : height(value))),
+    scale: `${different.length} different values`,
+  };
 }
 
 /** How to make all of these a number; null when one of them is none. */
@@ -35,7 +42,13 @@ function numbersOf(values: readonly unknown[]): ((value: unknown) => number) | n
 }
 
 /** The plot as the path of a step line, `width` and `height` units large: a value holds until the next one. */
-export function stepPath(positions: readonly number[], heights: readonly (number | null)[], length: number, width: number, height: number): string {
+export function stepPath(
+  positions: readonly number[],
+  heights: readonly (number | null)[],
+  length: number,
+  width: number,
+  height: number,
+): string {
   const x = (seq: number) => (length < 2 ? 0 : ((seq - 1) / (length - 1)) * width).toFixed(1);
   let path = "";
   let isDrawn = false;

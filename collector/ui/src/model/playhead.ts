@@ -33,4 +33,3 @@ export function playhead(start: number, last: () => number): Playhead {
 export function useAt(head: Playhead): number {
   return useSyncExternalStore(head.subscribe, () => head.at);
 }
-

@@ -2,5 +2,9 @@ import { Link } from "wouter";
 
 /** Opens a content's page. */
 export function ContentLink({ target, children = "content" }: { target: string; children?: string }) {
-  return <Link className="link content-link" href={`/content/${target}`} title={target}>{children}</Link>;
+  return (
+    <Link className="link content-link" href={`/content/${target}`} title={target}>
+      {children}
+    </Link>
+  );
 }

@@ -18,11 +18,17 @@ export function Copy({ text, label, className = "button" }: { text: string; labe
   const copy = () => void copied(text).then((isDone) => setOutcome(isDone ? "copied" : "shown"));
   return (
     <>
-      <button type="button" className={className} onClick={copy} title={text}>{outcome === "copied" ? "Copied" : label}</button>
+      <button type="button" className={className} onClick={copy} title={text}>
+        {outcome === "copied" ? "Copied" : label}
+      </button>
       {outcome === "shown" && (
         <dialog ref={sheet} aria-label="Copy" onClose={() => setOutcome("idle")}>
           <Selected text={text} />
-          <p><button className="button" type="button" onClick={() => sheet.current?.close()}>Close</button></p>
+          <p>
+            <button className="button" type="button" onClick={() => sheet.current?.close()}>
+              Close
+            </button>
+          </p>
         </dialog>
       )}
     </>

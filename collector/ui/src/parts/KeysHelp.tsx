@@ -24,9 +24,20 @@ export function KeysHelp({ onClose }: { onClose: () => void }) {
     <dialog ref={sheet} onClose={onClose} aria-label="Keys">
       <h1>Keys</h1>
       <table>
-        <tbody>{KEYS.map(([keys, what]) => <tr key={keys}><td><kbd>{keys}</kbd></td><td>{what}</td></tr>)}</tbody>
+        <tbody>
+          {KEYS.map(([keys, what]) => (
+            <tr key={keys}>
+              <td>
+                <kbd>{keys}</kbd>
+              </td>
+              <td>{what}</td>
+            </tr>
+          ))}
+        </tbody>
       </table>
-      <button className="button" type="button" onClick={() => sheet.current?.close()}>Close</button>
+      <button className="button" type="button" onClick={() => sheet.current?.close()}>
+        Close
+      </button>
     </dialog>
   );
 }

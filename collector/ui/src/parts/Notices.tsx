@@ -11,7 +11,13 @@ export function Failed({ error, isPage = false }: { error: ApiError; isPage?: bo
     <div className="notice failed" role="alert">
       <Heading>{error.status === 0 ? "No answer" : `Error ${error.status}`}</Heading>
       {error.message}
-      {isPage && <p><Link className="go" href="/">All runs</Link></p>}
+      {isPage && (
+        <p>
+          <Link className="go" href="/">
+            All runs
+          </Link>
+        </p>
+      )}
     </div>
   );
 }
@@ -23,7 +29,20 @@ export function Loading({ what }: { what: string }) {
     const timer = setTimeout(() => setSlow(true), 300);
     return () => clearTimeout(timer);
   }, []);
-  return <div className="notice" role="status" aria-live="polite">{isSlow && <>Loading {what} …<span className="bones" aria-hidden="true"><i /><i /><i /></span></>}</div>;
+  return (
+    <div className="notice" role="status" aria-live="polite">
+      {isSlow && (
+        <>
+          Loading {what} …
+          <span className="bones" aria-hidden="true">
+            <i />
+            <i />
+            <i />
+          </span>
+        </>
+      )}
+    </div>
+  );
 }
 
 export function Empty({ children }: { children: ReactNode }) {
@@ -34,7 +53,9 @@ export function Missing() {
   return (
     <main className="notice">
       <h1>There is no such page</h1>
-      <Link className="go" href="/">All runs</Link>
+      <Link className="go" href="/">
+        All runs
+      </Link>
     </main>
   );
 }

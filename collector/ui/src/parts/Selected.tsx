@@ -9,8 +9,17 @@ export function Selected({ text }: { text: string }) {
   }, [text]);
   return (
     <>
-      <p className="sub">This browser copies only on https and on localhost. The text is selected: copy it with Ctrl C or ⌘C.</p>
-      <textarea ref={box} className="input selected" aria-label="Text to copy" readOnly value={text} rows={Math.min(20, text.split("\n").length + 1)} />
+      <p className="sub">
+        This browser copies only on https and on localhost. The text is selected: copy it with Ctrl C or ⌘C.
+      </p>
+      <textarea
+        ref={box}
+        className="input selected"
+        aria-label="Text to copy"
+        readOnly
+        value={text}
+        rows={Math.min(20, text.split("\n").length + 1)}
+      />
     </>
   );
 }

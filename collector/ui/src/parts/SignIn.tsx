@@ -10,7 +10,10 @@ export function SignIn({ onSession }: { onSession: (session: Session) => void })
     event.preventDefault();
     const key = new FormData(event.currentTarget).get("key");
     post<Session>("/session", { key }).then(
-      (session) => (session.scopes.includes("read") ? onSession(session) : setError("This key may not read: it needs the scope read.")),
+      (session) =>
+        session.scopes.includes("read")
+          ? onSession(session)
+          : setError("This key may not read: it needs the scope read."),
       (refused: ApiError) => setError(refused.message),
     );
   };
@@ -18,11 +21,29 @@ export function SignIn({ onSession }: { onSession: (session: Session) => void })
     <main>
       <form className="signin" onSubmit={submit}>
         <h1>Playhead</h1>
-        <label htmlFor="key">This collector needs a key with the scope <code>read</code>.</label>
-        <input id="key" name="key" type="password" className="input" required autoComplete="current-password" autoFocus />
-        {error !== null && <div className="failed" role="alert">{error}</div>}
-        <button className="button main" type="submit">Sign in</button>
-        <span className="sub">Make one with <code>playhead keys create --name me --scope read</code>.</span>
+        <label htmlFor="key">
+          This collector needs a key with the scope <code>read</code>.
+        </label>
+        <input
+          id="key"
+          name="key"
+          type="password"
+          className="input"
+          required
+          autoComplete="current-password"
+          autoFocus
+        />
+        {error !== null && (
+          <div className="failed" role="alert">
+            {error}
+          </div>
+        )}
+        <button className="button main" type="submit">
+          Sign in
+        </button>
+        <span className="sub">
+          Make one with <code>playhead keys create --name me --scope read</code>.
+        </span>
       </form>
     </main>
   );

@@ -27,16 +27,32 @@ export function TopBar({ session, onSession }: { session: Session; onSession: (s
   }, []);
   return (
     <header className="top">
-      <Link className="logo" href="/"><i aria-hidden="true" />Playhead</Link>
+      <Link className="logo" href="/">
+        <i aria-hidden="true" />
+        Playhead
+      </Link>
       <nav aria-label="Pages">
-        <Link href="/" aria-current={at === "/" ? "page" : undefined}>Runs</Link>
-        <Link href="/across" aria-current={at === "/across" ? "page" : undefined}>Across runs</Link>
+        <Link href="/" aria-current={at === "/" ? "page" : undefined}>
+          Runs
+        </Link>
+        <Link href="/across" aria-current={at === "/across" ? "page" : undefined}>
+          Across runs
+        </Link>
         {(waiting > 0 || at === "/approvals") && (
           <Link href="/approvals" aria-current={at === "/approvals" ? "page" : undefined}>
-            Approvals{waiting > 0 && <> <span className="count">{waiting}</span><span className="visually-hidden"> open</span></>}
+            Approvals
+            {waiting > 0 && (
+              <>
+                {" "}
+                <span className="count">{waiting}</span>
+                <span className="visually-hidden"> open</span>
+              </>
+            )}
           </Link>
         )}
-        <Link href="/search" aria-current={at === "/search" ? "page" : undefined}>Search</Link>
+        <Link href="/search" aria-current={at === "/search" ? "page" : undefined}>
+          Search
+        </Link>
         <a href="api/v1/docs">API</a>
       </nav>
       <form
@@ -47,13 +63,24 @@ export function TopBar({ session, onSession }: { session: Session; onSession: (s
           go(`/?text=${encodeURIComponent(find.current?.value.trim() ?? "")}`);
         }}
       >
-        <input ref={find} className="input" aria-label="Find runs" placeholder="Find runs by name, session, user, tag" />
+        <input
+          ref={find}
+          className="input"
+          aria-label="Find runs"
+          placeholder="Find runs by name, session, user, tag"
+        />
         <kbd aria-hidden="true">/</kbd>
       </form>
-      <button className="icon" type="button" onClick={turn} aria-label="Light or dark">◐</button>
-      <button className="icon" type="button" onClick={() => setHelp(true)} aria-label="Keys">?</button>
+      <button className="icon" type="button" onClick={turn} aria-label="Light or dark">
+        ◐
+      </button>
+      <button className="icon" type="button" onClick={() => setHelp(true)} aria-label="Keys">
+        ?
+      </button>
       {session.needs_key && (
-        <button className="icon" type="button" onClick={() => void remove<Session>("/session").then(onSession)}>Sign out</button>
+        <button className="icon" type="button" onClick={() => void remove<Session>("/session").then(onSession)}>
+          Sign out
+        </button>
       )}
       {isHelp && <KeysHelp onClose={() => setHelp(false)} />}
     </header>
@@ -68,7 +95,8 @@ export function isTyping(event: KeyboardEvent): boolean {
 
 function turn(): void {
   const root = document.documentElement;
-  const isDark = (root.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+  const isDark =
+    (root.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
   root.dataset.theme = isDark ? "light" : "dark";
   localStorage.setItem("theme", root.dataset.theme);
 }

@@ -25,8 +25,18 @@ const REST_MS = 90;
 
 export function RunPage({ run: name }: { run: string }) {
   const { data: run, error } = useApi<RunDetail>(`/runs/${encodeURIComponent(name)}`);
-  if (error !== null) return <main><Failed error={error} isPage /></main>;
-  if (run === null) return <main><Loading what="the run" /></main>;
+  if (error !== null)
+    return (
+      <main>
+        <Failed error={error} isPage />
+      </main>
+    );
+  if (run === null)
+    return (
+      <main>
+        <Loading what="the run" />
+      </main>
+    );
   return <Run run={run} />;
 }
 
@@ -57,38 +67,93 @@ function Run({ run }: { run: RunDetail }) {
     }
     isFirst.current = false;
     written.current = settled;
-    setQuery((before) => { before.set("at", String(settled)); return before; }, { replace: true });
+    setQuery(
+      (before) => {
+        before.set("at", String(settled));
+        return before;
+      },
+      { replace: true },
+    );
   }, [settled]);
   useEffect(() => {
     if (wanted >= 1 && wanted !== written.current) head.move(wanted); // the back button, and links within the page
   }, [wanted, head]);
-  const show = (id: string) => setQuery((before) => { before.set("panel", id); return before; });
+  const show = (id: string) =>
+    setQuery((before) => {
+      before.set("panel", id);
+      return before;
+    });
   const narrow = (to: Focus | null) =>
-    setQuery((before) => { to === null ? before.delete("focus") : before.set("focus", `${to.from}-${to.to}`); return before; });
+    setQuery((before) => {
+      to === null ? before.delete("focus") : before.set("focus", `${to.from}-${to.to}`);
+      return before;
+    });
   const axis = (isByTime: boolean) =>
-    setQuery((before) => { isByTime ? before.set("axis", "time") : before.delete("axis"); return before; }, { replace: true });
+    setQuery(
+      (before) => {
+        isByTime ? before.set("axis", "time") : before.delete("axis");
+        return before;
+      },
+      { replace: true },
+    );
   useKeys(head, events.items, show);
   useEffect(() => {
     document.title = `${run.name ?? "run"} · Playhead`;
-    return () => { document.title = "Playhead"; };
+    return () => {
+      document.title = "Playhead";
+    };
   }, [run.name]);
   return (
     <main className="run" aria-label={`Run ${run.name ?? ""}`}>
-      <Head run={run} at={settled} event={events.items[settled - 1]} onError={firstError === undefined ? null : () => head.move(firstError)} />
-      {events.error !== null ? <Failed error={events.error} /> : (
+      <Head
+        run={run}
+        at={settled}
+        event={events.items[settled - 1]}
+        onError={firstError === undefined ? null : () => head.move(firstError)}
+      />
+      {events.error !== null ? (
+        <Failed error={events.error} />
+      ) : (
         <div className="zones" ref={zones.box}>
           <section className="zone" aria-label="Steps">
             <div className="bar-head">
               <h2>Steps</h2>
-              {events.isWhole ? `${count(events.items.length)} events` : `${count(events.items.length)} of ${count(run.events)} events loaded`}
-              {focus !== null && <button type="button" className="go" onClick={() => narrow(null)}>only {count(focus.from)} to {count(focus.to)} ✕</button>}
-              {events.isCut && <span className="r ink-bad" role="status" title="The connection to the collector was cut: connecting again">not live</span>}
+              {events.isWhole
+                ? `${count(events.items.length)} events`
+                : `${count(events.items.length)} of ${count(run.events)} events loaded`}
+              {focus !== null && (
+                <button type="button" className="go" onClick={() => narrow(null)}>
+                  only {count(focus.from)} to {count(focus.to)} ✕
+                </button>
+              )}
+              {events.isCut && (
+                <span
+                  className="r ink-bad"
+                  role="status"
+                  title="The connection to the collector was cut: connecting again"
+                >
+                  not live
+                </span>
+              )}
             </div>
-            <StepsPanel rows={rows} focus={focus} head={head} isLoading={events.items.length === 0 && !events.isWhole} />
+            <StepsPanel
+              rows={rows}
+              focus={focus}
+              head={head}
+              isLoading={events.items.length === 0 && !events.isWhole}
+            />
           </section>
           <button type="button" className="split" aria-label="Width of the steps" {...zones.left} />
           <section className="zone" aria-label="Stage">
-            <Stage run={run} events={events.items} at={settled} panel={panel} onPanel={show} lit={lit} onMove={head.move} />
+            <Stage
+              run={run}
+              events={events.items}
+              at={settled}
+              panel={panel}
+              onPanel={show}
+              lit={lit}
+              onMove={head.move}
+            />
           </section>
           <button type="button" className="split" aria-label="Width of why and state" {...zones.right} />
           <section className="zone" aria-label="Why and state">
@@ -97,7 +162,16 @@ function Run({ run }: { run: RunDetail }) {
           </section>
         </div>
       )}
-      <Timeline events={events.items} forks={run.forks} run={run.run} head={head} focus={focus} onFocus={narrow} isByTime={query.get("axis") === "time"} onAxis={axis} />
+      <Timeline
+        events={events.items}
+        forks={run.forks}
+        run={run.run}
+        head={head}
+        focus={focus}
+        onFocus={narrow}
+        isByTime={query.get("axis") === "time"}
+        onAxis={axis}
+      />
     </main>
   );
 }

@@ -28,14 +28,31 @@ export function Stage({ run, events, at, panel, onPanel, lit, onMove }: Props) {
       <div className="bar-head">
         <div className="tabs" role="tablist" aria-label="Panels">
           {PANELS.map((each) => (
-            <button key={each.id} id={`tab-${each.id}`} type="button" role="tab" aria-selected={each.id === panel} aria-controls="stage" onClick={() => onPanel(each.id)}>
+            <button
+              key={each.id}
+              id={`tab-${each.id}`}
+              type="button"
+              role="tab"
+              aria-selected={each.id === panel}
+              aria-controls="stage"
+              onClick={() => onPanel(each.id)}
+            >
               {each.name}
             </button>
           ))}
         </div>
       </div>
       <div className="scroll" id="stage" role="tabpanel" aria-labelledby={`tab-${panel}`} tabIndex={0}>
-        {panel === "context" && <ContextPanel run={run.run} events={events} at={at} hasEnded={run.status !== "running"} lit={lit} onMove={onMove} />}
+        {panel === "context" && (
+          <ContextPanel
+            run={run.run}
+            events={events}
+            at={at}
+            hasEnded={run.status !== "running"}
+            lit={lit}
+            onMove={onMove}
+          />
+        )}
         {panel === "tokens" && <TokensPanel run={run.run} length={run.events} at={at} onMove={onMove} />}
         {panel === "compression" && <CompressionPanel run={run} events={events} at={at} onMove={onMove} />}
         {panel === "event" && <EventPanel event={events[at - 1]} />}

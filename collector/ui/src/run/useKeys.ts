@@ -13,7 +13,8 @@ export function useKeys(head: Playhead, events: readonly RecordedEvent[], show: 
   latest.current = { events, show };
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+      if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]"))
+        return;
       const { events, show } = latest.current;
       const panel = PANELS[Number(event.key) - 1];
       if (panel !== undefined) return show(panel.id);
@@ -28,7 +29,11 @@ export function useKeys(head: Playhead, events: readonly RecordedEvent[], show: 
 }
 
 /** Where a key moves the playhead to; null: it does not. */
-export function target(key: Pick<KeyboardEvent, "key" | "shiftKey">, at: number, events: readonly Pick<RecordedEvent, "kind" | "seq">[]): number | null {
+export function target(
+  key: Pick<KeyboardEvent, "key" | "shiftKey">,
+  at: number,
+  events: readonly Pick<RecordedEvent, "kind" | "seq">[],
+): number | null {
   const to = (step: 1 | -1, is: (kind: string) => boolean): number | null => {
     for (let n = at - 1 + step; n >= 0 && n < events.length; n += step) {
       const event = events[n];
@@ -38,13 +43,20 @@ export function target(key: Pick<KeyboardEvent, "key" | "shiftKey">, at: number,
   };
   const isCall = (kind: string) => kind === "llm_called";
   switch (key.key) {
-    case "ArrowLeft": return key.shiftKey ? to(-1, isCall) : at - 1;
-    case "ArrowRight": return key.shiftKey ? to(1, isCall) : at + 1;
-    case "e": return to(1, isError);
-    case "E": return to(-1, isError);
-    case "Home": return 1;
-    case "End": return events.length;
-    default: return null;
+    case "ArrowLeft":
+      return key.shiftKey ? to(-1, isCall) : at - 1;
+    case "ArrowRight":
+      return key.shiftKey ? to(1, isCall) : at + 1;
+    case "e":
+      return to(1, isError);
+    case "E":
+      return to(-1, isError);
+    case "Home":
+      return 1;
+    case "End":
+      return events.length;
+    default:
+      return null;
   }
 }
 

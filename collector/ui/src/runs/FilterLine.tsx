@@ -27,7 +27,9 @@ export function FilterLine({ runs, onApply }: Props) {
     if (move !== 0) {
       event.preventDefault();
       setOpen(true);
-      setChosen((before) => (found.length === 0 ? -1 : (before + move + found.length + (before < 0 && move < 0 ? 1 : 0)) % found.length));
+      setChosen((before) =>
+        found.length === 0 ? -1 : (before + move + found.length + (before < 0 && move < 0 ? 1 : 0)) % found.length,
+      );
     } else if (event.key === "Enter") {
       const pick = found[chosen];
       if (pick === undefined) apply();
@@ -43,14 +45,36 @@ export function FilterLine({ runs, onApply }: Props) {
   return (
     <div className="filter-line grow">
       <input
-        id="filter-line" className="input" role="combobox" aria-label="Filter runs" aria-expanded={found.length > 0} aria-controls={list} aria-autocomplete="list"
-        aria-activedescendant={chosen >= 0 ? `${list}-${chosen}` : undefined} placeholder="agent:support status:failed, or words of a name, session, user, tag" autoComplete="off" spellCheck={false}
-        value={line} onChange={(event) => write(event.target.value)} onFocus={() => setOpen(true)} onBlur={() => setOpen(false)} onKeyDown={press}
+        id="filter-line"
+        className="input"
+        role="combobox"
+        aria-label="Filter runs"
+        aria-expanded={found.length > 0}
+        aria-controls={list}
+        aria-autocomplete="list"
+        aria-activedescendant={chosen >= 0 ? `${list}-${chosen}` : undefined}
+        placeholder="agent:support status:failed, or words of a name, session, user, tag"
+        autoComplete="off"
+        spellCheck={false}
+        value={line}
+        onChange={(event) => write(event.target.value)}
+        onFocus={() => setOpen(true)}
+        onBlur={() => setOpen(false)}
+        onKeyDown={press}
       />
       <kbd aria-hidden="true">/</kbd>
       <ul id={list} role="listbox" aria-label="Completions" hidden={found.length === 0}>
         {found.map((each, n) => (
-          <li key={each.label} id={`${list}-${n}`} role="option" aria-selected={n === chosen} onPointerDown={(event) => { event.preventDefault(); write(each.line); }}>
+          <li
+            key={each.label}
+            id={`${list}-${n}`}
+            role="option"
+            aria-selected={n === chosen}
+            onPointerDown={(event) => {
+              event.preventDefault();
+              write(each.line);
+            }}
+          >
             <code>{each.label}</code> <span className="sub">{each.about}</span>
           </li>
         ))}

@@ -29,15 +29,32 @@ export function Filters({ runs, get, set, json }: Props) {
           </button>
         ))}
         {facets(runs, get).map(([name, value, times]) => (
-          <button key={`${name} ${value}`} type="button" className="chip" title={`${times} of the shown runs`} onClick={() => set({ [name]: value })}>{name}: {value} <span className="num">{times}</span></button>
+          <button
+            key={`${name} ${value}`}
+            type="button"
+            className="chip"
+            title={`${times} of the shown runs`}
+            onClick={() => set({ [name]: value })}
+          >
+            {name}: {value} <span className="num">{times}</span>
+          </button>
         ))}
         {held.map((name) => (
-          <button key={name} type="button" className="chip" aria-pressed="true" title="Take this condition back" onClick={() => set({ [name]: null })}>
+          <button
+            key={name}
+            type="button"
+            className="chip"
+            aria-pressed="true"
+            title="Take this condition back"
+            onClick={() => set({ [name]: null })}
+          >
             {name}: {get(name)} ✕
           </button>
         ))}
       </div>
-      <a className="link" href={json}>As JSON</a>
+      <a className="link" href={json}>
+        As JSON
+      </a>
     </div>
   );
 }

@@ -19,7 +19,9 @@ export function FirstSteps() {
       <h2>Nothing is recorded yet</h2>
       Paste this, and run your program. Or point any OpenTelemetry exporter at <code>{here}/v1/traces</code>.
       <pre>{lines}</pre>
-      <p><Copy text={lines} label="Copy" /></p>
+      <p>
+        <Copy text={lines} label="Copy" />
+      </p>
     </div>
   );
 }

@@ -53,18 +53,35 @@ export function Histogram({ runs, isCut, onRange }: Props) {
     >
       <svg viewBox={`0 0 ${BARS} 10`} preserveAspectRatio="none" aria-hidden="true">
         {drag !== null && (
-          <rect className="brush" x={Math.min(drag.from, drag.to) * BARS} width={Math.abs(drag.to - drag.from) * BARS} y={0} height={10} />
+          <rect
+            className="brush"
+            x={Math.min(drag.from, drag.to) * BARS}
+            width={Math.abs(drag.to - drag.from) * BARS}
+            y={0}
+            height={10}
+          />
         )}
-        {bars.map((bar, n) => bar.runs > 0 && (
-          <g key={n}>
-            <rect x={n + 0.1} width={0.8} y={10 - (bar.runs / highest) * 10} height={(bar.runs / highest) * 10} />
-            <rect className="bad" x={n + 0.1} width={0.8} y={10 - (bar.bad / highest) * 10} height={(bar.bad / highest) * 10} />
-          </g>
-        ))}
+        {bars.map(
+          (bar, n) =>
+            bar.runs > 0 && (
+              <g key={n}>
+                <rect x={n + 0.1} width={0.8} y={10 - (bar.runs / highest) * 10} height={(bar.runs / highest) * 10} />
+                <rect
+                  className="bad"
+                  x={n + 0.1}
+                  width={0.8}
+                  y={10 - (bar.bad / highest) * 10}
+                  height={(bar.bad / highest) * 10}
+                />
+              </g>
+            ),
+        )}
       </svg>
       <div className="ends" aria-hidden="true">
         <span>{localDateTime(new Date(first).toISOString())}</span>
-        <span>{isCut ? `the newest ${count(runs.length)}` : `${count(runs.length)} ${runs.length === 1 ? "run" : "runs"}`}</span>
+        <span>
+          {isCut ? `the newest ${count(runs.length)}` : `${count(runs.length)} ${runs.length === 1 ? "run" : "runs"}`}
+        </span>
         <span>{localDateTime(new Date(last).toISOString())}</span>
       </div>
     </div>

@@ -13,13 +13,19 @@ export function Peek({ run, onClose }: { run: string; onClose: () => void }) {
     <aside className="peek" aria-label="Run">
       <div className="bar-head">
         <h2>{data?.name ?? "Run"}</h2> <code>{shortId(run)}</code>
-        <span className="r"><button type="button" className="icon" onClick={onClose} aria-label="Close">✕</button></span>
+        <span className="r">
+          <button type="button" className="icon" onClick={onClose} aria-label="Close">
+            ✕
+          </button>
+        </span>
       </div>
       <div className="body">
         {error !== null && <Failed error={error} />}
         {data === null && error === null && <Loading what="the run" />}
         {data !== null && <Facts run={data} />}
-        <Link className="button main" href={`/runs/${run}`}>Open</Link>
+        <Link className="button main" href={`/runs/${run}`}>
+          Open
+        </Link>
       </div>
     </aside>
   );
@@ -33,7 +39,12 @@ function Facts({ run }: { run: RunDetail }) {
     ["events", count(run.events)],
     ["calls", `${count(run.llm_calls)} of models, ${count(run.tool_calls)} of tools`],
     ["errors", count(run.errors)],
-    ["context peak", run.context_peak === null ? "–" : `${count(run.context_peak)} tokens${run.context_limit === null ? "" : `, ${percent(run.context_peak / run.context_limit)} of ${count(run.context_limit)}`}`],
+    [
+      "context peak",
+      run.context_peak === null
+        ? "–"
+        : `${count(run.context_peak)} tokens${run.context_limit === null ? "" : `, ${percent(run.context_peak / run.context_limit)} of ${count(run.context_limit)}`}`,
+    ],
     ["models", run.models.join(", ") || "–"],
     ["tools", run.tools.join(", ") || "–"],
     ["tokens", `${count(run.input_tokens)} → ${count(run.output_tokens)}`],
@@ -44,8 +55,19 @@ function Facts({ run }: { run: RunDetail }) {
   return (
     <>
       <Status status={run.status} />
-      {run.error !== null && <div className="failed">{run.error.type}: {run.error.message}</div>}
-      <dl>{facts.map(([name, value]) => <div key={name} style={{ display: "contents" }}><dt>{name}</dt><dd>{value}</dd></div>)}</dl>
+      {run.error !== null && (
+        <div className="failed">
+          {run.error.type}: {run.error.message}
+        </div>
+      )}
+      <dl>
+        {facts.map(([name, value]) => (
+          <div key={name} style={{ display: "contents" }}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
     </>
   );
 }

@@ -17,7 +17,22 @@ import { RunsTable } from "./RunsTable";
 
 const SHOWN = 200;
 /** Conditions that the API takes; what else stands in the address is not sent. */
-const CONDITIONS = ["text", "status", "agent", "model", "tool", "tag", "session", "user", "since", "until", "fork_of", "trace", "linked", "score"];
+const CONDITIONS = [
+  "text",
+  "status",
+  "agent",
+  "model",
+  "tool",
+  "tag",
+  "session",
+  "user",
+  "since",
+  "until",
+  "fork_of",
+  "trace",
+  "linked",
+  "score",
+];
 
 export function RunsPage() {
   const [query, setQuery] = useSearchParams();
@@ -30,20 +45,27 @@ export function RunsPage() {
   const runs = useMemo(() => data?.items ?? [], [data]);
   const known = useRef<ReadonlySet<string>>(new Set());
   known.current = useMemo(() => new Set(runs.map((run) => run.run)), [runs]);
-  useLive("/runs/stream", { kinds: "run_started,run_completed" }, {
-    event: (event) => {
-      if (known.current.has(event.run)) setAsked((n) => n + 1);
-      else setArrived((before) => new Set(before).add(event.run));
+  useLive(
+    "/runs/stream",
+    { kinds: "run_started,run_completed" },
+    {
+      event: (event) => {
+        if (known.current.has(event.run)) setAsked((n) => n + 1);
+        else setArrived((before) => new Set(before).add(event.run));
+      },
+      missed: () => setAsked((n) => n + 1),
     },
-    missed: () => setAsked((n) => n + 1),
-  });
+  );
   const peeked = query.get("peek");
   const peek = (run: string | null) =>
-    setQuery((before) => {
-      if (run === null) before.delete("peek");
-      else before.set("peek", run);
-      return before;
-    }, { replace: true });
+    setQuery(
+      (before) => {
+        if (run === null) before.delete("peek");
+        else before.set("peek", run);
+        return before;
+      },
+      { replace: true },
+    );
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
       if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -63,7 +85,8 @@ export function RunsPage() {
     return () => window.removeEventListener("keydown", press);
   });
   const [ticked, setTicked] = useState<readonly string[]>([]);
-  const tick = (run: string) => setTicked((before) => (before.includes(run) ? before.filter((each) => each !== run) : [...before, run].slice(-2)));
+  const tick = (run: string) =>
+    setTicked((before) => (before.includes(run) ? before.filter((each) => each !== run) : [...before, run].slice(-2)));
   const isFiltered = CONDITIONS.some((name) => query.has(name));
   const refreshList = () => {
     setArrived(new Set());
@@ -77,7 +100,8 @@ export function RunsPage() {
         get={(name) => query.get(name)}
         set={(changes) =>
           setQuery((before) => {
-            for (const [name, value] of Object.entries(changes)) value === null || value === "" ? before.delete(name) : before.set(name, value);
+            for (const [name, value] of Object.entries(changes))
+              value === null || value === "" ? before.delete(name) : before.set(name, value);
             return before;
           })
         }
@@ -86,21 +110,43 @@ export function RunsPage() {
       <Histogram
         runs={runs}
         isCut={data?.next_cursor != null}
-        onRange={(since, until) => setQuery((before) => { before.set("since", since); before.set("until", until); return before; })}
+        onRange={(since, until) =>
+          setQuery((before) => {
+            before.set("since", since);
+            before.set("until", until);
+            return before;
+          })
+        }
       />
       <div className="table" aria-busy={isStale}>
         {error !== null && <Failed error={error} />}
         {data === null && error === null && <Loading what="runs" />}
-        {data !== null && runs.length === 0 && (isFiltered ? <Empty>No run meets all these conditions.</Empty> : <FirstSteps />)}
+        {data !== null &&
+          runs.length === 0 &&
+          (isFiltered ? <Empty>No run meets all these conditions.</Empty> : <FirstSteps />)}
         {runs.length > 0 && (
-          <RunsTable runs={runs} chosen={chosen} onChoose={(n) => { setChosen(n); peek(runs[n]?.run ?? null); }} ticked={ticked} onTick={tick} />
+          <RunsTable
+            runs={runs}
+            chosen={chosen}
+            onChoose={(n) => {
+              setChosen(n);
+              peek(runs[n]?.run ?? null);
+            }}
+            ticked={ticked}
+            onTick={tick}
+          />
         )}
         {data?.next_cursor != null && (
-          <p className="notice sub">The newest {count(runs.length)} runs that meet the conditions are shown: narrow them, or the time, to see others.</p>
+          <p className="notice sub">
+            The newest {count(runs.length)} runs that meet the conditions are shown: narrow them, or the time, to see
+            others.
+          </p>
         )}
         {ticked.length > 0 && <Ticked runs={runs} ticked={ticked} onClear={() => setTicked([])} />}
         {arrived.size > 0 && (
-          <button type="button" className="button main arrived" onClick={refreshList}>{arrived.size} new</button>
+          <button type="button" className="button main arrived" onClick={refreshList}>
+            {arrived.size} new
+          </button>
         )}
       </div>
       {peeked !== null && <Peek run={peeked} onClose={() => peek(null)} />}
@@ -109,13 +155,29 @@ export function RunsPage() {
 }
 
 /** What was ticked to be compared. The run that started first stands left. */
-function Ticked({ runs, ticked, onClear }: { runs: readonly RunSummary[]; ticked: readonly string[]; onClear: () => void }) {
+function Ticked({
+  runs,
+  ticked,
+  onClear,
+}: {
+  runs: readonly RunSummary[];
+  ticked: readonly string[];
+  onClear: () => void;
+}) {
   const places = ticked.map((run) => runs.findIndex((each) => each.run === run)).sort((a, b) => b - a);
   const [first, second] = places.map((place) => runs[place]);
   return (
     <div className="arrived ticked" role="status">
-      {first !== undefined && second !== undefined ? <Link className="button main" href={`/compare/${first.run}/${second.run}`}>Compare {first.name ?? "run"} {shortId(first.run)} with {second.name ?? "run"} {shortId(second.run)}</Link> : "Tick another run to compare them"}{" "}
-      <button type="button" className="button" onClick={onClear}>Clear</button>
+      {first !== undefined && second !== undefined ? (
+        <Link className="button main" href={`/compare/${first.run}/${second.run}`}>
+          Compare {first.name ?? "run"} {shortId(first.run)} with {second.name ?? "run"} {shortId(second.run)}
+        </Link>
+      ) : (
+        "Tick another run to compare them"
+      )}{" "}
+      <button type="button" className="button" onClick={onClear}>
+        Clear
+      </button>
     </div>
   );
 }

@@ -40,7 +40,8 @@ export function readFilter(line: string): Record<string, string> {
     const value = quoted ?? plain ?? "";
     if (name !== undefined && name in NAMES) {
       if (value !== "") found[name] = value;
-    } else if (name !== undefined || !(value.replace(/:$/, "") in NAMES && value.endsWith(":"))) words.push(name === undefined ? value : whole);
+    } else if (name !== undefined || !(value.replace(/:$/, "") in NAMES && value.endsWith(":")))
+      words.push(name === undefined ? value : whole);
   }
   if (words.length > 0) found.text = words.join(" ");
   return found;
@@ -60,7 +61,10 @@ export function suggestions(line: string, runs: readonly RunSummary[]): Suggesti
   if (name === null) {
     const names = Object.entries(NAMES).filter(([each]) => each.startsWith(last.toLowerCase()));
     const direct = last === "" ? [] : Object.keys(VALUES).flatMap((each) => completed(before, each, last, runs));
-    return [...names.map(([each, about]) => ({ line: `${before}${each}:`, label: `${each}:`, about })), ...direct].slice(0, MOST);
+    return [
+      ...names.map(([each, about]) => ({ line: `${before}${each}:`, label: `${each}:`, about })),
+      ...direct,
+    ].slice(0, MOST);
   }
   return completed(before, name, last.slice(colon + 1).replace(/^"/, ""), runs).slice(0, MOST);
 }
@@ -80,11 +84,20 @@ const quoted = (value: string): string => (/[\s"]/.test(value) ? `"${value.repla
 const FACETS = 3;
 
 /** Agents and tags that some of the shown runs have and others have not, the most frequent first, with how many have them. */
-export function facets(runs: readonly RunSummary[], held: (name: string) => string | null): [name: string, value: string, runs: number][] {
-  const found = (["agent", "tag"] as const).filter((name) => held(name) === null).flatMap((name) => {
-    const counts = new Map<string, number>();
-    for (const value of runs.flatMap((run) => [...new Set(name === "agent" ? run.agents : run.tags)])) counts.set(value, (counts.get(value) ?? 0) + 1);
-    return [...counts].map(([value, times]): [string, string, number] => [name, value, times]);
-  });
-  return found.filter(([, , times]) => times > 1 && times < runs.length).sort((a, b) => b[2] - a[2]).slice(0, FACETS);
+export function facets(
+  runs: readonly RunSummary[],
+  held: (name: string) => string | null,
+): [name: string, value: string, runs: number][] {
+  const found = (["agent", "tag"] as const)
+    .filter((name) => held(name) === null)
+    .flatMap((name) => {
+      const counts = new Map<string, number>();
+      for (const value of runs.flatMap((run) => [...new Set(name === "agent" ? run.agents : run.tags)]))
+        counts.set(value, (counts.get(value) ?? 0) + 1);
+      return [...counts].map(([value, times]): [string, string, number] => [name, value, times]);
+    });
+  return found
+    .filter(([, , times]) => times > 1 && times < runs.length)
+    .sort((a, b) => b[2] - a[2])
+    .slice(0, FACETS);
 }

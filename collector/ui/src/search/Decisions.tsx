@@ -14,15 +14,49 @@ const SHOWN_FACETS = 8;
 /** Decisions, the newest run first; each is a link to its run at its event. */
 export function Decisions({ params, set }: { params: Params; set: SetCondition }) {
   const found = usePages<FoundDecision>("/search/decisions", params);
-  const facets = FACETS.map((name) => ({ name, counts: tally(found.items.map((each) => each[name]), SHOWN_FACETS), chosen: (params[name] as string | null) ?? null }));
-  const sources = tally(found.items.flatMap((each) => [...new Set(each.values.map((value) => value.source))]), SHOWN_FACETS);
+  const facets = FACETS.map((name) => ({
+    name,
+    counts: tally(
+      found.items.map((each) => each[name]),
+      SHOWN_FACETS,
+    ),
+    chosen: (params[name] as string | null) ?? null,
+  }));
+  const sources = tally(
+    found.items.flatMap((each) => [...new Set(each.values.map((value) => value.source))]),
+    SHOWN_FACETS,
+  );
   return (
-    <Results found={found} what="decisions" json={apiUrl("/search/decisions", params)} facets={<Facets facets={[...facets, { name: "source", counts: sources, chosen: (params.source as string | null) ?? null }]} set={set} />}>
+    <Results
+      found={found}
+      what="decisions"
+      json={apiUrl("/search/decisions", params)}
+      facets={
+        <Facets
+          facets={[...facets, { name: "source", counts: sources, chosen: (params.source as string | null) ?? null }]}
+          set={set}
+        />
+      }
+    >
       {found.items.length > 0 && (
         <div className="table">
           <table>
-            <thead><tr><th>decision</th><th>arguments</th><th>because of</th><th>result</th><th>after</th><th>run</th><th className="optional">when</th></tr></thead>
-            <tbody>{found.items.map((each) => <Row key={`${each.run} ${each.seq} ${each.kind} ${each.tool}`} decision={each} />)}</tbody>
+            <thead>
+              <tr>
+                <th>decision</th>
+                <th>arguments</th>
+                <th>because of</th>
+                <th>result</th>
+                <th>after</th>
+                <th>run</th>
+                <th className="optional">when</th>
+              </tr>
+            </thead>
+            <tbody>
+              {found.items.map((each) => (
+                <Row key={`${each.run} ${each.seq} ${each.kind} ${each.tool}`} decision={each} />
+              ))}
+            </tbody>
           </table>
         </div>
       )}
@@ -31,14 +65,39 @@ export function Decisions({ params, set }: { params: Params; set: SetCondition }
 }
 
 function Row({ decision }: { decision: FoundDecision }) {
-  const { run, seq, kind, tool, values, chosen, attribution, result, after, agent, time, run_status: status } = decision;
+  const {
+    run,
+    seq,
+    kind,
+    tool,
+    values,
+    chosen,
+    attribution,
+    result,
+    after,
+    agent,
+    time,
+    run_status: status,
+  } = decision;
   return (
     <tr>
-      <td><Link className="go name" href={`/runs/${run}?at=${seq}`}>{tool ?? kind.replaceAll("_", " ")}</Link>{tool !== null && kind !== "tool_call" && <span className="sub"> {kind.replaceAll("_", " ")}</span>}</td>
+      <td>
+        <Link className="go name" href={`/runs/${run}?at=${seq}`}>
+          {tool ?? kind.replaceAll("_", " ")}
+        </Link>
+        {tool !== null && kind !== "tool_call" && <span className="sub"> {kind.replaceAll("_", " ")}</span>}
+      </td>
       <td className="wide">
         {values.slice(0, SHOWN_VALUES).map((value) => (
-          <span key={value.path} className="value" title={value.source === null ? "not traced" : `from ${value.source.replaceAll("_", " ")}`}>
-            <code>{value.path}=</code><code>{value.source === "invented" || value.suspect ? <mark className="bad">{value.value}</mark> : value.value}</code>
+          <span
+            key={value.path}
+            className="value"
+            title={value.source === null ? "not traced" : `from ${value.source.replaceAll("_", " ")}`}
+          >
+            <code>{value.path}=</code>
+            <code>
+              {value.source === "invented" || value.suspect ? <mark className="bad">{value.value}</mark> : value.value}
+            </code>
             {value.source === "invented" && <span className="tag bad">invented</span>}
           </span>
         ))}
@@ -48,8 +107,13 @@ function Row({ decision }: { decision: FoundDecision }) {
       <td>{attribution?.replaceAll("_", " ")}</td>
       <td className={result === "error" ? "ink-bad" : ""}>{result}</td>
       <td className={after === "error" ? "ink-bad" : ""}>{after}</td>
-      <td><code className="sub">{shortId(run)}</code> {agent} {status === "failed" && <span className="tag bad">failed</span>}</td>
-      <td className="sub optional" title={`${time} (UTC)`}>{localDateTime(time)}</td>
+      <td>
+        <code className="sub">{shortId(run)}</code> {agent}{" "}
+        {status === "failed" && <span className="tag bad">failed</span>}
+      </td>
+      <td className="sub optional" title={`${time} (UTC)`}>
+        {localDateTime(time)}
+      </td>
     </tr>
   );
 }

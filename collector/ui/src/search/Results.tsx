@@ -13,16 +13,26 @@ const NAMES = new Set(["tool", "agent"]);
 export function Facets({ facets, set }: { facets: readonly Facet[]; set: SetCondition }) {
   return (
     <aside className="facets" aria-label="In these results">
-      {facets.filter((facet) => facet.counts.length > 0).map((facet) => (
-        <div key={facet.name}>
-          <h2>{facet.name}</h2>
-          {facet.counts.map(({ value, count: times }) => (
-            <button key={value} type="button" className="chip" title={value} aria-pressed={facet.chosen === value} onClick={() => set(facet.name, facet.chosen === value ? null : value)}>
-              <span className="said">{NAMES.has(facet.name) ? value : value.replaceAll("_", " ")}</span> <span className="num">{count(times)}</span>
-            </button>
-          ))}
-        </div>
-      ))}
+      {facets
+        .filter((facet) => facet.counts.length > 0)
+        .map((facet) => (
+          <div key={facet.name}>
+            <h2>{facet.name}</h2>
+            {facet.counts.map(({ value, count: times }) => (
+              <button
+                key={value}
+                type="button"
+                className="chip"
+                title={value}
+                aria-pressed={facet.chosen === value}
+                onClick={() => set(facet.name, facet.chosen === value ? null : value)}
+              >
+                <span className="said">{NAMES.has(facet.name) ? value : value.replaceAll("_", " ")}</span>{" "}
+                <span className="num">{count(times)}</span>
+              </button>
+            ))}
+          </div>
+        ))}
     </aside>
   );
 }
@@ -37,16 +47,32 @@ export function Results({ found, what, json, facets, children }: Props) {
       <div className="scroll" tabIndex={0} role="region" aria-label="Results" aria-busy={isBusy}>
         <div className="summary sub">
           <span role="status">{isBusy ? "" : `${count(items.length)}${hasMore ? " or more" : ""} ${what} found.`}</span>
-          {unindexed > 0 && <span>{count(unindexed)}{unindexed >= 1000 ? " or more" : ""} ended runs are not indexed yet, and were not searched.</span>}
-          <a className="link" href={json}>As JSON</a>
+          {unindexed > 0 && (
+            <span>
+              {count(unindexed)}
+              {unindexed >= 1000 ? " or more" : ""} ended runs are not indexed yet, and were not searched.
+            </span>
+          )}
+          <a className="link" href={json}>
+            As JSON
+          </a>
         </div>
         {error !== null && <Failed error={error} />}
         {items.length === 0 && isBusy && <Loading what="results" />}
         {items.length === 0 && !isBusy && error === null && !hasMore && (
-          <Empty>No {what} meet all these conditions. Runs are searched some time after they have ended, when nothing more is added to them.</Empty>
+          <Empty>
+            No {what} meet all these conditions. Runs are searched some time after they have ended, when nothing more is
+            added to them.
+          </Empty>
         )}
         {children}
-        {hasMore && !isBusy && <p className="notice"><button type="button" className="button" onClick={more}>Search on</button></p>}
+        {hasMore && !isBusy && (
+          <p className="notice">
+            <button type="button" className="button" onClick={more}>
+              Search on
+            </button>
+          </p>
+        )}
       </div>
     </div>
   );

@@ -11,26 +11,63 @@ export function SearchPage() {
   const [query, setQuery] = useSearchParams();
   const isTexts = query.get("for") === "texts";
   const conditions = isTexts ? OF_TEXTS : OF_DECISIONS;
-  const set = useCallback<SetCondition>((name, value) => setQuery((before) => {
-    if (value === null || value === "") before.delete(name);
-    else before.set(name, value);
-    return before;
-  }), [setQuery]);
-  const turn = (to: string) => setQuery((before) => new URLSearchParams({ for: to, ...Object.fromEntries(["since", "until"].flatMap((name) => before.has(name) ? [[name, before.get(name) ?? ""]] : [])) }));
+  const set = useCallback<SetCondition>(
+    (name, value) =>
+      setQuery((before) => {
+        if (value === null || value === "") before.delete(name);
+        else before.set(name, value);
+        return before;
+      }),
+    [setQuery],
+  );
+  const turn = (to: string) =>
+    setQuery(
+      (before) =>
+        new URLSearchParams({
+          for: to,
+          ...Object.fromEntries(
+            ["since", "until"].flatMap((name) => (before.has(name) ? [[name, before.get(name) ?? ""]] : [])),
+          ),
+        }),
+    );
   const params = Object.fromEntries(conditions.map(({ name }) => [name, query.get(name)]));
   return (
     <main className="search-page" aria-label="Search">
       <h1 className="visually-hidden">Search</h1>
       <div className="bar-head">
         <div className="tabs" role="group" aria-label="Search for">
-          <button type="button" aria-pressed={!isTexts} onClick={() => turn("decisions")}>Decisions</button>
-          <button type="button" aria-pressed={isTexts} onClick={() => turn("texts")}>Texts</button>
+          <button type="button" aria-pressed={!isTexts} onClick={() => turn("decisions")}>
+            Decisions
+          </button>
+          <button type="button" aria-pressed={isTexts} onClick={() => turn("texts")}>
+            Texts
+          </button>
         </div>
-        <span className="sub">{isTexts ? "What was said in any run: messages, arguments, results, reasoning, states." : "What agents decided in any run: tools with their arguments, answers, handoffs."}</span>
+        <span className="sub">
+          {isTexts
+            ? "What was said in any run: messages, arguments, results, reasoning, states."
+            : "What agents decided in any run: tools with their arguments, answers, handoffs."}
+        </span>
       </div>
       <form className="filters" role="search" aria-label="Conditions" onSubmit={(event) => event.preventDefault()}>
-        {isTexts && <Field condition={{ name: "q", values: null, title: 'words, "phrases", or, -not' }} label="words" value={query.get("q")} isWide set={set} />}
-        {conditions.map((condition) => <Field key={condition.name} condition={condition} label={condition.name} value={query.get(condition.name)} set={set} />)}
+        {isTexts && (
+          <Field
+            condition={{ name: "q", values: null, title: 'words, "phrases", or, -not' }}
+            label="words"
+            value={query.get("q")}
+            isWide
+            set={set}
+          />
+        )}
+        {conditions.map((condition) => (
+          <Field
+            key={condition.name}
+            condition={condition}
+            label={condition.name}
+            value={query.get(condition.name)}
+            set={set}
+          />
+        ))}
       </form>
       {isTexts ? <Texts words={query.get("q")} params={params} set={set} /> : <Decisions params={params} set={set} />}
     </main>
@@ -48,7 +85,11 @@ function Field({ condition, label, value, isWide = false, set }: FieldProps) {
       {values !== null ? (
         <select className="input" value={value ?? ""} onChange={(event) => set(name, event.target.value)}>
           <option value="">any</option>
-          {values.map((each) => <option key={each} value={each}>{each.replaceAll("_", " ")}</option>)}
+          {values.map((each) => (
+            <option key={each} value={each}>
+              {each.replaceAll("_", " ")}
+            </option>
+          ))}
         </select>
       ) : (
         <input

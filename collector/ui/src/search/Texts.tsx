@@ -15,11 +15,32 @@ const SHOWN_FACETS = 6;
 export function Texts({ words, params, set }: { words: string | null; params: Params; set: SetCondition }) {
   const asked = { ...params, q: words };
   const found = usePages<FoundText>(words === null ? null : "/search/content", asked);
-  if (words === null) return <Empty>Write words that must all stand in one text, "a phrase", "or" between words, and -word for one that must not.</Empty>;
-  const facets = [{ name: "role", counts: tally(found.items.map((each) => each.role), SHOWN_FACETS), chosen: (params.role as string | null) ?? null }];
+  if (words === null)
+    return (
+      <Empty>
+        Write words that must all stand in one text, "a phrase", "or" between words, and -word for one that must not.
+      </Empty>
+    );
+  const facets = [
+    {
+      name: "role",
+      counts: tally(
+        found.items.map((each) => each.role),
+        SHOWN_FACETS,
+      ),
+      chosen: (params.role as string | null) ?? null,
+    },
+  ];
   return (
-    <Results found={found} what="texts" json={apiUrl("/search/content", asked)} facets={<Facets facets={facets} set={set} />}>
-      {found.items.map((each) => <Text key={each.ref} text={each} words={words} />)}
+    <Results
+      found={found}
+      what="texts"
+      json={apiUrl("/search/content", asked)}
+      facets={<Facets facets={facets} set={set} />}
+    >
+      {found.items.map((each) => (
+        <Text key={each.ref} text={each} words={words} />
+      ))}
     </Results>
   );
 }
@@ -27,10 +48,23 @@ export function Texts({ words, params, set }: { words: string | null; params: Pa
 function Text({ text, words }: { text: FoundText; words: string }) {
   return (
     <div className="card found-text">
-      <h2>{text.role ?? "content"} <ContentLink target={text.ref}>open content</ContentLink> <span className="sub" title={`${text.since} (UTC)`}>first in a run of {localDateTime(text.since)}</span></h2>
-      {text.quotes.map((quote) => <blockquote key={`${quote.part} ${quote.offset}`}><Quote text={quote.quote} words={words} /></blockquote>)}
+      <h2>
+        {text.role ?? "content"} <ContentLink target={text.ref}>open content</ContentLink>{" "}
+        <span className="sub" title={`${text.since} (UTC)`}>
+          first in a run of {localDateTime(text.since)}
+        </span>
+      </h2>
+      {text.quotes.map((quote) => (
+        <blockquote key={`${quote.part} ${quote.offset}`}>
+          <Quote text={quote.quote} words={words} />
+        </blockquote>
+      ))}
       <div>
-        {text.seen.map((seen) => <Link key={`${seen.run} ${seen.seq}`} className="go place" href={`/runs/${seen.run}?at=${seen.seq}`}>run {shortId(seen.run)} at event {seen.seq}</Link>)}
+        {text.seen.map((seen) => (
+          <Link key={`${seen.run} ${seen.seq}`} className="go place" href={`/runs/${seen.run}?at=${seen.seq}`}>
+            run {shortId(seen.run)} at event {seen.seq}
+          </Link>
+        ))}
         {text.more_runs && <span className="sub">and in other runs</span>}
       </div>
     </div>
@@ -39,7 +73,11 @@ function Text({ text, words }: { text: FoundText; words: string }) {
 
 /** A quote with the words that were asked for marked. */
 function Quote({ text, words }: { text: string; words: string }) {
-  const wanted = words.replace(/(^|\s)-\S+/g, " ").match(/[\p{L}\p{N}_]+/gu)?.filter((word) => word.toLowerCase() !== "or") ?? [];
+  const wanted =
+    words
+      .replace(/(^|\s)-\S+/g, " ")
+      .match(/[\p{L}\p{N}_]+/gu)
+      ?.filter((word) => word.toLowerCase() !== "or") ?? [];
   if (wanted.length === 0) return text;
   const parts = text.split(new RegExp(`(${wanted.join("|")})`, "giu"));
   return parts.map((part, n) => (n % 2 === 1 ? <mark key={n}>{part}</mark> : part));

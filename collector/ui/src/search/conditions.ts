@@ -19,11 +19,31 @@ export const OF_DECISIONS: readonly Condition[] = [
   { name: "tool", values: null, title: "this tool was called, or asked for" },
   { name: "argument", values: null, title: "name=value: the call has this argument" },
   { name: "value", values: null, title: "any argument has this value" },
-  { name: "source", values: ["user", "tool_result", "assistant", "system", "definition", "derived", "invented"], title: "where such a value comes from" },
-  { name: "attribution", values: ["user_request", "follow_up", "error_recovery", "plan_step", "agent_message", "agent_initiative", "unknown"], title: "why the tool was called" },
+  {
+    name: "source",
+    values: ["user", "tool_result", "assistant", "system", "definition", "derived", "invented"],
+    title: "where such a value comes from",
+  },
+  {
+    name: "attribution",
+    values: [
+      "user_request",
+      "follow_up",
+      "error_recovery",
+      "plan_step",
+      "agent_message",
+      "agent_initiative",
+      "unknown",
+    ],
+    title: "why the tool was called",
+  },
   { name: "result", values: [...RESULTS, "open"], title: "what the call came to" },
   { name: "after", values: ["first", ...RESULTS], title: "what the tool call before it came to" },
-  { name: "kind", values: ["tool_call", "tool_request", "answer", "handoff", "branch", "approval", "stop"], title: "what kind of decision" },
+  {
+    name: "kind",
+    values: ["tool_call", "tool_request", "answer", "handoff", "branch", "approval", "stop"],
+    title: "what kind of decision",
+  },
   { name: "agent", values: null, title: "who decided" },
   { name: "status", values: ["completed", "failed", "cancelled", "lost"], title: "how the run ended" },
   ...TIMES,
@@ -39,5 +59,8 @@ export const OF_TEXTS: readonly Condition[] = [
 export function tally(values: readonly (string | null)[], most: number): { value: string; count: number }[] {
   const counts = new Map<string, number>();
   for (const value of values) if (value !== null) counts.set(value, (counts.get(value) ?? 0) + 1);
-  return [...counts].map(([value, count]) => ({ value, count })).sort((a, b) => b.count - a.count || a.value.localeCompare(b.value)).slice(0, most);
+  return [...counts]
+    .map(([value, count]) => ({ value, count }))
+    .sort((a, b) => b.count - a.count || a.value.localeCompare(b.value))
+    .slice(0, most);
 }

@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 import type { RecordedEvent } from "../../api/types";
 import { previousCall, summarised } from "./calls";
 
-const event = (seq: number, kind: string, span: string, data: Record<string, unknown> = {}, actor = "reviewer") => ({ seq, kind, span, actor, data, refs: {} }) as unknown as RecordedEvent;
+const event = (seq: number, kind: string, span: string, data: Record<string, unknown> = {}, actor = "reviewer") =>
+  ({ seq, kind, span, actor, data, refs: {} }) as unknown as RecordedEvent;
 
 test("the call before is one of the same agent, also beside others of its name", () => {
   const events = [
@@ -24,6 +25,10 @@ test("records without parents go by the agent's name", () => {
 });
 
 test("messages that a compression between two calls summarised", () => {
-  const events = [event(1, "context_compressed", "a", { summarised: ["x"] }), event(2, "context_compressed", "a", { summarised: ["y", "z"] }), event(3, "context_compressed", "a")];
+  const events = [
+    event(1, "context_compressed", "a", { summarised: ["x"] }),
+    event(2, "context_compressed", "a", { summarised: ["y", "z"] }),
+    event(3, "context_compressed", "a"),
+  ];
   expect([...summarised(events, 1, 3)]).toEqual(["y", "z"]);
 });

@@ -12,13 +12,17 @@ export function agentsOf(events: readonly RecordedEvent[]): Agents {
     const { parent, step_kind: step } = data as { parent?: string; step_kind?: string };
     if (kind === "step_started" && step === "agent") around.set(span, span);
     else if (kind === "run_started") around.set(span, null);
-    else if (kind === "step_started" || kind === "tool_called" || kind === "llm_called") around.set(span, parent === undefined ? null : (around.get(parent) ?? null));
+    else if (kind === "step_started" || kind === "tool_called" || kind === "llm_called")
+      around.set(span, parent === undefined ? null : (around.get(parent) ?? null));
   }
   return (span) => (span === null ? null : (around.get(span) ?? null));
 }
 
 /** The model call of the same agent before this one; null: it is the first. Agents of one name that run beside each other are several. */
-export function previousCall(events: readonly RecordedEvent[], call: { seq: number; actor: string | null }): number | null {
+export function previousCall(
+  events: readonly RecordedEvent[],
+  call: { seq: number; actor: string | null },
+): number | null {
   const agents = agentsOf(events.slice(0, call.seq));
   const mine = agents(events[call.seq - 1]?.span ?? null);
   for (let n = call.seq - 2; n >= 0; n--) {

@@ -5,11 +5,19 @@ import { callsWithMessage } from "./sameMessage";
 
 const about = (calls: number[], more: Partial<ContentAbout> = {}, more_places = false) =>
   ({
-    calls: calls.length, complete: true, ...more,
-    items: [{ places: [{ seq: 4, kind: "message_added" }, ...calls.map((seq) => ({ seq, kind: "llm_called" }))], more_places }],
+    calls: calls.length,
+    complete: true,
+    ...more,
+    items: [
+      {
+        places: [{ seq: 4, kind: "message_added" }, ...calls.map((seq) => ({ seq, kind: "llm_called" }))],
+        more_places,
+      },
+    ],
   }) as unknown as ContentAbout;
 
-const named = (calls: number[], seq: number) => callsWithMessage(about(calls), seq).links.map((link) => `${link.name} ${link.seq}`);
+const named = (calls: number[], seq: number) =>
+  callsWithMessage(about(calls), seq).links.map((link) => `${link.name} ${link.seq}`);
 
 test("the calls beside this one, the first and the last", () => {
   const calls = [6, 16, 24, 31, 35];
@@ -32,5 +40,9 @@ test("no call is said to be the last, or the one before, when not all places are
 });
 
 test("a run without the message has no calls with it", () => {
-  expect(callsWithMessage({ ...about([]), items: [] } as ContentAbout, 6)).toEqual({ calls: 0, isCut: false, links: [] });
+  expect(callsWithMessage({ ...about([]), items: [] } as ContentAbout, 6)).toEqual({
+    calls: 0,
+    isCut: false,
+    links: [],
+  });
 });

@@ -19,7 +19,18 @@ export function callsWithMessage(about: ContentAbout, seq: number): SameMessage 
   };
   add("first", seqs[0]);
   if (!hasMore) add("last", seqs.at(-1));
-  if (!hasMore || seq <= (seqs.at(-1) ?? 0)) add("before", seqs.findLast((each) => each < seq));
-  add("after", seqs.find((each) => each > seq));
-  return { calls: about.calls, isCut, links: [...links].map(([found, name]) => ({ seq: found, name })).sort((a, b) => a.seq - b.seq) };
+  if (!hasMore || seq <= (seqs.at(-1) ?? 0))
+    add(
+      "before",
+      seqs.findLast((each) => each < seq),
+    );
+  add(
+    "after",
+    seqs.find((each) => each > seq),
+  );
+  return {
+    calls: about.calls,
+    isCut,
+    links: [...links].map(([found, name]) => ({ seq: found, name })).sort((a, b) => a.seq - b.seq),
+  };
 }

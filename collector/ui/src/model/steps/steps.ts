@@ -27,7 +27,13 @@ export type Step = {
 
 const OPENS: Record<string, StepKind> = { llm_called: "model", tool_called: "tool", step_started: "step" };
 const ENDS = new Set([
-  "llm_completed", "llm_failed", "tool_completed", "tool_failed", "tool_denied", "step_completed", "step_failed",
+  "llm_completed",
+  "llm_failed",
+  "tool_completed",
+  "tool_failed",
+  "tool_denied",
+  "step_completed",
+  "step_failed",
 ]);
 const STATE = new Set(["state_changed", "checkpoint_created", "plan_changed", "memory_written", "memory_read"]);
 /** Events that are told by the row of another one, or by the header. */
@@ -81,7 +87,8 @@ class Folding {
 
   add(event: RecordedEvent): void {
     if (event.kind === "run_started") this.root = event.span;
-    if (this.end(event) || HIDDEN.has(event.kind) || (event.kind === "message_added" && event.data.source === "output")) return;
+    if (this.end(event) || HIDDEN.has(event.kind) || (event.kind === "message_added" && event.data.source === "output"))
+      return;
     const parent = this.parentOf(event);
     const row = begin(event, parent === null ? null : (this.rows[parent] ?? null));
     if (event.kind in OPENS && event.span !== null) this.begin(event.span, row);
@@ -105,7 +112,8 @@ class Folding {
     this.calls.set(span, place);
     if (row.kind === "step" || row.kind === "agent") this.path = [...this.path, place];
     // What a call brought in comes before it, and is of its span.
-    for (let n = place - 1; this.rows[n]?.span === span; n--) this.rows[n] = { ...(this.rows[n] as Step), parent: row.parent, depth: row.depth };
+    for (let n = place - 1; this.rows[n]?.span === span; n--)
+      this.rows[n] = { ...(this.rows[n] as Step), parent: row.parent, depth: row.depth };
   }
 
   /** The index of the row that an event's row is below. Without a call's parent, it is the innermost open step. */
@@ -172,13 +180,19 @@ function begin(event: RecordedEvent, parent: Step | null): Step {
 
 /** A row is replaced and not changed: who drew it compares. */
 function closed(row: Step, event: RecordedEvent): Step {
-  const { elapsed_ms: elapsed, usage } = event.data as { elapsed_ms?: number; usage?: { input_tokens?: number; output_tokens?: number } };
+  const { elapsed_ms: elapsed, usage } = event.data as {
+    elapsed_ms?: number;
+    usage?: { input_tokens?: number; output_tokens?: number };
+  };
   return {
     ...row,
     end: event.seq,
     ended: elapsed === undefined ? Date.parse(event.time) : row.started + elapsed, // times here are whole ms
     failed: event.kind.endsWith("_failed"),
-    tokens: row.kind === "model" && usage?.input_tokens !== undefined ? { input: usage.input_tokens, output: usage.output_tokens ?? 0 } : null,
+    tokens:
+      row.kind === "model" && usage?.input_tokens !== undefined
+        ? { input: usage.input_tokens, output: usage.output_tokens ?? 0 }
+        : null,
     target: row.kind === "tool" ? event.seq : row.target,
   };
 }

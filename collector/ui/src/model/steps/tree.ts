@@ -63,7 +63,12 @@ export function parents(rows: readonly Step[]): ReadonlySet<number> {
  * The index in `shown` of the row in which the playhead stands, or of the nearest one above it that is shown. `rows`: all
  * of them, in the order in which they began. Where none is shown, the last that is shown before; -1: none.
  */
-export function placeAt(shown: readonly Shown[], places: ReadonlyMap<number, number>, rows: readonly Step[], at: number): number {
+export function placeAt(
+  shown: readonly Shown[],
+  places: ReadonlyMap<number, number>,
+  rows: readonly Step[],
+  at: number,
+): number {
   let row = rows[rowAt(rows, at)];
   while (row !== undefined) {
     const place = places.get(row.seq);

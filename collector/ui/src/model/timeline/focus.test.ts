@@ -9,7 +9,12 @@ import { isRef, isShort } from "../values";
 test("a focus is two events of the run, the first before the second", () => {
   expect(readFocus("3-9", 40)).toEqual({ from: 3, to: 9 });
   expect(readFocus("0-99", 40)).toEqual({ from: 1, to: 40 });
-  expect([readFocus("9-3", 40), readFocus("4-4", 40), readFocus("a-b", 40), readFocus(null, 40)]).toEqual([null, null, null, null]);
+  expect([readFocus("9-3", 40), readFocus("4-4", 40), readFocus("a-b", 40), readFocus(null, 40)]).toEqual([
+    null,
+    null,
+    null,
+    null,
+  ]);
 });
 
 test("the focus fills the axis, and what lies outside lies outside of it", () => {
@@ -42,12 +47,23 @@ test("a value holds until the next one, and a missing one leaves a gap", () => {
 
 test("usage of calls: what came from a cache is no new input, and a call without a price ends the cost", () => {
   const call = (seq: number, usage: Record<string, number>, cost: number | null) => ({ seq, usage, cost });
-  const found = callUsages([call(1, {}, null), call(2, { input_tokens: 10, output_tokens: 3, cache_read_tokens: 4 }, 0.5), call(3, { input_tokens: 5 }, 0.25), call(4, { output_tokens: 1 }, null), call(5, { input_tokens: 1 }, 1)]);
+  const found = callUsages([
+    call(1, {}, null),
+    call(2, { input_tokens: 10, output_tokens: 3, cache_read_tokens: 4 }, 0.5),
+    call(3, { input_tokens: 5 }, 0.25),
+    call(4, { output_tokens: 1 }, null),
+    call(5, { input_tokens: 1 }, 1),
+  ]);
   expect(found[0]).toEqual({ seq: 2, fresh: 6, cached: 4, output: 3, cost: 0.5 });
   expect(found.map((each) => each.cost)).toEqual([0.5, 0.75, null, null]);
 });
 
 test("refs and short values", () => {
-  expect([isRef(`sha256:${"0".repeat(64)}`), isRef(`sha256:${"0".repeat(64)}:text`), isRef("sha256:00"), isRef(`see sha256:${"0".repeat(64)}`)]).toEqual([true, true, false, false]);
+  expect([
+    isRef(`sha256:${"0".repeat(64)}`),
+    isRef(`sha256:${"0".repeat(64)}:text`),
+    isRef("sha256:00"),
+    isRef(`see sha256:${"0".repeat(64)}`),
+  ]).toEqual([true, true, false, false]);
   expect([isShort([1, 2]), isShort({ seq: 3 }), isShort({ text: "x".repeat(60) })]).toEqual([true, false, false]);
 });

@@ -18,5 +18,8 @@ export function focused(axis: Axis, focus: Focus | null): Axis {
   const high = focus === null ? 1 : (axis.at[focus.to - 1] ?? 1);
   if (focus === null || high <= low) return axis;
   const moved = (at: number) => (at - low) / (high - low);
-  return { at: axis.at.map(moved), gaps: axis.gaps.map((gap) => ({ ...gap, at: moved(gap.at) })).filter((gap) => gap.at >= 0 && gap.at <= 1) };
+  return {
+    at: axis.at.map(moved),
+    gaps: axis.gaps.map((gap) => ({ ...gap, at: moved(gap.at) })).filter((gap) => gap.at >= 0 && gap.at <= 1),
+  };
 }

@@ -7,40 +7,87 @@ import { inline, summaryLines } from "../../model/summary";
 import { ContentLink } from "../../parts/ContentLink";
 import { said } from "../context/Messages";
 
-type Props = { audit: CompressionAudit; events: readonly RecordedEvent[]; isInline: boolean; onMove: (seq: number) => void };
+type Props = {
+  audit: CompressionAudit;
+  events: readonly RecordedEvent[];
+  isInline: boolean;
+  onMove: (seq: number) => void;
+};
 type Before = CompressionAudit["kept"][number];
 
 export function Changes({ audit, events, isInline, onMove }: Props) {
   const [lit, setLit] = useState<readonly number[]>([]);
-  const before = new Map([...audit.kept, ...audit.summarised, ...audit.dropped].map((message) => [message.position, message]));
+  const before = new Map(
+    [...audit.kept, ...audit.summarised, ...audit.dropped].map((message) => [message.position, message]),
+  );
   const line = (position: number) => {
     const message = before.get(position);
-    return message === undefined ? null : <Line key={position} message={message} events={events} isLit={lit.includes(position)} onMove={onMove} />;
+    return message === undefined ? null : (
+      <Line key={position} message={message} events={events} isLit={lit.includes(position)} onMove={onMove} />
+    );
   };
-  const summary = audit.summary === null || audit.summary === undefined ? <p className="sub">none was written</p> : <Summary audit={audit} onLight={setLit} />;
+  const summary =
+    audit.summary === null || audit.summary === undefined ? (
+      <p className="sub">none was written</p>
+    ) : (
+      <Summary audit={audit} onLight={setLit} />
+    );
   if (isInline)
     return (
       <section className="inline" aria-label="Before and after">
-        {inline(audit).map((entry) => (entry.position === null ? <div key="summary" className="came"><b className="ink-tool">+ summary</b>{summary}</div> : line(entry.position)))}
+        {inline(audit).map((entry) =>
+          entry.position === null ? (
+            <div key="summary" className="came">
+              <b className="ink-tool">+ summary</b>
+              {summary}
+            </div>
+          ) : (
+            line(entry.position)
+          ),
+        )}
       </section>
     );
   return (
     <div className="pair">
-      <section aria-label="Before"><h2>Before</h2>{[...before.keys()].sort((a, b) => a - b).map(line)}</section>
-      <section aria-label="Summary"><h2>Summary</h2>{summary}</section>
+      <section aria-label="Before">
+        <h2>Before</h2>
+        {[...before.keys()].sort((a, b) => a - b).map(line)}
+      </section>
+      <section aria-label="Summary">
+        <h2>Summary</h2>
+        {summary}
+      </section>
     </div>
   );
 }
 
-function Line({ message, events, isLit, onMove }: { message: Before; events: readonly RecordedEvent[]; isLit: boolean; onMove: (seq: number) => void }) {
+function Line({
+  message,
+  events,
+  isLit,
+  onMove,
+}: {
+  message: Before;
+  events: readonly RecordedEvent[];
+  isLit: boolean;
+  onMove: (seq: number) => void;
+}) {
   const isGone = message.after === null;
   const text = said(events, message.message) ?? (message.value == null ? "" : textOf(message.value as Message));
   return (
     <p className={`change ${isGone ? "" : "sub"} ${isLit ? "lit" : ""}`}>
       <span className="n">{message.position + 1}</span>
       <span>
-        <b className={isGone ? "ink-cut" : ""}>{isGone ? "− " : "= "}{message.role}</b> {text}{" "}
-        {message.seq !== null && <button type="button" className="go" onClick={() => onMove(message.seq ?? 1)}>event {message.seq}</button>}{" "}
+        <b className={isGone ? "ink-cut" : ""}>
+          {isGone ? "− " : "= "}
+          {message.role}
+        </b>{" "}
+        {text}{" "}
+        {message.seq !== null && (
+          <button type="button" className="go" onClick={() => onMove(message.seq ?? 1)}>
+            event {message.seq}
+          </button>
+        )}{" "}
         <ContentLink target={message.message} />
       </span>
     </p>
@@ -52,10 +99,19 @@ function Summary({ audit, onLight }: { audit: CompressionAudit; onLight: (positi
   return (
     <>
       {summaryLines(textOf(audit.summary), audit).map(({ text, positions, facts }, n) => (
-        <p key={n} className="stands" tabIndex={positions.length > 0 ? 0 : undefined} onPointerEnter={() => onLight(positions)} onPointerLeave={() => onLight([])} onFocus={() => onLight(positions)} onBlur={() => onLight([])}>
+        <p
+          key={n}
+          className="stands"
+          tabIndex={positions.length > 0 ? 0 : undefined}
+          onPointerEnter={() => onLight(positions)}
+          onPointerLeave={() => onLight([])}
+          onFocus={() => onLight(positions)}
+          onBlur={() => onLight([])}
+        >
           {text}{" "}
           <span className="sub">
-            {positions.length === 0 ? "has no fact of the messages that were removed"
+            {positions.length === 0
+              ? "has no fact of the messages that were removed"
               : `stands for ${positions.length === 1 ? "message" : "messages"} ${positions.map((each) => each + 1).join(", ")}: ${facts.join(", ")}`}
           </span>
         </p>

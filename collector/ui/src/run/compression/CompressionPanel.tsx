@@ -11,10 +11,16 @@ type Props = { run: RunDetail; events: readonly RecordedEvent[]; at: number; onM
 
 /** The compression that the playhead stands behind; before the first one, the first. */
 export function CompressionPanel({ run, events, at, onMove }: Props) {
-  const all = useApi<Page<Compression>>(run.compressions === 0 ? null : `/runs/${run.run}/compressions`, { limit: 1000 });
+  const all = useApi<Page<Compression>>(run.compressions === 0 ? null : `/runs/${run.run}/compressions`, {
+    limit: 1000,
+  });
   const items = all.data?.items ?? [];
   const here = items.findLast((each) => each.seq <= at) ?? items[0];
-  const audit = useApi<CompressionAudit>(here === undefined ? null : `/runs/${run.run}/compressions/${here.seq}`, {}, true);
+  const audit = useApi<CompressionAudit>(
+    here === undefined ? null : `/runs/${run.run}/compressions/${here.seq}`,
+    {},
+    true,
+  );
   if (run.compressions === 0) return <Empty>No context of this run was compressed.</Empty>;
   const error = all.error ?? audit.error;
   if (error !== null) return <Failed error={error} />;
@@ -24,7 +30,13 @@ export function CompressionPanel({ run, events, at, onMove }: Props) {
       <div className="legend">
         <span>{items.length === 1 ? "Compressed at" : `${count(items.length)} compressions, at`}</span>
         {items.map((each) => (
-          <button key={each.seq} type="button" className="chip" aria-pressed={each.seq === here?.seq} onClick={() => onMove(each.seq)}>
+          <button
+            key={each.seq}
+            type="button"
+            className="chip"
+            aria-pressed={each.seq === here?.seq}
+            onClick={() => onMove(each.seq)}
+          >
             event {each.seq}
           </button>
         ))}
@@ -34,21 +46,48 @@ export function CompressionPanel({ run, events, at, onMove }: Props) {
   );
 }
 
-function Audit({ audit, events, onMove }: { audit: CompressionAudit; events: readonly RecordedEvent[]; onMove: (seq: number) => void }) {
+function Audit({
+  audit,
+  events,
+  onMove,
+}: {
+  audit: CompressionAudit;
+  events: readonly RecordedEvent[];
+  onMove: (seq: number) => void;
+}) {
   const { messages, tokens } = audit;
   const [isInline, setInline] = useState(false);
   return (
     <>
       <p>
-        {messages.before} messages became {messages.after}: <b>{messages.kept} kept</b>, <Gone times={messages.summarised} what="summarised" />, <Gone times={messages.dropped} what="dropped" />. {tokens.saved === null ? "" : tokens.saved < 0 ? `${count(-tokens.saved)} tokens more than before (${tokens.basis}). ` : `${count(tokens.saved)} tokens saved (${tokens.basis}). `}
-        <span className="sub">{audit.origin === "inferred" || audit.origin === "detected" ? `Detected: ${audit.reason}` : audit.reason}</span>
+        {messages.before} messages became {messages.after}: <b>{messages.kept} kept</b>,{" "}
+        <Gone times={messages.summarised} what="summarised" />, <Gone times={messages.dropped} what="dropped" />.{" "}
+        {tokens.saved === null
+          ? ""
+          : tokens.saved < 0
+            ? `${count(-tokens.saved)} tokens more than before (${tokens.basis}). `
+            : `${count(tokens.saved)} tokens saved (${tokens.basis}). `}
+        <span className="sub">
+          {audit.origin === "inferred" || audit.origin === "detected" ? `Detected: ${audit.reason}` : audit.reason}
+        </span>
       </p>
-      <h2>Lost: {count(audit.lost_total)} {audit.lost_total === 1 ? "fact" : "facts"}, of which {count(audit.needed_total)} {audit.needed_total === 1 ? "was" : "were"} needed later</h2>
+      <h2>
+        Lost: {count(audit.lost_total)} {audit.lost_total === 1 ? "fact" : "facts"}, of which{" "}
+        {count(audit.needed_total)} {audit.needed_total === 1 ? "was" : "were"} needed later
+      </h2>
       {audit.lost.length === 0 && <p className="sub">Nothing that could be found again as a fact.</p>}
-      {[...audit.lost].sort((a, b) => b.needed.length - a.needed.length).map((fact, n) => <Lost key={n} fact={fact} onMove={onMove} />)}
+      {[...audit.lost]
+        .sort((a, b) => b.needed.length - a.needed.length)
+        .map((fact, n) => (
+          <Lost key={n} fact={fact} onMove={onMove} />
+        ))}
       <div className="tabs" role="group" aria-label="Before and after">
-        <button type="button" aria-pressed={!isInline} onClick={() => setInline(false)}>side by side</button>
-        <button type="button" aria-pressed={isInline} onClick={() => setInline(true)}>inline</button>
+        <button type="button" aria-pressed={!isInline} onClick={() => setInline(false)}>
+          side by side
+        </button>
+        <button type="button" aria-pressed={isInline} onClick={() => setInline(true)}>
+          inline
+        </button>
       </div>
       <Changes audit={audit} events={events} isInline={isInline} onMove={onMove} />
     </>
@@ -62,11 +101,24 @@ function Gone({ times, what }: { times: number; what: string }) {
 function Lost({ fact, onMove }: { fact: LostFact; onMove: (seq: number) => void }) {
   return (
     <div className="card">
-      <mark className={fact.needed.length > 0 ? "bad" : ""}>{fact.text}</mark> <span className="sub">{fact.label ?? fact.kind}</span>{" "}
-      {fact.quotes[0]?.seq != null && <>said at <button type="button" className="go" onClick={() => onMove(fact.quotes[0]?.seq ?? 1)}>event {fact.quotes[0].seq}</button></>}
+      <mark className={fact.needed.length > 0 ? "bad" : ""}>{fact.text}</mark>{" "}
+      <span className="sub">{fact.label ?? fact.kind}</span>{" "}
+      {fact.quotes[0]?.seq != null && (
+        <>
+          said at{" "}
+          <button type="button" className="go" onClick={() => onMove(fact.quotes[0]?.seq ?? 1)}>
+            event {fact.quotes[0].seq}
+          </button>
+        </>
+      )}
       {fact.needed.map((need, n) => (
         <div key={n} className="ink-bad">
-          needed at <button type="button" className="go" onClick={() => onMove(need.seq)}>event {need.seq}</button>: {need.how.replaceAll("_", " ")}{need.value === null ? "" : ` ${need.value}`}
+          needed at{" "}
+          <button type="button" className="go" onClick={() => onMove(need.seq)}>
+            event {need.seq}
+          </button>
+          : {need.how.replaceAll("_", " ")}
+          {need.value === null ? "" : ` ${need.value}`}
         </div>
       ))}
     </div>

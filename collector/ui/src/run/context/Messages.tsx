@@ -37,18 +37,30 @@ export function Row({ n, message, tokens, mark, isLit, isChosen, target, since, 
   }, [isLit]);
   const kind = kindOf(message.role);
   return (
-    <div ref={box} data-kind={kind} className={`msg ${mark === null ? "" : "new"} ${isLit ? "lit" : ""} ${isChosen ? "chosen" : ""}`} {...handlers}>
+    <div
+      ref={box}
+      data-kind={kind}
+      className={`msg ${mark === null ? "" : "new"} ${isLit ? "lit" : ""} ${isChosen ? "chosen" : ""}`}
+      {...handlers}
+    >
       <span className="w">{n}</span>
       <span className={`who ${inkOf(message.role)}`}>{message.role}</span>
       <span className="said">
-        {message.parts.map((part, k) => <Fragment key={k}>{k > 0 && "\n"}<Said text={partText(part)} isCode={part.type !== "text"} /></Fragment>)}
+        {message.parts.map((part, k) => (
+          <Fragment key={k}>
+            {k > 0 && "\n"}
+            <Said text={partText(part)} isCode={part.type !== "text"} />
+          </Fragment>
+        ))}
         {mark !== null && <span className="tag new">{mark}</span>}
       </span>
       <span className="tk">
         <span title="tokens, estimated from the call's count">{count(tokens)}</span>
         {target !== undefined && <ContentLink target={target} />}
       </span>
-      {isLookedAt && target !== undefined && <SameMessage target={target} since={since} shown={shown} onMove={onMove} />}
+      {isLookedAt && target !== undefined && (
+        <SameMessage target={target} since={since} shown={shown} onMove={onMove} />
+      )}
     </div>
   );
 }
@@ -63,22 +75,31 @@ export function Tools({ tools, tokens, isChosen }: { tools: unknown; tokens: num
       <span className="who">tools</span>
       <span className="said">
         <details>
-          <summary><code>{names.join(", ")}</code></summary>
+          <summary>
+            <code>{names.join(", ")}</code>
+          </summary>
           <pre>{JSON.stringify(tools, null, 2)}</pre>
         </details>
       </span>
-      <span className="tk"><span title="tokens, estimated from the call's count">{count(tokens)}</span></span>
+      <span className="tk">
+        <span title="tokens, estimated from the call's count">{count(tokens)}</span>
+      </span>
     </div>
   );
 }
 
 /** A long text is cut, and says so. */
 function Said({ text, isCode }: { text: string; isCode: boolean }) {
-  const body = text.length <= LONG ? text : (
-    <details>
-      <summary>{text.slice(0, LONG)} … <span className="sub">{count(text.length)} characters</span></summary>
-      {text.slice(LONG)}
-    </details>
-  );
+  const body =
+    text.length <= LONG ? (
+      text
+    ) : (
+      <details>
+        <summary>
+          {text.slice(0, LONG)} … <span className="sub">{count(text.length)} characters</span>
+        </summary>
+        {text.slice(LONG)}
+      </details>
+    );
   return isCode ? <code>{body}</code> : <>{body}</>;
 }

@@ -44,10 +44,21 @@ export function SameMessage({ target, since, shown, onMove }: Props) {
   const found = useMemo(() => (data === null ? null : callsWithMessage(data, shown.seq)), [data, shown.seq]);
   return (
     <span className="same" role="group" aria-label="The same message elsewhere">
-      {since !== null && <button type="button" className="go" title="The event with which it came into the run" onClick={() => onMove(since)}>since event {since}</button>}
+      {since !== null && (
+        <button
+          type="button"
+          className="go"
+          title="The event with which it came into the run"
+          onClick={() => onMove(since)}
+        >
+          since event {since}
+        </button>
+      )}
       {error !== null && <span>calls not known: {error.message}</span>}
       {found === null ? error === null && <span>…</span> : <span>{callsText(found)}</span>}
-      {found?.links.map((link) => <ToCall key={link.seq} link={link} onMove={onMove} />)}
+      {found?.links.map((link) => (
+        <ToCall key={link.seq} link={link} onMove={onMove} />
+      ))}
     </span>
   );
 }
@@ -58,5 +69,14 @@ function callsText({ calls, isCut, links }: SameCalls): string {
 }
 
 function ToCall({ link, onMove }: { link: CallLink; onMove: (seq: number) => void }) {
-  return <button type="button" className="go" title={`${WORDS[link.name]}, event ${link.seq}`} onClick={() => onMove(link.seq)}>{link.name} {link.seq}</button>;
+  return (
+    <button
+      type="button"
+      className="go"
+      title={`${WORDS[link.name]}, event ${link.seq}`}
+      onClick={() => onMove(link.seq)}
+    >
+      {link.name} {link.seq}
+    </button>
+  );
 }

@@ -17,8 +17,12 @@ export function EventPanel({ event }: { event: RecordedEvent | undefined }) {
   const { previews, ...rest } = event;
   return (
     <div className="ctx">
-      {Object.entries(event.refs).map(([name, ref]) => <Content key={`${name} ${ref}`} name={name} target={ref} preview={previews?.[name]} />)}
-      <h2>{event.kind} <Copy className="icon" text={JSON.stringify(rest, null, 2)} label="Copy" /></h2>
+      {Object.entries(event.refs).map(([name, ref]) => (
+        <Content key={`${name} ${ref}`} name={name} target={ref} preview={previews?.[name]} />
+      ))}
+      <h2>
+        {event.kind} <Copy className="icon" text={JSON.stringify(rest, null, 2)} label="Copy" />
+      </h2>
       <pre>{JSON.stringify(rest, null, 2)}</pre>
       {event.span !== null && <SpanOf key={event.span} run={event.run} span={event.span} />}
     </div>
@@ -31,18 +35,29 @@ function Content({ name, target, preview }: { name: string; target: string; prev
   const url = apiUrl(`/content/${target}`);
   const show = () => {
     fetch(url, { credentials: "same-origin", headers: { range: `bytes=0-${SHOWN - 1}` } })
-      .then(async (answer) => (answer.ok ? pretty(await answer.text()) : `The collector answered with ${answer.status}.`))
+      .then(async (answer) =>
+        answer.ok ? pretty(await answer.text()) : `The collector answered with ${answer.status}.`,
+      )
       .then(setText, () => setText("The collector does not answer."));
   };
   return (
     <div className="card">
       <h2>
-        {name} {text === null && <button type="button" className="go" onClick={show}>show whole</button>}{" "}
+        {name}{" "}
+        {text === null && (
+          <button type="button" className="go" onClick={show}>
+            show whole
+          </button>
+        )}{" "}
         <ContentLink target={target}>open</ContentLink>{" "}
-        <a className="link" href={url} download>download</a>
+        <a className="link" href={url} download>
+          download
+        </a>
       </h2>
       <pre>{text ?? preview ?? ""}</pre>
-      {text !== null && text.length >= SHOWN && <span className="sub">The first {count(SHOWN)} bytes are shown: download it to see all.</span>}
+      {text !== null && text.length >= SHOWN && (
+        <span className="sub">The first {count(SHOWN)} bytes are shown: download it to see all.</span>
+      )}
     </div>
   );
 }

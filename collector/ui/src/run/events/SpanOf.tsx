@@ -18,12 +18,21 @@ export function SpanOf({ run, span }: { run: string; span: string }) {
     search(run, span).then((each) => setFound(each ?? "missing"), setError);
   };
   if (error !== null) return <Failed error={error} />;
-  if (found === null || found === "asking") return <p><button type="button" className="button" disabled={found !== null} onClick={show}>{found === null ? "Show the span as received" : "Reading …"}</button></p>;
+  if (found === null || found === "asking")
+    return (
+      <p>
+        <button type="button" className="button" disabled={found !== null} onClick={show}>
+          {found === null ? "Show the span as received" : "Reading …"}
+        </button>
+      </p>
+    );
   if (found === "missing") return <p className="sub">The span has not arrived.</p>;
   const text = JSON.stringify(found, null, 2);
   return (
     <section aria-label="Span">
-      <h2>span {span} <Copy className="icon" text={text} label="Copy" /></h2>
+      <h2>
+        span {span} <Copy className="icon" text={text} label="Copy" />
+      </h2>
       <pre>{text}</pre>
     </section>
   );

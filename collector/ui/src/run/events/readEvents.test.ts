@@ -11,7 +11,10 @@ function api(length: number, longest = 1000, isRunning = false) {
     figures.most = Math.max(figures.most, ++figures.open);
     await new Promise((done) => setTimeout(done));
     figures.open -= 1;
-    const items = Array.from({ length: Math.max(0, Math.min(limit, longest, length - after)) }, (_, n) => ({ seq: after + n + 1 }) as RecordedEvent);
+    const items = Array.from(
+      { length: Math.max(0, Math.min(limit, longest, length - after)) },
+      (_, n) => ({ seq: after + n + 1 }) as RecordedEvent,
+    );
     const last = after + items.length;
     return { items, next_cursor: last < length || isRunning ? String(last) : null };
   };
@@ -26,12 +29,15 @@ async function read(length: number, expected = length) {
 }
 
 describe("reading the events of a run", () => {
-  test.each([0, 1, 199, 200, 201, 1200, 1201, 5200, 12_345])("%i events come without gaps, first a page of them", async (length) => {
-    const { found } = await read(length);
-    expect(found[0]?.seqs.length).toBe(Math.min(200, length));
-    expect(found.at(-1)?.seqs).toEqual(Array.from({ length }, (_, n) => n + 1));
-    expect(found.map((each) => each.isWhole)).toEqual([...found.slice(1).map(() => false), true]);
-  });
+  test.each([0, 1, 199, 200, 201, 1200, 1201, 5200, 12_345])(
+    "%i events come without gaps, first a page of them",
+    async (length) => {
+      const { found } = await read(length);
+      expect(found[0]?.seqs.length).toBe(Math.min(200, length));
+      expect(found.at(-1)?.seqs).toEqual(Array.from({ length }, (_, n) => n + 1));
+      expect(found.map((each) => each.isWhole)).toEqual([...found.slice(1).map(() => false), true]);
+    },
+  );
 
   test("pages are asked for in parallel, and handed out a few times only", async () => {
     const { found, figures } = await read(100_000);
@@ -48,13 +54,16 @@ describe("reading the events of a run", () => {
   test("short pages, and the cursor of a run that still runs, leave no gaps", async () => {
     const { ask } = api(5000, 700, true);
     let seqs: number[] = [];
-    await readEvents(ask, 5000, (items) => { seqs = items.map((each) => each.seq); });
+    await readEvents(ask, 5000, (items) => {
+      seqs = items.map((each) => each.seq);
+    });
     expect(seqs).toEqual(Array.from({ length: 5000 }, (_, n) => n + 1));
   });
 
   test("what goes wrong is thrown once, and nothing is left behind", async () => {
     const { ask } = api(10_000);
-    const failing = (after: number, limit: number) => (after >= 2200 ? Promise.reject(new Error("gone")) : ask(after, limit));
+    const failing = (after: number, limit: number) =>
+      after >= 2200 ? Promise.reject(new Error("gone")) : ask(after, limit);
     await expect(readEvents(failing, 10_000, () => undefined)).rejects.toThrow("gone");
   });
 });

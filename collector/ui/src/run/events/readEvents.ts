@@ -15,7 +15,11 @@ export type Ask = (after: number, limit: number) => Promise<Page<RecordedEvent>>
  * `found` gets the first page, then all that is there each time it has doubled, and all at the end: handing out copies
  * costs no more than the run is long. Throws what `ask` throws.
  */
-export async function readEvents(ask: Ask, expected: number, found: (items: RecordedEvent[], isWhole: boolean) => void): Promise<void> {
+export async function readEvents(
+  ask: Ask,
+  expected: number,
+  found: (items: RecordedEvent[], isWhole: boolean) => void,
+): Promise<void> {
   const first = await ask(0, FIRST_PAGE);
   const all = first.items.slice();
   let shown = all.length;

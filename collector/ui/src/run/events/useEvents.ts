@@ -48,15 +48,19 @@ export function useEvents(run: string, isRunning: boolean, expected: number): Ev
   const start = useRef(0);
   if (!state.isWhole) start.current = 0;
   else if (start.current === 0) start.current = last;
-  useLive(isRunning && state.isWhole ? `/runs/${run}/events` : null, { after: start.current, preview: PREVIEW }, {
-    event: (event) => {
-      if (early.current !== null) return void early.current.push(event);
-      take(event);
-      setState((before) => ({ ...before, items: items.current }));
+  useLive(
+    isRunning && state.isWhole ? `/runs/${run}/events` : null,
+    { after: start.current, preview: PREVIEW },
+    {
+      event: (event) => {
+        if (early.current !== null) return void early.current.push(event);
+        take(event);
+        setState((before) => ({ ...before, items: items.current }));
+      },
+      moved: readAgain,
+      missed: readAgain,
+      lost: (isCut) => setState((before) => ({ ...before, isCut })),
     },
-    moved: readAgain,
-    missed: readAgain,
-    lost: (isCut) => setState((before) => ({ ...before, isCut })),
-  });
+  );
   return state;
 }

@@ -15,7 +15,9 @@ const AT_ONCE = 4;
 
 /** The keys of the state that the reader pinned; kept for all runs. */
 export function usePinned(): [readonly string[], (name: string) => void] {
-  const [pinned, setPinned] = useState<readonly string[]>(() => (localStorage.getItem(KEPT) ?? "").split("\n").filter(Boolean));
+  const [pinned, setPinned] = useState<readonly string[]>(() =>
+    (localStorage.getItem(KEPT) ?? "").split("\n").filter(Boolean),
+  );
   const turn = (name: string) =>
     setPinned((before) => {
       const now = before.includes(name) ? before.filter((each) => each !== name) : [...before, name];
@@ -25,7 +27,14 @@ export function usePinned(): [readonly string[], (name: string) => void] {
   return [pinned, turn];
 }
 
-type Props = { run: string; length: number; at: number; pinned: readonly string[]; onUnpin: (name: string) => void; onMove: (seq: number) => void };
+type Props = {
+  run: string;
+  length: number;
+  at: number;
+  pinned: readonly string[];
+  onUnpin: (name: string) => void;
+  onMove: (seq: number) => void;
+};
 
 /** Pinned keys, each as a line over the whole run; a click moves the playhead. */
 export function Pinned({ run, length, at, pinned, onUnpin, onMove }: Props) {
@@ -46,20 +55,40 @@ export function Pinned({ run, length, at, pinned, onUnpin, onMove }: Props) {
         const x = length < 2 ? 0 : ((at - 1) / (length - 1)) * WIDTH;
         return (
           <div key={name}>
-            <div><b>{name}</b> <code>{values[here] === undefined ? "–" : compact(values[here]).slice(0, 60)}</code> <span className="sub">over the run: {scale}</span>
-              <button type="button" className="icon" onClick={() => onUnpin(name)} aria-label={`Unpin ${name}`}>✕</button></div>
-            <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={`${name} over the run: ${scale}`} onClick={click}>
-              <path className="line" d={stepPath(positions, heights, length, WIDTH, HEIGHT)} /><path className="cross" d={`M${x} 0V${HEIGHT}`} />
+            <div>
+              <b>{name}</b> <code>{values[here] === undefined ? "–" : compact(values[here]).slice(0, 60)}</code>{" "}
+              <span className="sub">over the run: {scale}</span>
+              <button type="button" className="icon" onClick={() => onUnpin(name)} aria-label={`Unpin ${name}`}>
+                ✕
+              </button>
+            </div>
+            <svg
+              viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+              preserveAspectRatio="none"
+              role="img"
+              aria-label={`${name} over the run: ${scale}`}
+              onClick={click}
+            >
+              <path className="line" d={stepPath(positions, heights, length, WIDTH, HEIGHT)} />
+              <path className="cross" d={`M${x} 0V${HEIGHT}`} />
             </svg>
           </div>
         );
       })}
-      {positions.length < length && <span className="sub">Looked at {positions.length} of {count(length)} events.</span>}
+      {positions.length < length && (
+        <span className="sub">
+          Looked at {positions.length} of {count(length)} events.
+        </span>
+      )}
     </div>
   );
 }
 
-type States = { states: readonly (ReadonlyMap<string, unknown> | undefined)[]; isWhole: boolean; error: ApiError | null };
+type States = {
+  states: readonly (ReadonlyMap<string, unknown> | undefined)[];
+  isWhole: boolean;
+  error: ApiError | null;
+};
 
 /** The state at the sampled events, a few requests at a time; while they come, the first ones. */
 function useStates(run: string | null, length: number): States {
@@ -74,12 +103,17 @@ function useStates(run: string | null, length: number): States {
     const found = new Array<ReadonlyMap<string, unknown> | undefined>(positions.length);
     const ask = async (from: number) => {
       for (let n = from; n < positions.length; n += AT_ONCE) {
-        found[n] = new Map(stateRows(await get<StateAt>(`/runs/${run}/state`, { at: positions[n], hydrate: true }, stop.signal)));
+        found[n] = new Map(
+          stateRows(await get<StateAt>(`/runs/${run}/state`, { at: positions[n], hydrate: true }, stop.signal)),
+        );
         if (n % (AT_ONCE * 3) === from) setStates([...found]);
       }
       setStates([...found]);
     };
-    Promise.all(Array.from({ length: AT_ONCE }, (_, n) => ask(n))).then(() => setWhole(true), (failure: ApiError) => !stop.signal.aborted && setError(failure));
+    Promise.all(Array.from({ length: AT_ONCE }, (_, n) => ask(n))).then(
+      () => setWhole(true),
+      (failure: ApiError) => !stop.signal.aborted && setError(failure),
+    );
     return () => stop.abort();
   }, [run, length]);
   return { states, isWhole, error };

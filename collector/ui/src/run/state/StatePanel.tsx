@@ -10,7 +10,17 @@ import { stateRefs, stateRows } from "./stateRows";
 import { Value } from "./StateTree";
 
 /** The state right after an event; what the event changed is marked, with what it was. */
-export function StatePanel({ run, length, at, onMove }: { run: string; length: number; at: number; onMove: (seq: number) => void }) {
+export function StatePanel({
+  run,
+  length,
+  at,
+  onMove,
+}: {
+  run: string;
+  length: number;
+  at: number;
+  onMove: (seq: number) => void;
+}) {
   const [pinned, turn] = usePinned();
   const [isOnlyChanges, setOnlyChanges] = useState(false);
   const { data, error, isStale } = useApi<StateAt>(`/runs/${run}/state`, { at, hydrate: true }, true);
@@ -21,7 +31,10 @@ export function StatePanel({ run, length, at, onMove }: { run: string; length: n
     <>
       <div className="bar-head">
         <h2>State</h2> after event {at}
-        <label className="r"><input type="checkbox" checked={isOnlyChanges} onChange={(event) => setOnlyChanges(event.target.checked)} /> only changes</label>
+        <label className="r">
+          <input type="checkbox" checked={isOnlyChanges} onChange={(event) => setOnlyChanges(event.target.checked)} />{" "}
+          only changes
+        </label>
       </div>
       <div className="scroll fades" role="region" aria-label="State" tabIndex={0}>
         <Pinned run={run} length={length} at={at} pinned={pinned} onUnpin={turn} onMove={onMove} />
@@ -29,9 +42,20 @@ export function StatePanel({ run, length, at, onMove }: { run: string; length: n
         {data === null && error === null && <Loading what="the state" />}
         {data !== null && (
           <div className="tree">
-            {stateRows(data).filter(([name]) => !isOnlyChanges || was.has(name)).map(([name, value]) => (
-              <Field key={name} name={name} value={value} was={was.has(name) ? { value: was.get(name) } : null} target={refs?.get(name)} isPinned={pinned.includes(name)} onPin={() => turn(name)} onMove={onMove} />
-            ))}
+            {stateRows(data)
+              .filter(([name]) => !isOnlyChanges || was.has(name))
+              .map(([name, value]) => (
+                <Field
+                  key={name}
+                  name={name}
+                  value={value}
+                  was={was.has(name) ? { value: was.get(name) } : null}
+                  target={refs?.get(name)}
+                  isPinned={pinned.includes(name)}
+                  onPin={() => turn(name)}
+                  onMove={onMove}
+                />
+              ))}
             {isOnlyChanges && was.size === 0 && <span className="sub">This event changed nothing of it.</span>}
           </div>
         )}
@@ -54,17 +78,45 @@ function changed(diff: Diff): Map<string, unknown> {
 
 const value = (diff: Diff, ref: unknown): unknown => (typeof ref === "string" ? (diff.values?.[ref] ?? ref) : ref);
 
-type FieldProps = { name: string; value: unknown; was: { value: unknown } | null; target: string | undefined; isPinned: boolean; onPin: () => void; onMove: (seq: number) => void };
+type FieldProps = {
+  name: string;
+  value: unknown;
+  was: { value: unknown } | null;
+  target: string | undefined;
+  isPinned: boolean;
+  onPin: () => void;
+  onMove: (seq: number) => void;
+};
 
 function Field({ name, value, was, target, isPinned, onPin, onMove }: FieldProps) {
   return (
     <div className="field">
-      <button type="button" className="pin" aria-pressed={isPinned} onClick={onPin} title={isPinned ? "Unpin" : "Pin: plot it over the run"} aria-label={`Pin ${name}`}>{isPinned ? "●" : "○"}</button>
+      <button
+        type="button"
+        className="pin"
+        aria-pressed={isPinned}
+        onClick={onPin}
+        title={isPinned ? "Unpin" : "Pin: plot it over the run"}
+        aria-label={`Pin ${name}`}
+      >
+        {isPinned ? "●" : "○"}
+      </button>
       <div>
         <span className="key">{name}:</span>{" "}
-        {was !== null && was.value !== undefined && was.value !== null && <><s className="was">{typeof was.value === "string" ? was.value : compact(was.value)}</s> </>}
-        <span className={was === null ? "" : "chg"}><Value name={name} value={value} onMove={onMove} /></span>
-        {target !== undefined && <> <ContentLink target={target} /></>}
+        {was !== null && was.value !== undefined && was.value !== null && (
+          <>
+            <s className="was">{typeof was.value === "string" ? was.value : compact(was.value)}</s>{" "}
+          </>
+        )}
+        <span className={was === null ? "" : "chg"}>
+          <Value name={name} value={value} onMove={onMove} />
+        </span>
+        {target !== undefined && (
+          <>
+            {" "}
+            <ContentLink target={target} />
+          </>
+        )}
       </div>
     </div>
   );

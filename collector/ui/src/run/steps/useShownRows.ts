@@ -30,12 +30,21 @@ export function useShownRows(rows: readonly Step[], focus: Focus | null, search:
   const shown = useMemo(() => {
     const wanted = search.trim().toLowerCase();
     if (wanted === "") return withoutCollapsed(inFocus, collapsed);
-    return withoutCollapsed(inFocus.filter((row) => row.name.toLowerCase().includes(wanted)), NONE).map((each) => ({ ...each, hasMore: false }));
+    return withoutCollapsed(
+      inFocus.filter((row) => row.name.toLowerCase().includes(wanted)),
+      NONE,
+    ).map((each) => ({ ...each, hasMore: false }));
   }, [inFocus, search, collapsed]);
   const places = useMemo(() => new Map(shown.map((each, n) => [each.row.seq, n])), [shown]);
-  const toggle = useCallback((seq: number) => setCollapsed((before) => (before.has(seq) ? without(before, seq) : new Set(before).add(seq))), []);
+  const toggle = useCallback(
+    (seq: number) => setCollapsed((before) => (before.has(seq) ? without(before, seq) : new Set(before).add(seq))),
+    [],
+  );
   // Each move of the playhead draws the steps again: what grows with the run is counted only when it changes.
-  const isAllCollapsed = useMemo(() => openable.size > 0 && [...openable].every((seq) => collapsed.has(seq)), [openable, collapsed]);
+  const isAllCollapsed = useMemo(
+    () => openable.size > 0 && [...openable].every((seq) => collapsed.has(seq)),
+    [openable, collapsed],
+  );
   const toggleAll = () => setCollapsed(isAllCollapsed ? NONE : openable);
   return { shown, places, hasParents: openable.size > 0, isAllCollapsed, toggle, toggleAll };
 }
@@ -52,7 +61,8 @@ export function useCollapseKeys(rows: readonly Step[], head: Playhead, { toggle,
   latest.current = { rows, toggle, toggleAll };
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+      if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]"))
+        return;
       const { rows, toggle, toggleAll } = latest.current;
       if (event.key === "C") toggleAll();
       const seq = event.key === "c" ? toggled(rows, parents(rows), head.at) : null;

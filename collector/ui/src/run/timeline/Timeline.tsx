@@ -17,7 +17,13 @@ const LANE_HEIGHT = 17.6;
 const RIGHT = 20;
 /** Width of a letter of the hand's label, and around them: measuring it at each move would lay out the page again. */
 const [LETTER, PADDING] = [6.4, 14];
-const COLOURS: Record<Lane, string> = { model: "--model", tool: "--tool", message: "--user", state: "--state", compression: "--cut" };
+const COLOURS: Record<Lane, string> = {
+  model: "--model",
+  tool: "--tool",
+  message: "--user",
+  state: "--state",
+  compression: "--cut",
+};
 
 type Props = {
   events: readonly RecordedEvent[];
@@ -83,23 +89,63 @@ export function Timeline({ events, run, forks, head, focus, onFocus, isByTime, o
   return (
     <footer className="timeline" aria-label="Timeline">
       <div className="ctl">
-        <button type="button" className="button" onClick={turn} aria-label={isPlaying ? "Pause" : "Play"}>{isPlaying ? "❚❚" : "▶"}</button>
+        <button type="button" className="button" onClick={turn} aria-label={isPlaying ? "Pause" : "Play"}>
+          {isPlaying ? "❚❚" : "▶"}
+        </button>
         <div className="tabs" role="group" aria-label="Axis">
-          <button type="button" aria-pressed={!isByTime} onClick={() => onAxis(false)}>by step</button>
-          <button type="button" aria-pressed={isByTime} onClick={() => onAxis(true)}>by time</button>
+          <button type="button" aria-pressed={!isByTime} onClick={() => onAxis(false)}>
+            by step
+          </button>
+          <button type="button" aria-pressed={isByTime} onClick={() => onAxis(true)}>
+            by time
+          </button>
         </div>
-        {focus !== null && <button type="button" className="go" onClick={() => onFocus(null)}>events {count(focus.from)} to {count(focus.to)}: show all</button>}
+        {focus !== null && (
+          <button type="button" className="go" onClick={() => onFocus(null)}>
+            events {count(focus.from)} to {count(focus.to)}: show all
+          </button>
+        )}
       </div>
-      <div className="keys" aria-hidden="true"><kbd>←</kbd> <kbd>→</kbd> event &nbsp; <kbd>⇧→</kbd> model call &nbsp; <kbd>e</kbd> next error &nbsp; <kbd>space</kbd> play &nbsp; <kbd>⇧drag</kbd> narrow</div>
-      {LANES.map((lane, n) => <span key={lane} className="lane" style={{ top: 50 + n * LANE_HEIGHT }} aria-hidden="true">{lane}</span>)}
-      <canvas ref={canvas} role="slider" tabIndex={0} aria-label="Playhead" aria-valuemin={1} aria-valuemax={Math.max(1, events.length)} aria-valuenow={head.at} onPointerDown={drag} onPointerMove={drag} onPointerUp={range.done} onPointerCancel={range.cancel} />
+      <div className="keys" aria-hidden="true">
+        <kbd>←</kbd> <kbd>→</kbd> event &nbsp; <kbd>⇧→</kbd> model call &nbsp; <kbd>e</kbd> next error &nbsp;{" "}
+        <kbd>space</kbd> play &nbsp; <kbd>⇧drag</kbd> narrow
+      </div>
+      {LANES.map((lane, n) => (
+        <span key={lane} className="lane" style={{ top: 50 + n * LANE_HEIGHT }} aria-hidden="true">
+          {lane}
+        </span>
+      ))}
+      <canvas
+        ref={canvas}
+        role="slider"
+        tabIndex={0}
+        aria-label="Playhead"
+        aria-valuemin={1}
+        aria-valuemax={Math.max(1, events.length)}
+        aria-valuenow={head.at}
+        onPointerDown={drag}
+        onPointerMove={drag}
+        onPointerUp={range.done}
+        onPointerCancel={range.cancel}
+      />
       <Forks run={run} forks={forks} axis={axis} width={width} />
       <div className="ahead" ref={ahead} aria-hidden="true" />
-      <div className="hand" ref={hand} aria-hidden="true"><span /></div>
+      <div className="hand" ref={hand} aria-hidden="true">
+        <span />
+      </div>
       {range.chosen !== null && (
-        <svg className="range" viewBox="0 0 1 1" preserveAspectRatio="none" aria-hidden="true"><rect x={range.chosen.low} y={0} width={range.chosen.high - range.chosen.low} height={1} /></svg>
+        <svg className="range" viewBox="0 0 1 1" preserveAspectRatio="none" aria-hidden="true">
+          <rect x={range.chosen.low} y={0} width={range.chosen.high - range.chosen.low} height={1} />
+        </svg>
       )}
-      <div className="axis" title="Drag to narrow the timeline; 0 shows all of it" onPointerDown={range.drag} onPointerMove={range.drag} onPointerUp={range.done} onPointerCancel={range.cancel}>
+      <div
+        className="axis"
+        title="Drag to narrow the timeline; 0 shows all of it"
+        onPointerDown={range.drag}
+        onPointerMove={range.drag}
+        onPointerUp={range.done}
+        onPointerCancel={range.cancel}
+      >
         <Ends events={events} isByTime={isByTime} axis={axis} focus={focus} />
       </div>
     </footer>
@@ -112,21 +158,53 @@ function Forks({ run, forks, axis, width }: { run: string; forks: Props["forks"]
     const at = fork.at === null ? undefined : axis.at[fork.at - 1];
     if (at === undefined || at < 0 || at > 1) return null;
     const label = `Fork ${shortId(fork.run)} at event ${fork.at}: compare`;
-    return <Link key={fork.run} className="fork-mark" href={`/compare/${run}/${fork.run}`} aria-label={label} title={label} style={{ transform: `translateX(${at * Math.max(0, width - 2)}px)` }}>⑂</Link>;
+    return (
+      <Link
+        key={fork.run}
+        className="fork-mark"
+        href={`/compare/${run}/${fork.run}`}
+        aria-label={label}
+        title={label}
+        style={{ transform: `translateX(${at * Math.max(0, width - 2)}px)` }}
+      >
+        ⑂
+      </Link>
+    );
   });
 }
 
-function Ends({ events, isByTime, axis, focus }: { events: readonly RecordedEvent[]; isByTime: boolean; axis: Axis; focus: Focus | null }) {
+function Ends({
+  events,
+  isByTime,
+  axis,
+  focus,
+}: {
+  events: readonly RecordedEvent[];
+  isByTime: boolean;
+  axis: Axis;
+  focus: Focus | null;
+}) {
   const { from, to } = focus ?? { from: 1, to: events.length };
   const first = events[from - 1];
   const last = events[to - 1];
   if (first === undefined || last === undefined) return null;
-  if (!isByTime) return <><span>{count(from)}</span><span>{to - from > 1 ? count(Math.ceil((from + to) / 2)) : ""}</span><span>{count(to)}</span></>;
+  if (!isByTime)
+    return (
+      <>
+        <span>{count(from)}</span>
+        <span>{to - from > 1 ? count(Math.ceil((from + to) / 2)) : ""}</span>
+        <span>{count(to)}</span>
+      </>
+    );
   const folded = axis.gaps.reduce((sum, gap) => sum + gap.ms, 0);
   return (
     <>
       <span>0</span>
-      {axis.gaps.length > 0 && <span>{axis.gaps.length} idle {axis.gaps.length === 1 ? "gap" : "gaps"} folded: {duration(folded)}</span>}
+      {axis.gaps.length > 0 && (
+        <span>
+          {axis.gaps.length} idle {axis.gaps.length === 1 ? "gap" : "gaps"} folded: {duration(folded)}
+        </span>
+      )}
       <span>{duration(Date.parse(last.time) - Date.parse(first.time))}</span>
     </>
   );
@@ -168,10 +246,12 @@ function draw(canvas: HTMLCanvasElement, events: readonly RecordedEvent[], axis:
 function resolve(near: HTMLElement, names: readonly string[]): Map<string, string> {
   const probe = document.createElement("span");
   near.parentElement?.append(probe);
-  const found = new Map(names.map((name) => {
-    probe.style.color = `var(${name})`;
-    return [name, getComputedStyle(probe).color];
-  }));
+  const found = new Map(
+    names.map((name) => {
+      probe.style.color = `var(${name})`;
+      return [name, getComputedStyle(probe).color];
+    }),
+  );
   probe.remove();
   return found;
 }
@@ -199,7 +279,12 @@ function useSpace(turn: () => void): void {
   latest.current = turn;
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      if (event.key !== " " || !(event.target instanceof HTMLElement) || ["INPUT", "BUTTON", "SUMMARY", "A"].includes(event.target.tagName)) return;
+      if (
+        event.key !== " " ||
+        !(event.target instanceof HTMLElement) ||
+        ["INPUT", "BUTTON", "SUMMARY", "A"].includes(event.target.tagName)
+      )
+        return;
       event.preventDefault();
       latest.current();
     };

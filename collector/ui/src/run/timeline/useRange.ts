@@ -19,7 +19,8 @@ export function useRange(axis: Axis, onFocus: (focus: Focus) => void) {
     const at = Math.max(0, Math.min(1, (event.clientX - room.left) / room.width));
     setDragged((before) => ({ from: event.type === "pointerdown" || before === null ? at : before.from, to: at }));
   };
-  const chosen = dragged === null ? null : { low: Math.min(dragged.from, dragged.to), high: Math.max(dragged.from, dragged.to) };
+  const chosen =
+    dragged === null ? null : { low: Math.min(dragged.from, dragged.to), high: Math.max(dragged.from, dragged.to) };
   const done = () => {
     setDragged(null);
     if (chosen === null || chosen.high - chosen.low < LEAST) return;
@@ -30,12 +31,18 @@ export function useRange(axis: Axis, onFocus: (focus: Focus) => void) {
 }
 
 /** `[` and `]` begin and end the focus at the playhead, `0` shows the whole run. */
-export function useFocusKeys(head: Playhead, length: number, focus: Focus | null, onFocus: (focus: Focus | null) => void): void {
+export function useFocusKeys(
+  head: Playhead,
+  length: number,
+  focus: Focus | null,
+  onFocus: (focus: Focus | null) => void,
+): void {
   const latest = useRef({ length, focus, onFocus });
   latest.current = { length, focus, onFocus };
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+      if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]"))
+        return;
       const { length, focus, onFocus } = latest.current;
       const { from, to } = focus ?? { from: 1, to: length };
       if (event.key === "0") onFocus(null);
