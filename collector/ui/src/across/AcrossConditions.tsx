@@ -20,6 +20,9 @@ const NAMED: [string, (run: RunSummary) => readonly string[]][] = [
 ];
 const SUGGESTING = 100;
 
+/** The time so many days ago, in whole minutes. */
+const since = (days: number) => new Date(Math.floor(Date.now() / 60_000) * 60_000 - days * DAY_MS).toISOString();
+
 /** Which runs, and when a run has succeeded: everything is in the address. */
 export function AcrossConditions({
   get,
@@ -30,7 +33,6 @@ export function AcrossConditions({
 }) {
   const newest = useApi<Page<RunSummary>>("/runs", { limit: SUGGESTING }, true);
   const others = ["status", "session", "user", "text", "until", "since"].filter((name) => get(name) !== null);
-  const since = (days: number) => new Date(Math.floor(Date.now() / 60_000) * 60_000 - days * DAY_MS).toISOString();
   return (
     <div className="filters" role="group" aria-label="Conditions">
       {PERIODS.map(([name, days]) => (

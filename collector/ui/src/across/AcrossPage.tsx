@@ -24,8 +24,10 @@ export function AcrossPage() {
   const outcome = query.get("outcome");
   const set = (changes: Conditions) =>
     setQuery((before) => {
-      for (const [name, value] of Object.entries(changes))
-        value === null || value === "" ? before.delete(name) : before.set(name, value);
+      for (const [name, value] of Object.entries(changes)) {
+        if (value === null || value === "") before.delete(name);
+        else before.set(name, value);
+      }
       return before;
     });
   return (

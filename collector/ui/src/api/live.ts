@@ -1,13 +1,12 @@
 // Events as they become known: server-sent events, followed while a component is shown.
-import { useEffect, useRef } from "react";
+import { useEffect, useEffectEvent } from "react";
 
 import { apiUrl, type Params } from "./client";
 import { follow, type Handlers } from "./stream";
 
 /** Follows a stream while the component is shown; `path` null: does not. Handlers may change without a reconnect. */
 export function useLive(path: string | null, params: Params, handlers: Handlers): void {
-  const latest = useRef(handlers);
-  latest.current = handlers;
+  const newest = useEffectEvent(() => handlers);
   const url = path === null ? null : apiUrl(path, params);
-  useEffect(() => (url === null ? undefined : follow(url, () => latest.current)), [url]);
+  useEffect(() => (url === null ? undefined : follow(url, () => newest())), [url]);
 }

@@ -1,5 +1,5 @@
 // Asks the API from a component: what was answered, what went wrong, and whether the answer is still awaited.
-import { useEffect, useState } from "react";
+import { useEffect, useEffectEvent, useState } from "react";
 
 import { type ApiError, get, type Params } from "./client";
 
@@ -20,8 +20,10 @@ export function useApi<T>(path: string | null, params: Params = {}, keep = false
     error: null,
     key: undefined,
   });
+  // `key` says all that `path` and `params` do.
+  const ask = useEffectEvent((signal: AbortSignal) => get<T>(path ?? "", params, signal));
   useEffect(() => {
-    if (path === null || key === null) {
+    if (key === null) {
       setAsked({ data: null, error: null, key });
       return;
     }
@@ -30,7 +32,7 @@ export function useApi<T>(path: string | null, params: Params = {}, keep = false
       return;
     }
     const stop = new AbortController();
-    get<T>(path, params, stop.signal).then(
+    ask(stop.signal).then(
       (data) => {
         if (keep) remember(key, data);
         setAsked({ data, error: null, key });
@@ -40,7 +42,6 @@ export function useApi<T>(path: string | null, params: Params = {}, keep = false
       },
     );
     return () => stop.abort();
-    // `key` says all that `path` and `params` do.
   }, [key, keep]);
   return { data: asked.data, error: asked.error, isStale: asked.key !== key };
 }

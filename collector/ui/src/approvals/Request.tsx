@@ -115,6 +115,7 @@ function Asker({ run }: { run: string | null }) {
 }
 
 function When({ asked }: { asked: WaitedFor }) {
+  // eslint-disable-next-line react-hooks/purity -- the page is drawn again with each answer, and then counts anew
   const now = Date.now();
   const left = asked.deadline === null ? null : Date.parse(asked.deadline) - now;
   return (

@@ -57,7 +57,8 @@ export function ComparePage({ a, b }: { a: string; b: string }) {
     void firstDifference(at, (n) => stateDiffers(data, n, name)).then(move, () => undefined);
   const turn = () =>
     setQuery((before) => {
-      isAll ? before.delete("show") : before.set("show", "all");
+      if (isAll) before.delete("show");
+      else before.set("show", "all");
       return before;
     });
   return (

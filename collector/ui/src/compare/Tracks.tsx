@@ -4,6 +4,7 @@ import { type ReactNode, useEffect, useRef } from "react";
 import type { CallPair, Comparison } from "../api/types";
 import { count } from "../model/format";
 import { isTyping } from "../parts/TopBar";
+import { useKeyPress } from "../parts/useKeyPress";
 
 const WORDS: Record<string, string> = {
   same: "equal",
@@ -18,28 +19,21 @@ type Props = { data: Comparison; at: number; labels: readonly [ReactNode, ReactN
 /** One playhead for both: a click, ← and → move it to another pair. */
 export function Tracks({ data, at, labels, onMove }: Props) {
   const box = useRef<HTMLDivElement>(null);
-  const latest = useRef({ at, onMove, most: data.items.length - 1 });
-  latest.current = { at, onMove, most: data.items.length - 1 };
-  useEffect(() => {
-    const press = (event: KeyboardEvent) => {
-      if (
-        isTyping(event) ||
-        event.ctrlKey ||
-        event.metaKey ||
-        event.altKey ||
-        event.shiftKey ||
-        document.querySelector("dialog[open]")
-      )
-        return;
-      const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
-      if (by === 0) return;
-      event.preventDefault();
-      const { at, onMove, most } = latest.current;
-      onMove(Math.max(0, Math.min(most, at + by)));
-    };
-    window.addEventListener("keydown", press);
-    return () => window.removeEventListener("keydown", press);
-  }, []);
+  useKeyPress((event) => {
+    if (
+      isTyping(event) ||
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      event.shiftKey ||
+      document.querySelector("dialog[open]")
+    )
+      return;
+    const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (by === 0) return;
+    event.preventDefault();
+    onMove(Math.max(0, Math.min(data.items.length - 1, at + by)));
+  });
   useEffect(() => box.current?.children[at]?.scrollIntoView({ block: "nearest", inline: "nearest" }), [at]);
   const { common } = data;
   return (

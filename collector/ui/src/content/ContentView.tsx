@@ -57,9 +57,10 @@ function TextView({ about, target, view, find, hit, onFound }: Props) {
     view === "json" || (view === "rendered" && about.kind !== "text" && about.media_type.includes("json"));
   const isLarge = about.size > MOST_JSON;
   const needsAll = find !== "" || (isFormatted && !isLarge);
+  const { rest } = read;
   useEffect(() => {
-    if (needsAll) read.rest();
-  }, [needsAll, read.rest]);
+    if (needsAll) rest();
+  }, [needsAll, rest]);
   const json = useMemo(
     () => (isFormatted && read.isWhole && !isLarge ? prettyJson(read.text) : null),
     [isFormatted, read.isWhole, read.text, isLarge],

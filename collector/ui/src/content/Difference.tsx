@@ -34,8 +34,10 @@ export function Difference({ about, other }: { about: ContentAbout; other: strin
 function Lines({ a, b }: { a: ContentAbout; b: ContentAbout }) {
   const first = useText(a.ref, a.size);
   const second = useText(b.ref, b.size);
-  useEffect(() => first.rest(), [first.rest]);
-  useEffect(() => second.rest(), [second.rest]);
+  const { rest: restOfFirst } = first;
+  const { rest: restOfSecond } = second;
+  useEffect(() => restOfFirst(), [restOfFirst]);
+  useEffect(() => restOfSecond(), [restOfSecond]);
   const isThere = first.isWhole && second.isWhole;
   const changes = useMemo(
     () => (isThere ? diffLines(prettyText(first.text), prettyText(second.text), { timeout: MOST_MS }) : null),

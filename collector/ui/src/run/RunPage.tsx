@@ -1,5 +1,5 @@
 // The run page: steps left, stage in the middle, why and state right, timeline below. One playhead for all.
-import { useEffect, useMemo, useRef, useState } from "react";
+import { useEffect, useEffectEvent, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { useSearchParams } from "wouter";
 
 import type { RunDetail } from "../api/types";
@@ -43,15 +43,22 @@ export function RunPage({ run: name }: { run: string }) {
 function Run({ run }: { run: RunDetail }) {
   const [query, setQuery] = useSearchParams();
   const events = useEvents(run.run, run.status === "running", run.events);
-  const length = useRef(0);
-  length.current = Math.max(1, events.isWhole ? events.items.length : Math.max(run.events, events.items.length));
+  const length = Math.max(1, events.isWhole ? events.items.length : Math.max(run.events, events.items.length));
   const wanted = Number(query.get("at"));
-  const head = useMemo(() => playhead(wanted >= 1 ? wanted : Math.max(1, run.events), () => length.current), [run.run]);
+  const lengthNow = useRef(length);
+  useLayoutEffect(() => {
+    lengthNow.current = length;
+  }, [length]);
+  const start = wanted >= 1 ? wanted : Math.max(1, run.events);
+  // The length is read when the playhead moves. Where it starts counts for a new run only.
+  // eslint-disable-next-line react-hooks/exhaustive-deps
+  const head = useMemo(() => playhead(start, () => lengthNow.current), [run.run]);
   const settled = useRest(head, REST_MS);
   const panel = PANELS.find((each) => each.id === query.get("panel"))?.id ?? "context";
   const [lit, setLit] = useState<string | null>(null);
-  const focus = useMemo(() => readFocus(query.get("focus"), length.current), [query, events.items.length]);
+  const focus = useMemo(() => readFocus(query.get("focus"), length), [query, length]);
   const folded = useRef<Folded | undefined>(undefined);
+  // Folding goes on from what was folded before: the same events give the same rows, however often they are drawn.
   const rows = useMemo(() => {
     folded.current = fold(events.items, folded.current);
     return folded.current.rows;
@@ -60,21 +67,22 @@ function Run({ run }: { run: RunDetail }) {
   const zones = useZones();
   const isFirst = useRef(true);
   const written = useRef(0); // the position that this page wrote to the address; the playhead may be further by now
-  useEffect(() => {
+  const write = useEffectEvent((at: number) => {
     if (isFirst.current && !query.has("at")) {
       isFirst.current = false;
       return;
     }
     isFirst.current = false;
-    written.current = settled;
+    written.current = at;
     setQuery(
       (before) => {
-        before.set("at", String(settled));
+        before.set("at", String(at));
         return before;
       },
       { replace: true },
     );
-  }, [settled]);
+  });
+  useEffect(() => write(settled), [settled]);
   useEffect(() => {
     if (wanted >= 1 && wanted !== written.current) head.move(wanted); // the back button, and links within the page
   }, [wanted, head]);
@@ -85,13 +93,15 @@ function Run({ run }: { run: RunDetail }) {
     });
   const narrow = (to: Focus | null) =>
     setQuery((before) => {
-      to === null ? before.delete("focus") : before.set("focus", `${to.from}-${to.to}`);
+      if (to === null) before.delete("focus");
+      else before.set("focus", `${to.from}-${to.to}`);
       return before;
     });
   const axis = (isByTime: boolean) =>
     setQuery(
       (before) => {
-        isByTime ? before.set("axis", "time") : before.delete("axis");
+        if (isByTime) before.set("axis", "time");
+        else before.delete("axis");
         return before;
       },
       { replace: true },
@@ -158,7 +168,7 @@ function Run({ run }: { run: RunDetail }) {
           <button type="button" className="split" aria-label="Width of why and state" {...zones.right} />
           <section className="zone" aria-label="Why and state">
             <WhyPanel run={run.run} events={events.items} at={settled} onMove={head.move} onLight={setLit} />
-            <StatePanel run={run.run} length={length.current} at={settled} onMove={head.move} />
+            <StatePanel run={run.run} length={length} at={settled} onMove={head.move} />
           </section>
         </div>
       )}

@@ -5,27 +5,21 @@ import type { RecordedEvent } from "../api/types";
 import type { Playhead } from "../model/playhead";
 import { isError } from "../model/steps/steps";
 import { isTyping } from "../parts/TopBar";
+import { useKeyPress } from "../parts/useKeyPress";
 import { PANELS } from "./Stage";
 
 /** Moves the playhead, and shows panels, by keys; the sheet of keys in parts/KeysHelp.tsx names them. */
 export function useKeys(head: Playhead, events: readonly RecordedEvent[], show: (panel: string) => void): void {
-  const latest = useRef({ events, show });
-  latest.current = { events, show };
-  useEffect(() => {
-    const press = (event: KeyboardEvent) => {
-      if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]"))
-        return;
-      const { events, show } = latest.current;
-      const panel = PANELS[Number(event.key) - 1];
-      if (panel !== undefined) return show(panel.id);
-      const to = target(event, head.at, events);
-      if (to === null) return;
-      event.preventDefault();
-      head.move(to);
-    };
-    window.addEventListener("keydown", press);
-    return () => window.removeEventListener("keydown", press);
-  }, [head]);
+  useKeyPress((event) => {
+    if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]"))
+      return;
+    const panel = PANELS[Number(event.key) - 1];
+    if (panel !== undefined) return show(panel.id);
+    const to = target(event, head.at, events);
+    if (to === null) return;
+    event.preventDefault();
+    head.move(to);
+  });
 }
 
 /** Where a key moves the playhead to; null: it does not. */

@@ -1,5 +1,5 @@
 // The list of runs: filters in the address, histogram that brushes the time, live arrivals, a look beside the list.
-import { useEffect, useMemo, useRef, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
 
 import { apiUrl } from "../api/client";
@@ -43,14 +43,13 @@ export function RunsPage() {
   const params = Object.fromEntries(CONDITIONS.map((name) => [name, query.get(name)]));
   const { data, error, isStale } = useApi<Page<RunSummary>>("/runs", { ...params, limit: SHOWN }, false, asked);
   const runs = useMemo(() => data?.items ?? [], [data]);
-  const known = useRef<ReadonlySet<string>>(new Set());
-  known.current = useMemo(() => new Set(runs.map((run) => run.run)), [runs]);
+  const known = useMemo(() => new Set(runs.map((run) => run.run)), [runs]);
   useLive(
     "/runs/stream",
     { kinds: "run_started,run_completed" },
     {
       event: (event) => {
-        if (known.current.has(event.run)) setAsked((n) => n + 1);
+        if (known.has(event.run)) setAsked((n) => n + 1);
         else setArrived((before) => new Set(before).add(event.run));
       },
       missed: () => setAsked((n) => n + 1),
@@ -100,8 +99,10 @@ export function RunsPage() {
         get={(name) => query.get(name)}
         set={(changes) =>
           setQuery((before) => {
-            for (const [name, value] of Object.entries(changes))
-              value === null || value === "" ? before.delete(name) : before.set(name, value);
+            for (const [name, value] of Object.entries(changes)) {
+              if (value === null || value === "") before.delete(name);
+              else before.set(name, value);
+            }
             return before;
           })
         }

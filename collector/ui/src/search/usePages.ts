@@ -56,8 +56,8 @@ export function usePages<T>(path: string | null, params: Params): Found<T> {
       } catch (error) {
         if (!signal.aborted && error instanceof ApiError) setState((now) => ({ ...now, isBusy: false, error }));
       }
-      // `key` says all that `path` and `params` do.
     },
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- `key` says all that `path` and `params` do
     [key],
   );
   useEffect(() => {
@@ -65,6 +65,6 @@ export function usePages<T>(path: string | null, params: Params): Found<T> {
     setState({ items: [], unindexed: 0, hasMore: false, isBusy: path !== null, error: null, cursor: null });
     void read(null, []);
     return () => stop.current.abort();
-  }, [read]);
+  }, [path, read]);
   return { ...state, more: useCallback(() => void read(state.cursor, state.items), [read, state.cursor, state.items]) };
 }

@@ -1,5 +1,5 @@
 // Where else a message was: shown at the message that is looked at.
-import { type FocusEvent, useEffect, useMemo, useRef, useState } from "react";
+import { type FocusEvent, useEffect, useMemo, useState } from "react";
 
 import type { ContentAbout } from "../../api/types";
 import { useApi } from "../../api/useApi";
@@ -24,12 +24,12 @@ export function useLookedAt() {
     const timer = setTimeout(() => setLookedAt(true), LOOKED_MS);
     return () => clearTimeout(timer);
   }, [isOver, isFocused]);
-  const handlers = useRef({
+  const [handlers] = useState({
     onPointerEnter: () => setOver(true),
     onPointerLeave: () => setOver(false),
     onFocus: () => setFocused(true),
     onBlur: (event: FocusEvent<HTMLElement>) => !event.currentTarget.contains(event.relatedTarget) && setFocused(false),
-  }).current;
+  });
   return { isLookedAt, handlers };
 }
 

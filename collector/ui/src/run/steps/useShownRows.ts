@@ -1,11 +1,12 @@
 // Which rows of the steps are shown: in tree order, in focus, found by the search, and not below a collapsed one.
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { useCallback, useMemo, useState } from "react";
 
 import type { Focus } from "../../model/timeline/focus";
 import type { Playhead } from "../../model/playhead";
 import type { Step } from "../../model/steps/steps";
 import { inTreeOrder, parents, type Shown, toggled, withoutCollapsed } from "../../model/steps/tree";
 import { isTyping } from "../../parts/TopBar";
+import { useKeyPress } from "../../parts/useKeyPress";
 
 const NONE: ReadonlySet<number> = new Set();
 
@@ -57,18 +58,11 @@ function without(all: ReadonlySet<number>, seq: number): ReadonlySet<number> {
 
 /** `c` collapses or opens the step at the playhead, `C` all of them. */
 export function useCollapseKeys(rows: readonly Step[], head: Playhead, { toggle, toggleAll }: ShownRows): void {
-  const latest = useRef({ rows, toggle, toggleAll });
-  latest.current = { rows, toggle, toggleAll };
-  useEffect(() => {
-    const press = (event: KeyboardEvent) => {
-      if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]"))
-        return;
-      const { rows, toggle, toggleAll } = latest.current;
-      if (event.key === "C") toggleAll();
-      const seq = event.key === "c" ? toggled(rows, parents(rows), head.at) : null;
-      if (seq !== null) toggle(seq);
-    };
-    window.addEventListener("keydown", press);
-    return () => window.removeEventListener("keydown", press);
-  }, [head]);
+  useKeyPress((event) => {
+    if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]"))
+      return;
+    if (event.key === "C") toggleAll();
+    const seq = event.key === "c" ? toggled(rows, parents(rows), head.at) : null;
+    if (seq !== null) toggle(seq);
+  });
 }

@@ -8,6 +8,7 @@ import { count, duration, shortId } from "../../model/format";
 import { type Focus, focused } from "../../model/timeline/focus";
 import type { Playhead } from "../../model/playhead";
 import { isError, type Lane, laneOf } from "../../model/steps/steps";
+import { useKeyPress } from "../../parts/useKeyPress";
 import { useFocusKeys, useRange } from "./useRange";
 import { usePlaying } from "../useKeys";
 
@@ -275,20 +276,14 @@ function useTheme(): string {
 }
 
 function useSpace(turn: () => void): void {
-  const latest = useRef(turn);
-  latest.current = turn;
-  useEffect(() => {
-    const press = (event: KeyboardEvent) => {
-      if (
-        event.key !== " " ||
-        !(event.target instanceof HTMLElement) ||
-        ["INPUT", "BUTTON", "SUMMARY", "A"].includes(event.target.tagName)
-      )
-        return;
-      event.preventDefault();
-      latest.current();
-    };
-    window.addEventListener("keydown", press);
-    return () => window.removeEventListener("keydown", press);
-  }, []);
+  useKeyPress((event) => {
+    if (
+      event.key !== " " ||
+      !(event.target instanceof HTMLElement) ||
+      ["INPUT", "BUTTON", "SUMMARY", "A"].includes(event.target.tagName)
+    )
+      return;
+    event.preventDefault();
+    turn();
+  });
 }

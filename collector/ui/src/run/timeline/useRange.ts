@@ -1,10 +1,11 @@
 // Narrowing the timeline to a part of the run: by dragging a range, or by keys at the playhead.
-import { type PointerEvent, useEffect, useRef, useState } from "react";
+import { type PointerEvent, useState } from "react";
 
 import { type Axis, nearest } from "../../model/timeline/axis";
 import type { Focus } from "../../model/timeline/focus";
 import type { Playhead } from "../../model/playhead";
 import { isTyping } from "../../parts/TopBar";
+import { useKeyPress } from "../../parts/useKeyPress";
 
 /** Shorter drags are clicks. Of the width. */
 const LEAST = 0.01;
@@ -37,19 +38,12 @@ export function useFocusKeys(
   focus: Focus | null,
   onFocus: (focus: Focus | null) => void,
 ): void {
-  const latest = useRef({ length, focus, onFocus });
-  latest.current = { length, focus, onFocus };
-  useEffect(() => {
-    const press = (event: KeyboardEvent) => {
-      if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]"))
-        return;
-      const { length, focus, onFocus } = latest.current;
-      const { from, to } = focus ?? { from: 1, to: length };
-      if (event.key === "0") onFocus(null);
-      else if (event.key === "[" && head.at < to) onFocus({ from: head.at, to });
-      else if (event.key === "]" && head.at > from) onFocus({ from, to: head.at });
-    };
-    window.addEventListener("keydown", press);
-    return () => window.removeEventListener("keydown", press);
-  }, [head]);
+  useKeyPress((event) => {
+    if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]"))
+      return;
+    const { from, to } = focus ?? { from: 1, to: length };
+    if (event.key === "0") onFocus(null);
+    else if (event.key === "[" && head.at < to) onFocus({ from: head.at, to });
+    else if (event.key === "]" && head.at > from) onFocus({ from, to: head.at });
+  });
 }
