@@ -14,10 +14,12 @@ import playhead
 from playhead.cli import app
 from playhead.testing import MockModelServer, text
 from playhead_collector.process import CollectorProcess
+from tests.support.folders import first_sentence, with_tables
 from tests.support.reference import reference
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference.md"
+ARCHITECTURE = ROOT / "docs" / "architecture.md"
 CODE = re.compile(r"<!-- run: (\w+) -->\n```(?:python|sh)\n(.*?)```", re.DOTALL)
 
 
@@ -102,6 +104,29 @@ def test_the_reference_names_every_setting_command_route_event_and_attribute(
     if pytestconfig.getoption("--write-golden"):
         REFERENCE.write_text(page, encoding="utf-8")
     assert REFERENCE.read_text(encoding="utf-8") == page, "run pytest tests/test_docs.py --write-golden"
+
+
+def test_the_page_about_the_architecture_has_what_the_docstrings_of_the_folders_say(pytestconfig: pytest.Config):
+    current = with_tables(ARCHITECTURE.read_text(encoding="utf-8"))
+    if pytestconfig.getoption("--write-golden"):
+        ARCHITECTURE.write_text(current, encoding="utf-8")
+    assert ARCHITECTURE.read_text(encoding="utf-8") == current, "run pytest tests/test_docs.py --write-golden"
+    assert current.count("<!-- folders: ") == 3
+
+
+@pytest.mark.parametrize(
+    ("docstring", "sentence"),
+    [
+        ("receive → [lift] → store.  Moves content\nout of spans. And more.", "Moves content out of spans"),
+        ("[serve]: what only browsers need. More.", "What only browsers need"),
+        ("pydantic-ai: which tools does it call? Method: more.", "pydantic-ai: which tools does it call?"),
+        ("Reads `sdk.py` | `table.py`.\n\nMore.", "Reads `sdk.py` \\| `table.py`"),
+    ],
+)
+def test_a_folder_is_described_by_the_first_sentence_behind_its_place(tmp_path: Path, docstring: str, sentence: str):
+    module = tmp_path / "__init__.py"
+    module.write_text(f'"""{docstring}"""\n', encoding="utf-8")
+    assert first_sentence(module) == sentence
 
 
 def test_the_reference_names_every_variable_that_the_code_reads():
