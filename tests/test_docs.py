@@ -20,6 +20,7 @@ from tests.support.reference import reference
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference.md"
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
 CODE = re.compile(r"<!-- run: (\w+) -->\n```(?:python|sh)\n(.*?)```", re.DOTALL)
 
 
@@ -137,9 +138,15 @@ def test_the_reference_names_every_variable_that_the_code_reads():
 
 
 def test_every_page_that_a_page_names_exists():
-    for page in [ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")]:
+    for page in PAGES:
         for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name} names {target}"
+
+
+def test_the_readme_names_every_page():
+    named = re.findall(r"\]\(([^)#]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    pages = {page.relative_to(ROOT).as_posix() for page in PAGES if page.parent.name != "adr"}
+    assert pages - {*named, "README.md", "CHANGELOG.md"} == set()
 
 
 def test_the_changelog_compares_with_releases_only():
@@ -150,7 +157,7 @@ def test_the_changelog_compares_with_releases_only():
 
 
 def test_every_heading_that_a_page_names_exists():
-    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+    for page in PAGES:
         for target, anchor in re.findall(r"\]\((?!http)([^)#]*)#([^)]+)\)", page.read_text(encoding="utf-8")):
             named = page.parent / target if target else page
             assert anchor in anchors_of(named), f"{page.name} names {target}#{anchor}"
@@ -163,7 +170,7 @@ def anchors_of(page: Path) -> set[str]:
 
 def test_every_path_that_a_page_names_exists():
     roots = ("src/", "collector/", "tests/", "benchmarks/", "migrations/", "examples/", "docs/")
-    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+    for page in PAGES:
         for path in paths_in(page):
             assert (ROOT / path).exists() or not path.startswith(roots), f"{page.name} names {path}"
 
