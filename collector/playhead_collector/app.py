@@ -31,6 +31,7 @@ from playhead_collector.errors import BadSetting, Refused, StoreUnavailable
 from playhead_collector.forward.destination import destination
 from playhead_collector.forward.forwarder import forwarder_of
 from playhead_collector.forward.webhook import announcer_of, check_webhook, observe_announcer
+from playhead_collector.handlers.settings import AnalysisSettings
 from playhead_collector.ingest_pipeline import IngestPipeline
 from playhead_collector.live.hub import LiveHub, StreamLimits
 from playhead_collector.network.grpc_server import Servicer
@@ -53,12 +54,11 @@ from playhead_collector.serve import drop_in, errors, handlers, health, identity
 from playhead_collector.serve.auth import RequireKey, authorize
 from playhead_collector.serve.browser import pages
 from playhead_collector.serve.browser.origin_guard import BrowserGuard
-from playhead_collector.serve.handlers.forward import forward_router
 from playhead_collector.serve.health import GrpcHealth
 from playhead_collector.serve.keyring import INGEST, Keyring
 from playhead_collector.serve.metrics import CountRequests, ForwardMetrics, Metrics
 from playhead_collector.serve.read_limiter import ReadLimiter
-from playhead_collector.serve.routing import PREFIX, add_routers
+from playhead_collector.serve.routing import PREFIX
 from playhead_collector.serve.trusted_proxies import TrustedProxies
 from playhead_collector.settings import CollectorSettings, without_password
 from playhead_collector.store import schema
@@ -70,7 +70,6 @@ from playhead_collector.workers.pool import WorkerPool
 from playhead_collector.workers.ports import InProcessAnalysis
 from playhead_collector.workers.process import WorkerProcess
 from playhead_collector.workers.protocol import Setup
-from playhead_collector.workers.questions import AnalysisSettings
 
 # The only project for now; every query and every row already carries its id.
 PROJECT = 1
@@ -209,17 +208,18 @@ def build_collector(
     intake = IngestPipeline(store, PROJECT, settings.inline_attribute_characters, (runner.wake, forwarder.wake))
     most = DecodeLimits(items=settings.max_spans_per_request, parts=settings.max_span_parts)
     otlp = OtlpIntake(intake.ingest, metrics, flow, settings.max_request_bytes, most)
-    add_routers(app, OtlpHttp(otlp).router())
-    add_routers(app, ContentHttp(intake, metrics, flow, *_sizes(settings)).router())
-    add_routers(app, LangfuseMediaHttp(intake, metrics, flow, settings.max_content_bytes, clock).router())
+    app.include_router(OtlpHttp(otlp).router())
+    app.include_router(ContentHttp(intake, metrics, flow, *_sizes(settings)).router())
+    app.include_router(LangfuseMediaHttp(intake, metrics, flow, settings.max_content_bytes, clock).router())
     keyring = Keyring(store, PROJECT, settings.api_key or None, wall_ns=clock)
     reads = _reads(settings, metrics)
-    add_routers(app, handlers.router(store, runner, PROJECT, answers, keyring, pool, metrics.scopes, reads, hub))
-    add_routers(app, handlers.deletion_router(store, runner, PROJECT, sweeper, reads))
-    add_routers(app, forward_router(store, runner, PROJECT, forwarder, reads, clock))
+    handlers.add_routes(
+        app, store, runner, PROJECT, answers, keyring=keyring, analysis=pool, not_understood=metrics.scopes,
+        reads=reads, hub=hub, sweeper=sweeper, forwarder=forwarder,
+    )  # fmt: skip
     _attach_pages(app, store)
     forwarding = ForwardMetrics(forwarder, clock, metrics.registry)
-    add_routers(app, metrics.router(partial(_measure, metrics, forwarding, store, asyncio.Lock())))
+    app.include_router(metrics.router(partial(_measure, metrics, forwarding, store, asyncio.Lock())))
     _observe(metrics, flow, runner, sweeper, hub)
     observe_announcer(metrics.gauge, announcer)
     if pool is not None:
@@ -230,10 +230,10 @@ def build_collector(
 
 def _attach_pages(app: FastAPI, store: Store) -> None:
     """Attaches the routes that are not about runs."""
-    add_routers(app, pages.router(PREFIX))
-    add_routers(app, health.router(store))
-    add_routers(app, identity.router())
-    add_routers(app, drop_in.router(version()))
+    app.include_router(pages.router(PREFIX))
+    app.include_router(health.router(store))
+    app.include_router(identity.router())
+    app.include_router(drop_in.router(version()))
 
 
 def _sweeper(settings: CollectorSettings, store: Store) -> Sweeper:

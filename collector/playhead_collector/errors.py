@@ -100,3 +100,18 @@ class Refused(CollectorError):
         self.status = status
         self.code = code
         self.headers = headers
+
+
+def refusal_of(error: CollectorError) -> Refused:
+    """Returns an error of a question as the refusal that a client gets."""
+    match error:
+        case Refused():
+            return error
+        case StoreUnavailable():
+            return Refused(503, "store_unavailable", str(error))
+        case ContentMissing():
+            return Refused(404, "content_missing", str(error))
+        case ContentCorrupt():
+            return Refused(500, "content_corrupt", str(error))
+        case _:
+            return Refused(500, "internal", str(error))

@@ -15,6 +15,7 @@ from playhead.errors import BadRequest, ClientError, CollectorUnreachable, NotAu
 from playhead.model import event as ev
 from playhead.model.canonical import value_of
 from playhead.model.message import text_message
+from playhead.wire.operations.operation import DeclaredOperation
 from tests.support.readers.fake import RUN, FakeStore, Story
 from tests.support.readers.served import app_on, served
 
@@ -95,7 +96,8 @@ async def test_the_asynchronous_client_fails_the_same(async_client: AsyncClient)
 
 def test_every_question_is_documented_and_shows_its_parameters(client: Client):
     described = [item for cls in Operations.__mro__ for item in vars(cls).items()]
-    questions = [name for name, value in described if isinstance(value, client_method | paged_client_method)]
+    kinds = client_method | paged_client_method | DeclaredOperation
+    questions = [name for name, value in described if isinstance(value, kinds)]
     assert {"runs", "state", "decisions", "tokens", "explain"} <= set(questions)
     for name in questions:
         method = getattr(client, name)

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from playhead_collector.analysis.ask_again import ChatModels
+from playhead_collector.analysis.reasoning import TAG
 from playhead_collector.analysis.reasoning.explanation import Explainer
-from playhead_collector.analysis.reasoning.reasoning import TAG
 from playhead_collector.analysis.search.indexing import SearchSettings
 from playhead_collector.analysis.texts.limits import MAX_TEXT_LENGTH
 from playhead_collector.read.prices import Prices, shipped

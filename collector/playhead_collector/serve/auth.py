@@ -20,6 +20,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from playhead.model.names import COLLECTOR_PATH
+from playhead.wire.operations.declared import operation_at
 from playhead_collector.errors import Refused, StoreUnavailable
 from playhead_collector.receive.langfuse_media import is_upload
 from playhead_collector.receive.otlp_http import INTAKE_PATHS
@@ -39,17 +40,16 @@ _API = "/api/v1/"
 _READ = frozenset(
     {"runs", "scores", "analytics", "search", "content", "storage", "promises", "scopes", "forward", "docs"}
 ) | {"openapi.json"}
-# Scopes for other methods. A program opens its promises and may let them expire, but only `admin` may answer them.
-# Questions with a body only read. Requests that delete, or that spend the operator's money on any prompt (`ask-again`),
-# need `admin`.
+# Scopes for other methods, of operations that are not declared yet. A program opens its promises and may let them
+# expire, but only `admin` may answer them. Questions with a body only read. Requests that delete, or that spend the
+# operator's money on any prompt (`ask-again`), need `admin`.
 _CHANGES = tuple(
     (re.compile(f"{methods} {_API}{path}"), scope)
     for methods, path, scope in (
         ("(POST|PUT|DELETE)", "runs/[^/]+/lease", INGEST),  # a program that resumes its run
-        ("POST", "runs/[^/]+/scores", INGEST),  # an evaluator
         ("POST", "promises(/[^/]+/expire)?", INGEST),
         ("POST", "content/(batch|pack)", READ),
-        ("POST", "runs/[^/]+/(explain|suspects/rerank)", READ),
+        ("POST", "runs/[^/]+/explain", READ),
     )
 )
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="playhead", Basic realm="playhead"'}
@@ -133,6 +133,8 @@ def _is_open(method: str, path: str) -> bool:
 def needed_for(method: str, path: str) -> str | None:
     """Returns the scope that a request needs. None: the request is not listed here; it needs `admin` if a route answers
     it."""
+    if (operation := operation_at(method, path)) is not None:
+        return operation.facts.scope
     if path.startswith(INTAKE_PATHS) or path in drop_in.PATHS:
         return INGEST
     if method in {"GET", "HEAD"}:

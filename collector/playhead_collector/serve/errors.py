@@ -17,7 +17,14 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from playhead_collector.errors import ContentCorrupt, ContentMissing, Refused, StoreUnavailable
+from playhead_collector.errors import (
+    CollectorError,
+    ContentCorrupt,
+    ContentMissing,
+    Refused,
+    StoreUnavailable,
+    refusal_of,
+)
 from playhead_collector.receive.otlp import reply
 from playhead_collector.receive.otlp_http import PATHS as OTLP_PATHS
 from playhead_collector.receive.request_limiter import RETRY_SECONDS
@@ -96,16 +103,14 @@ async def _refused(request: Request, error: Refused) -> Response:
 
 
 async def _unavailable(request: Request, error: StoreUnavailable) -> Response:
-    return answer(request, 503, "store_unavailable", str(error), {"Retry-After": str(RETRY_SECONDS)})
+    refused = refusal_of(error)
+    return answer(request, refused.status, refused.code, str(error), {"Retry-After": str(RETRY_SECONDS)})
 
 
-async def _missing(request: Request, error: ContentMissing) -> Response:
-    return answer(request, 404, "content_missing", str(error))
-
-
-async def _corrupt(request: Request, error: ContentCorrupt) -> Response:
-    log.error("%s", error)
-    return answer(request, 500, "content_corrupt", str(error))
+async def _missing_or_corrupt(request: Request, error: CollectorError) -> Response:
+    if isinstance(error, ContentCorrupt):
+        log.error("%s", error)
+    return await _refused(request, refusal_of(error))
 
 
 async def _http(request: Request, error: HTTPException) -> Response:
@@ -130,8 +135,8 @@ async def _invalid(request: Request, error: RequestValidationError) -> Response:
 _HANDLERS: dict[type[Exception], Callable[[Request, Any], Awaitable[Response]]] = {
     Refused: _refused,
     StoreUnavailable: _unavailable,
-    ContentMissing: _missing,
-    ContentCorrupt: _corrupt,
+    ContentMissing: _missing_or_corrupt,
+    ContentCorrupt: _missing_or_corrupt,
     HTTPException: _http,
     RequestValidationError: _invalid,
 }

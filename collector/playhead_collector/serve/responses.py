@@ -1,10 +1,11 @@
-"""HTTP responses: JSON, stored content with headers that forbid browsers to execute it, and files to download."""
+"""HTTP responses: JSON, stored content with headers that forbid browsers to execute it, files, and live streams."""
 
 import asyncio
 import mimetypes
 import os
 import re
 from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack
 from typing import Any, BinaryIO
 
 from fastapi import Response
@@ -105,3 +106,50 @@ def _disposition(ref: ContentRef, media_type: str) -> str:
     suffix = mimetypes.guess_extension(plain) or (".json" if plain.endswith("json") else ".bin")
     is_inline = plain in _SHOWN or plain.endswith("+json")
     return f'{"inline" if is_inline else "attachment"}; filename="{ref[7:23]}{suffix}"'
+
+
+# --- live streams ----------------------------------------------------------------------------------------------------
+
+_EVENT_STREAM = "text/event-stream"
+_STREAM_HEADERS = {"cache-control": "no-store", "vary": "accept", "x-accel-buffering": "no"}
+
+
+def stream_has_ended() -> Response:
+    """The response to a client that has received all events of a run that has ended."""
+    return Response(status_code=204, headers=_STREAM_HEADERS)
+
+
+class LiveStreamResponse(Response):
+    """Sends server-sent events until they end or the client disconnects; then closes `resources`."""
+
+    media_type = _EVENT_STREAM
+
+    def __init__(self, events: AsyncIterator[bytes], resources: AsyncExitStack) -> None:
+        super().__init__(headers=_STREAM_HEADERS)
+        del self.headers["content-length"]
+        self._events, self._resources = events, resources
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with self._resources:
+            sending = asyncio.create_task(self._send(send))
+            gone = asyncio.create_task(_disconnected(receive))
+            try:
+                await asyncio.wait({sending, gone}, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for task in (sending, gone):
+                    task.cancel()
+                results = await asyncio.gather(sending, gone, return_exceptions=True)
+        for error in results:
+            if isinstance(error, Exception) and not isinstance(error, OSError):  # OSError: the client has disconnected
+                raise error
+
+    async def _send(self, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        async for data in self._events:
+            await send({"type": "http.response.body", "body": data, "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -5,27 +5,25 @@ TypedDict of `typing_extensions`, a library that `playhead.wire` does not use. S
 library, from the same fields.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 import typing_extensions
-from fastapi import APIRouter, Depends, FastAPI, Header, Path, Query, Request
+from fastapi import Depends, FastAPI, Header, Path, Query, Request, Response
 
-from playhead.model.times import parse_time
 from playhead.wire import operations
 from playhead.wire.operations import Page
+from playhead.wire.operations.bounds import MOMENT, NO_NUL, Status
+from playhead.wire.operations.declared import PREFIX
 from playhead_collector.errors import Refused
+from playhead_collector.handlers.conditions import run_filter
 from playhead_collector.serve.read_limiter import ReadLimiter
 from playhead_collector.store.ports.cohorts import RunFilter
 
 # --- parameters ------------------------------------------------------------------------------------------------------
 
-# Postgres cannot store a NUL character, so no stored value equals a text with one.
-NO_NUL = r"^[^\x00]*$"
-"""Pattern of texts that can be looked up in the database."""
-MOMENT = "A seq, the id of an event or span, `turn:N` (the N-th model call), `first-error` or `last`"
 _WORD = Query(max_length=300, pattern=NO_NUL)
 
 Ref = Annotated[
@@ -41,19 +39,10 @@ Limit = Annotated[int, Query(ge=1, le=1_000, description="Maximum number of item
 Cursor = Annotated[str | None, Query(max_length=300, description="`next_cursor` of the previous page.")]
 Hydrate = Annotated[bool, Query(description="Also return the values of the refs.")]
 Word = Annotated[str | None, _WORD]
-Status = Literal["running", "completed", "failed", "cancelled", "lost"]
 Priority = Literal["critical", "normal"]
 Time = Annotated[str | None, Query(max_length=50, description="RFC 3339, e.g. 2026-01-31T12:00:00Z, or a date.")]
 LastEventId = Annotated[str | None, Header(max_length=100, description="The last `id` that was received.")]
 Kinds = Annotated[list[str] | None, Query(description="Kinds of events, repeated or separated by commas.")]
-
-
-def read_time(text: str | None) -> int | None:
-    """Returns the time in nanoseconds since 1970; None for None. Raises Refused if the text is not a time."""
-    try:
-        return None if text is None else parse_time(text)
-    except ValueError as error:
-        raise Refused(400, "bad_time", str(error)) from None
 
 
 def run_conditions(
@@ -68,19 +57,14 @@ def run_conditions(
     since: Time = None,
     until: Time = None,
 ) -> RunFilter:
-    """Returns the filter for lists of runs and for questions about many runs. Raises Refused."""
-    return RunFilter(
+    """Returns the filter for questions about many runs. Raises Refused."""
+    return run_filter(
         agent=agent, status=status, session=session, user=user, tag=tag, model=model, tool=tool, text=text,
-        since_ns=read_time(since), until_ns=read_time(until),
+        since=since, until=until,
     )  # fmt: skip
 
 
-RunConditions = Annotated[RunFilter, Depends(run_conditions)]
-
-
-def read_kinds(kinds: list[str] | None) -> frozenset[str]:
-    """Returns the event kinds; an empty set means all kinds."""
-    return frozenset(word.strip() for kind in kinds or () for word in kind.split(",") if word.strip())
+RunFilterOf = Annotated[RunFilter, Depends(run_conditions)]
 
 
 # --- response models -------------------------------------------------------------------------------------------------
@@ -116,8 +100,6 @@ def _typed_dict(name: str, fields: dict[str, Any], doc: str | None) -> Any:
 
 # --- routes ----------------------------------------------------------------------------------------------------------
 
-PREFIX = "/api/v1"
-
 Responses = dict[int | str, dict[str, Any]]
 _REFUSALS = {
     400: "A part of the request cannot be read.",
@@ -150,19 +132,78 @@ def _query_names(dependant: Any) -> Iterator[str]:
         yield from _query_names(inner)
 
 
-ONLY_KNOWN = [Depends(reject_unknown_parameters)]
+Handled = Callable[..., Any]
 
 
-def new_router(reads: ReadLimiter | None = None) -> APIRouter:
-    """Returns a router. `reads` limits how many of its handlers run at a time; sending the response is not limited."""
-    turn = [Depends(reads.around, scope="function")] if reads else []
-    return APIRouter(prefix=PREFIX, responses=refusals(400, 404, 422, 503), dependencies=[*ONLY_KNOWN, *turn])
+class ApiRoutes:
+    """Adds routes below the API's path to an application, with what all of them have in common."""
+
+    def __init__(self, app: FastAPI, reads: ReadLimiter | None = None) -> None:
+        """`reads` limits how many of the handlers run at a time; sending the response is not limited."""
+        self.reads = reads
+        turn = [Depends(reads.around, scope="function")] if reads else []
+        self._app = app
+        self._dependencies = [Depends(reject_unknown_parameters), *turn]
+        self._responses = refusals(400, 404, 422, 503)
+
+    def add(
+        self,
+        path: str,
+        handler: Handled,
+        *,
+        methods: list[str],
+        name: str | None = None,
+        tags: Sequence[str] = (),
+        response_model: Any = None,
+        response_class: type[Response] | None = None,
+        responses: Responses | None = None,
+        **described: Any,
+    ) -> None:
+        """Adds a route. `described` is passed on to FastAPI."""
+        if response_class is not None:
+            described["response_class"] = response_class
+        self._app.add_api_route(
+            PREFIX + path,
+            handler,
+            methods=methods,
+            name=name,
+            tags=list(tags),
+            dependencies=self._dependencies,
+            response_model=response_model,
+            responses={**self._responses, **(responses or {})},
+            **described,
+        )
+
+    def get(self, path: str, **described: Any) -> Callable[[Handled], Handled]:
+        """Decorator that adds a GET route."""
+        return self._adding("GET", path, described)
+
+    def head(self, path: str, **described: Any) -> Callable[[Handled], Handled]:
+        """Decorator that adds a HEAD route."""
+        return self._adding("HEAD", path, described)
+
+    def post(self, path: str, **described: Any) -> Callable[[Handled], Handled]:
+        """Decorator that adds a POST route."""
+        return self._adding("POST", path, described)
+
+    def put(self, path: str, **described: Any) -> Callable[[Handled], Handled]:
+        """Decorator that adds a PUT route."""
+        return self._adding("PUT", path, described)
+
+    def delete(self, path: str, **described: Any) -> Callable[[Handled], Handled]:
+        """Decorator that adds a DELETE route."""
+        return self._adding("DELETE", path, described)
+
+    def _adding(self, method: str, path: str, described: dict[str, Any]) -> Callable[[Handled], Handled]:
+        def add(handler: Handled) -> Handled:
+            self.add(path, handler, methods=[method], **described)
+            return handler
+
+        return add
 
 
-def get(
-    api: APIRouter, tag: str, path: str, handler: Callable[..., Any], answer: Any, also: Responses | None = None
-) -> None:
-    """Registers a GET route. `answer` is the type of the response, from `playhead.wire.operations`. `also` are further
+def get(api: ApiRoutes, tag: str, path: str, handler: Handled, answer: Any, also: Responses | None = None) -> None:
+    """Adds a GET route. `answer` is the type of the response, from `playhead.wire.operations`. `also` are further
     responses for OpenAPI."""
     api.get(path, tags=[tag], name=handler.__name__, response_model=schema(answer), responses=also)(handler)
 
@@ -188,13 +229,3 @@ def first_refusal(description: str) -> dict[str, Any]:
 def conflict(description: str) -> Responses:
     """Returns the OpenAPI response for status 409."""
     return {409: refusal(description)}
-
-
-def add_routers(to: FastAPI | APIRouter, *routers: APIRouter) -> None:
-    """Adds the routes of these routers as they are, with the prefix and the dependencies of their own router.
-
-    FastAPI's `include_router` builds each route again, with all of its models, when the first request arrives: a third
-    of a second for this API. A route that is included a second time also loses the prefix in its path.
-    """
-    for router in routers:
-        to.routes.extend(router.routes)

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+from playhead_collector.handlers.settings import AnalysisSettings
 from playhead_collector.store.ports import Store
-from playhead_collector.workers.questions import AnalysisQuestion, AnalysisSettings, answer
+from playhead_collector.workers.questions import AnalysisQuestion, answer
 
 
 class Analysis(Protocol):

@@ -16,9 +16,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, cast
 
 from playhead_collector.errors import CollectorError, ContentCorrupt, ContentMissing, Refused, StoreUnavailable
+from playhead_collector.handlers.settings import AnalysisSettings
 from playhead_collector.read.prices import Price, Prices
 from playhead_collector.store.postgres.connection import DatabaseTimeouts
-from playhead_collector.workers.questions import AnalysisSettings
 
 # --- frames ----------------------------------------------------------------------------------------------------------
 

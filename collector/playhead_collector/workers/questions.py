@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 from types import MappingProxyType
 from typing import Any
 
+from playhead.wire.operations.declared import operations_by_key
+from playhead.wire.operations.operation import DeclaredOperation
 from playhead_collector.analysis.across.compression import answer_compression_outcomes
 from playhead_collector.analysis.across.contents import answer_context_contents
 from playhead_collector.analysis.across.differences import answer_differences
@@ -17,19 +19,19 @@ from playhead_collector.analysis.across.tool_sequences import answer_patterns, a
 from playhead_collector.analysis.causes import answer_causes
 from playhead_collector.analysis.compare.comparison import answer_compare
 from playhead_collector.analysis.compression.compressions import audit_compression, list_compressions
-from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.decisions import answer_decision, list_decisions
 from playhead_collector.analysis.provenance.attributions import answer_attribution, list_attributions
 from playhead_collector.analysis.reasoning.explanation import read_brief
 from playhead_collector.analysis.reasoning.reasoning import answer_reasoning
 from playhead_collector.analysis.search.indexing import index_runs
-from playhead_collector.analysis.suspects.suspects import answer_suspects
 from playhead_collector.analysis.texts.limits import begin_reading, with_cuts
 from playhead_collector.analysis.tokens.tokens import answer_tokens
 from playhead_collector.analysis.tree import answer_tree
+from playhead_collector.handlers import handler_of
+from playhead_collector.handlers.asking import Asking, RequestFacts
+from playhead_collector.handlers.settings import AnalysisSettings
 from playhead_collector.json_bytes import json_bytes
 from playhead_collector.read.diff import answer_diff
-from playhead_collector.read.prices import Prices
 from playhead_collector.read.record import stored_record
 from playhead_collector.store.ports import ReadStore
 from playhead_collector.store.ports.search import SearchStore
@@ -38,26 +40,11 @@ from playhead_collector.store.ports.search import SearchStore
 @dataclass(frozen=True, slots=True)
 class AnalysisQuestion:
     """An analysis question about projected runs. `options` are JSON values by parameter name of the functions in
-    `_QUESTIONS` and `_ACROSS`."""
+    `_QUESTIONS` and `_ACROSS`; of a declared operation, whose key is the `name`, those of `_answer_operation`."""
 
     name: str
     runs: tuple[str, ...]
     options: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class AnalysisSettings:
-    """Settings that analysis answers depend on."""
-
-    project_id: int
-    prices: Prices
-    reasoning_tag: str
-    longest_text: int
-
-    @classmethod
-    def of(cls, project_id: int, configured: Configured) -> "AnalysisSettings":
-        """Returns the settings of a project as the operator configured them."""
-        return cls(project_id, configured.prices, configured.reasoning_tag, configured.longest_text)
 
 
 async def answer(
@@ -67,6 +54,8 @@ async def answer(
 
     Raises Refused, StoreUnavailable, ContentMissing, ContentCorrupt.
     """
+    if (operation := operations_by_key().get(question.name)) is not None:
+        return await _answer_operation(store, settings, operation, question.options)
     begin_reading(settings.longest_text)
     records = [await stored_record(store, settings.project_id, run) for run in question.runs]
     more: dict[str, Any] = {}
@@ -82,6 +71,15 @@ async def answer(
     ask, encode = _QUESTIONS[question.name]
     value = await ask(*records, **question.options, **more)
     return await asyncio.to_thread(encode, value)  # the answer may be as large as the contexts
+
+
+async def _answer_operation(
+    store: ReadStore, settings: AnalysisSettings, operation: DeclaredOperation, options: Mapping[str, Any]
+) -> bytes:
+    """Answers a declared operation. `options`: its arguments (`values`), in which runs are ids, and the `cursor`."""
+    asking = Asking(store=store, settings=settings, projector=None, request=RequestFacts(cursor=options["cursor"]))
+    value = await handler_of(operation).answer(asking, options["values"])
+    return await asyncio.to_thread(json_bytes, value)  # the answer may be as large as the contexts
 
 
 def _plain(value: Any) -> bytes:
@@ -111,7 +109,6 @@ _QUESTIONS: Mapping[str, tuple[_Ask, Callable[[Any], bytes]]] = MappingProxyType
         "compare": (answer_compare, _recorded),
         "compressions": (list_compressions, _recorded),
         "compression": (audit_compression, _recorded),
-        "suspects": (answer_suspects, _recorded),
         "tokens": (answer_tokens, _plain),
         "reasoning": (answer_reasoning, _plain),
         # The prompt for the model that explains reasoning; the process that serves sends it.

@@ -5,16 +5,25 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing, closing
 from time import monotonic, sleep
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Self, TypeVar, cast
 
 import httpx
 
 from playhead.client.operations import Operations
-from playhead.client.requests import ApiRequest, PagedRequest, WatchRequest, items_of
+from playhead.client.requests import (
+    ApiRequest,
+    PagedRequest,
+    WatchRequest,
+    api_request,
+    items_of,
+    paged_request,
+    watch_request,
+)
 from playhead.client.responses import TIMEOUT_SECONDS, answer, collector_url, options, unreachable
 from playhead.client.watching import Watch, named_run
 from playhead.errors import CollectorUnreachable
-from playhead.wire.operations import RecordedEvent
+from playhead.wire.operations import Page, RecordedEvent
+from playhead.wire.operations.operation import OperationCall
 
 T = TypeVar("T")
 
@@ -44,6 +53,18 @@ class Client(Operations):
     def close(self) -> None:
         """Closes the connections."""
         self._http.close()
+
+    def answer_of(self, call: OperationCall[T]) -> T:
+        """Returns the answer of a declared operation. Raises ClientError."""
+        return self.ask(api_request(call))
+
+    def items_of(self, call: OperationCall[Page[T]]) -> Iterator[T]:
+        """Yields the items of a declared list; requests the next page when it is needed. Raises ClientError."""
+        return self.pages(paged_request(call))
+
+    def events_of(self, call: OperationCall[T]) -> Iterator[T]:
+        """Yields declared events as they happen. Raises ClientError."""
+        return cast(Iterator[T], self.stream_events(watch_request(call)))
 
     def ask(self, request: ApiRequest[T]) -> T:
         """Sends a request and returns the answer.  Raises ClientError."""
@@ -103,6 +124,18 @@ class AsyncClient(Operations):
     async def aclose(self) -> None:
         """Closes the connections."""
         await self._http.aclose()
+
+    async def answer_of(self, call: OperationCall[T]) -> T:
+        """Returns the answer of a declared operation. Raises ClientError."""
+        return await self.ask(api_request(call))
+
+    def items_of(self, call: OperationCall[Page[T]]) -> AsyncIterator[T]:
+        """Yields the items of a declared list; requests the next page when it is needed. Raises ClientError."""
+        return self.pages(paged_request(call))
+
+    def events_of(self, call: OperationCall[T]) -> AsyncIterator[T]:
+        """Yields declared events as they happen. Raises ClientError."""
+        return cast(AsyncIterator[T], self.stream_events(watch_request(call)))
 
     async def ask(self, request: ApiRequest[T]) -> T:
         """Sends a request and returns the answer.  Raises ClientError."""

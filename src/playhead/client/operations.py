@@ -1,12 +1,11 @@
 """The operations of the query API, as methods of both clients.
 
-Each method returns a request as an object (`requests`); `Client` and `AsyncClient` send it. One class has the
-operations on one subject, and `Operations` has all of them.
+Most are declared in `playhead.wire.operations`. Of the others, each method returns a request as an object (`requests`),
+which `Client` and `AsyncClient` send. `Operations` has all of them.
 """
 
-import uuid
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 from urllib.parse import quote
 
@@ -24,29 +23,24 @@ from playhead.model.names import PACK_LOOKED_AT_HEADER
 from playhead.model.times import parse_time
 from playhead.wire import operations
 from playhead.wire.operations import across
+from playhead.wire.operations.bounds import time_text
 from playhead.wire.operations.compare import Comparison
 from playhead.wire.operations.compression import Compression, CompressionAudit
 from playhead.wire.operations.content import ContentAbout, Scopes
+from playhead.wire.operations.declared import DeclaredOperations
 from playhead.wire.operations.forward import Affected, Backfilled, Destinations, ForwardDeadLetters
 from playhead.wire.operations.keys import Keys, NewKey, Revoked
 from playhead.wire.operations.moments import Diff
 from playhead.wire.operations.promises import Promise
 from playhead.wire.operations.reasoning import AskedAgain
 from playhead.wire.operations.runs import OtlpRequest, Released, RunLease, RunLog
-from playhead.wire.operations.scores import RecordedScore
 from playhead.wire.operations.search import FoundDecision, FoundText
 from playhead.wire.operations.storage import Collected, DeletedRuns, Storage
-from playhead.wire.operations.suspects import RerankedSuspects, Suspects
 from playhead.wire.operations.why import Attribution, CausalGraph, Decision, DecisionDetail, DecisionTree
 from playhead.wire.pack import Pack, decode_pack
 
 if TYPE_CHECKING:
     import httpx
-
-
-def time_text(moment: str | datetime | None) -> str | None:
-    """Returns a time as text for the API. A text is returned unchanged."""
-    return moment.astimezone(UTC).isoformat() if isinstance(moment, datetime) else moment
 
 
 # --- runs, and what was recorded in them ------------------------------------------------------------------------------
@@ -55,77 +49,10 @@ def time_text(moment: str | datetime | None) -> str | None:
 class RunsOperations:
     """Runs, and what was recorded in them."""
 
-    @paged_client_method
-    def runs(
-        self,
-        *,
-        agent: str | None = None,
-        status: Literal["running", "completed", "failed", "cancelled", "lost"] | None = None,
-        session: str | None = None,
-        user: str | None = None,
-        tag: str | None = None,
-        model: str | None = None,
-        tool: str | None = None,
-        fork_of: str | None = None,
-        trace: str | None = None,
-        linked: str | None = None,
-        text: str | None = None,
-        id: str | None = None,  # noqa: A002 - its name in the API
-        score: str | None = None,
-        since: str | datetime | None = None,
-        until: str | datetime | None = None,
-        limit: int | None = None,
-    ) -> PagedRequest[operations.RunSummary]:
-        """Runs that meet all conditions, newest first, at most `limit`. `id` is a part of the run's id.
-
-        `trace`: runs with spans of the trace with this id. `linked`: other runs whose spans link the run with this id.
-        `score` is a condition for the run's latest score of a name: `resolved`, `resolved=true`, `quality>=0.5`.
-        """
-        words = {"agent": agent, "status": status, "session": session, "user": user, "tag": tag, "model": model}
-        words |= {
-            "tool": tool,
-            "fork_of": fork_of,
-            "trace": trace,
-            "linked": linked,
-            "text": text,
-            "id": id,
-            "score": score,
-            "since": time_text(since),
-            "until": time_text(until),
-        }
-        return PagedRequest("runs", words, limit)
-
     @client_method
     def run(self, run: str) -> ApiRequest[operations.RunDetail]:
         """Summary of a run.  `run`, in all methods: the id, a unique part of it, or `last`.  Raises NotFound."""
         return ApiRequest(run_path(run))
-
-    @paged_client_method
-    def events(
-        self,
-        run: str,
-        *,
-        after: int = 0,
-        kinds: Sequence[str] = (),
-        priority: Literal["critical", "normal"] | None = None,
-        since: str | datetime | None = None,
-        preview: int = 0,
-        last: int | None = None,
-        limit: int | None = None,
-    ) -> PagedRequest[operations.RecordedEvent]:
-        """Events with a seq greater than `after`, in order; with `last`, only the last so many (up to 1,000).
-
-        `preview`: number of characters (up to 10,000) of each value to return in `previews`.
-        """
-        params = {
-            "preview": preview or None,
-            "last": last,
-            "after": after or None,
-            "kinds": ",".join(kinds) or None,
-            "priority": priority,
-            "since": time_text(since),
-        }
-        return PagedRequest(run_path(run, "events"), params, limit)
 
     @watch_client_method
     def watch(
@@ -164,12 +91,6 @@ class RunsOperations:
     ) -> PagedRequest[operations.CheckpointEntry]:
         """Checkpoints, oldest first; `preview`: number of characters (up to 10,000) of each state to return."""
         return PagedRequest(run_path(run, "checkpoints"), {"preview": preview or None}, limit)
-
-    @client_method
-    def state(self, run: str, *, at: int | str | None = None, hydrate: bool = False) -> ApiRequest[operations.StateAt]:
-        """State of the run directly after the event `at` (a seq, an event id, `turn:N` for the N-th
-        model call, `first-error`; default: the last)."""
-        return ApiRequest(run_path(run, "state"), {"at": at, "hydrate": hydrate})
 
     @client_method
     def context(
@@ -217,12 +138,6 @@ class RunsOperations:
         """Spans and log events of a run as stored, as OTLP requests in JSON; `content_pack` returns the contents that
         they refer to."""
         return PagedRequest(run_path(run, "otlp"), {}, None, page_size=4)
-
-    @client_method
-    def test_of(self, run: str) -> ApiRequest[str]:
-        """The text of a pytest file made from the run: it has the recorded answers of the model, and asserts that the
-        agent does the same again."""
-        return ApiRequest(run_path(run, "test"), read=lambda response: response.text)
 
 
 class ContentOperations:
@@ -414,52 +329,6 @@ class CausesOperations:
     ) -> ApiRequest[CausalGraph]:
         """Causes of an event (a seq or an event id), back to the user's messages, and its effects."""
         return ApiRequest(run_path(run, "causes", str(at)), {"direction": direction})
-
-
-class SuspectsOperations:
-    """The steps of a run that most likely went wrong."""
-
-    @client_method
-    def suspects(
-        self,
-        run: str,
-        *,
-        siblings: Sequence[str] = (),
-        task: str | None = None,
-        outcome: str | None = None,
-        find_siblings: bool = True,
-        limit: int | None = None,
-    ) -> ApiRequest[Suspects]:
-        """Steps of a failed run that most likely went wrong, ranked, with evidence.
-
-        `siblings`: at most five succeeded runs of the same task, to compare with. If none are given, the newest five
-        are looked up, unless `find_siblings` is False; the `siblings` of the answer names them.
-
-        `task`: what runs of the same task have in common: `input`, `session`, `user`, or `tag:` and the beginning of
-        the tag; default: `tag:task:`, or `input` if the run has no such tag. `outcome`: the score that says whether a
-        run succeeded, as NAME, NAME=VALUE or NAME>=NUMBER; default: the newest score of this run that is false or below
-        0.5; if there is none, the status.
-        """
-        finding = {"task": task, "outcome": outcome, "find_siblings": None if find_siblings else False}
-        return ApiRequest(run_path(run, "suspects"), {"sibling": list(siblings) or None, **finding, "limit": limit})
-
-    @client_method
-    def rerank_suspects(
-        self,
-        run: str,
-        *,
-        siblings: Sequence[str] = (),
-        task: str | None = None,
-        outcome: str | None = None,
-        find_siblings: bool = True,
-    ) -> ApiRequest[RerankedSuspects]:
-        """The first ten suspects, and their order according to the model that the collector's operator configured.
-
-        The parameters are those of `suspects`. The answer may take a minute: set `timeout_seconds` of the client
-        accordingly. Raises Conflict if no model is configured.
-        """
-        body = {"siblings": list(siblings), "task": task, "outcome": outcome, "find_siblings": find_siblings}
-        return ApiRequest(run_path(run, "suspects", "rerank"), body=body)
 
 
 # --- what running programs need: leases and promises ------------------------------------------------------------------
@@ -684,54 +553,7 @@ class StorageOperations:
         return ApiRequest("storage")
 
 
-# --- scores, and questions about many runs ----------------------------------------------------------------------------
-
-
-class ScoresOperations:
-    """Scores of runs and calls."""
-
-    @client_method
-    def score(
-        self,
-        run: str,
-        name: str,
-        value: float | bool | str,
-        *,
-        at: int | str | None = None,
-        label: str | None = None,
-        comment: str | None = None,
-        author: str | None = None,
-        id: str | None = None,  # noqa: A002 - its name in the API
-        span: str | None = None,
-        time: str | datetime | None = None,
-    ) -> ApiRequest[RecordedScore]:
-        """Score a run or, with `at`, the call that this event belongs to. `value`: a number, a boolean, or the name of
-        a category.
-
-        A score replaces the earlier score of the same name; both are stored. A score that is sent twice with the same
-        `id` is stored once. For scores that are imported from elsewhere: `span` is the span id of the call, and `time`
-        is when the score was given (default: now). Raises NotFound, and Conflict if the `id` is that of another score.
-        """
-        body = {"name": name, "value": value, "label": label, "comment": comment, "author": author}
-        body |= {"at": None if at is None else str(at), "id": id or uuid.uuid4().hex}
-        body |= {name: text for name, text in (("span", span), ("time", time_text(time))) if text is not None}
-        return ApiRequest(run_path(run, "scores"), body=body)
-
-    @paged_client_method
-    def scores(
-        self,
-        run: str | None = None,
-        *,
-        name: str | None = None,
-        source: str | None = None,
-        latest: bool = False,
-        since: str | datetime | None = None,
-        until: str | datetime | None = None,
-        limit: int | None = None,
-    ) -> PagedRequest[RecordedScore]:
-        """Scores of all runs, or of one run, newest first. `latest`: without scores that a later one replaces."""
-        params = {"run": run, "name": name, "source": source, "latest": latest or None}
-        return PagedRequest("scores", params | {"since": time_text(since), "until": time_text(until)}, limit)
+# --- questions about many runs ----------------------------------------------------------------------------
 
 
 class ChosenRuns(TypedDict, total=False):
@@ -886,6 +708,7 @@ class SearchOperations:
 
 
 class Operations(
+    DeclaredOperations,
     RunsOperations,
     ContentOperations,
     DiffOperations,
@@ -896,7 +719,6 @@ class Operations(
     DecisionsOperations,
     ProvenanceOperations,
     CausesOperations,
-    SuspectsOperations,
     LeasesOperations,
     PromisesOperations,
     KeysOperations,
@@ -904,7 +726,6 @@ class Operations(
     ForwardOperations,
     ScopesOperations,
     StorageOperations,
-    ScoresOperations,
     AnalyticsOperations,
     SearchOperations,
 ):

@@ -13,6 +13,7 @@ from urllib.parse import quote
 from playhead.errors import NotFound
 from playhead.model.canonical import parse_json
 from playhead.wire.operations import EventsMoved, Page, RecordedEvent
+from playhead.wire.operations.operation import NoSuchPath, OperationCall, OperationRequest, request_of
 
 if TYPE_CHECKING:
     import httpx
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 _PAGE = 500
+# For how long a lost stream of events is opened again.
+_RECONNECT_SECONDS = 300.0
+# Names of runs in paths.
+_RUN_NAMES = frozenset({"run", "a", "b"})
 _WHOLE_ID = re.compile("[0-9a-f]{32}")
 # Path of a list in a run: `runs`, the run, the list's name.
 _RUN_LIST = 3
@@ -35,12 +40,18 @@ class ApiRequest(Generic[T]):
     read: Callable[[httpx.Response], T] = lambda response: cast(T, parse_json(response.content))
     method: str | None = None
     """By default GET, or POST for a request with a body."""
+    content: bytes | None = None
+    """A body that is no JSON, with its media type in `media_type`."""
+    media_type: str | None = None
 
     def request(self, http: httpx.Client | httpx.AsyncClient) -> httpx.Request:
         """Builds the HTTP request. Leaves out parameters that are None."""
         params = {name: value for name, value in self.params.items() if value is not None}
         method = self.method or ("GET" if self.body is None else "POST")
-        return http.build_request(method, self.path, params=params, json=self.body)
+        headers = {"content-type": self.media_type} if self.media_type else None
+        return http.build_request(
+            method, self.path, params=params, json=self.body, content=self.content, headers=headers
+        )
 
 
 def _read_page(response: httpx.Response) -> Page[Any]:
@@ -236,6 +247,60 @@ class watch_client_method(Generic[P]):  # noqa: N801 - a decorator
         return watch
 
 
+# --- declared operations ---------------------------------------------------------------------------------------------
+
+
+def api_request(call: OperationCall[T]) -> ApiRequest[T]:
+    """Returns the request of a call to a declared operation. Raises NotFound for a name that cannot be in a path."""
+    request = _request(call)
+    wanted: ApiRequest[T] = ApiRequest(
+        request.path, request.query, request.body, method=request.method, content=request.content,
+        media_type=request.media_type,
+    )  # fmt: skip
+    if (read := call.operation.read) is None:
+        return wanted
+
+    def read_response(response: httpx.Response) -> T:
+        return read(response.content, response.headers)
+
+    return replace(wanted, read=read_response)
+
+
+def paged_request(call: OperationCall[Page[T]]) -> PagedRequest[T]:
+    """Returns the request for a declared list. Raises NotFound."""
+    request = _request(call)
+    params = {name: value for name, value in request.query.items() if name != "limit"}
+    return PagedRequest(request.path, params, call.given.get("limit"), call.operation.facts.client_page)
+
+
+def watch_request(call: OperationCall[Any]) -> WatchRequest:
+    """Returns the request for declared events as they happen."""
+    values = call.values()
+    params = {name: value for name, value in values.items() if name not in ("run", "limit")}
+    return WatchRequest(values.get("run"), params, values.get("limit"), None, None, _RECONNECT_SECONDS)
+
+
+def _request(call: OperationCall[Any]) -> OperationRequest:
+    try:
+        return request_of(call)
+    except NoSuchPath as error:
+        raise not_in_path(error) from None
+
+
+def not_in_path(error: NoSuchPath) -> NotFound:
+    """Makes the exception for a name that cannot be in a path."""
+    if error.name in _RUN_NAMES:
+        return NotFound(
+            f"there is no run {error.value!r}: name one by its id, a part of it, or `last`; `playhead runs` lists them"
+        )
+    if error.name != "seq":
+        return NotFound(str(error))
+    return NotFound(
+        f"run {error.names.get('run')} has no event {error.value!r}: give a seq or an id of its events, turn:N, "
+        "first-error or last"
+    )
+
+
 def run_path(run: str, *rest: str) -> str:
     """Returns the path of a run or, with `rest`, of something in the run. Raises NotFound for a part that cannot be in
     a path: an empty one, `.`, `..`, or one with a slash."""
@@ -249,6 +314,11 @@ def run_path(run: str, *rest: str) -> str:
                 f"run {run} has no event {part!r}: give a seq or an id of its events, turn:N, first-error or last"
             )
     return "/".join(("runs", *(quote(part, safe="") for part in (run, *rest))))
+
+
+def is_whole_run_id(run: object) -> bool:
+    """Whether a name of a run is a whole id."""
+    return isinstance(run, str) and _WHOLE_ID.fullmatch(run) is not None
 
 
 def _can_be_asked(part: str) -> bool:

@@ -8,16 +8,9 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from playhead.client.refusals import refusal_error
 from playhead.client.requests import ApiRequest
-from playhead.errors import (
-    BadRequest,
-    ClientError,
-    CollectorUnreachable,
-    Conflict,
-    NotAuthorized,
-    NotFound,
-    SettingInvalid,
-)
+from playhead.errors import CollectorUnreachable, SettingInvalid
 from playhead.model.canonical import parse_json
 from playhead.model.names import COLLECTOR_HEADER
 from playhead.settings import sdk as settings
@@ -42,13 +35,6 @@ T = TypeVar("T")
 # of the collector comes first; its message says what to do.
 TIMEOUT_SECONDS = 70.0
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
-_MEANS: Mapping[int, type[ClientError]] = {
-    401: NotAuthorized,
-    403: NotAuthorized,
-    404: NotFound,
-    409: Conflict,
-    **dict.fromkeys((400, 413, 416, 422), BadRequest),
-}
 
 
 def in_force(environ: Mapping[str, str] = os.environ, **options: Any) -> tuple[InForce, ...]:
@@ -102,7 +88,7 @@ def answer(base_url: str, request: ApiRequest[T], response: httpx.Response) -> T
         code, message = _refusal(response)
         if message is None or COLLECTOR_HEADER not in response.headers:
             raise _not_a_collector(base_url, f" (it said {response.status_code}{f': {message}' if message else ''})")
-        raise _MEANS.get(response.status_code, ClientError)(message, code)
+        raise refusal_error(response.status_code, message, code)
     try:
         return request.read(response)
     except ValueError:

@@ -1,7 +1,8 @@
 """The client over the journal of this machine: the operations of `Client`, answered in this process.
 
-The most frequent requests are answered without the HTTP application (`source.DirectAnswers`), the others by that
-application in this process (`transport.JournalTransport`).
+Declared operations are answered by their handlers (`answering`). Of the others, the most frequent are answered without
+the HTTP application (`source.DirectAnswers`), the rest by that application in this process
+(`transport.JournalTransport`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 from playhead.client.operations import Operations
 from playhead.client.requests import ApiRequest, PagedRequest, WatchRequest, items_of
 from playhead.local.opening import open_source
-from playhead.wire.operations import RecordedEvent
+from playhead.wire.operations import Page, RecordedEvent
+from playhead.wire.operations.operation import OperationCall
 
 if TYPE_CHECKING:
     from playhead.client import Client
@@ -63,6 +65,19 @@ class JournalClient(Operations):
         if self._http is not None:
             self._http.close()
         self._source.close()
+
+    def answer_of(self, call: OperationCall[T]) -> T:
+        """Returns the answer of a declared operation. Raises ClientError."""
+        return self._source.operations.answer(call)
+
+    def items_of(self, call: OperationCall[Page[T]]) -> Iterator[T]:
+        """Yields the items of a declared list. Raises ClientError."""
+        return self._source.operations.items(call)
+
+    def events_of(self, call: OperationCall[T]) -> Iterator[T]:
+        """Raises BadRequest: only a collector can send events of other processes."""
+        self._source.operations.answer(call)
+        return iter(())
 
     def ask(self, request: ApiRequest[T]) -> T:
         """Returns the answer to a request. Raises ClientError."""

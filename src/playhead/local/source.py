@@ -1,7 +1,7 @@
 """The journal for reading: its records, their projections, the store over both, and direct answers.
 
-`DirectAnswers` answers the most frequent requests without the HTTP application, which takes a second to load. Modules
-that only one kind of request needs are imported in the function that answers it.
+`DirectAnswers` answers frequent requests of operations that are not declared yet without the HTTP application, which
+takes a second to load. Modules that only one kind of request needs are imported in the function that answers it.
 """
 
 import re
@@ -9,15 +9,15 @@ from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from playhead.local.answering import JournalOperations, run_without_loop
 from playhead.local.journal_records import JournalRecords, damage_of
 from playhead.local.projections import JournalProjections
-from playhead.model.event import EVENT_KINDS
 from playhead_collector.errors import Refused
+from playhead_collector.handlers.journal import LocalStore
 from playhead_collector.json_bytes import json_bytes
-from playhead_collector.read.events import EventFilter, list_checkpoints, list_events, list_last_events
+from playhead_collector.read.events import list_checkpoints
 from playhead_collector.read.paging import read_seq
 from playhead_collector.read.record import RunRecord, open_record
-from playhead_collector.store.ports import RunFilter
 from playhead_collector.store.records.ports import RunProjection
 from playhead_collector.store.records.store import RecordStore
 
@@ -26,20 +26,9 @@ T = TypeVar("T")
 # --- answers without the HTTP application -----------------------------------------------------------------------------
 
 
-def run_without_loop(answering: Coroutine[Any, Any, T]) -> T:
-    """Runs a coroutine that never waits, and returns its result. Raises what the coroutine raises, and RuntimeError if
-    it waits."""
-    try:
-        answering.send(None)
-    except StopIteration as done:
-        return done.value
-    answering.close()
-    raise RuntimeError("this question waits for something, and needs an event loop")
-
-
 _PROJECT_ID = 1
-_RUN_PATH = re.compile(r"runs/([0-9a-f]{1,32}|last)(?:/(events|state|context|messages|checkpoints))?")
-_MOST_ITEMS, _MOST_PREVIEW, _LAST_SEQ = 1_000, 10_000, 999_999_999
+_RUN_PATH = re.compile(r"runs/([0-9a-f]{1,32}|last)(?:/(context|messages|checkpoints))?")
+_MOST_ITEMS, _MOST_PREVIEW = 1_000, 10_000
 _MOST_CHARACTERS = 300
 _Answer = Callable[[RunRecord, "_Parameters"], Coroutine[Any, Any, Any]]
 
@@ -93,8 +82,6 @@ class DirectAnswers:
         responses."""
         parameters = _Parameters(params)
         try:
-            if path == "runs":
-                return json_bytes(run_without_loop(self._runs(parameters)))
             match = _RUN_PATH.fullmatch(path)
             return (
                 None
@@ -110,14 +97,6 @@ class DirectAnswers:
     async def catch_up(self) -> None:
         """Does nothing, for the same reason."""
 
-    async def _runs(self, parameters: _Parameters) -> Any:
-        from playhead_collector.read.prices import shipped  # noqa: PLC0415
-        from playhead_collector.read.runs import list_runs  # noqa: PLC0415
-
-        limit, cursor = parameters.number("limit", 50, 1, _MOST_ITEMS), parameters.text("cursor")
-        parameters.end()
-        return await list_runs(self._store, _PROJECT_ID, RunFilter(), limit, cursor, shipped())
-
     async def _of_run(self, run: str, resource: str | None, parameters: _Parameters) -> Any:
         record = await open_record(self._store, self, _PROJECT_ID, run)
         return await _ANSWERS[resource](record, parameters)
@@ -129,29 +108,6 @@ async def _answer_detail(record: RunRecord, parameters: _Parameters) -> Any:
 
     parameters.end()
     return await run_detail(record, shipped())
-
-
-async def _answer_events(record: RunRecord, parameters: _Parameters) -> Any:
-    kinds = parameters.text("kinds")
-    where = EventFilter(kinds.split(",") if kinds else (), parameters.text("priority", "critical", "normal"))
-    preview, last = parameters.number("preview", 0, 0, _MOST_PREVIEW), parameters.number("last", None, 1, _MOST_ITEMS)
-    limit, cursor = parameters.number("limit", 100, 1, _MOST_ITEMS), parameters.text("cursor")
-    after = parameters.number("after", 0, 0, _LAST_SEQ)
-    parameters.end()
-    if not set(where.kinds).issubset(EVENT_KINDS) or (last is not None and (cursor is not None or after)):
-        raise _NotDirect
-    if last is not None:
-        return await list_last_events(record, where, min(last, limit), preview)
-    return await list_events(record, where, limit, read_seq(cursor) if cursor else after, preview)
-
-
-async def _answer_state(record: RunRecord, parameters: _Parameters) -> Any:
-    from playhead_collector.read.prices import shipped  # noqa: PLC0415
-    from playhead_collector.read.state import answer_state  # noqa: PLC0415
-
-    at, hydrate = parameters.text("at"), parameters.flag("hydrate", default=False)
-    parameters.end()
-    return await answer_state(record, at, hydrate, shipped())
 
 
 async def _answer_context(record: RunRecord, parameters: _Parameters) -> Any:
@@ -181,8 +137,6 @@ async def _answer_checkpoints(record: RunRecord, parameters: _Parameters) -> Any
 
 _ANSWERS: Mapping[str | None, _Answer] = {
     None: _answer_detail,
-    "events": _answer_events,
-    "state": _answer_state,
     "context": _answer_context,
     "messages": _answer_messages,
     "checkpoints": _answer_checkpoints,
@@ -212,7 +166,8 @@ class JournalSource:
         JournalUnusable."""
         self.records = JournalRecords(journal_dir)
         self.projections = JournalProjections(self.records)
-        self.store = RecordStore(self.records, self.projections)
+        self.store = LocalStore(self.records, self.projections)
+        self.operations = JournalOperations(self.store)
         self.direct = DirectAnswers(self.store)
         self._on_damage = on_damage
         self._reported: set[Path] = set()

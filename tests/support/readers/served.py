@@ -10,13 +10,12 @@ from fastapi import FastAPI
 
 from playhead_collector.serve import errors, handlers
 from playhead_collector.serve.identity import IdentityHeader
-from playhead_collector.serve.routing import add_routers
 from tests.support.readers.fake import FakeRunner
 
 
 def app_on(store: Any) -> FastAPI:
     app = FastAPI(openapi_tags=handlers.TAGS)
-    add_routers(app, handlers.router(store, FakeRunner()))
+    handlers.add_routes(app, store, FakeRunner())
     errors.install(app)
     app.add_middleware(IdentityHeader)
     return app

@@ -20,7 +20,6 @@ from playhead.model import event as ev
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.texts.limits import MAX_TEXT_LENGTH
 from playhead_collector.serve import errors, handlers
-from playhead_collector.serve.routing import add_routers
 from tests.support.hostile_texts import (
     ON_PUNCTUATION,
     UNITS,
@@ -80,7 +79,7 @@ TOO_SHORT_TO_TELL = 0.15
 
 def app_on(store: Any) -> FastAPI:
     app = FastAPI()
-    add_routers(app, handlers.router(store, FakeRunner()))
+    handlers.add_routes(app, store, FakeRunner())
     errors.install(app)
     return app
 
@@ -163,7 +162,7 @@ def test_a_text_beyond_the_limit_is_read_to_it_and_the_answer_says_so() -> None:
     store = run_of("x" * 1_000 + " CODE77 " + "y " * LIMIT + "LATE99")
     app = FastAPI()
     configured = Configured(longest_text=LIMIT)
-    add_routers(app, handlers.router(store, FakeRunner(), configured=configured))  # pyright: ignore[reportArgumentType]
+    handlers.add_routes(app, store, FakeRunner(), configured=configured)  # pyright: ignore[reportArgumentType]
 
     async def ask() -> list[dict[str, Any]]:
         transport = httpx.ASGITransport(app=app)

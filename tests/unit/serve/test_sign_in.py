@@ -5,13 +5,14 @@ from collections.abc import Sequence
 
 import httpx
 import pytest
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 
 from playhead_collector.serve import errors
 from playhead_collector.serve.auth import RequireKey
 from playhead_collector.serve.browser.pages import UiFiles
 from playhead_collector.serve.handlers import session
 from playhead_collector.serve.keyring import COOKIE, SESSION_SECONDS, Keyring, make_token, token_in
+from playhead_collector.serve.routing import ApiRoutes
 from playhead_collector.store.ports.keys import ApiKey
 
 READER = b"ph_reader"
@@ -45,9 +46,7 @@ def asking(keys: Keys, master: str | None = None, clock: Clock | None = None) ->
     clock = clock or Clock()
     keyring = Keyring(keys, 1, master, clock=lambda: clock.seconds, wall_ns=clock)  # type: ignore[arg-type]
     app = FastAPI()
-    api = APIRouter(prefix="/api/v1")
-    session.add_routes(api, keyring)
-    app.include_router(api)
+    session.add_routes(ApiRoutes(app), keyring)
     app.include_router(UiFiles().router())
     app.get("/api/v1/runs")(lambda: {"items": []})
     errors.install(app)

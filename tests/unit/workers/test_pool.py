@@ -16,12 +16,13 @@ import pytest
 
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.errors import ContentMissing, Refused, StoreUnavailable
+from playhead_collector.handlers.settings import AnalysisSettings
 from playhead_collector.settings import MIB
 from playhead_collector.store.postgres.connection import DatabaseTimeouts
 from playhead_collector.workers.pool import WorkerPool
 from playhead_collector.workers.process import WorkerProcess
 from playhead_collector.workers.protocol import AnalysisFailed, Setup
-from playhead_collector.workers.questions import AnalysisQuestion, AnalysisSettings
+from playhead_collector.workers.questions import AnalysisQuestion
 
 ODD = "tests.support.odd_worker"
 SILENT = "tests.unit.workers.silent_worker"

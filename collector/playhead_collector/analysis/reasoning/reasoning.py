@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from playhead.model.event import LlmCompleted
 from playhead.wire.operations import Quoted, ReasonedOption, Reasoning, StructuredReasoning
+from playhead_collector.analysis.reasoning import TAG
 from playhead_collector.analysis.reasoning.explanation import brief_of, known_explanation
 from playhead_collector.analysis.reasoning.inferred import infer_reasoning
 from playhead_collector.analysis.reasoning.written_down import StructuredText, TextRange, parse_block, read_structured
@@ -21,7 +22,6 @@ from playhead_collector.read.state import seq_at
 from playhead_collector.read.values import text_of
 
 ANSWER, THINKING = "answer", "thinking"
-TAG = "reasoning"
 
 
 async def answer_reasoning(record: RunRecord, at: str, tag: str = TAG, model: str | None = None) -> Reasoning:

@@ -18,8 +18,6 @@ from typing import Final
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, PlainTextResponse
 
-from playhead_collector.serve.routing import add_routers
-
 # --- the web UI ------------------------------------------------------------------------------------------------------
 
 ASSETS: Final = "/assets/"
@@ -197,5 +195,6 @@ def router(prefix: str) -> APIRouter:
     """Returns the routes of the pages: the API's description below `prefix`, and the web UI. The routes of
     the browser's session belong to the API (`handlers.session`)."""
     pages = APIRouter()
-    add_routers(pages, docs_router(prefix), UiFiles().router())
+    pages.include_router(docs_router(prefix))
+    pages.include_router(UiFiles().router())
     return pages

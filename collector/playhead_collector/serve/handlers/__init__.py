@@ -3,41 +3,45 @@
 `analysis` has the questions that [workers] compute, and `asking_models` those that are sent to a model.
 """
 
+import asyncio
 from collections.abc import Mapping
 
-from fastapi import APIRouter
+from fastapi import FastAPI
 
+from playhead.wire.operations.runs import RunOperations
+from playhead.wire.operations.scores import ScoreOperations
 from playhead_collector.analysis.configuration import Configured
+from playhead_collector.forward.forwarder import Forwarder
+from playhead_collector.handlers.asking import Services
+from playhead_collector.handlers.settings import AnalysisSettings
 from playhead_collector.live.hub import LiveHub, StreamLimits
 from playhead_collector.read.record import RunProjector
 from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.serve.analysis_pool import AnalysisHandlers, LimitedAnalysis
-from playhead_collector.serve.handlers import (
-    analysis as analysis_routes,
-)
+from playhead_collector.serve.handlers import analysis as analysis_routes
 from playhead_collector.serve.handlers import (
     asking_models,
     content,
     exporting,
+    forward,
     keys,
     promises,
     runs,
-    scores,
     search,
     session,
     storage,
-    streams,
 )
-from playhead_collector.serve.handlers.streams import LiveStreams
 from playhead_collector.serve.keyring import Keyring
+from playhead_collector.serve.operations import OperationRoutes
 from playhead_collector.serve.read_limiter import ReadLimiter
-from playhead_collector.serve.routing import add_routers, new_router
+from playhead_collector.serve.routing import ApiRoutes
 from playhead_collector.store.ports import Store
 from playhead_collector.workers.ports import Analysis, InProcessAnalysis
-from playhead_collector.workers.questions import AnalysisSettings
 
 # Defaults of the settings PLAYHEAD_MAX_READS and of the queue before it.
 _READS, _READS_WAITING = 4, 64
+# A pack may hold a content of 64 MiB and is completely in memory; a content is read completely before it is sent.
+_PACKING, _LOOKING_UP = 2, 2
 TAGS = [
     {"name": "runs", "description": "Runs and their events."},
     {"name": "scores", "description": "How good runs and calls were."},
@@ -54,54 +58,72 @@ TAGS = [
 ]
 
 
-def router(
+def add_routes(
+    app: FastAPI,
     store: Store,
     runner: RunProjector,
     project_id: int = 1,
     configured: Configured | None = None,
+    *,
     keyring: Keyring | None = None,
     analysis: Analysis | None = None,
     not_understood: Mapping[str, int] | None = None,
     reads: ReadLimiter | None = None,
     hub: LiveHub | None = None,
-) -> APIRouter:
-    """Returns the routes of the query API. `runner` projects newly arrived spans of a run before it is read.
+    sweeper: Sweeper | None = None,
+    forwarder: Forwarder | None = None,
+) -> None:
+    """Adds the routes of the query API to `app`. `runner` projects newly arrived spans of a run before it is read.
 
     `analysis` answers analysis questions; by default they are computed in this process. `reads` limits concurrent reads
-    of the database. `hub` serves the live streams.
+    of the database. `hub` serves the live streams. Without `sweeper` there are no routes that delete, and without
+    `forwarder` none about forwarding.
     """
     configured, reads = configured or Configured(), reads or ReadLimiter(_READS, _READS_WAITING)
-    api = new_router()
+    keyring = keyring or Keyring(store, project_id, None)
+    not_understood = {} if not_understood is None else not_understood
+    settings = AnalysisSettings.of(project_id, configured)
     if analysis is None:
-        analysis = LimitedAnalysis(InProcessAnalysis(store, AnalysisSettings.of(project_id, configured)), reads)
+        analysis = LimitedAnalysis(InProcessAnalysis(store, settings), reads)
     analysis_handlers = AnalysisHandlers(store, runner, project_id, analysis, reads)
-    limited = new_router(reads)
-    live = LiveStreams(hub or LiveHub(store, project_id, StreamLimits()), store, project_id, reads.turn)
-    streams.add_routes(limited, live)
-    runs.add_routes(limited, store, runner, project_id, configured.prices, live)
+    packing, looking_up = asyncio.Semaphore(_PACKING), asyncio.Semaphore(_LOOKING_UP)
+    services = Services(
+        explainer=configured.explainer,
+        chat_models=configured.chat_models,
+        search=configured.search,
+        clock=configured.clock,
+        hub=hub or LiveHub(store, project_id, StreamLimits()),
+        changes=store,
+        sweeper=sweeper,
+        forwarder=forwarder,
+        keys=keyring,
+        not_understood=not_understood,
+        reading=reads.turn,
+        packing=lambda: packing,
+        looking_up=lambda: looking_up,
+        asking_models=ReadLimiter(configured.max_asked, 0, advice="raise PLAYHEAD_MAX_ASKED").turn,
+    )
+    declared = OperationRoutes(analysis_handlers, settings, services)
+    # The order of registration is that of the API's description.
+    api = ApiRoutes(app)
     runs.add_lease_routes(api, store, project_id)
     promises.add_routes(api, store, project_id)
-    scores.add_routes(limited, store, runner, project_id)
     analysis_routes.add_routes(api, analysis_handlers)
-    asking_models.add_routes(api, analysis_handlers, configured)
+    asking_models.add_routes(api, analysis_handlers, configured, declared)
+    session.add_routes(api, keyring)
+    content.add_scope_routes(api, not_understood)
+    limited = ApiRoutes(app, reads)
+    declared.add(limited, RunOperations.events_of_all_runs)
+    runs.add_routes(limited, store, runner, project_id, configured.prices, declared)
+    for operation in (ScoreOperations.score, ScoreOperations.run_scores, ScoreOperations.scores):
+        declared.add(limited, operation)
     content.add_routes(limited, store, project_id)
     storage.add_routes(limited, store, project_id)
     search.add_routes(limited, store, project_id, configured.search)
-    exporting.add_routes(limited, store, runner, project_id)
+    exporting.add_routes(limited, store, runner, project_id, declared)
     # Separate limit: a key can be revoked while requests with that key fill the other limit.
-    operators = new_router(ReadLimiter(1, _READS_WAITING))
-    keyring = keyring or Keyring(store, project_id, None)
-    keys.add_routes(operators, store, project_id, keyring)
-    session.add_routes(api, keyring)
-    content.add_scope_routes(api, {} if not_understood is None else not_understood)
-    add_routers(api, limited, operators)
-    return api
-
-
-def deletion_router(
-    store: Store, runner: RunProjector, project_id: int, sweeper: Sweeper, reads: ReadLimiter
-) -> APIRouter:
-    """Returns the routes that delete. They share the limit `reads` with the routes that read."""
-    api = new_router(reads)
-    storage.add_deletion_routes(api, store, runner, project_id, sweeper)
-    return api
+    keys.add_routes(ApiRoutes(app, ReadLimiter(1, _READS_WAITING)), store, project_id, keyring)
+    if sweeper is not None:
+        storage.add_deletion_routes(limited, store, runner, project_id, sweeper)
+    if forwarder is not None:
+        forward.add_routes(limited, store, runner, project_id, forwarder, configured.clock)

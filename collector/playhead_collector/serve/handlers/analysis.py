@@ -6,7 +6,7 @@ and the options that were left, reasons of tool calls and origins of their argum
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import Depends, Path, Query, Request, Response
 
 from playhead.wire import operations
 from playhead.wire.operations import across
@@ -19,7 +19,7 @@ from playhead_collector.read.paging import read_seq
 from playhead_collector.read.scores import read_outcome
 from playhead_collector.serve import routing
 from playhead_collector.serve.analysis_pool import AnalysisHandlers
-from playhead_collector.serve.routing import get
+from playhead_collector.serve.routing import ApiRoutes, get
 from playhead_collector.store.ports.cohorts import RunFilter
 from playhead_collector.workers.questions import AnalysisQuestion
 
@@ -164,7 +164,7 @@ Task = Annotated[
 ]
 
 
-def chosen(where: routing.RunConditions, outcome: Outcome = None) -> tuple[RunFilter, str | None]:
+def chosen(where: routing.RunFilterOf, outcome: Outcome = None) -> tuple[RunFilter, str | None]:
     """Returns the runs that a question is about, and the condition under which a run has succeeded."""
     return where, outcome
 
@@ -230,7 +230,7 @@ class AnalyticsRoutes:
 # --- registration ----------------------------------------------------------------------------------------------------
 
 
-def add_routes(api: APIRouter, analysis: AnalysisHandlers) -> None:
+def add_routes(api: ApiRoutes, analysis: AnalysisHandlers) -> None:
     """Registers the operations of this file."""
     routes = RunAnalysisRoutes(analysis)
     get(api, "moments", "/runs/{run}/diff", routes.diff, Diff)

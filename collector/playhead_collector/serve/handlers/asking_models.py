@@ -1,22 +1,20 @@
-"""Routes that send something to a model, which the operator configured: explain, rerank suspects, ask a call again.
+"""Routes that send something to a model, which the operator configured: explain, ask a call again.
 
-Beside them are the routes whose answers they add to: a model's reasoning at a call, and the steps of a run that most
-likely went wrong. An explanation can be streamed.
+Beside them is the route whose answer they add to: a model's reasoning at a call. An explanation can be streamed.
 """
 
-import dataclasses
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Query, Request, Response
+from fastapi import Body, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from playhead.wire import operations
 from playhead.wire.operations.reasoning import AskedAgain
-from playhead.wire.operations.suspects import RerankedSuspects, Suspects
+from playhead.wire.operations.suspects import SuspectOperations
 from playhead_collector.analysis.ask_again import Changes, ask, no_model_to_ask, prepare
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.reasoning.explanation import (
@@ -26,17 +24,16 @@ from playhead_collector.analysis.reasoning.explanation import (
     known_explanation,
     no_model,
 )
-from playhead_collector.analysis.suspects.asked_order import RERANKED, ask_for_order
 from playhead_collector.errors import CollectorError, Refused
 from playhead_collector.json_bytes import json_bytes
 from playhead_collector.read.content import parse_ref
 from playhead_collector.read.record import RunRecord
-from playhead_collector.read.scores import read_outcome
 from playhead_collector.serve import routing
 from playhead_collector.serve.analysis_pool import AnalysisHandlers
+from playhead_collector.serve.operations import OperationRoutes
 from playhead_collector.serve.read_limiter import ReadLimiter
 from playhead_collector.serve.responses import json_answer
-from playhead_collector.serve.routing import Responses, conflict, get, refusals, schema
+from playhead_collector.serve.routing import ApiRoutes, Responses, conflict, get, refusals, schema
 from playhead_collector.workers.questions import AnalysisQuestion
 
 # --- reasoning and explanations --------------------------------------------------------------------------------------
@@ -141,109 +138,12 @@ def _stream_event(name: str, value: Any) -> bytes:
     return b"event: " + name.encode() + b"\ndata: " + json_bytes(value) + b"\n\n"
 
 
-def _add_reasoning(api: APIRouter, analysis: AnalysisHandlers, configured: Configured) -> None:
+def _add_reasoning(api: ApiRoutes, analysis: AnalysisHandlers, configured: Configured) -> None:
     routes = ReasoningRoutes(analysis, configured)
     get(api, "moments", "/runs/{run}/reasoning/{seq}", routes.reasoning, operations.Reasoning)
     answer, responses = schema(operations.Explanation), _EXPLAINED | refusals(409, 502)
     explain = api.post("/runs/{run}/explain", tags=["moments"], response_model=answer, responses=responses)
     explain(routes.explain)
-
-
-# --- suspects --------------------------------------------------------------------------------------------------------
-
-# Each sibling is read completely, like the run itself.
-MAX_SIBLINGS = 5
-_SIBLINGS_TEXT = "Runs of the same task that succeeded"
-Siblings = Annotated[list[str] | None, Query(max_length=MAX_SIBLINGS, description=f"{_SIBLINGS_TEXT}; repeated.")]
-ListedSiblings = Annotated[
-    list[str] | None, Body(embed=True, max_length=MAX_SIBLINGS, description=f"{_SIBLINGS_TEXT}.")
-]
-_NOT_EMPTY = r"^[^\x00]+$"
-# Without `name`: runs of one name have many different tasks, and no index finds them.
-_TASK_PATTERN = r"^(input|session|user|tag:[^\x00]*)$"
-_TASK_TEXT = (
-    "What runs of one task have in common: `input`, `session`, `user`, or `tag:` and what the tag begins with; "
-    "default: `tag:task:`, of a run without such a tag `input`."
-)
-_OUTCOME_TEXT = (
-    "When a run has succeeded: a score as NAME, NAME=VALUE or NAME>=NUMBER; default: the newest score of this run that "
-    "is false or below 0.5, without any the status."
-)
-_FIND_TEXT = "Whether succeeded runs of the same task are looked for when none are named."
-Task = Annotated[str | None, Query(max_length=300, pattern=_TASK_PATTERN, description=_TASK_TEXT)]
-Outcome = Annotated[str | None, Query(max_length=500, pattern=_NOT_EMPTY, description=_OUTCOME_TEXT)]
-FindSiblings = Annotated[bool, Query(description=_FIND_TEXT)]
-GivenTask = Annotated[str | None, Body(embed=True, max_length=300, pattern=_TASK_PATTERN, description=_TASK_TEXT)]
-GivenOutcome = Annotated[str | None, Body(embed=True, max_length=500, pattern=_NOT_EMPTY, description=_OUTCOME_TEXT)]
-GivenFindSiblings = Annotated[bool, Body(embed=True, description=_FIND_TEXT)]
-
-
-class SuspectsRoutes:
-    """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
-
-    def __init__(self, analysis: AnalysisHandlers, configured: Configured) -> None:
-        self._analysis, self._configured = analysis, configured
-
-    async def suspects(
-        self,
-        request: Request,
-        run: routing.RunId,
-        sibling: Siblings = None,
-        task: Task = None,
-        outcome: Outcome = None,
-        find_siblings: FindSiblings = True,
-        limit: routing.Limit = 10,
-    ) -> Response:
-        """Steps of a failed run that most likely went wrong, ranked, each with its evidence and how strong that is.
-
-        The run is also compared with runs of the same task that succeeded: those in `sibling`; without any, with the
-        newest five that are found. `siblings` says which these are, and how it is known that they succeeded.
-        """
-        find = _find_options(task, outcome) if find_siblings else None
-        return await self._answer(request, run, sibling, find, limit)
-
-    async def _answer(
-        self, request: Request, run: str, siblings: list[str] | None, find: dict[str, Any] | None, limit: int
-    ) -> Response:
-        if find is not None and not siblings:
-            await self._analysis.catch_up()
-        return await self._analysis.answer(request, "suspects", run, *(siblings or ()), limit=limit, find=find)
-
-    async def rerank(
-        self,
-        request: Request,
-        run: routing.RunId,
-        siblings: ListedSiblings = None,
-        task: GivenTask = None,
-        outcome: GivenOutcome = None,
-        find_siblings: GivenFindSiblings = True,
-    ) -> Response:
-        """Ask a model in which order it would suspect the ten first suspects.
-
-        The order is the opinion of the model that the operator configured, and stands beside what was computed. 409
-        when none is configured, 502 when it does not answer. The model is asked each time.
-        """
-        explainer = self._configured.explainer
-        if explainer is None:
-            raise no_model()
-        find = _find_options(task, outcome) if find_siblings else None
-        computed = await self._answer(request, run, siblings, find, RERANKED)
-        suspects = cast(Suspects, json.loads(bytes(computed.body)))
-        return json_answer(await ask_for_order(explainer, suspects, self._configured.clock()))
-
-
-def _find_options(task: str | None, outcome: str | None) -> dict[str, Any]:
-    """Returns the options of `read_succeeded_runs` as JSON values. Raises Refused."""
-    condition = read_outcome(outcome)
-    return {"task": task, "outcome": None if condition is None else dataclasses.asdict(condition)}
-
-
-def _add_suspects(api: APIRouter, analysis: AnalysisHandlers, configured: Configured) -> None:
-    routes = SuspectsRoutes(analysis, configured)
-    get(api, "why", "/runs/{run}/suspects", routes.suspects, Suspects)
-    answer = schema(RerankedSuspects)
-    post = api.post("/runs/{run}/suspects/rerank", tags=["why"], response_model=answer, responses=refusals(409, 502))
-    post(routes.rerank)
 
 
 # --- asking a call again ---------------------------------------------------------------------------------------------
@@ -293,7 +193,7 @@ class AskAgainRoutes:
             return json_answer(await ask(question, models, self._configured.clock))
 
 
-def _add_ask_again(api: APIRouter, analysis: AnalysisHandlers, configured: Configured) -> None:
+def _add_ask_again(api: ApiRoutes, analysis: AnalysisHandlers, configured: Configured) -> None:
     responses = refusals(413, 502) | conflict("No model is configured that could be asked.")
     add = api.post("/runs/{run}/ask-again", tags=["why"], response_model=schema(AskedAgain), responses=responses)
     add(AskAgainRoutes(analysis, configured).ask_again)
@@ -302,7 +202,9 @@ def _add_ask_again(api: APIRouter, analysis: AnalysisHandlers, configured: Confi
 # --- registration ----------------------------------------------------------------------------------------------------
 
 
-def add_routes(api: APIRouter, analysis: AnalysisHandlers, configured: Configured) -> None:
+def add_routes(api: ApiRoutes, analysis: AnalysisHandlers, configured: Configured, declared: OperationRoutes) -> None:
     """Registers the operations of this file."""
-    for add in (_add_reasoning, _add_ask_again, _add_suspects):
+    for add in (_add_reasoning, _add_ask_again):
         add(api, analysis, configured)
+    declared.add(api, SuspectOperations.suspects)
+    declared.add(api, SuspectOperations.rerank_suspects)

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Body, Query, Request, Response
+from fastapi import Body, Query, Request, Response
 
 from playhead.wire import operations
 from playhead.wire.operations.content import ContentAbout, Scopes
@@ -12,7 +12,7 @@ from playhead_collector.read.content import parse_ref, read_batch, read_thread
 from playhead_collector.read.content_uses import read_about, read_about_in_run
 from playhead_collector.serve import routing
 from playhead_collector.serve.responses import content_answer, json_answer
-from playhead_collector.serve.routing import Responses, get, refusal, refusals, schema
+from playhead_collector.serve.routing import ApiRoutes, Responses, get, refusal, refusals, schema
 from playhead_collector.store.ports import Store
 
 Refs = Annotated[list[str], Body(embed=True, max_length=1_000, description="Refs (`sha256:...`), at most 1,000.")]
@@ -83,7 +83,7 @@ _BYTES: Responses = {
 }
 
 
-def add_routes(api: APIRouter, store: Store, project_id: int) -> None:
+def add_routes(api: ApiRoutes, store: Store, project_id: int) -> None:
     """Registers the operations of this file."""
     routes = ContentRoutes(store, project_id)
     content, batch = routes.content, routes.batch
@@ -107,6 +107,6 @@ class ScopeRoutes:
         return json_answer(answer)
 
 
-def add_scope_routes(api: APIRouter, not_understood: Mapping[str, int]) -> None:
+def add_scope_routes(api: ApiRoutes, not_understood: Mapping[str, int]) -> None:
     """Registers the operations of this file."""
     get(api, "senders", "/scopes", ScopeRoutes(not_understood).scopes, Scopes)

@@ -4,20 +4,20 @@ import asyncio
 import tempfile
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Query, Response
+from fastapi import Body, Query, Response
 
 from playhead.model.names import PACK_LOOKED_AT_HEADER
 from playhead.wire import operations
-from playhead.wire.operations.runs import OtlpRequest
+from playhead.wire.operations.runs import OtlpRequest, RunOperations
 from playhead.wire.pack import PACK, encode_pack
 from playhead_collector.read.bundle import write_bundle
 from playhead_collector.read.content import pack_refs, parse_ref
-from playhead_collector.read.pytest_file import read_test_file
 from playhead_collector.read.record import RunProjector, open_record
 from playhead_collector.read.spans import list_otlp
 from playhead_collector.serve import routing
+from playhead_collector.serve.operations import OperationRoutes
 from playhead_collector.serve.responses import FileDownload, json_answer
-from playhead_collector.serve.routing import Responses, conflict, get, refusals
+from playhead_collector.serve.routing import ApiRoutes, Responses, get, refusals
 from playhead_collector.store.ports import Store
 
 Pages = Annotated[int, Query(ge=1, le=16, description="Stored pages to read, of up to 256 spans and log events each.")]
@@ -41,17 +41,6 @@ class ExportRoutes:
         """
         record = await open_record(self._store, self._runner, self._project_id, run)
         return json_answer(await list_otlp(record, limit, cursor))
-
-    async def test(self, run: routing.RunId) -> Response:
-        """The run as a pytest file: the recorded answers of its model, and asserts that the agent does the same again.
-
-        It takes the package's fixtures `playhead_recorder` and `mock_model`, and runs the program's own tools. It holds
-        what was recorded, and nothing else: what is masked there is masked here. Runs with more than 500 model calls
-        get 413.
-        """
-        record = await open_record(self._store, self._runner, self._project_id, run)
-        async with self._packing:
-            return Response(await read_test_file(record), media_type=_PYTHON)
 
     async def bundle(self, run: routing.RunId) -> Response:
         """The run with all that it names, and the runs that it was forked from, as `playhead import` reads it.
@@ -83,20 +72,16 @@ class ExportRoutes:
         return Response(body, media_type=PACK, headers={PACK_LOOKED_AT_HEADER: str(packed.looked_at)})
 
 
-_PYTHON, _GZIP = "text/x-python", "application/gzip"
+_GZIP = "application/gzip"
 _BUNDLE: Responses = {200: {"description": "The bundle.", "content": {_GZIP: {}}}}
-_TEST: Responses = {200: {"description": "The file.", "content": {_PYTHON: {}}}}
 _PACK: Responses = {200: {"description": "The pack.", "content": {PACK: {}}}}
 
 
-def add_routes(api: APIRouter, store: Store, runner: RunProjector, project_id: int) -> None:
+def add_routes(api: ApiRoutes, store: Store, runner: RunProjector, project_id: int, declared: OperationRoutes) -> None:
     """Registers the operations of this file."""
     routes = ExportRoutes(store, runner, project_id)
     get(api, "runs", "/runs/{run}/otlp", routes.otlp, operations.Page[OtlpRequest])
-    refused = conflict("The run has no model call that a test could play.") | refusals(404, 413)
-    api.get("/runs/{run}/test", tags=["runs"], name="test", responses=_TEST | refused, response_class=Response)(
-        routes.test
-    )
+    declared.add(api, RunOperations.test_of)
     api.get(
         "/runs/{run}/bundle",
         tags=["runs"],

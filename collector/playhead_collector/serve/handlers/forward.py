@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Path, Query, Response
+from fastapi import Body, Path, Query, Response
 from pydantic import Field
 
 from playhead.model.times import rfc3339
@@ -12,11 +12,11 @@ from playhead.wire.operations.forward import Affected, Backfilled, DestinationAn
 from playhead_collector.errors import Refused
 from playhead_collector.forward.forwarder import DestinationStatus, Forwarder
 from playhead_collector.forward.worker import ForwardWorker, WorkerState
+from playhead_collector.handlers.conditions import read_time
 from playhead_collector.read.record import RunProjector, run_named
 from playhead_collector.serve import routing
-from playhead_collector.serve.read_limiter import ReadLimiter
 from playhead_collector.serve.responses import json_answer
-from playhead_collector.serve.routing import get, new_router, schema
+from playhead_collector.serve.routing import ApiRoutes, get, schema
 from playhead_collector.store.ports import Store
 
 _NS = 1_000_000_000
@@ -91,7 +91,7 @@ class ForwardRoutes:
         worker = self._configured(destination)
         if (run is None) == (since is None):
             raise Refused(400, "bad_request", "say which runs to send: give either `run` or `since`")
-        named, since_ns = None, routing.read_time(since) or 0
+        named, since_ns = None, read_time(since) or 0
         if run is not None:
             await self._runner.catch_up()
             named = await run_named(self._store, self._project_id, run)
@@ -141,16 +141,15 @@ def _time(time_ns: int) -> str | None:
     return rfc3339(time_ns) if time_ns else None
 
 
-def forward_router(
+def add_routes(
+    api: ApiRoutes,
     store: Store,
     runner: RunProjector,
     project_id: int,
     forwarder: Forwarder,
-    reads: ReadLimiter,
     clock: Callable[[], int],
-) -> APIRouter:
-    """Returns the routes of this file."""
-    api = new_router(reads)
+) -> None:
+    """Registers the operations of this file. `clock` gives ns since 1970."""
     routes = ForwardRoutes(store, runner, project_id, forwarder, clock)
     get(api, "forward", "/forward", routes.destinations, Destinations)
     get(api, "forward", "/forward/{destination}/dead", routes.dead_letters, ForwardDeadLetters)
@@ -161,4 +160,3 @@ def forward_router(
     ):
         to = f"/forward/{{destination}}/{path}"
         api.post(to, tags=["forward"], name=handler.__name__, response_model=schema(answer))(handler)
-    return api

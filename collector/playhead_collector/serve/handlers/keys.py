@@ -5,14 +5,14 @@ import secrets
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Body, Path, Response
+from fastapi import Body, Path, Response
 
 from playhead.model.times import rfc3339
 from playhead.wire.operations.keys import Key, Keys, NewKey, Revoked
 from playhead_collector.errors import Refused
 from playhead_collector.serve.keyring import ADMIN, Keyring
 from playhead_collector.serve.responses import json_answer
-from playhead_collector.serve.routing import conflict, get, schema
+from playhead_collector.serve.routing import ApiRoutes, conflict, get, schema
 from playhead_collector.store.ports.keys import ApiKey, KeyStore
 
 _MAX_KEYS = 1_000
@@ -101,7 +101,7 @@ _NO_ADMIN = "No key that lasts would have the scope `admin`, or there are too ma
 _LAST_ADMIN = "It is the last key that lasts and has the scope `admin`."
 
 
-def add_routes(api: APIRouter, store: KeyStore, project_id: int, keyring: Keyring) -> None:
+def add_routes(api: ApiRoutes, store: KeyStore, project_id: int, keyring: Keyring) -> None:
     """Registers the operations of this file."""
     routes = KeyRoutes(store, project_id, keyring)
     get(api, "keys", "/keys", routes.keys, Keys)

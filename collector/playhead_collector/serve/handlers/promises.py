@@ -4,7 +4,7 @@ import re
 from enum import Enum
 from typing import Annotated, Any, Literal, cast
 
-from fastapi import APIRouter, Body, Path, Query, Response
+from fastapi import Body, Path, Query, Response
 
 from playhead.model.promises import ANSWERED, APPROVED, DENIED, EXPIRED
 from playhead.model.times import rfc3339
@@ -13,7 +13,7 @@ from playhead.wire.operations.promises import Promise, PromiseAnswer
 from playhead_collector.errors import Refused
 from playhead_collector.serve import routing
 from playhead_collector.serve.responses import json_answer
-from playhead_collector.serve.routing import conflict, get, schema
+from playhead_collector.serve.routing import ApiRoutes, conflict, get, schema
 from playhead_collector.store.ports import Store
 from playhead_collector.store.ports.promises import StoredPromise
 
@@ -153,7 +153,7 @@ def _first_answer(promise: StoredPromise) -> str:
     return f"{answer['by'] or 'somebody'} has {how} it already, at {when} UTC{why}; the first answer counts"
 
 
-def add_routes(api: APIRouter, store: Store, project_id: int) -> None:
+def add_routes(api: ApiRoutes, store: Store, project_id: int) -> None:
     """Registers the operations of this file."""
     routes, model = PromiseRoutes(store, project_id), schema(Promise)
     get(api, "promises", "/promises", routes.promises, operations.Page[Promise])

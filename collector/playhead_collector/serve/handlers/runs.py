@@ -5,31 +5,28 @@ other process resumes the run.
 """
 
 import re
-from dataclasses import replace
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Body, Header, Query, Response
+from fastapi import Body, Query, Response
 
 from playhead.model.times import rfc3339
 from playhead.wire import operations
-from playhead.wire.operations.runs import Released, RunLease, RunLog
+from playhead.wire.operations.moments import MomentOperations
+from playhead.wire.operations.runs import Released, RunLease, RunLog, RunOperations
 from playhead_collector.errors import Refused
-from playhead_collector.live.messages import StreamOptions
 from playhead_collector.read.calls import list_llm_calls, list_tool_calls
 from playhead_collector.read.context import answer_context
-from playhead_collector.read.events import EventFilter, list_checkpoints, list_events, list_last_events
+from playhead_collector.read.events import list_checkpoints
 from playhead_collector.read.messages import list_history
 from playhead_collector.read.paging import read_seq
 from playhead_collector.read.prices import Prices
 from playhead_collector.read.record import RunProjector, RunRecord, open_record
-from playhead_collector.read.runs import list_runs, run_detail
-from playhead_collector.read.scores import read_condition
+from playhead_collector.read.runs import run_detail
 from playhead_collector.read.spans import list_logs, list_spans
-from playhead_collector.read.state import answer_state
 from playhead_collector.serve import routing
-from playhead_collector.serve.handlers.streams import EVENT_STREAM, LiveStreams
+from playhead_collector.serve.operations import OperationRoutes
 from playhead_collector.serve.responses import json_answer
-from playhead_collector.serve.routing import conflict, get, schema
+from playhead_collector.serve.routing import ApiRoutes, conflict, get, schema
 from playhead_collector.store.ports import Store
 from playhead_collector.store.ports.leases import LeaseRequest, LeaseResult, StoredLease
 
@@ -37,36 +34,11 @@ from playhead_collector.store.ports.leases import LeaseRequest, LeaseResult, Sto
 class RunRoutes:
     """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
-    def __init__(self, store: Store, runner: RunProjector, project_id: int, prices: Prices, live: LiveStreams) -> None:
+    def __init__(self, store: Store, runner: RunProjector, project_id: int, prices: Prices) -> None:
         self._store, self._runner, self._project_id, self._prices = store, runner, project_id, prices
-        self._live = live
 
     async def _open(self, run: str) -> RunRecord:
         return await open_record(self._store, self._runner, self._project_id, run)
-
-    async def runs(
-        self,
-        where: routing.RunConditions,
-        fork_of: routing.Word = None,
-        trace: routing.TraceId = None,
-        linked: routing.Word = None,
-        id: Annotated[str | None, Query(pattern="^[0-9a-f]{1,32}$", description="Part of the run's id.")] = None,  # noqa: A002 - the name in the URL
-        score: Annotated[
-            str | None, Query(max_length=500, pattern=r"^[^\x00]+$", description="NAME, NAME=VALUE or NAME>=NUMBER.")
-        ] = None,
-        limit: routing.Limit = 50,
-        cursor: routing.Cursor = None,
-    ) -> Response:
-        """List runs, newest first. Only runs that meet all conditions.
-
-        `text` is searched in names, sessions, users, agents and tags. `since` and `until` limit the time of the start.
-        `fork_of` is the id of the run from which they were forked. `trace` is the id of a trace that has spans of them:
-        runs that share one are no part of each other. `linked` is the id of a run that they name and are no part of.
-        `score` is a condition for the run's latest score of a name; besides `=` and `>=` there are `>`, `<` and `<=`.
-        """
-        where = replace(where, fork_of=fork_of, trace=trace, linked=linked, id_part=id, score=read_condition(score))
-        await self._runner.catch_up()
-        return json_answer(await list_runs(self._store, self._project_id, where, limit, cursor, self._prices))
 
     async def run(self, run: routing.RunId) -> Response:
         """Summary of a run: status, agents, models, usage, cost, metadata, error, forks.
@@ -74,52 +46,6 @@ class RunRoutes:
         `completeness` says whether parts of the record are missing. `links` has the paths of further answers.
         """
         return json_answer(await run_detail(await self._open(run), self._prices))
-
-    async def events(
-        self,
-        run: routing.RunId,
-        after: Annotated[int, Query(ge=0, le=999_999_999, description="Only events with a greater seq.")] = 0,
-        kinds: routing.Kinds = None,
-        priority: routing.Priority | None = None,
-        since: routing.Time = None,
-        preview: Annotated[
-            int, Query(ge=0, le=10_000, description="Length of the preview of each value, in characters; 0: none.")
-        ] = 0,
-        limit: Annotated[
-            int | None, Query(ge=1, le=1_000, description="Maximum number; default: 100; live: any.")
-        ] = None,
-        last: Annotated[
-            int | None, Query(ge=1, le=1_000, description="Only the last so many; live: from there on.")
-        ] = None,
-        cursor: routing.Cursor = None,
-        accept: Annotated[str, Header(include_in_schema=False)] = "",
-        last_event_id: routing.LastEventId = None,
-    ) -> Response:
-        """Events of a run, in order of `seq`.
-
-        A page may have fewer than `limit` events although more follow: continue while there is a `next_cursor`.
-
-        With `Accept: text/event-stream`, the answer is a live stream of server-sent events: first the events that are
-        there, then each one as it becomes known, until the run has ended. It goes on behind `Last-Event-ID`.
-        """
-        where = EventFilter(routing.read_kinds(kinds), priority, routing.read_time(since))
-        if last is not None and (cursor is not None or after):
-            raise Refused(400, "bad_parameter", "`last` counts from the end: leave out `after` and `cursor`")
-        if "text/event-stream" in accept.lower():
-            if cursor is not None:
-                raise Refused(400, "bad_parameter", "a stream has no pages: leave out `cursor`, or Accept")
-            record = await self._open(run)
-            after = after if last is None else max(0, record.last - last)
-            return await self._live.stream(record.run, StreamOptions(where, preview), last_event_id, limit, after=after)
-        if last is not None:
-            return json_answer(await list_last_events(await self._open(run), where, min(last, limit or last), preview))
-        start = read_seq(cursor) if cursor else after
-        limit = 100 if limit is None else limit
-        return json_answer(await list_events(await self._open(run), where, limit, start, preview))
-
-    async def state(self, run: routing.RunId, at: routing.At = None, hydrate: routing.Hydrate = False) -> Response:
-        """State of the run directly after an event, computed from its events up to that one."""
-        return json_answer(await answer_state(await self._open(run), at, hydrate, self._prices))
 
     async def context(
         self,
@@ -195,14 +121,14 @@ class RunRoutes:
 
 
 def add_routes(
-    api: APIRouter, store: Store, runner: RunProjector, project_id: int, prices: Prices, live: LiveStreams
+    api: ApiRoutes, store: Store, runner: RunProjector, project_id: int, prices: Prices, declared: OperationRoutes
 ) -> None:
     """Registers the operations of this file."""
-    routes = RunRoutes(store, runner, project_id, prices, live)
-    get(api, "runs", "/runs", routes.runs, operations.Page[operations.RunSummary])
+    routes = RunRoutes(store, runner, project_id, prices)
+    declared.add(api, RunOperations.runs)
     get(api, "runs", "/runs/{run}", routes.run, operations.RunDetail)
-    get(api, "runs", "/runs/{run}/events", routes.events, operations.Page[operations.RecordedEvent], also=EVENT_STREAM)
-    get(api, "moments", "/runs/{run}/state", routes.state, operations.StateAt)
+    declared.add(api, RunOperations.events, live=RunOperations.live_events)
+    declared.add(api, MomentOperations.state)
     get(api, "moments", "/runs/{run}/context", routes.context, operations.ContextAt)
     get(api, "moments", "/runs/{run}/checkpoints", routes.checkpoints, operations.Page[operations.CheckpointEntry])
     get(api, "calls", "/runs/{run}/messages", routes.messages, operations.Page[operations.HistoryEntry])
@@ -378,7 +304,7 @@ def _lease_answer(run: str, lease: StoredLease) -> RunLease:
 _HELD = "The lease was not granted or not extended. The message says why, and which process holds it."
 
 
-def add_lease_routes(api: APIRouter, store: Store, project_id: int) -> None:
+def add_lease_routes(api: ApiRoutes, store: Store, project_id: int) -> None:
     """Registers the operations of this file."""
     routes, path, lease, held = LeaseRoutes(store, project_id), "/runs/{run}/lease", schema(RunLease), conflict(_HELD)
     api.post(path, tags=["runs"], name="take_lease", response_model=lease, responses=held)(routes.take_lease)

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
 from playhead.wire.operations.search import DecisionsFound, TextsFound
 from playhead_collector.analysis.search.contents import find_content, find_texts
@@ -13,10 +13,11 @@ from playhead_collector.analysis.search.decisions import find_decisions
 from playhead_collector.analysis.search.indexing import SearchSettings
 from playhead_collector.analysis.search.terms import DecisionConditions
 from playhead_collector.errors import Refused
+from playhead_collector.handlers.conditions import read_time
 from playhead_collector.read.content import parse_ref
 from playhead_collector.serve import routing
 from playhead_collector.serve.responses import json_answer
-from playhead_collector.serve.routing import conflict, get
+from playhead_collector.serve.routing import ApiRoutes, conflict, get
 from playhead_collector.store.ports import Store
 from playhead_collector.store.ports.search import RunBounds, WordQuery
 
@@ -81,7 +82,7 @@ class SearchRoutes:
             kind=kind, tool=tool, arguments=_arguments(argument), value=value, attribution=attribution,
             source=source, suspect=suspect, result=result, after=after, agent=agent, status=status,
         )  # fmt: skip
-        where = RunBounds(routing.read_time(since), routing.read_time(until))
+        where = RunBounds(read_time(since), read_time(until))
         async with _within(settings.seconds):
             return json_answer(await find_decisions(self._store, self._project_id, conditions, where, limit, cursor))
 
@@ -104,7 +105,7 @@ class SearchRoutes:
         settings = self._on()
         if (q is None) == (ref is None):
             raise Refused(400, "bad_parameter", "name either words (`q`) or a content (`ref`)")
-        where = RunBounds(routing.read_time(since), routing.read_time(until))
+        where = RunBounds(read_time(since), read_time(until))
         async with _within(settings.seconds):
             if ref is not None:
                 return json_answer(await find_content(self._store, self._project_id, parse_ref(ref).plain, limit))
@@ -137,7 +138,7 @@ def _arguments(texts: list[str] | None) -> tuple[tuple[str, str], ...]:
     return tuple(pairs)
 
 
-def add_routes(api: APIRouter, store: Store, project_id: int, settings: SearchSettings | None) -> None:
+def add_routes(api: ApiRoutes, store: Store, project_id: int, settings: SearchSettings | None) -> None:
     """Registers the operations of this file. Without settings, search is off."""
     routes = SearchRoutes(store, project_id, settings)
     off = conflict("Search is off.")

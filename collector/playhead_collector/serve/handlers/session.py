@@ -3,14 +3,14 @@
 from collections.abc import Iterable
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Request, Response
+from fastapi import Body, Request, Response
 
 from playhead.wire.operations.keys import Session
 from playhead_collector.errors import Refused
 from playhead_collector.serve.auth import holder_in
 from playhead_collector.serve.keyring import COOKIE, SCOPES, SESSION_SECONDS, Keyring, make_token
 from playhead_collector.serve.responses import json_answer
-from playhead_collector.serve.routing import Responses, first_refusal, get, schema
+from playhead_collector.serve.routing import ApiRoutes, Responses, first_refusal, get, schema
 
 Key = Annotated[str, Body(embed=True, min_length=1, max_length=500, description="An API key with the scope `read`.")]
 
@@ -54,7 +54,7 @@ def _flags(request: Request) -> dict[str, Any]:
     return {"httponly": True, "samesite": "strict", "secure": request.url.scheme == "https", "path": "/"}
 
 
-def add_routes(api: APIRouter, keyring: Keyring) -> None:
+def add_routes(api: ApiRoutes, keyring: Keyring) -> None:
     """Registers the operations of this file, which need no key."""
     handlers, answer, path = SignIn(keyring), schema(Session), "/session"
     refused: Responses = {401: first_refusal("There is no such key.")}

@@ -5,7 +5,7 @@ Routes that delete need the scope `admin`.
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 
 from playhead.wire.operations.storage import Collected, DeletedRuns, Storage
 from playhead_collector.errors import Refused
@@ -14,7 +14,7 @@ from playhead_collector.read.storage import read_storage
 from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.serve import routing
 from playhead_collector.serve.responses import json_answer
-from playhead_collector.serve.routing import conflict, get, schema
+from playhead_collector.serve.routing import ApiRoutes, conflict, get, schema
 from playhead_collector.store.ports import Store
 
 
@@ -33,7 +33,7 @@ class StorageRoutes:
         return json_answer(await read_storage(self._store, self._project_id))
 
 
-def add_routes(api: APIRouter, store: Store, project_id: int) -> None:
+def add_routes(api: ApiRoutes, store: Store, project_id: int) -> None:
     """Registers the operation of this file."""
     get(api, "content", "/storage", StorageRoutes(store, project_id).storage, Storage)
 
@@ -83,7 +83,7 @@ class DeletionRoutes:
 _FORKED = "The run has forks, which share its record. The message names some of them."
 
 
-def add_deletion_routes(api: APIRouter, store: Store, runner: RunProjector, project_id: int, sweeper: Sweeper) -> None:
+def add_deletion_routes(api: ApiRoutes, store: Store, runner: RunProjector, project_id: int, sweeper: Sweeper) -> None:
     """Registers the operations of this file."""
     routes, answer = DeletionRoutes(store, runner, project_id, sweeper), schema(DeletedRuns)
     deleted = api.delete("/runs/{run}", tags=["runs"], response_model=answer, responses=conflict(_FORKED))

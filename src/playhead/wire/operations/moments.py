@@ -1,8 +1,9 @@
-"""Answers about moments of a run: its state and checkpoints directly after an event, and the differences between two
-events.
-"""
+"""Moments of a run: its state and checkpoints directly after an event, and the differences between two events."""
 
 from typing import Any, NotRequired, TypedDict
+
+from playhead.wire.operations.bounds import At, Hydrate, RunName
+from playhead.wire.operations.operation import READ, get
 
 
 class OpenCall(TypedDict):
@@ -185,3 +186,15 @@ Diff = TypedDict(
 Diff.__doc__ = """Differences at event `to`, compared to event `from`; `to` may be the earlier one.
 
 `values` has, by ref, the user's values to which the difference of the states refers."""
+
+
+# --- operations ------------------------------------------------------------------------------------------------------
+
+
+class MomentOperations:
+    """What was so at an event of a run."""
+
+    @get("/runs/{run}/state", scope=READ, tag="moments")
+    def state(self, run: RunName, *, at: At = None, hydrate: Hydrate = False) -> StateAt:
+        """State of the run directly after an event, computed from its events up to that one."""
+        ...

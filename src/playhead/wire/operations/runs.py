@@ -1,8 +1,23 @@
-"""Answers about runs and their events; about leases and log events, which a resume needs; and OTLP, for exports."""
+"""Runs and their events; leases and log events, which a resume needs; and OTLP, for exports."""
 
-from typing import Any, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict, Unpack
 
+from playhead.wire.operations.bounds import (
+    Bounds,
+    Kinds,
+    Most,
+    Preview,
+    Priority,
+    RunConditions,
+    RunName,
+    ScoreTest,
+    Time,
+    TraceId,
+    Word,
+)
 from playhead.wire.operations.calls import CallError
+from playhead.wire.operations.operation import READ, as_words, download, get_list, watch
+from playhead.wire.operations.page import Page
 from playhead.wire.operations.scores import RecordedScore
 
 
@@ -183,3 +198,134 @@ class OtlpRequest(TypedDict):
 
     resourceSpans: NotRequired[list[dict[str, Any]]]
     resourceLogs: NotRequired[list[dict[str, Any]]]
+
+
+# --- operations ------------------------------------------------------------------------------------------------------
+
+_STREAM = (
+    "Server-sent events. A message without a type is an event of a run as JSON; `changed` is one that was sent before "
+    "and has other data now; `moved` says from which seq on events of a run have other seqs than before; `end` says "
+    "why the stream ends, and whether to connect again."
+)
+IdPart = Annotated[str | None, Bounds(pattern="^[0-9a-f]{1,32}$", description="Part of the run's id.")]
+StreamedAtMost = Annotated[int | None, Bounds(ge=1, le=1_000, description="Ends after so many events.")]
+
+AfterSeq = Annotated[int, Bounds(ge=0, le=999_999_999, description="Only events with a greater seq.")]
+Last = Annotated[int | None, Bounds(ge=1, le=1_000, description="Only the last so many; live: from there on.")]
+
+
+class RunOperations:
+    """Runs, and what was recorded in them."""
+
+    # Before those with a run in their path, which it would also fit.
+    @watch("/runs/stream", scope=READ, tag="runs", answer_text=_STREAM, also_refuses={410: ""}, route_name="stream")
+    def events_of_all_runs(
+        self,
+        *,
+        kinds: Kinds = (),
+        priority: Priority = None,
+        since: Time = None,
+        preview: Preview = 0,
+        limit: StreamedAtMost = None,
+    ) -> RecordedEvent:
+        """Events of all runs, live, as they become known: server-sent events.
+
+        It begins with what becomes known from now on, with `since` with what became known since then, whenever it
+        happened, and goes on behind `Last-Event-ID`. Events of one run are in order; a fork's events begin where it
+        parts from its parent.
+        """
+        ...
+
+    @get_list("/runs", scope=READ, tag="runs", page_size=50)
+    def runs(
+        self,
+        *,
+        fork_of: Word = None,
+        trace: TraceId = None,
+        linked: Word = None,
+        id: IdPart = None,  # noqa: A002 - its name in the API
+        score: ScoreTest = None,
+        limit: Most = None,
+        **where: Unpack[RunConditions],
+    ) -> Page[RunSummary]:
+        """List runs, newest first. Only runs that meet all conditions.
+
+        `text` is searched in names, sessions, users, agents and tags. `since` and `until` limit the time of the start.
+        `fork_of` is the id of the run from which they were forked. `trace` is the id of a trace that has spans of them:
+        runs that share one are no part of each other. `linked` is the id of a run that they name and are no part of.
+        `score` is a condition for the run's latest score of a name; besides `=` and `>=` there are `>`, `<` and `<=`.
+        """
+        ...
+
+    @get_list(
+        "/runs/{run}/events",
+        scope=READ,
+        tag="runs",
+        page_size=None,
+        page_limit=Bounds(ge=1, le=1_000, description="Maximum number; default: 100; live: any."),
+        cursor_after="last",
+    )
+    def events(
+        self,
+        run: RunName,
+        *,
+        after: AfterSeq = 0,
+        kinds: Kinds = (),
+        priority: Priority = None,
+        since: Time = None,
+        preview: Preview = 0,
+        limit: Most = None,
+        last: Last = None,
+    ) -> Page[RecordedEvent]:
+        """Events of a run, in order of `seq`.
+
+        A page may have fewer than `limit` events although more follow: continue while there is a `next_cursor`.
+
+        With `Accept: text/event-stream`, the answer is a live stream of server-sent events: first the events that are
+        there, then each one as it becomes known, until the run has ended. It goes on behind `Last-Event-ID`.
+        """
+        ...
+
+    # On the same path, for whoever accepts a stream.
+    @watch(
+        "/runs/{run}/events",
+        scope=READ,
+        tag="runs",
+        answer_text=_STREAM,
+        also_answers={204: "The run has ended, and the client has received all its events: do not connect again."},
+        also_refuses={410: ""},
+    )
+    def live_events(
+        self,
+        run: RunName,
+        *,
+        after: AfterSeq = 0,
+        kinds: Kinds = (),
+        priority: Priority = None,
+        since: Time = None,
+        preview: Preview = 0,
+        limit: StreamedAtMost = None,
+        last: Last = None,
+    ) -> RecordedEvent:
+        """Events of a run as they happen: first those that are there, then each one as it becomes known, until the run
+        has ended."""
+        ...
+
+    @download(
+        "/runs/{run}/test",
+        scope=READ,
+        tag="runs",
+        media_type="text/x-python",
+        read=as_words,
+        answer_text="The file.",
+        also_refuses={409: "The run has no model call that a test could play.", 404: "", 413: ""},
+        route_name="test",
+    )
+    def test_of(self, run: RunName) -> str:
+        """The run as a pytest file: the recorded answers of its model, and asserts that the agent does the same again.
+
+        It takes the package's fixtures `playhead_recorder` and `mock_model`, and runs the program's own tools. It holds
+        what was recorded, and nothing else: what is masked there is masked here. Runs with more than 500 model calls
+        get 413.
+        """
+        ...

@@ -1,7 +1,10 @@
-"""Answers about the steps of a run that most likely went wrong."""
+"""The steps of a run that most likely went wrong."""
 
-from typing import Literal, NotRequired, TypedDict
+from collections.abc import Sequence
+from typing import Annotated, Literal, NotRequired, TypedDict
 
+from playhead.wire.operations.bounds import NOT_EMPTY, Bounds, Limit, RunName
+from playhead.wire.operations.operation import READ, get, post
 from playhead.wire.operations.page import CutText
 from playhead.wire.operations.reasoning import Quoted
 from playhead.wire.operations.why import Strength
@@ -88,3 +91,91 @@ class RerankedSuspects(TypedDict):
     order: list[RerankedSuspect]
     text: str
     computed: Suspects
+
+
+# --- operations ------------------------------------------------------------------------------------------------------
+
+# Each sibling is read completely, like the run itself.
+MAX_SIBLINGS = 5
+_SIBLINGS_TEXT = "Runs of the same task that succeeded"
+Siblings = Annotated[
+    Sequence[str],
+    Bounds(
+        max_length=MAX_SIBLINGS,
+        description=f"{_SIBLINGS_TEXT}; repeated.",
+        help="A run of the same task that succeeded, to compare with; may be repeated.",
+        name="sibling",
+        names_run=True,
+    ),
+]
+ListedSiblings = Annotated[
+    Sequence[str], Bounds(max_length=MAX_SIBLINGS, description=f"{_SIBLINGS_TEXT}.", names_run=True)
+]
+# Without `name`: runs of one name have many different tasks, and no index finds them.
+SameTask = Annotated[
+    str | None,
+    Bounds(
+        max_length=300,
+        pattern=r"^(input|session|user|tag:[^\x00]*)$",
+        description="What runs of one task have in common: `input`, `session`, `user`, or `tag:` and what the tag "
+        "begins with; default: `tag:task:`, of a run without such a tag `input`.",
+    ),
+]
+Succeeded = Annotated[
+    str | None,
+    Bounds(
+        max_length=500,
+        pattern=NOT_EMPTY,
+        description="When a run has succeeded: a score as NAME, NAME=VALUE or NAME>=NUMBER; default: the newest score "
+        "of this run that is false or below 0.5, without any the status.",
+    ),
+]
+FindSiblings = Annotated[
+    bool, Bounds(description="Whether succeeded runs of the same task are looked for when none are named.")
+]
+
+
+class SuspectOperations:
+    """The steps of a run that most likely went wrong."""
+
+    @get("/runs/{run}/suspects", scope=READ, tag="why", in_worker=True, looks_beyond=True)
+    def suspects(
+        self,
+        run: RunName,
+        *,
+        siblings: Siblings = (),
+        task: SameTask = None,
+        outcome: Succeeded = None,
+        find_siblings: FindSiblings = True,
+        limit: Limit = 10,
+    ) -> Suspects:
+        """Steps of a failed run that most likely went wrong, ranked, each with its evidence and how strong that is.
+
+        The run is also compared with runs of the same task that succeeded: those in `sibling`; without any, with the
+        newest five that are found. `siblings` says which these are, and how it is known that they succeeded.
+        """
+        ...
+
+    @post(
+        "/runs/{run}/suspects/rerank",
+        scope=READ,
+        tag="why",
+        needs="explainer",
+        also_refuses={409: "", 502: ""},
+        route_name="rerank",
+    )
+    def rerank_suspects(
+        self,
+        run: RunName,
+        *,
+        siblings: ListedSiblings = (),
+        task: SameTask = None,
+        outcome: Succeeded = None,
+        find_siblings: FindSiblings = True,
+    ) -> RerankedSuspects:
+        """Ask a model in which order it would suspect the ten first suspects.
+
+        The order is the opinion of the model that the operator configured, and stands beside what was computed. 409
+        when none is configured, 502 when it does not answer. The model is asked each time.
+        """
+        ...

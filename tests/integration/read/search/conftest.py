@@ -10,13 +10,13 @@ import pytest
 
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.app import create_app
+from playhead_collector.handlers.settings import AnalysisSettings
 from playhead_collector.projection import ProjectionRunner
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports import Batch
 from playhead_collector.store.postgres.store import PostgresStore, connect
 from playhead_collector.workers.indexer import SearchIndexer
 from playhead_collector.workers.ports import InProcessAnalysis
-from playhead_collector.workers.questions import AnalysisSettings
 from tests.integration.emptied import emptied_afterwards
 from tests.integration.store.making import Clock, P
 from tests.support.made_up_runs import MadeUpRun

@@ -13,6 +13,7 @@ import pytest
 
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.search.terms import DecisionConditions, query_terms
+from playhead_collector.handlers.settings import AnalysisSettings
 from playhead_collector.process import CollectorProcess
 from playhead_collector.projection import ProjectionRunner
 from playhead_collector.retain.packer import Packer
@@ -25,7 +26,6 @@ from playhead_collector.store.postgres.statements import Conn
 from playhead_collector.store.postgres.store import connect
 from playhead_collector.workers.indexer import SearchIndexer
 from playhead_collector.workers.ports import InProcessAnalysis
-from playhead_collector.workers.questions import AnalysisSettings
 from tests.integration.store.making import Clock, P
 from tests.support.many_runs.filling import fill_with_copies
 from tests.support.many_runs.varied import VariedRun, code_of, varied_runs

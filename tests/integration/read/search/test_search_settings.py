@@ -10,12 +10,12 @@ from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.search.indexing import SearchSettings
 from playhead_collector.app import create_app, open_collector
 from playhead_collector.errors import BadSetting
+from playhead_collector.handlers.settings import AnalysisSettings
 from playhead_collector.retain.packer import Packer
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports import Batch
 from playhead_collector.workers.indexer import SearchIndexer
 from playhead_collector.workers.ports import InProcessAnalysis
-from playhead_collector.workers.questions import AnalysisSettings
 from tests.integration.read.recorded import conversation
 from tests.integration.read.search.conftest import Searched
 from tests.integration.store.making import P

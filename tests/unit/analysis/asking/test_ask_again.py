@@ -14,7 +14,6 @@ from playhead_collector.analysis.ask_again import tools_of
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.model_api import ModelApi
 from playhead_collector.serve import errors, handlers
-from playhead_collector.serve.routing import add_routers
 from tests.support.readers.chat import Chat
 from tests.support.readers.fake import EPOCH_NS, RUN, FakeRunner, FakeStore
 
@@ -43,7 +42,7 @@ def server() -> Iterator[MockModelServer]:
 def client_of(chat: Chat, models: ModelApi | None, **more: Any) -> httpx.AsyncClient:
     configured = Configured(chat_models=models, clock=lambda: EPOCH_NS, **more)
     app = FastAPI(openapi_tags=handlers.TAGS)
-    add_routers(app, handlers.router(chat.store, FakeRunner(), 1, configured))  # pyright: ignore[reportArgumentType]
+    handlers.add_routes(app, chat.store, FakeRunner(), 1, configured)  # pyright: ignore[reportArgumentType]
     errors.install(app)
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=f"http://collector/api/v1/runs/{RUN}/")
 

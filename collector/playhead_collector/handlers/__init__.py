@@ -1,0 +1,41 @@
+"""analysis, forward, live → [handlers] → workers, serve.  Answers the operations of `playhead.wire.operations`.
+
+A handler has the parameters of its operation. What else it needs comes with its first parameter (`asking`). It knows
+neither HTTP nor where it runs: in the process that serves, in a worker process, or in the command over the journal.
+
+    handling   handlers and how they are called       asking   what a handler is given: store, runs, prices, models
+    replies    answers that are more than JSON        conditions   conditions for runs, from their parameters
+    runs, moments, suspects, scores ...               the handlers, a file per class of operations
+"""
+
+from functools import cache
+from types import ModuleType
+
+from playhead.wire.operations.moments import MomentOperations
+from playhead.wire.operations.operation import DeclaredOperation
+from playhead.wire.operations.runs import RunOperations
+from playhead.wire.operations.scores import ScoreOperations
+from playhead.wire.operations.suspects import SuspectOperations
+from playhead_collector.handlers.handling import Handler, handlers_in
+
+
+@cache
+def handler_of(operation: DeclaredOperation) -> Handler:
+    """Returns the handler of an operation. Imports the module of its subject, and no other."""
+    return handlers_in(_module_of(operation.owner))[operation.key]
+
+
+def _module_of(owner: type | None) -> ModuleType:
+    """Returns the module with the handlers of a class of operations."""
+    # Imported here, so that a command that asks one question loads what that one needs.
+    if owner is MomentOperations:
+        from playhead_collector.handlers import moments as subject  # noqa: PLC0415
+    elif owner is RunOperations:
+        from playhead_collector.handlers import runs as subject  # noqa: PLC0415
+    elif owner is ScoreOperations:
+        from playhead_collector.handlers import scores as subject  # noqa: PLC0415
+    elif owner is SuspectOperations:
+        from playhead_collector.handlers import suspects as subject  # noqa: PLC0415
+    else:
+        raise LookupError(f"no module has the handlers of {owner}: name it in `handlers/__init__.py`")
+    return subject

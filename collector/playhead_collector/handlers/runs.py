@@ -1,0 +1,115 @@
+"""Handlers of runs and their events."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Literal, Unpack
+
+from playhead.model.canonical import Content
+from playhead.wire.operations.bounds import RunConditions
+from playhead.wire.operations.page import Page
+from playhead.wire.operations.runs import RecordedEvent, RunOperations, RunSummary
+from playhead_collector.errors import Refused
+from playhead_collector.handlers.asking import Asking
+from playhead_collector.handlers.conditions import read_kinds, read_time, run_filter
+from playhead_collector.handlers.handling import handles
+from playhead_collector.handlers.replies import BytesReply, LiveStream
+from playhead_collector.read.events import EventFilter, list_events, list_last_events
+from playhead_collector.read.paging import read_seq
+from playhead_collector.read.runs import list_runs
+from playhead_collector.read.scores import read_condition
+
+_EVENTS_PAGE = 100
+
+
+@handles(RunOperations.runs)
+async def runs(
+    asking: Asking,
+    *,
+    fork_of: str | None = None,
+    trace: str | None = None,
+    linked: str | None = None,
+    id: str | None = None,  # noqa: A002 - its name in the API
+    score: str | None = None,
+    limit: int | None = None,
+    **where: Unpack[RunConditions],
+) -> Page[RunSummary]:
+    condition = read_condition(score)
+    filter_ = replace(run_filter(**where), fork_of=fork_of, trace=trace, linked=linked, id_part=id, score=condition)
+    await asking.catch_up()
+    size = asking.page(limit)
+    return await list_runs(asking.store, asking.project_id, filter_, size, asking.cursor, asking.prices)
+
+
+@handles(RunOperations.events)
+async def events(
+    asking: Asking,
+    run: str,
+    *,
+    after: int = 0,
+    kinds: Sequence[str] = (),
+    priority: Literal["critical", "normal"] | None = None,
+    since: str | datetime | None = None,
+    preview: int = 0,
+    limit: int | None = None,
+    last: int | None = None,
+) -> Page[RecordedEvent]:
+    where = EventFilter(read_kinds(kinds), priority, read_time(since))
+    _check_last(last, after, asking.cursor)
+    record = await asking.record(run)
+    if last is not None:
+        return await list_last_events(record, where, min(last, limit or last), preview)
+    start = read_seq(asking.cursor) if asking.cursor else after
+    return await list_events(record, where, asking.page(limit, _EVENTS_PAGE), start, preview)
+
+
+def _check_last(last: int | None, after: int, cursor: str | None) -> None:
+    if last is not None and (cursor is not None or after):
+        raise Refused(400, "bad_parameter", "`last` counts from the end: leave out `after` and `cursor`")
+
+
+@handles(RunOperations.live_events, waits=True)
+async def live_events(
+    asking: Asking,
+    run: str,
+    *,
+    after: int = 0,
+    kinds: Sequence[str] = (),
+    priority: Literal["critical", "normal"] | None = None,
+    since: str | datetime | None = None,
+    preview: int = 0,
+    limit: int | None = None,
+    last: int | None = None,
+) -> LiveStream | None:
+    from playhead_collector.handlers.streams import open_stream, stream_view  # noqa: PLC0415 - only collectors have it
+
+    view = stream_view(read_kinds(kinds), priority, read_time(since), preview)
+    _check_last(last, after, None)
+    record = await asking.record(run)
+    start = after if last is None else max(0, record.last - last)
+    return await open_stream(asking, record.run, view, limit, after=start)
+
+
+@handles(RunOperations.events_of_all_runs, waits=True)
+async def events_of_all_runs(
+    asking: Asking,
+    *,
+    kinds: Sequence[str] = (),
+    priority: Literal["critical", "normal"] | None = None,
+    since: str | datetime | None = None,
+    preview: int = 0,
+    limit: int | None = None,
+) -> LiveStream | None:
+    from playhead_collector.handlers.streams import open_stream, stream_view  # noqa: PLC0415 - only collectors have it
+
+    view = stream_view(read_kinds(kinds), priority, None, preview)
+    return await open_stream(asking, None, view, limit, since_ns=read_time(since))
+
+
+@handles(RunOperations.test_of, waits=True)
+async def test_of(asking: Asking, run: str) -> BytesReply:
+    from playhead_collector.read.pytest_file import read_test_file  # noqa: PLC0415 - few ask for it
+
+    record = await asking.record(run)
+    async with asking.services.packing():
+        return BytesReply(Content((await read_test_file(record)).encode(), "text/x-python; charset=utf-8"))

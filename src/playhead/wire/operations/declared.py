@@ -1,0 +1,52 @@
+"""All declared operations, and which of them answers a request."""
+
+import re
+from functools import cache
+from typing import Final
+
+from playhead.wire.operations.moments import MomentOperations
+from playhead.wire.operations.operation import DeclaredOperation, operations_of, path_pattern
+from playhead.wire.operations.runs import RunOperations
+from playhead.wire.operations.scores import ScoreOperations
+from playhead.wire.operations.suspects import SuspectOperations
+
+PREFIX: Final = "/api/v1"
+"""Path below which all operations are."""
+
+
+class DeclaredOperations(RunOperations, MomentOperations, SuspectOperations, ScoreOperations):
+    """All declared operations: both clients inherit them."""
+
+
+@cache
+def all_operations() -> tuple[DeclaredOperation, ...]:
+    """Returns all declared operations, in their order."""
+    owners = DeclaredOperations.__mro__[1:-1]
+    return tuple(operation for owner in owners for operation in operations_of(owner))
+
+
+@cache
+def operations_by_key() -> dict[str, DeclaredOperation]:
+    """Returns all declared operations by their name, such as `MomentOperations.state`."""
+    return {operation.key: operation for operation in all_operations()}
+
+
+def operation_at(method: str, path: str) -> DeclaredOperation | None:
+    """Returns the operation that answers this request; None: none does. HEAD is answered by those of GET.
+
+    Of two operations on one path (a list, and the same events live), returns the first. Both need the same scope.
+    """
+    if not path.startswith(f"{PREFIX}/"):
+        return None
+    wanted = "GET" if method == "HEAD" else method
+    below = path.removeprefix(PREFIX)
+    return next((operation for pattern, operation in _patterns(wanted) if pattern.fullmatch(below)), None)
+
+
+@cache
+def _patterns(method: str) -> tuple[tuple[re.Pattern[str], DeclaredOperation], ...]:
+    return tuple(
+        (path_pattern(operation.facts.path), operation)
+        for operation in all_operations()
+        if operation.facts.method == method
+    )
