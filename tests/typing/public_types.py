@@ -5,6 +5,7 @@ from typing import assert_type
 
 import playhead
 from playhead import observe
+from playhead.wire.operations import RunSummary
 
 
 @observe
@@ -124,3 +125,26 @@ async def answers_are_typed_when_awaited() -> None:
     async with playhead.AsyncClient() as client:
         async for run in client.runs():
             assert_type((await client.run(run["run"]))["attempts"], int)
+
+
+def declared_operations_have_the_types_of_their_signatures() -> None:
+    with playhead.Client() as client:
+        assert_type(client.state("last", at="turn:2", hydrate=True)["llm_calls"], int)
+        assert_type(client.suspects("last", siblings=["a"], limit=3)["total"], int)
+        assert_type(client.score("last", "resolved", True)["latest"], bool)
+        assert_type(client.test_of("last"), str)
+        assert_type(client.runs(agent="a", since="2026-01-31", limit=3), Iterator[RunSummary])
+        for event in client.events("last", kinds=("run_started",), last=3):
+            assert_type(event["seq"], int)
+        client.state("last", at=0.5)  # type: ignore[arg-type]
+        client.state()  # type: ignore[call-arg]
+        client.runs(colour="red")  # type: ignore[call-arg]
+        client.runs(status="lots")  # type: ignore[arg-type]
+
+
+async def declared_operations_are_awaited() -> None:
+    async with playhead.AsyncClient() as client:
+        assert_type((await client.state("last", at=7))["llm_calls"], int)
+        assert_type(client.runs(limit=3), AsyncIterator[RunSummary])
+        async for event in client.live_events("last"):
+            assert_type(event["seq"], int)

@@ -99,7 +99,9 @@ def _http_parameter(parameter: OperationParameter, facts: OperationFacts, *, emb
     keywords, name = _keywords(bounds), _http_name(parameter)
     if name != parameter.wire_name:
         keywords["alias"] = parameter.wire_name
-    kind: Any = {"path": Path, "query": Query, "body": Body}[parameter.place]
+    kind: Any = {"path": Path, "query": Query, "body": Body, "bytes": Body}[parameter.place]
+    if parameter.place == "bytes":
+        keywords["media_type"] = facts.media_type
     if parameter.place == "body" and embed:
         keywords["embed"] = True
     annotation = Annotated[_pydantic_type(wire, is_strict=parameter.place == "body"), kind(**keywords)]
@@ -134,7 +136,7 @@ def route_signature(operation: DeclaredOperation, live: DeclaredOperation | None
     in_body = [parameter for parameter in operation.parameters if parameter.place == "body"]
     parameters = [_keyword_only(_REQUEST, Request)]
     for parameter in operation.parameters:
-        if parameter.place == "bytes" or (parameter.place == "body" and facts.strict_body is not None):
+        if parameter.place == "body" and facts.strict_body is not None:
             continue
         parameters.append(_http_parameter(parameter, facts, embed=len(in_body) == 1))
         if facts.form is Form.PAGE and parameter.name == facts.cursor_after:
@@ -180,8 +182,6 @@ class OperationRoutes:
         server-sent events."""
         facts = operation.facts
         is_json = facts.form in (Form.JSON, Form.PAGE)
-        uploads = any(parameter.place == "bytes" for parameter in operation.parameters)
-        described = {"content": {facts.media_type: {"schema": {"type": "string", "format": "binary"}}}}
         routes.add(
             facts.path,
             _Endpoint(self, routes, handler_of(operation), None if live is None else handler_of(live)).function(),
@@ -193,7 +193,6 @@ class OperationRoutes:
             response_model=schema(operation.answer_type) if is_json else None,
             response_class=None if is_json else Response,
             responses=_responses(facts) | ({} if live is None else _responses(live.facts)),
-            openapi_extra={"requestBody": {**described, "required": True}} if uploads else None,
         )
 
 
@@ -227,9 +226,6 @@ class _Endpoint:
             body = cast(BaseModel, received.pop(_BODY))
             received |= {name: getattr(body, name) for name in type(body).model_fields}
         values = {self._names[name]: value for name, value in received.items() if value is not None}
-        for parameter in self.handler.operation.parameters:
-            if parameter.place == "bytes":
-                values[parameter.name] = await request.body()
         asked = RequestFacts(
             cursor=cursor,
             key_name=key_name(request),

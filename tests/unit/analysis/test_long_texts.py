@@ -125,8 +125,8 @@ async def seconds(app: FastAPI, questions: list[str]) -> dict[str, float]:
 
 
 def test_no_question_is_left_out() -> None:
-    api = handlers.router(FakeStore(), FakeRunner())  # pyright: ignore[reportArgumentType]
-    paths = {route.path for route in api.routes if isinstance(route, APIRoute)}
+    app = app_on(FakeStore())
+    paths = {route.path for route in app.routes if isinstance(route, APIRoute)}
     of_a_run = {path.removeprefix(PREFIX) for path in paths if path.startswith(PREFIX)}
     assert of_a_run == {*ASKED, *READS_NO_TEXT}
 

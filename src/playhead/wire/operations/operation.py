@@ -246,9 +246,6 @@ class OperationCall(Generic[T]):
         values: dict[str, Any] = {}
         for parameter in self.operation.parameters:
             given = self.given.get(parameter.name)
-            if given is None and parameter.default is NOTHING and parameter.name in self.given:
-                values[parameter.name] = None
-                continue
             value = wire_value(given, parameter.bounds)
             if value is None or (given is not None and _is_default(given, parameter.default)):
                 continue
