@@ -1,0 +1,89 @@
+"""Declared operations over the journal: the same answers and errors as over HTTP, without HTTP."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from playhead.client import Client
+from playhead.errors import BadRequest, ClientError, Conflict, NotFound
+from playhead.local.client import JournalClient
+from playhead.local.source import JournalSource
+from playhead.local.transport import JournalTransport
+from tests.integration.read.recorded import conversation
+from tests.support.readers.journaled import write_journal
+
+RUN, OTHER = "0a" * 16, "0b" * 16
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Path:
+    write_journal(tmp_path, [conversation(RUN, 2).batch(), conversation(OTHER, 1).batch()])
+    return tmp_path
+
+
+@pytest.fixture
+def local(journal: Path) -> Iterator[JournalClient]:
+    with JournalClient(journal, print, 60.0) as client:
+        yield client
+
+
+@pytest.fixture
+def over_http(journal: Path) -> Iterator[Client]:
+    """A client of the application over the same journal."""
+    with Client("http://localhost", transport=JournalTransport(JournalSource(journal, print))) as client:
+        yield client
+
+
+ASKED: list[Callable[[Any], Any]] = [
+    lambda client: list(client.runs(limit=1)),
+    lambda client: [run["run"] for run in client.runs(since="2020-01-01")],
+    lambda client: client.state(RUN),
+    lambda client: client.state("0a0a", at=2, hydrate=True),
+    lambda client: list(client.events(RUN, limit=3, kinds=("run_started", "llm_called,llm_completed"))),
+    lambda client: list(client.events("0b0b", last=2, preview=20)),
+    lambda client: client.suspects(RUN, siblings=[OTHER], limit=1),
+    lambda client: client.test_of(RUN),
+    lambda client: list(client.run_scores(RUN)),
+]
+
+
+@pytest.mark.parametrize("ask", ASKED)
+def test_the_journal_answers_as_http_does(local: JournalClient, over_http: Client, ask: Callable[[Any], Any]):
+    assert ask(local) == ask(over_http)
+
+
+REFUSED: list[tuple[Callable[[Any], Any], type[ClientError]]] = [
+    (lambda client: client.state("ff"), NotFound),
+    (lambda client: client.state("a/b"), NotFound),
+    (lambda client: client.state(RUN, at=9_999), NotFound),
+    (lambda client: client.state(RUN, at="x" * 301), BadRequest),
+    (lambda client: list(client.runs(status="lots")), BadRequest),
+    (lambda client: list(client.runs(since="yesterday")), BadRequest),
+    (lambda client: list(client.runs(trace="T", id="G")), BadRequest),
+    (lambda client: list(client.events(RUN, last=0)), BadRequest),
+    (lambda client: list(client.events(RUN, last=2, after=1)), BadRequest),
+    (lambda client: client.suspects(RUN, siblings=["a"] * 6), BadRequest),
+    (lambda client: client.suspects(RUN, limit=1_001), BadRequest),
+    (lambda client: client.suspects(RUN, outcome="quality>=high"), BadRequest),
+    (lambda client: client.rerank_suspects(RUN), Conflict),
+    (lambda client: client.score(RUN, "resolved", True), BadRequest),
+]
+
+
+@pytest.mark.parametrize(("ask", "kind"), REFUSED)
+def test_the_journal_refuses_as_http_does(
+    local: JournalClient, over_http: Client, ask: Callable[[Any], Any], kind: type[ClientError]
+):
+    with pytest.raises(kind) as expected:
+        ask(over_http)
+    with pytest.raises(kind) as raised:
+        ask(local)
+    assert str(raised.value) == str(expected.value)
+    assert raised.value.code == expected.value.code
+
+
+def test_only_a_collector_follows_runs(local: JournalClient):
+    with pytest.raises(BadRequest, match="needs the collector's database"):
+        list(local.live_events(RUN))
