@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 
 from playhead.wire.operations.operation import DeclaredOperation, Listing, Operation, Watching
-from playhead.wire.operations.page import Page
+from playhead.wire.operations.page import ItemsPage
 from playhead_collector.handlers.asking import Asking, Changing
 from playhead_collector.handlers.replies import LiveStream, Reply
 
@@ -46,7 +46,7 @@ class Handler:
 @overload
 def handles(
     operation: Listing[P, T], *, waits: bool = False
-) -> Callable[[Callable[Concatenate[Asking, P], Awaitable[Page[T]]]], Handler]: ...
+) -> Callable[[Callable[Concatenate[Asking, P], Awaitable[ItemsPage[T]]]], Handler]: ...
 @overload
 def handles(
     operation: Watching[P, T], *, waits: bool = False

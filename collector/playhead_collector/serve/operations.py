@@ -86,9 +86,10 @@ def _default(parameter: OperationParameter) -> Any:
 
 
 def _http_name(parameter: OperationParameter) -> str:
-    """Returns the parameter's name in the route's function: that on the wire, where Python allows it."""
-    usable = parameter.wire_name.isidentifier() and not keyword.iskeyword(parameter.wire_name)
-    return parameter.wire_name if usable else parameter.name
+    """Returns the parameter's name in the route's function: that on the wire, where Python and pydantic allow it."""
+    name = parameter.wire_name
+    usable = name.isidentifier() and not keyword.iskeyword(name) and not hasattr(BaseModel, name)
+    return name if usable else parameter.name
 
 
 def _http_parameter(parameter: OperationParameter, facts: OperationFacts, *, embed: bool) -> inspect.Parameter:

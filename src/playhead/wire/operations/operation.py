@@ -40,7 +40,7 @@ from urllib.parse import quote
 
 from playhead.model.canonical import Content
 from playhead.wire.operations.bounds import PAGE_LIMIT, Bounds, split, wire_type, wire_value
-from playhead.wire.operations.page import Page
+from playhead.wire.operations.page import ItemsPage, Page
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -437,9 +437,9 @@ def get_list(
     also_answers: Mapping[int, str] = _NO_TEXTS,
     deprecated: str | None = None,
     route_name: str | None = None,
-) -> Callable[[Callable[Concatenate[Any, P], Page[T]]], Listing[P, T]]:
+) -> Callable[[Callable[Concatenate[Any, P], ItemsPage[T]]], Listing[P, T]]:
     """Declares a GET operation that lists items. The method has a parameter `limit: Most = None`, and returns
-    `Page[...]`. See `OperationFacts` for the parameters."""
+    `Page[...]`, or another page with items. See `OperationFacts` for the parameters."""
     facts = OperationFacts(
         method="GET", path=path, scope=scope, tag=tag, form=Form.PAGE, in_worker=in_worker, looks_beyond=looks_beyond,
         needs=needs, also_refuses=also_refuses, also_answers=also_answers, deprecated=deprecated,

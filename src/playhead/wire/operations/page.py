@@ -30,6 +30,13 @@ class Page(TypedDict, Generic[Item]):
     hint: NotRequired[str]
 
 
+class ItemsPage(TypedDict, Generic[Item]):
+    """What all pages of lists have: `Page`, and answers that say more beside their items."""
+
+    items: list[Item]
+    next_cursor: str | None
+
+
 class ErrorDetail(TypedDict):
     """`code` is for programs and does not change; `message` says what is wrong and what to do."""
 
