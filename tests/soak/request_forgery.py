@@ -9,13 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import cast
 
 import orjson
 
 from playhead.client import Client
-from playhead.model.times import rfc3339
-from playhead.wire.operations.promises import Promise
 from playhead_collector.process import CollectorProcess
 from tests.soak.conditions import Conditions
 from tests.support.bar import Row, at_least, at_most
@@ -108,18 +105,12 @@ def _upload_address() -> Iterator[Row]:
     yield at_most("requests-forgery", "uploads to foreign hosts", len(victim.requests), 0, unit="", against="")
 
 
-def _promise(run: str) -> Promise:
-    none: dict[str, None] = dict.fromkeys(Promise.__annotations__)
-    known = {"id": "a" * 32, "kind": "approval", "run": run, "action": "pay", "created": rfc3339(time.time_ns())}
-    return cast(Promise, {**none, **known})
-
-
 def _ask_for_all(env: dict[str, str], destination: Listener, wanted: int) -> None:
     """Has a collector forward a run and announce a promise until the destination was asked often enough."""
     with CollectorProcess(env=env) as collector, Client(collector.url) as client:
         run = MadeUpRun(3)
         send(collector.url, [run])
-        client.open_promise(_promise(run.run))
+        client.open_promise("a" * 32, "approval", "", run.run, action="pay")
         until = time.monotonic() + _WAIT_S
         while len(destination.requests) < wanted and time.monotonic() < until:
             time.sleep(0.1)

@@ -11,10 +11,14 @@ neither HTTP nor where it runs: in the process that serves, in a worker process,
 from functools import cache
 from types import ModuleType
 
+from playhead.wire.operations.forward import ForwardOperations
+from playhead.wire.operations.keys import KeyOperations
 from playhead.wire.operations.moments import MomentOperations
 from playhead.wire.operations.operation import DeclaredOperation
+from playhead.wire.operations.promises import PromiseOperations
 from playhead.wire.operations.runs import RunOperations
 from playhead.wire.operations.scores import ScoreOperations
+from playhead.wire.operations.storage import StorageOperations
 from playhead.wire.operations.suspects import SuspectOperations
 from playhead_collector.handlers.handling import Handler, handlers_in
 
@@ -36,6 +40,14 @@ def _module_of(owner: type | None) -> ModuleType:
         from playhead_collector.handlers import scores as subject  # noqa: PLC0415
     elif owner is SuspectOperations:
         from playhead_collector.handlers import suspects as subject  # noqa: PLC0415
+    elif owner is PromiseOperations:
+        from playhead_collector.handlers import promises as subject  # noqa: PLC0415
+    elif owner is KeyOperations:
+        from playhead_collector.handlers import keys as subject  # noqa: PLC0415
+    elif owner is StorageOperations:
+        from playhead_collector.handlers import storage as subject  # noqa: PLC0415
+    elif owner is ForwardOperations:
+        from playhead_collector.handlers import forward as subject  # noqa: PLC0415
     else:
         raise LookupError(f"no module has the handlers of {owner}: name it in `handlers/__init__.py`")
     return subject

@@ -17,12 +17,14 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class Handler:
     """The function that answers an operation. `waits`: it uses threads or waits for something, so that it needs an
-    event loop also over the journal. `changes`: it gets a `Changing`, and is refused over the journal."""
+    event loop also over the journal. `with_store`: it gets the whole store (`Changing`), and is refused over the
+    journal. `changes`: it changes something."""
 
     operation: DeclaredOperation
     function: Callable[..., Awaitable[Any]]
     waits: bool
-    changes: bool
+    with_store: bool = False
+    changes: bool = False
 
     async def answer(self, asking: Asking, values: Mapping[str, Any]) -> Any:
         """Returns the answer: a value for JSON, a `Reply`, or None for a stream that has ended already. `values` are
@@ -59,7 +61,7 @@ def handles(operation: DeclaredOperation, *, waits: bool = False) -> Any:
     """Makes a function the handler of an operation that reads. See `Handler` for `waits`."""
 
     def handler(function: Callable[..., Awaitable[Any]]) -> Handler:
-        return Handler(operation, function, waits or operation.facts.in_worker, changes=False)
+        return Handler(operation, function, waits or operation.facts.in_worker)
 
     return handler
 
@@ -68,7 +70,25 @@ def changes(
     operation: Operation[P, T],
 ) -> Callable[[Callable[Concatenate[Changing, P], Awaitable[T]]], Handler]:
     """Makes a function the handler of an operation that changes something."""
-    return lambda function: Handler(operation, function, waits=True, changes=True)
+    return lambda function: Handler(operation, function, waits=True, with_store=True, changes=True)
+
+
+@overload
+def handles_with_store(
+    operation: Listing[P, T],
+) -> Callable[[Callable[Concatenate[Changing, P], Awaitable[ItemsPage[T]]]], Handler]: ...
+@overload
+def handles_with_store(
+    operation: Operation[P, T],
+) -> Callable[[Callable[Concatenate[Changing, P], Awaitable[T]]], Handler]: ...
+def handles_with_store(operation: DeclaredOperation) -> Any:
+    """Makes a function the handler of an operation that reads what no journal has: keys, promises of all programs, what
+    waits to be forwarded, how much is stored."""
+
+    def handler(function: Callable[..., Awaitable[Any]]) -> Handler:
+        return Handler(operation, function, waits=True, with_store=True)
+
+    return handler
 
 
 def handlers_in(module: ModuleType) -> dict[str, Handler]:

@@ -37,17 +37,13 @@ OPEN_PATHS = frozenset({"/healthz", "/readyz", COLLECTOR_PATH, SESSION_PATH})
 METRICS_PATH = "/metrics"
 _API = "/api/v1/"
 # First path segments below the API's path that GET and HEAD may read with the scope `read`.
-_READ = frozenset(
-    {"runs", "scores", "analytics", "search", "content", "storage", "promises", "scopes", "forward", "docs"}
-) | {"openapi.json"}
-# Scopes for other methods, of operations that are not declared yet. A program opens its promises and may let them
-# expire, but only `admin` may answer them. Questions with a body only read. Requests that delete, or that spend the
-# operator's money on any prompt (`ask-again`), need `admin`.
+_READ = frozenset({"runs", "scores", "analytics", "search", "content", "scopes", "docs"}) | {"openapi.json"}
+# Scopes for other methods, of operations that are not declared yet. Questions with a body only read. Requests that
+# spend the operator's money on any prompt (`ask-again`) need `admin`.
 _CHANGES = tuple(
     (re.compile(f"{methods} {_API}{path}"), scope)
     for methods, path, scope in (
         ("(POST|PUT|DELETE)", "runs/[^/]+/lease", INGEST),  # a program that resumes its run
-        ("POST", "promises(/[^/]+/expire)?", INGEST),
         ("POST", "content/(batch|pack)", READ),
         ("POST", "runs/[^/]+/explain", READ),
     )

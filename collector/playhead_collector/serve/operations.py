@@ -245,7 +245,7 @@ class _Endpoint:
 
     def _asking(self, handler: Handler, asked: RequestFacts, computing: "RequestComputing") -> Asking:
         analysis = self.routes.analysis
-        kind = Changing if handler.changes else Asking
+        kind = Changing if handler.with_store else Asking
         return kind(
             store=analysis.store,
             settings=self.routes.settings,

@@ -2,7 +2,7 @@
 
 import re
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
@@ -10,6 +10,7 @@ from playhead.cli import output
 from playhead.cli.connection import CollectorAddress
 from playhead.cli.options import Json
 from playhead.errors import NotFound, SettingInvalid
+from playhead.wire.operations.operation import Scope as KeyScope
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -39,7 +40,7 @@ def create(
     json: Json = False,
 ) -> None:
     """Make a key, and print it: it cannot be shown again."""
-    scopes = [choice.value for choice in scope or [Scope.INGEST]]
+    scopes = [cast(KeyScope, choice.value) for choice in scope or [Scope.INGEST]]
     with ctx.ensure_object(CollectorAddress).ask_collector() as client:
         made = client.create_key(name, scopes, expires_seconds=_seconds(expires))
     if json:

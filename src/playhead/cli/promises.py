@@ -13,7 +13,7 @@ from playhead.api.promises.waiting import answer_of
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress, is_run_id
 from playhead.cli.options import Json, Run
-from playhead.client.promises import Promises
+from playhead.client.promises import Promises, open_promise_at
 from playhead.errors import CollectorUnreachable, Conflict, NotFound, PlayheadError
 from playhead.journal.promises import PromiseFiles
 from playhead.model import promises as p
@@ -93,7 +93,7 @@ def interrupt(ctx: typer.Context, run: Run, reason: Reason = None, by: By = None
         try:
             with address.ask_collector() as client:
                 run_id = _going_on(client, run)
-                client.open_promise(interrupt_of(run_id, reason, by or _user()))
+                open_promise_at(client, interrupt_of(run_id, reason, by or _user()))
             output.echo(f"asked to stop at its next call: {run_id}")
             return
         except CollectorUnreachable as error:

@@ -20,7 +20,6 @@ from playhead.client.requests import (
 )
 from playhead.model.canonical import Content
 from playhead.model.names import PACK_LOOKED_AT_HEADER
-from playhead.model.times import parse_time
 from playhead.wire import operations
 from playhead.wire.operations import across
 from playhead.wire.operations.bounds import time_text
@@ -28,14 +27,10 @@ from playhead.wire.operations.compare import Comparison
 from playhead.wire.operations.compression import Compression, CompressionAudit
 from playhead.wire.operations.content import ContentAbout, Scopes
 from playhead.wire.operations.declared import DeclaredOperations
-from playhead.wire.operations.forward import Affected, Backfilled, Destinations, ForwardDeadLetters
-from playhead.wire.operations.keys import Keys, NewKey, Revoked
 from playhead.wire.operations.moments import Diff
-from playhead.wire.operations.promises import Promise
 from playhead.wire.operations.reasoning import AskedAgain
 from playhead.wire.operations.runs import OtlpRequest, Released, RunLease, RunLog
 from playhead.wire.operations.search import FoundDecision, FoundText
-from playhead.wire.operations.storage import Collected, DeletedRuns, Storage
 from playhead.wire.operations.why import Attribution, CausalGraph, Decision, DecisionDetail, DecisionTree
 from playhead.wire.pack import Pack, decode_pack
 
@@ -394,142 +389,7 @@ class LeasesOperations:
         return ApiRequest(run_path(run, "lease"), query, method="DELETE")
 
 
-class PromisesOperations:
-    """What runs wait for: approvals, answers, events, requests to stop."""
-
-    @paged_client_method
-    def promises(
-        self,
-        *,
-        state: Literal["open", "answered", "all"] = "open",
-        kind: Literal["approval", "input", "event", "interrupt"] | None = None,
-        run: str | None = None,
-        limit: int | None = None,
-    ) -> PagedRequest[Promise]:
-        """Promises (what runs wait for), oldest first. `run` is a whole id."""
-        return PagedRequest("promises", {"state": state, "kind": kind, "run": run}, limit)
-
-    @client_method
-    def promise(self, promise: str) -> ApiRequest[Promise]:
-        """A promise with its answer.  Raises NotFound."""
-        return ApiRequest(f"promises/{promise}")
-
-    @client_method
-    def open_promise(self, promise: Promise) -> ApiRequest[Promise]:
-        """Open a promise. If it exists already, returns it unchanged, with its answer."""
-        names = ("id", "kind", "key", "run", "name", "action", "risk", "details", "schema")
-        body: dict[str, Any] = {name: promise[name] for name in names if promise[name] is not None}
-        body["key"] = body.get("key", "")
-        if promise["deadline"] is not None:
-            body["seconds"] = max(0.0, (parse_time(promise["deadline"]) - parse_time(promise["created"])) / 1e9)
-        return ApiRequest("promises", body=body)
-
-    @client_method
-    def answer_promise(
-        self,
-        promise: str,
-        outcome: Literal["approved", "denied", "answered"],
-        *,
-        value: Any = None,
-        by: str | None = None,
-        reason: str | None = None,
-    ) -> ApiRequest[Promise]:
-        """Answer a promise.  Raises Conflict if it has an answer already; the message says which."""
-        body: dict[str, Any] = {"outcome": outcome, "value": value, "by": by, "reason": reason}
-        return ApiRequest(f"promises/{promise}", body=body)
-
-    @client_method
-    def expire_promise(self, promise: str) -> ApiRequest[Promise]:
-        """Mark a promise as expired: nobody waits for it any more. If it was answered meanwhile, it keeps that
-        answer."""
-        return ApiRequest(f"promises/{promise}/expire", method="POST", body={})
-
-
 # --- operating the collector ------------------------------------------------------------------------------------------
-
-
-class KeysOperations:
-    """API keys.  If the collector has keys, these operations need one with the scope `admin`."""
-
-    @client_method
-    def keys(self) -> ApiRequest[Keys]:
-        """All keys.  Of the key itself, only the first characters are shown."""
-        return ApiRequest("keys")
-
-    @client_method
-    def create_key(
-        self, name: str, scopes: Sequence[str] = ("ingest",), *, expires_seconds: float | None = None
-    ) -> ApiRequest[NewKey]:
-        """Create a key with these scopes: `ingest`, `read`, `admin`.  Only this answer contains the key."""
-        return ApiRequest("keys", body={"name": name, "scopes": list(scopes), "expires_seconds": expires_seconds})
-
-    @client_method
-    def revoke_key(self, number: int) -> ApiRequest[Revoked]:
-        """Revoke the key with this id.  Raises NotFound."""
-        return ApiRequest(f"keys/{number}", method="DELETE")
-
-
-class DeletionOperations:
-    """Operations that delete.  If the collector has keys, they need one with the scope `admin`."""
-
-    @client_method
-    def delete_run(self, run: str, *, forks: bool = False) -> ApiRequest[DeletedRuns]:
-        """Delete a run, given by its id or a unique part of it; with `forks`, also its forks.
-
-        Raises NotFound; raises Conflict if the run has forks and `forks` is false.
-        """
-        return ApiRequest(run_path(run), {"forks": "true" if forks else None}, method="DELETE")
-
-    @client_method
-    def collect_garbage(self) -> ApiRequest[Collected]:
-        """Delete content that no run refers to, for a few seconds; call again until `phase` is None.
-
-        The collector also does this by itself.
-        """
-        return ApiRequest("gc", method="POST")
-
-
-class ForwardOperations:
-    """Forwarding.  If the collector has keys, operations that change something need one with the scope `admin`."""
-
-    @client_method
-    def destinations(self) -> ApiRequest[Destinations]:
-        """The backends that the collector forwards to, with the number of waiting and of refused entries of each."""
-        return ApiRequest("forward")
-
-    @client_method
-    def dead_letters(self, destination: str, *, after: int = 0, limit: int = 100) -> ApiRequest[ForwardDeadLetters]:
-        """Dead letters (entries that a destination refused), oldest first; `after` is the last `entry` of the previous
-        page."""
-        return ApiRequest(f"{_destination_path(destination)}/dead", {"after": after or None, "limit": limit})
-
-    @client_method
-    def retry_forward(self, destination: str, entries: Sequence[int] | None = None) -> ApiRequest[Affected]:
-        """Send dead letters again (`entries` None: all), and end the destination's pause after failures. Raises
-        NotFound."""
-        return ApiRequest(f"{_destination_path(destination)}/retry", body={"entries": _as_list(entries)})
-
-    @client_method
-    def drop_forward(
-        self, destination: str, entries: Sequence[int] | None = None, *, waiting: bool = False
-    ) -> ApiRequest[Affected]:
-        """Delete dead letters (`entries` None: all) without sending them; with `waiting`, also all waiting entries."""
-        return ApiRequest(
-            f"{_destination_path(destination)}/drop", body={"entries": _as_list(entries), "waiting": waiting}
-        )
-
-    @client_method
-    def backfill(self, destination: str, run: str | None = None, *, since: str | None = None) -> ApiRequest[Backfilled]:
-        """Forward what is stored of a run, or of all runs that began at `since` or later. Raises NotFound."""
-        return ApiRequest(f"{_destination_path(destination)}/backfill", body={"run": run, "since": since})
-
-
-def _destination_path(destination: str) -> str:
-    return f"forward/{quote(destination, safe='')}"
-
-
-def _as_list(entries: Sequence[int] | None) -> list[int] | None:
-    return None if entries is None else list(entries)
 
 
 class ScopesOperations:
@@ -539,18 +399,6 @@ class ScopesOperations:
     def scopes(self) -> ApiRequest[Scopes]:
         """Instrumentation scopes with content that no dialect could read, since the collector started; most first."""
         return ApiRequest("scopes")
-
-
-class StorageOperations:
-    """Amounts of stored data."""
-
-    @client_method
-    def storage(self) -> ApiRequest[Storage]:
-        """Amounts of stored data by kind: contents, their bytes, and the bytes that they would take inline in spans.
-
-        Each number says whether it is exact or an estimate.
-        """
-        return ApiRequest("storage")
 
 
 # --- questions about many runs ----------------------------------------------------------------------------
@@ -720,12 +568,7 @@ class Operations(
     ProvenanceOperations,
     CausesOperations,
     LeasesOperations,
-    PromisesOperations,
-    KeysOperations,
-    DeletionOperations,
-    ForwardOperations,
     ScopesOperations,
-    StorageOperations,
     AnalyticsOperations,
     SearchOperations,
 ):

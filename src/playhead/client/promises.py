@@ -19,6 +19,7 @@ from playhead.journal.promises import PromiseFiles
 from playhead.kernel.forks import fork_safe_lock
 from playhead.kernel.guard import log_internal_error
 from playhead.model.objects.interrupts import reraise_if_for_program
+from playhead.model.times import parse_time
 from playhead.settings.sdk import Settings
 from playhead.wire.operations.promises import Promise, PromiseAnswer
 
@@ -186,7 +187,7 @@ class Promises:
             try:
                 with self._make() as client:
                     if opened is not None:
-                        client.open_promise(opened)
+                        open_promise_at(client, opened)
                     return client.answer_promise(
                         promise_id, answer["outcome"], value=answer["value"], by=answer["by"], reason=answer["reason"]
                     )
@@ -218,7 +219,7 @@ class Promises:
             return None
         if not self._files.give_to_collector(promise["id"]):
             return self._files.read(promise["id"])  # answered here meanwhile
-        stored = self._ask(lambda client: client.open_promise(promise))
+        stored = self._ask(lambda client: open_promise_at(client, promise))
         if stored is not None:
             self._known.add(promise["id"])
         return stored
@@ -285,3 +286,14 @@ def _collector_client(settings: Settings) -> Any:
     from playhead.client import Client  # noqa: PLC0415 - an HTTP client is needed only by programs that wait
 
     return Client(settings.collector, settings.api_key, timeout_seconds=_REQUEST_SECONDS)
+
+
+def open_promise_at(client: Any, promise: Promise) -> Promise:
+    """Opens a promise at the collector that `client` asks. If it exists already, returns it with its answer."""
+    names = ("id", "kind", "run", "name", "action", "risk", "details")
+    seconds = None
+    if promise["deadline"] is not None:
+        seconds = max(0.0, (parse_time(promise["deadline"]) - parse_time(promise["created"])) / 1e9)
+    return client.open_promise(
+        **{name: promise[name] for name in names}, key=promise["key"] or "", expected=promise["schema"], seconds=seconds
+    )

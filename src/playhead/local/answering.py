@@ -72,7 +72,7 @@ class JournalOperations:
 
 
 async def _answered(handler: Handler, asking: Asking, values: Mapping[str, Any]) -> Any:
-    if handler.changes or handler.operation.facts.form is Form.EVENTS:
+    if handler.with_store or handler.operation.facts.form is Form.EVENTS:
         raise needs_collector()
     return await handler.answer(asking, values)
 

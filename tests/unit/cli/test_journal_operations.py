@@ -87,3 +87,9 @@ def test_the_journal_refuses_as_http_does(
 def test_only_a_collector_follows_runs(local: JournalClient):
     with pytest.raises(BadRequest, match="needs the collector's database"):
         list(local.live_events(RUN))
+
+
+@pytest.mark.parametrize("name", ["storage", "keys", "destinations"])
+def test_what_only_a_collector_has_is_not_read_from_the_journal(local: JournalClient, name: str):
+    with pytest.raises(BadRequest, match="needs the collector's database"):
+        getattr(local, name)()

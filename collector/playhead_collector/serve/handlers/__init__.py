@@ -5,11 +5,17 @@
 
 import asyncio
 from collections.abc import Mapping
+from typing import Any
 
 from fastapi import FastAPI
 
+from playhead.wire.operations.forward import ForwardOperations
+from playhead.wire.operations.keys import KeyOperations
+from playhead.wire.operations.operation import operations_of
+from playhead.wire.operations.promises import PromiseOperations
 from playhead.wire.operations.runs import RunOperations
 from playhead.wire.operations.scores import ScoreOperations
+from playhead.wire.operations.storage import StorageOperations
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.forward.forwarder import Forwarder
 from playhead_collector.handlers.asking import Services
@@ -23,13 +29,9 @@ from playhead_collector.serve.handlers import (
     asking_models,
     content,
     exporting,
-    forward,
-    keys,
-    promises,
     runs,
     search,
     session,
-    storage,
 )
 from playhead_collector.serve.keyring import Keyring
 from playhead_collector.serve.operations import OperationRoutes
@@ -107,7 +109,7 @@ def add_routes(
     # The order of registration is that of the API's description.
     api = ApiRoutes(app)
     runs.add_lease_routes(api, store, project_id)
-    promises.add_routes(api, store, project_id)
+    _add_all(declared, api, PromiseOperations)
     analysis_routes.add_routes(api, analysis_handlers)
     asking_models.add_routes(api, analysis_handlers, configured, declared)
     session.add_routes(api, keyring)
@@ -115,15 +117,21 @@ def add_routes(
     limited = ApiRoutes(app, reads)
     declared.add(limited, RunOperations.events_of_all_runs)
     runs.add_routes(limited, store, runner, project_id, configured.prices, declared)
-    for operation in (ScoreOperations.score, ScoreOperations.run_scores, ScoreOperations.scores):
-        declared.add(limited, operation)
+    _add_all(declared, limited, ScoreOperations)
     content.add_routes(limited, store, project_id)
-    storage.add_routes(limited, store, project_id)
+    declared.add(limited, StorageOperations.storage)
     search.add_routes(limited, store, project_id, configured.search)
     exporting.add_routes(limited, store, runner, project_id, declared)
     # Separate limit: a key can be revoked while requests with that key fill the other limit.
-    keys.add_routes(ApiRoutes(app, ReadLimiter(1, _READS_WAITING)), store, project_id, keyring)
+    _add_all(declared, ApiRoutes(app, ReadLimiter(1, _READS_WAITING)), KeyOperations)
     if sweeper is not None:
-        storage.add_deletion_routes(limited, store, runner, project_id, sweeper)
+        declared.add(limited, StorageOperations.delete_run)
+        declared.add(limited, StorageOperations.collect_garbage)
     if forwarder is not None:
-        forward.add_routes(limited, store, runner, project_id, forwarder, configured.clock)
+        _add_all(declared, limited, ForwardOperations)
+
+
+def _add_all(declared: OperationRoutes, routes: ApiRoutes, owner: type[Any]) -> None:
+    """Adds all operations of a class."""
+    for operation in operations_of(owner):
+        declared.add(routes, operation)

@@ -4,17 +4,30 @@ import re
 from functools import cache
 from typing import Final
 
+from playhead.wire.operations.forward import ForwardOperations
+from playhead.wire.operations.keys import KeyOperations
 from playhead.wire.operations.moments import MomentOperations
 from playhead.wire.operations.operation import DeclaredOperation, operations_of, path_pattern
+from playhead.wire.operations.promises import PromiseOperations
 from playhead.wire.operations.runs import RunOperations
 from playhead.wire.operations.scores import ScoreOperations
+from playhead.wire.operations.storage import StorageOperations
 from playhead.wire.operations.suspects import SuspectOperations
 
 PREFIX: Final = "/api/v1"
 """Path below which all operations are."""
 
 
-class DeclaredOperations(RunOperations, MomentOperations, SuspectOperations, ScoreOperations):
+class DeclaredOperations(
+    RunOperations,
+    MomentOperations,
+    SuspectOperations,
+    ScoreOperations,
+    PromiseOperations,
+    KeyOperations,
+    StorageOperations,
+    ForwardOperations,
+):
     """All declared operations: both clients inherit them."""
 
 

@@ -48,7 +48,7 @@ T = TypeVar("T")
 READ: Final = "read"
 INGEST: Final = "ingest"
 ADMIN: Final = "admin"
-Scope = Literal["read", "ingest", "admin"]
+Scope = Literal["ingest", "read", "admin"]
 Need = Literal["explainer", "chat_models", "search"]
 """What an operator has to switch on: a model that explains, models that are asked again, the search index."""
 HttpMethod = Literal["GET", "POST", "PUT", "DELETE"]

@@ -1,6 +1,14 @@
 """Promises: decisions, answers and events that runs wait for."""
 
-from typing import Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
+
+from playhead.wire.operations.bounds import NO_NUL, RUN_ID, Bounds, Most
+from playhead.wire.operations.operation import ADMIN, INGEST, READ, get, get_list, post
+from playhead.wire.operations.page import Page
+
+# --- answers ---------------------------------------------------------------------------------------------------------
+
+Kind = Literal["approval", "input", "event", "interrupt"]
 
 
 class PromiseAnswer(TypedDict):
@@ -24,7 +32,7 @@ class Promise(TypedDict):
     """
 
     id: str
-    kind: Literal["approval", "input", "event", "interrupt"]
+    kind: Kind
     run: str | None
     key: str
     name: str | None
@@ -35,3 +43,87 @@ class Promise(TypedDict):
     created: str
     deadline: str | None
     answer: PromiseAnswer | None
+
+
+# --- operations ------------------------------------------------------------------------------------------------------
+
+_HUNDRED_YEARS = 3_155_760_000
+
+PromiseId = Annotated[str, Bounds(pattern=RUN_ID, description="The promise's id: 32 hex digits.")]
+NewId = Annotated[str, Bounds(pattern=RUN_ID, description="32 hex digits that stand for what is asked.")]
+OpenedKind = Annotated[Kind, Bounds()]
+WaitingRun = Annotated[str | None, Bounds(pattern=RUN_ID, description="The run; null: several runs may wait for it.")]
+PromiseKey = Annotated[
+    str, Bounds(max_length=2_000, description="The place in the run, or a key of the program's own.")
+]
+Text = Annotated[str | None, Bounds(max_length=2_000)]
+Details = Annotated[Any, Bounds()]
+Schema = Annotated[Any, Bounds(name="schema", description="JSON Schema of the value that is expected.")]
+Seconds = Annotated[float | None, Bounds(ge=0, le=_HUNDRED_YEARS, description="How long to wait; null: for ever.")]
+Outcome = Annotated[
+    Literal["approved", "denied", "answered"],
+    Bounds(description="Of an approval: approved or denied; else: answered."),
+]
+AnswerValue = Annotated[Any, Bounds(description="The answer to a question, or what an event brings.")]
+By = Annotated[str | None, Bounds(max_length=200, pattern=NO_NUL, description="Who answers.")]
+Reason = Annotated[str | None, Bounds(max_length=10_000, description="Why.")]
+State = Annotated[Literal["open", "answered", "all"], Bounds(description="Which ones.")]
+OfKind = Annotated[Kind | None, Bounds(description="Only this kind.")]
+OfRun = Annotated[str | None, Bounds(pattern=RUN_ID, description="Only those of this run.")]
+
+
+class PromiseOperations:
+    """What runs wait for: approvals, answers, events, requests to stop."""
+
+    @get_list("/promises", scope=READ, tag="promises", page_size=100)
+    def promises(
+        self, *, state: State = "open", kind: OfKind = None, run: OfRun = None, limit: Most = None
+    ) -> Page[Promise]:
+        """List what runs wait for, oldest first."""
+        ...
+
+    @get("/promises/{promise}", scope=READ, tag="promises")
+    def promise(self, promise: PromiseId) -> Promise:
+        """A promise with its answer; `answer` is null while it is open."""
+        ...
+
+    # A program opens its promises and may let them expire, but only `admin` may answer them.
+    @post("/promises", scope=INGEST, tag="promises")
+    def open_promise(
+        self,
+        id: NewId,  # noqa: A002 - the name in the body
+        kind: OpenedKind,
+        key: PromiseKey,
+        run: WaitingRun = None,
+        name: Text = None,
+        action: Text = None,
+        risk: Text = None,
+        details: Details = None,
+        expected: Schema = None,
+        seconds: Seconds = None,
+    ) -> Promise:
+        """Open a promise: a run waits for it. Opening it again changes nothing, and returns it with its answer."""
+        ...
+
+    @post(
+        "/promises/{promise}",
+        scope=ADMIN,
+        tag="promises",
+        also_refuses={409: "It has an answer already, which the message says; or nobody waits any more."},
+    )
+    def answer_promise(
+        self,
+        promise: PromiseId,
+        outcome: Outcome,
+        *,
+        value: AnswerValue = None,
+        by: By = None,
+        reason: Reason = None,
+    ) -> Promise:
+        """Answer a promise. The first answer counts: 409 for a second one, whose message says what the first was."""
+        ...
+
+    @post("/promises/{promise}/expire", scope=INGEST, tag="promises")
+    def expire_promise(self, promise: PromiseId) -> Promise:
+        """Say that nobody waits for this promise any more. If it was answered meanwhile, it keeps that answer."""
+        ...

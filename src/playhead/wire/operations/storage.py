@@ -1,6 +1,11 @@
-"""Answers about how much is stored, and about what was deleted."""
+"""How much is stored, and deletion: of a run, and of content that no run refers to."""
 
-from typing import TypedDict
+from typing import Annotated, TypedDict
+
+from playhead.wire.operations.bounds import Bounds, RunName
+from playhead.wire.operations.operation import ADMIN, READ, delete, get, post
+
+# --- answers ---------------------------------------------------------------------------------------------------------
 
 
 class Amount(TypedDict):
@@ -72,3 +77,43 @@ class Collected(TypedDict):
     phase: str | None
     contents: int
     thread_nodes: int
+
+
+# --- operations ------------------------------------------------------------------------------------------------------
+
+Forks = Annotated[bool, Bounds(description="Also delete the runs that were forked from it.")]
+
+
+class StorageOperations:
+    """Amounts of stored data, and its deletion."""
+
+    @get("/storage", scope=READ, tag="content")
+    def storage(self) -> Storage:
+        """How much is stored, by kind: contents, their bytes, and the inline bytes that they stand for.
+
+        Each number says whether it is exact. Estimates come from Postgres' counters and from samples, so that the
+        question costs the same however much is stored.
+        """
+        ...
+
+    @delete(
+        "/runs/{run}",
+        scope=ADMIN,
+        tag="runs",
+        also_refuses={409: "The run has forks, which share its record. The message names some of them."},
+    )
+    def delete_run(self, run: RunName, *, forks: Forks = False) -> DeletedRuns:
+        """Delete a run and its record. 409 when it has forks, which share its record, and `forks` is false.
+
+        Spans of the run that arrive later are dropped. Content that no other run refers to is deleted after a grace
+        period. `last` is refused, because the last run may have changed since the caller looked.
+        """
+        ...
+
+    @post("/gc", scope=ADMIN, tag="content")
+    def collect_garbage(self) -> Collected:
+        """Delete content that no run refers to. One request works for a few seconds at most.
+
+        Repeat it until `phase` is null. The collector also does this by itself after runs were deleted.
+        """
+        ...

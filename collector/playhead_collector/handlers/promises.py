@@ -1,0 +1,132 @@
+"""Handlers of promises: open, list, and answer (once) what runs wait for."""
+
+import re
+from typing import Any, Literal, cast
+
+from playhead.model.promises import ANSWERED, APPROVED, DENIED, EXPIRED
+from playhead.model.times import rfc3339
+from playhead.wire.operations.page import Page
+from playhead.wire.operations.promises import Kind, Promise, PromiseAnswer, PromiseOperations
+from playhead_collector.errors import Refused
+from playhead_collector.handlers.asking import Changing
+from playhead_collector.handlers.handling import changes, handles_with_store
+from playhead_collector.store.ports.promises import StoredPromise
+
+_CURSOR = re.compile(r"(\d{1,19})-([0-9a-f]{32})")
+
+
+@handles_with_store(PromiseOperations.promises)
+async def promises(
+    asking: Changing,
+    *,
+    state: Literal["open", "answered", "all"] = "open",
+    kind: Kind | None = None,
+    run: str | None = None,
+    limit: int | None = None,
+) -> Page[Promise]:
+    is_open = None if state == "all" else state == "open"
+    size = asking.page(limit)
+    rows = await asking.store.promises(
+        asking.project_id, kind=kind, run=run, is_open=is_open, after=_after(asking.cursor), limit=size + 1
+    )
+    items, last = rows[:size], rows[size - 1] if len(rows) > size else None
+    return {
+        "items": [_promise_answer(promise) for promise in items],
+        "next_cursor": None if last is None else f"{last.created_ns}-{last.id}",
+    }
+
+
+@handles_with_store(PromiseOperations.promise)
+async def promise(asking: Changing, promise: str) -> Promise:
+    return _promise_answer(await _known(asking, promise))
+
+
+@changes(PromiseOperations.open_promise)
+async def open_promise(
+    asking: Changing,
+    id: str,  # noqa: A002 - the name in the body
+    kind: Kind,
+    key: str,
+    run: str | None = None,
+    name: str | None = None,
+    action: str | None = None,
+    risk: str | None = None,
+    details: Any = None,
+    expected: Any = None,
+    seconds: float | None = None,
+) -> Promise:
+    body = {"key": key, "name": name, "action": action, "risk": risk, "details": details, "schema": expected}
+    return _promise_answer(await asking.store.open_promise(asking.project_id, id, kind, run, body, seconds))
+
+
+@changes(PromiseOperations.answer_promise)
+async def answer_promise(
+    asking: Changing,
+    promise: str,
+    outcome: Literal["approved", "denied", "answered"],
+    *,
+    value: Any = None,
+    by: str | None = None,
+    reason: str | None = None,
+) -> Promise:
+    stored = await _known(asking, promise)
+    if (stored.kind == "approval") != (outcome != ANSWERED):
+        expected = "approved or denied" if stored.kind == "approval" else "answered"
+        raise Refused(400, "wrong_outcome", f"this is a promise of the kind {stored.kind}: answer it with {expected}")
+    answer = {"outcome": outcome, "value": value, "by": by, "reason": reason}
+    if await asking.store.answer_promise(asking.project_id, promise, answer, late=False):
+        return _promise_answer(await _known(asking, promise))
+    raise Refused(409, "answered", _first_answer(await _known(asking, promise)))
+
+
+@changes(PromiseOperations.expire_promise)
+async def expire_promise(asking: Changing, promise: str) -> Promise:
+    answer = {"outcome": EXPIRED, "value": None, "by": None, "reason": None}
+    await asking.store.answer_promise(asking.project_id, promise, answer, late=True)
+    return _promise_answer(await _known(asking, promise))
+
+
+async def _known(asking: Changing, promise: str) -> StoredPromise:
+    stored = await asking.store.promise(asking.project_id, promise)
+    if stored is None:
+        raise Refused(404, "no_such_promise", f"no promise has the id {promise}: see `playhead promises`")
+    return stored
+
+
+def _after(cursor: str | None) -> tuple[int, str]:
+    if cursor is None:
+        return 0, ""
+    match = _CURSOR.fullmatch(cursor)
+    if match is None or int(match[1]) >= 2**63:
+        raise Refused(400, "bad_cursor", "send the `next_cursor` of the page before as it is")
+    return int(match[1]), match[2]
+
+
+def _promise_answer(promise: StoredPromise) -> Promise:
+    answer: PromiseAnswer | None = None
+    if promise.answer is not None:
+        answer = cast(PromiseAnswer, {**promise.answer, "time": rfc3339(promise.answered_ns or 0)})
+    return {
+        "id": promise.id,
+        "kind": cast(Kind, promise.kind),
+        "run": promise.run,
+        "key": promise.body["key"],
+        "name": promise.body["name"],
+        "action": promise.body["action"],
+        "risk": promise.body["risk"],
+        "details": promise.body["details"],
+        "schema": promise.body["schema"],
+        "created": rfc3339(promise.created_ns),
+        "deadline": None if promise.deadline_ns is None else rfc3339(promise.deadline_ns),
+        "answer": answer,
+    }
+
+
+def _first_answer(promise: StoredPromise) -> str:
+    answer = promise.answer
+    if answer is None or answer["outcome"] == EXPIRED:
+        return "nobody waits for this any more: the run will ask again if it needs to"
+    how = {APPROVED: "approved", DENIED: "denied"}.get(answer["outcome"], "answered")
+    why = f": {answer['reason']}" if answer["reason"] else ""
+    when = rfc3339(promise.answered_ns or 0)[:19]
+    return f"{answer['by'] or 'somebody'} has {how} it already, at {when} UTC{why}; the first answer counts"
