@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from playhead.projection.inputs import Projection
 from playhead.projection.projector import ProjectSettings, project
+from playhead.wire.delays import delay_s
 from playhead_collector.background import BackgroundLoop
 from playhead_collector.errors import StoreCollision, StoreUnavailable
 from playhead_collector.store.ports import CachedRun, ProjectionStore, RunWork, UnprojectedRun
@@ -274,7 +275,7 @@ class ProjectionRunner:
         self._unavailable += 1
         if self._unavailable == 1:
             log.warning("projecting waits for the store: %s", error)
-        return min(_FIRST_RETRY_S * 2 ** (self._unavailable - 1), _LAST_RETRY_S)
+        return delay_s(self._unavailable, _FIRST_RETRY_S, _LAST_RETRY_S)
 
     # --- some runs of a project ------------------------------------------------------------------------------------
 
@@ -381,7 +382,7 @@ class ProjectionRunner:
         """Makes the background skip a run that cannot be projected, for a longer time after each failure."""
         self.counts["failed"] += 1
         failures = self._delayed[key].failures + 1 if key in self._delayed else 1
-        penalty = min(_FIRST_PENALTY_S * 2 ** (failures - 1), _LAST_PENALTY_S)
+        penalty = delay_s(failures, _FIRST_PENALTY_S, _LAST_PENALTY_S)
         self._delayed[key] = _RetryState(self._clock() + int(penalty * _NS), failures)
         if failures == 1:
             text = "run %s cannot be projected, please report this; trying again in %.0f s"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from playhead.export.expiry import DeadLaneExpiry
 from playhead.journal.quota import Quota
-from playhead.wire.retries import backoff_delays
+from playhead.wire.delays import backoff_delays
 
 SOURCES = sorted((Path(__file__).parents[2] / "src").rglob("*.py"))
 

@@ -2,22 +2,19 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from email.utils import parsedate_to_datetime
 from enum import Enum
 
-from tenacity import AsyncRetrying, RetryCallState, wait_exponential_jitter
-
 from playhead.outbound.answers import one_line, shown_reason
+from playhead.wire.delays import delay_s, jittered, retry_after_s
 
-# The first pause covers a restart of a small server; the longest one is how long a person waits after a repair.
-FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 300.0
+# With jitter. The first pause, 1 to 2 s, covers a restart of a small server; the longest one is how long a person waits
+# after a repair.
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 2.0, 300.0
 # Longest delay that a destination may ask for: a longer one is a mistake, or needs an operator anyway.
 LONGEST_RETRY_AFTER_SECONDS = 3_600.0
 # Keys and addresses have to be corrected by people, so retrying sooner is useless.
 MISCONFIGURED_PAUSE_SECONDS = 30.0
 _MOST_REASON = 500
-_BACKOFF = wait_exponential_jitter(initial=FIRST_PAUSE_SECONDS, max=LONGEST_PAUSE_SECONDS, jitter=1.0)
-_NOBODY = AsyncRetrying()
 
 
 class Verdict(Enum):
@@ -63,9 +60,7 @@ def of_status(status: int) -> Verdict:
 def backoff_s(failures: int, answer: Answer) -> float:
     """Returns the seconds to wait after `failures` failures in a row: exponential backoff with random jitter (so that
     several collectors do not retry together), and at least as long as the destination asks for."""
-    state = RetryCallState(_NOBODY, None, (), {})
-    state.attempt_number = max(failures, 1)
-    wait = min(_BACKOFF(state), LONGEST_PAUSE_SECONDS)
+    wait = jittered(delay_s(failures, FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS))
     if answer.verdict is Verdict.MISCONFIGURED:
         wait = max(wait, MISCONFIGURED_PAUSE_SECONDS)
     return max(wait, answer.retry_after_s or 0.0)
@@ -73,13 +68,7 @@ def backoff_s(failures: int, answer: Answer) -> float:
 
 def retry_after(text: str | None, now_s: float) -> float | None:
     """Returns the seconds of a `Retry-After` header (a number or a date); None if it is missing or invalid."""
-    if not text:
-        return None
-    try:
-        seconds = float(text) if text.strip().isdigit() else parsedate_to_datetime(text).timestamp() - now_s
-    except (ValueError, TypeError, OverflowError):
-        return None
-    return min(max(seconds, 0.0), LONGEST_RETRY_AFTER_SECONDS)
+    return retry_after_s(text, now_s, LONGEST_RETRY_AFTER_SECONDS)
 
 
 def without_secrets(answer: Answer, headers: Iterable[str]) -> Answer:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from random import SystemRandom
 from typing import Final, cast
 
 import httpx
@@ -11,6 +10,7 @@ from playhead.client.requests import ApiRequest, WatchRequest, run_path
 from playhead.client.responses import answer
 from playhead.errors import CollectorUnreachable
 from playhead.model.canonical import parse_json
+from playhead.wire.delays import delay_s, jittered
 from playhead.wire.operations import RecordedEvent, RunDetail
 
 # The collector sends something every 15 s by default: a connection that is silent for longer than this is lost.
@@ -22,8 +22,6 @@ _MOST = 1_000
 _FIRST_SECONDS = 10.0
 _NOTHING_NEW: Final = 204
 _BUSY: Final = frozenset({429, 502, 503, 504})
-# Not the shared generator of `random`: a program that seeds it must get the numbers that it expects.
-_random = SystemRandom()
 
 
 def named_run(run: str) -> ApiRequest[RunDetail]:
@@ -156,6 +154,6 @@ class Watch:
             raise unreachable or CollectorUnreachable(
                 "the collector refuses live streams for too long: try again later"
             )
-        delay = min(_FIRST_DELAY * 2**self._attempts, _LAST_DELAY)
         self._attempts += 1
-        return delay * _random.uniform(0.5, 1.0)  # so that clients of a restarted collector come one by one
+        # Jitter, so that clients of a restarted collector come one by one.
+        return jittered(delay_s(self._attempts, _FIRST_DELAY, _LAST_DELAY))

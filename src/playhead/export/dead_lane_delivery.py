@@ -20,7 +20,8 @@ from playhead.export.shipment import Shipment
 from playhead.export.target import DeliversShipments, ShipTarget
 from playhead.journal.lane import LaneReader, lanes
 from playhead.settings.sdk import Settings, load
-from playhead.wire.retries import Clock, ProblemReporter, SystemClock, Unavailable, backoff_delays
+from playhead.wire.delays import backoff_delays
+from playhead.wire.retries import Clock, ProblemReporter, SystemClock, Unavailable
 
 # More tries than `sending` makes for an answer that may be temporary, so that one refused record does not stop
 # the others.

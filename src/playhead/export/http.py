@@ -14,11 +14,10 @@ answer of something in between (a proxy's 413, a load balancer's 520, a differen
 """
 
 import logging
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 import httpx
 import orjson
@@ -30,6 +29,7 @@ from playhead.model.names import COLLECTOR_HEADER, COLLECTOR_PATH
 from playhead.outbound.otlp import status_message
 from playhead.settings.sdk import OTEL_ENDPOINT, Settings
 from playhead.settings.table import without_password
+from playhead.wire.delays import retry_after_s
 from playhead.wire.retries import Unavailable, grpc_hint
 
 # 30 s for the answer of a busy collector; 5 s to connect, which does not depend on its load.
@@ -165,7 +165,7 @@ class CollectorEndpoint:
             "busy",
             f"the collector at {self.shown} cannot take more now ({_detail(answer)}): "
             "what is recorded stays in the journal and is sent later",
-            retry_after=retry_after_seconds(answer.headers.get("retry-after", ""), datetime.now(UTC)),
+            retry_after=asked_delay_s(answer),
         )
 
     def _not_a_collector(self, status: int) -> Unavailable:
@@ -205,13 +205,9 @@ def _reason(answer: httpx.Response) -> str:
     return status_message(answer.content)[:500]
 
 
-def retry_after_seconds(text: str, now: datetime) -> float:
-    """Seconds to wait according to a Retry-After header (a number or a date), bounded; 0 when it cannot be read."""
-    try:
-        seconds = float(text) if text.isdecimal() else (parsedate_to_datetime(text) - now).total_seconds()
-    except (ValueError, TypeError):
-        return 0.0
-    return min(max(seconds, 0.0), _MAX_RETRY_AFTER_SECONDS)
+def asked_delay_s(answer: httpx.Response) -> float:
+    """Returns the seconds that an answer asks to wait, at most five minutes; 0 if it does not ask."""
+    return retry_after_s(answer.headers.get("retry-after"), time.time(), _MAX_RETRY_AFTER_SECONDS) or 0.0
 
 
 @contextmanager

@@ -22,7 +22,8 @@ from playhead.export.target import DeliversShipments, ShipTarget, to_collector
 from playhead.journal.lane import LaneReader, NoLane, Position
 from playhead.kernel.forks import delay_forks
 from playhead.settings.sdk import Settings
-from playhead.wire.retries import Clock, ProblemReporter, SystemClock, Unavailable, backoff_delays
+from playhead.wire.delays import backoff_delays
+from playhead.wire.retries import Clock, ProblemReporter, SystemClock, Unavailable
 
 # 1 MiB: a larger request would not compress better and takes more of the collector's memory.
 _ENOUGH_BYTES = 2**20

@@ -27,6 +27,7 @@ from playhead.journal.quota import BackgroundJob, Quota, free_space, journal_usa
 from playhead.journal.segment import SegmentGone
 from playhead.model.canonical import canonical_json
 from playhead.model.span import Attributes
+from playhead.wire.delays import delay_s
 
 log = logging.getLogger("playhead")
 
@@ -121,7 +122,7 @@ class Journal:
         self._waiting_from = 0
         """Offset of the first waiting byte among all bytes that have ever waited."""
         self._next_try = float("-inf")
-        self._try_seconds = _FIRST_TRY_SECONDS
+        self._failures = 0
         self._acked = Position(1, 0)
         self._is_short_of_space = False
         self._next_freeing = float("-inf")
@@ -324,7 +325,7 @@ class Journal:
                 return False
             self._waiting_bytes -= len(data)
             self._waiting_from += len(data)
-        self._next_try, self._try_seconds = float("-inf"), _FIRST_TRY_SECONDS
+        self._next_try, self._failures = float("-inf"), 0
         if "failed" in self._warned_topics:
             log.info("the journal in %s can be written to again", self.journal_dir)
             self._warned_topics.clear()
@@ -359,8 +360,8 @@ class Journal:
 
     def _fail(self, error: Exception) -> None:
         self._direct = None
-        self._next_try = self._now() + self._try_seconds
-        self._try_seconds = min(2 * self._try_seconds, _MAX_TRY_SECONDS)
+        self._failures += 1
+        self._next_try = self._now() + delay_s(self._failures, _FIRST_TRY_SECONDS, _MAX_TRY_SECONDS)
         self.counters.failed_writes += 1
         # The contents in these frames must not count as stored.
         self._on_failed_write()

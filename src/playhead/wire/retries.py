@@ -1,4 +1,4 @@
-"""For requests that fail: the delays before they are sent again, warnings, and a hint about wrong ports.
+"""For requests that fail: the error that says when to try again, waiting, warnings, and a hint about wrong ports.
 
 Used by whatever sends to a collector or to another destination. A sender raises `Unavailable` with the seconds that the
 receiver asks to wait (`Retry-After`). `ProblemReporter` reports each kind of problem once. `Clock` can be replaced, so
@@ -8,15 +8,10 @@ that tests need not wait.
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
-from random import SystemRandom
+from collections.abc import Callable
 from typing import Protocol
 
 log = logging.getLogger("playhead")
-
-_FIRST_SECONDS, _MAX_SECONDS = 0.2, 30.0
-# Not the generator of `random`: a program that seeds that one must get the numbers that it expects.
-_random = SystemRandom()
 
 
 class Unavailable(Exception):
@@ -66,14 +61,6 @@ class ProblemReporter:
         if cause not in self._warned_causes:
             self._warned_causes.add(cause)
             self._tell(sentence)
-
-
-def backoff_delays() -> Iterator[float]:
-    """Yields the seconds to wait before each retry: exponential backoff with jitter."""
-    longest = _FIRST_SECONDS
-    while True:
-        yield longest * _random.uniform(0.5, 1.0)
-        longest = min(2 * longest, _MAX_SECONDS)
 
 
 def grpc_hint(error: BaseException) -> str:

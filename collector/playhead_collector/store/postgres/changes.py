@@ -15,6 +15,7 @@ from uuid import UUID
 from asyncpg import Connection, InterfaceError, PostgresError, Record
 
 from playhead.model.event import RunEvent
+from playhead.wire.delays import delay_s
 from playhead_collector.errors import StoreUnavailable
 from playhead_collector.store.ports.changes import RunChange, RunHead
 from playhead_collector.store.postgres import events
@@ -242,7 +243,7 @@ async def _listen(connect: Callable[[], Awaitable["Connection[Record]"]], on_cha
         project_id, *runs = str(payload).split()
         on_change(int(project_id), runs)
 
-    wait_s = _FIRST_RETRY_S
+    failures = 0
     while True:
         with suppress(StoreUnavailable, OSError, PostgresError, InterfaceError, TimeoutError):
             conn = await connect()
@@ -250,13 +251,14 @@ async def _listen(connect: Callable[[], Awaitable["Connection[Record]"]], on_cha
             conn.add_termination_listener(lambda _, lost=lost: lost.set())
             try:
                 await conn.add_listener(CHANNEL, notified)
-                wait_s = _FIRST_RETRY_S
+                failures = 0
                 await lost.wait()
             finally:
                 conn.terminate()
+        failures += 1
+        wait_s = delay_s(failures, _FIRST_RETRY_S, _LAST_RETRY_S)
         log.warning("the database does not tell of new events; trying again in %.0f s", wait_s)
         await asyncio.sleep(wait_s)
-        wait_s = min(2 * wait_s, _LAST_RETRY_S)
 
 
 # --- the part of the store -------------------------------------------------------------------------------------------

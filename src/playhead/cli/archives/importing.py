@@ -43,9 +43,10 @@ from playhead.model.names import STORED_HEADER
 from playhead.outbound.otlp import rejected_logs, rejected_spans
 from playhead.settings import sdk as settings
 from playhead.settings.sdk import Settings
+from playhead.wire.delays import backoff_delays
 from playhead.wire.export_layout import ScoreLine
 from playhead.wire.pack import PACK, Pack, ThreadExtension, encode_pack
-from playhead.wire.retries import Unavailable, backoff_delays
+from playhead.wire.retries import Unavailable
 
 T = TypeVar("T")
 

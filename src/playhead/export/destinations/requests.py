@@ -21,7 +21,7 @@ import orjson
 
 from playhead.export.counters import ShipCounters
 from playhead.export.destinations.target import ExportTarget
-from playhead.export.http import RequestRejected, retry_after_seconds, without_instrumentation
+from playhead.export.http import RequestRejected, asked_delay_s, without_instrumentation
 from playhead.outbound import langfuse_media as uploads
 from playhead.outbound.answers import shown_reason
 from playhead.outbound.langfuse_media import OutboundMedia
@@ -145,7 +145,7 @@ class DestinationEndpoint:
         raise Unavailable(
             "busy",
             f"{self.shown} cannot take more now ({status} {reason}): spans stay in the journal and are sent later",
-            retry_after=retry_after_seconds(answer.headers.get("retry-after", ""), datetime.now(UTC)),
+            retry_after=asked_delay_s(answer),
         )
 
 
