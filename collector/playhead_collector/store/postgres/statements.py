@@ -1,34 +1,62 @@
 """Runs the SQL statements of `sql/*.sql` by name, with named parameters. Python files contain no SQL.
 
-All functions raise KeyError for an unknown statement or a missing parameter.
+A statement begins with `-- name: add_span(run, body)!`: its name and its parameters, which it uses as `:run`. The sign
+at the end is for readers: `!` changes rows, `^` returns one row, `$` one value.
+
+All functions that run statements raise KeyError for an unknown statement or a missing parameter.
 """
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-import aiosql
-from aiosql.adapters.asyncpg import AsyncPGAdapter
 from asyncpg import Connection, Record
 
 Conn: TypeAlias = "Connection[Record]"
 """A connection, or the proxy that the pool returns in place of one."""
 
-
-def _load() -> dict[str, tuple[str, list[str]]]:
-    """Returns the text and the ordered parameter names of each statement, by its name.
-
-    aiosql only parses the files. Its functions are not used to run statements: they inspect the connection's attributes
-    on every call, and return rows one by one.
-    """
-    adapter: Any = AsyncPGAdapter()
-    library: Any = aiosql
-    queries = library.from_path(Path(__file__).with_name("sql"), lambda: adapter, mandatory_parameters=False)
-    names = [name for name in queries.available_queries if not name.endswith("_cursor")]
-    return {name: (getattr(queries, name).sql, adapter.var_sorted[name]) for name in names}
+_HEAD = re.compile(r"^-- name: (\w+)\(([\w, ]*)\)[\^$!]?\n", re.MULTILINE)
+_COMMENT_LINE = re.compile(r"^\s*--.*\n?", re.MULTILINE)
+# A name after a colon that is in no quotes and no comment, and does not follow another colon (`now()::date`).
+_PARAMETER = re.compile(r"""'(?:''|[^'])*'|"[^"]*"|--.*|::|:(\w+)""")
 
 
-_STATEMENTS = _load()
+class Statement(NamedTuple):
+    """A statement with `$1`, `$2`, ... as Postgres takes it, and the names of these parameters in order."""
+
+    text: str
+    parameters: tuple[str, ...]
+
+
+def statements_in(text: str) -> dict[str, Statement]:
+    """Returns the statements of a file by their names. Raises ValueError if a name occurs twice, or if the parameters
+    that a statement names in its head are not those that it uses."""
+    _, *parts = _HEAD.split(text)
+    statements: dict[str, Statement] = {}
+    for name, declared, body in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+        statement = _numbered(_COMMENT_LINE.sub("", body).strip())
+        if name in statements:
+            raise ValueError(f"two statements are named {name}: name one of them otherwise")
+        if {*declared.replace(",", " ").split()} != {*statement.parameters}:
+            raise ValueError(f"{name} names the parameters ({declared}), and uses {', '.join(statement.parameters)}")
+        statements[name] = statement
+    return statements
+
+
+def _numbered(text: str) -> Statement:
+    numbers: dict[str, int] = {}
+
+    def replaced(found: re.Match[str]) -> str:
+        name = found.group(1)
+        return found.group() if name is None else f"${numbers.setdefault(name, len(numbers) + 1)}"
+
+    return Statement(_PARAMETER.sub(replaced, text), tuple(numbers))
+
+
+_STATEMENTS = statements_in(
+    "\n".join(path.read_text("utf-8") for path in Path(__file__).with_name("sql").glob("*.sql"))
+)
 
 
 def _prepared(name: str, parameters: dict[str, Any]) -> tuple[str, list[Any]]:
