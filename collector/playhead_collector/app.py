@@ -11,7 +11,7 @@ import gc
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import metadata
 
@@ -314,6 +314,7 @@ def configured(settings: CollectorSettings, clock: Callable[[], int] = time.time
         key, others = settings.explain_api_key, settings.ask_models
         model = ModelApi(settings.explain_url, settings.explain_model, key, others=others)
     prices = shipped() if settings.prices is None else read_prices(settings.prices)
+    prices = replace(prices, windows=dict(settings.context_windows))
     search = None
     if settings.search:
         search = SearchSettings(settings.search_language, settings.search_characters, settings.search_seconds)

@@ -319,6 +319,13 @@ class CollectorSettings:
     prices: Path | None = setting(
         "PLAYHEAD_PRICES", None, FILE, "what models cost and hold, in place of the table that comes along"
     )
+    # None: the limits in the table of prices.
+    context_windows: tuple[tuple[str, int], ...] = setting(
+        "PLAYHEAD_CONTEXT_WINDOWS",
+        (),
+        s.WINDOWS,
+        "how many tokens fit into models, by the beginning of their names; counts more than the table: my-model=32768",
+    )
     reasoning_tag: str = setting(
         "PLAYHEAD_REASONING_TAG", "reasoning", TAG, "tag between which models write down their reasoning in a form"
     )

@@ -1,77 +1,40 @@
 """[read]: prices of models' tokens, and limits of their contexts, from a table that operators can replace.
 
-The table is JSON: `date`, `source`, `currency`, and `models` by name, each with `limit` and prices per million tokens:
-`input`, `output`, and, where the provider has them, `cache_read` and `cache_write`. A model's `source` says with what
-its line was compared.  A model that is not in the table has an unknown price, not a price of zero.
+The built-in table is `playhead.model.models`. An operator's is JSON: `date`, `source`, `currency`, and `models` by
+name, each with `limit` and prices per million tokens: `input`, `output`, and, where the provider has them, `cache_read`
+and `cache_write`. A model's `source` says with what its line was compared.  A model that is not in the table has an
+unknown price, not a price of zero.
 """
 
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
 from playhead.model.canonical import parse_json
 from playhead.model.event import TokenUsage
+from playhead.model.models import BY_NAME, DATE, SOURCE, Model, context_limit, model_named
 from playhead.model.usage import ModelUsage
 from playhead_collector.errors import BadSetting
 
-SHIPPED = Path(__file__).with_name("prices.json")
-_MILLION = 1_000_000
 _NUMBERS = ("limit", "input", "output", "cache_read", "cache_write")
-# What providers add to a model's name: a prefix for who serves it, and a suffix for its version.
-_SERVED_BY = re.compile(r"^(?:.{0,200}/|(?:[a-z]{2,6}\.)?(?:anthropic|openai|google|meta|amazon)\.)")
-_ISSUE = re.compile(r"(?:[-@:](?:\d{4}-\d\d-\d\d|\d{8}|\d{3,4}|latest|preview|exp|v\d{1,4}(?::\d{1,4})?)){1,4}$")
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """A model in the table.  Prices are per million tokens. None: the table does not say."""
-
-    name: str
-    limit: int | None = None
-    input: float | None = None
-    output: float | None = None
-    cache_read: float | None = None
-    cache_write: float | None = None
-    source: str | None = None
-    """The source with which the line was compared; None: the source of the table."""
-
-    def cost(self, usage: TokenUsage) -> float | None:
-        """Returns the cost of a call; None if a number of tokens or a price is not known.
-
-        Cached tokens without a price of their own cost the input price.
-        """
-        if None in (self.input, self.output, usage.input_tokens, usage.output_tokens):
-            return None
-        plain, output = cast(float, self.input), cast(float, self.output)
-        read, written = usage.cache_read_tokens or 0, usage.cache_write_tokens or 0
-        fresh = max(0, cast(int, usage.input_tokens) - read - written)
-        total = fresh * plain + cast(int, usage.output_tokens) * output
-        total += read * (plain if self.cache_read is None else self.cache_read)
-        total += written * (plain if self.cache_write is None else self.cache_write)
-        return round(total / _MILLION, 10)
 
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """A table of prices, with its date and source."""
+    """A table of prices, with its date and source. `windows`: limits of contexts that count more than the table's, by
+    the beginning of a model's name."""
 
     date: str
     source: str
     currency: str
-    models: Mapping[str, Price]
+    models: Mapping[str, Model]
+    windows: Mapping[str, int] = field(default_factory=dict[str, int])
 
-    def of(self, model: str | None) -> Price | None:
-        """Returns the model's line. Looks for the exact name, then for the name without the provider prefix, then
-        without the version suffix. None: the table does not have the model."""
-        if model is None:
-            return None
-        name = model.strip().lower()
-        bare = _SERVED_BY.sub("", name)
-        tried = (name, bare, _ISSUE.sub("", bare))
-        return next((self.models[candidate] for candidate in tried if candidate in self.models), None)
+    def of(self, model: str | None) -> Model | None:
+        """Returns the model's line; None if the table does not have the model. See `model_named`."""
+        return None if model is None else model_named(model, self.models)
 
     def cost_of(self, usage: Iterable[ModelUsage]) -> float | None:
         """Returns the cost of the calls whose price is known; None if there are none."""
@@ -80,9 +43,8 @@ class Prices:
         return round(sum(known_costs), 10) if known_costs else None
 
     def limit_of(self, model: str | None) -> int | None:
-        """Returns how many tokens the model's context may have; None when the table does not say."""
-        line = self.of(model)
-        return line.limit if line else None
+        """Returns how many tokens the model's context may have; None when neither the operator nor the table says."""
+        return None if model is None else context_limit(model, self.models, self.windows)
 
     def limit_at(self, models: Iterable[str], tokens: int | None) -> int | None:
         """Returns the context limit of that one of `models` whose context had `tokens` tokens; None if that is
@@ -105,7 +67,7 @@ class Prices:
 @lru_cache(maxsize=1)
 def shipped() -> Prices:
     """Returns the built-in table."""
-    return read_prices(SHIPPED)
+    return Prices(DATE, SOURCE, "USD", BY_NAME)
 
 
 def read_prices(path: Path) -> Prices:
@@ -126,10 +88,10 @@ def read_prices(path: Path) -> Prices:
     )
 
 
-def _line(name: str, line: Any) -> Price:
+def _line(name: str, line: Any) -> Model:
     numbers = {field: line[field] for field in _NUMBERS if line.get(field) is not None}
     wrong = [field for field, value in numbers.items() if not isinstance(value, int | float) or not 0 <= value < 1e12]
     if wrong:
         raise ValueError(f"{wrong[0]} of {name} is not a number of 0 or more")
     source = line.get("source")
-    return Price(name, **numbers, source=None if source is None else str(source))
+    return Model(name, **numbers, source=None if source is None else str(source))

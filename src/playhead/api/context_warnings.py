@@ -1,7 +1,7 @@
 """Warns during a run that a model's context is nearly full: by an event, a log line and a counter.
 
-The context windows of common models are found by the beginning of the model's name; others are set by
-`PLAYHEAD_CONTEXT_WINDOWS`. Each agent gets one warning, and another one if its context was smaller in between.
+The context windows of common models are known (`playhead.model.models`); `PLAYHEAD_CONTEXT_WINDOWS` sets those of
+others. Each agent gets one warning, and another one if its context was smaller in between.
 """
 
 import logging
@@ -12,32 +12,11 @@ from playhead.api.log_events import log_event_of
 from playhead.calls.span import ObservedSpan
 from playhead.kernel.guard import log_internal_error
 from playhead.model import names
+from playhead.model.models import BY_NAME, context_limit
 from playhead.model.objects.interrupts import reraise_if_for_program
 
 log = logging.getLogger("playhead")
 
-# Tokens, as the providers document them; the longest matching beginning counts. Other models get no warning.
-KNOWN_WINDOWS: Mapping[str, int] = {
-    "gpt-3.5-turbo": 16_385,
-    "gpt-4": 8_192,
-    "gpt-4-turbo": 128_000,
-    "gpt-4o": 128_000,
-    "gpt-4.1": 1_047_576,
-    "gpt-5": 400_000,
-    "o1": 200_000,
-    "o3": 200_000,
-    "o4-mini": 200_000,
-    "claude-": 200_000,
-    "gemini-1.5-pro": 2_097_152,
-    "gemini-1.5-flash": 1_048_576,
-    "gemini-2": 1_048_576,
-    "gemini-3": 1_048_576,
-    "mistral-large": 128_000,
-    "command-r": 128_000,
-    "llama-3.1": 131_072,
-    "llama-3.3": 131_072,
-    "deepseek-": 128_000,
-}
 # Agents whose warning is remembered; a program with more gets some warnings repeatedly.
 _MOST_AGENTS = 1_000
 _MOST_MODELS = 1_000  # whose windows are remembered
@@ -50,7 +29,7 @@ class ContextWarnings:
         self.count = 0
         """Number of warnings so far."""
         self._share = share
-        self._windows = {**KNOWN_WINDOWS, **windows}
+        self._windows = windows
         self._warned: set[tuple[str, str]] = set()
         self._found: dict[str, int | None] = {}
         """Cache of windows by model: the lookup takes as long as the rest of a check."""
@@ -95,6 +74,4 @@ class ContextWarnings:
 
     def window_of(self, model: str) -> int | None:
         """Returns the model's context window in tokens; None: unknown. Ignores a provider's prefix (`openai/`)."""
-        name = model.rpartition("/")[2]
-        prefixes = [start for start in self._windows if name.startswith(start) or model.startswith(start)]
-        return self._windows[max(prefixes, key=len)] if prefixes else None
+        return context_limit(model, BY_NAME, self._windows)

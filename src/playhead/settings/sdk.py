@@ -92,17 +92,8 @@ def _read_share(text: str) -> float:
     return share
 
 
-def _read_windows(text: str) -> tuple[tuple[str, int], ...]:
-    pairs = [item.partition("=") for item in text.split(",") if item.strip()]
-    windows = tuple((name.strip(), int(tokens)) for name, _, tokens in pairs)
-    if not all(name and tokens > 0 for name, tokens in windows):
-        raise ValueError
-    return windows
-
-
 WEIGHT = s.ValueKind("a whole number from 1000 to 1000000000", s.int_between(1_000, 1_000_000_000))
 SHARE = s.ValueKind("a number from 0 to 1", _read_share)
-WINDOWS = s.ValueKind("model=tokens pairs with commas between them", _read_windows)
 KEYS = s.ValueKind("names with commas between them, or none", _read_keys)
 MODULES = s.ValueKind("names of modules or packages with commas between them", _read_module_names)
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -336,7 +327,7 @@ class Settings:
     context_windows: tuple[tuple[str, int], ...] = setting(
         "PLAYHEAD_CONTEXT_WINDOWS",
         (),
-        WINDOWS,
+        s.WINDOWS,
         "how many tokens fit into models, by the beginning of their names: my-model=32768",
     )
     # 30 days: without a collector, people look up decisions within a month.

@@ -249,6 +249,14 @@ def _key(text: str) -> str:
     return text
 
 
+def _windows(text: str) -> tuple[tuple[str, int], ...]:
+    pairs = [item.partition("=") for item in text.split(",") if item.strip()]
+    windows = tuple((name.strip(), int(tokens)) for name, _, tokens in pairs)
+    if not all(name and tokens > 0 for name, tokens in windows):
+        raise ValueError
+    return windows
+
+
 TEXT = ValueKind("a text", str)
 KEY = ValueKind("letters, digits and signs of ASCII, spaces only between them", _key)
 FOLDER = ValueKind("the path of a folder", _folder)
@@ -256,6 +264,7 @@ BYTES = ValueKind("a number of bytes, or one with a unit: 500000, 512 KiB, 64 Mi
 SECONDS = ValueKind("a number of seconds, from 0 to 3155760000 (a hundred years)", _seconds)
 HTTP_URL = ValueKind("a URL that begins with http:// or https:// and has no ? or #", _http_url)
 # OpenTelemetry reads only "true" as true. Other words are an error here, instead of a guess.
+WINDOWS = ValueKind("model=tokens pairs with commas between them", _windows)
 SWITCH = ValueKind("true or false", lambda text: one_of("true", "false").read(text) == "true")
 
 

@@ -1,14 +1,17 @@
 """Limits of contexts, from the table of prices."""
 
+from dataclasses import replace
+
 import pytest
 
-from playhead_collector.read.prices import Price, Prices
+from playhead.model.models import Model
+from playhead_collector.read.prices import Prices
 
 TABLE = Prices(
     "2026-01-01",
     "made up",
     "USD",
-    {each.name: each for each in (Price("large", 200_000), Price("also-large", 200_000), Price("small", 8_000))},
+    {each.name: each for each in (Model("large", 200_000), Model("also-large", 200_000), Model("small", 8_000))},
 )
 
 
@@ -28,3 +31,10 @@ TABLE = Prices(
 )
 def test_the_limit_of_the_largest_context_of_a_run(models: tuple[str, ...], tokens: int | None, limit: int | None):
     assert TABLE.limit_at(models, tokens) == limit
+
+
+def test_what_an_operator_says_of_contexts_counts_more_than_the_table():
+    table = replace(TABLE, windows={"large": 7})
+    assert [table.limit_of(name) for name in ("large", "served/large-2026", "small", "unknown", None)] == [
+        7, 7, 8_000, None, None,
+    ]  # fmt: skip

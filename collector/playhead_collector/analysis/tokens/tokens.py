@@ -13,6 +13,7 @@ from itertools import islice
 from operator import itemgetter
 
 from playhead.model import event as ev
+from playhead.model.models import Model
 from playhead.model.ref import ContentRef
 from playhead.model.times import rfc3339
 from playhead.wire.operations import ModelTokens, TokenPoint, TokenTimeline, TokenTotals
@@ -20,7 +21,7 @@ from playhead_collector.analysis.tokens.measures import TokenCounts, known_sum, 
 from playhead_collector.analysis.tokens.split import ContextSplits, summed
 from playhead_collector.analysis.transcript.loading import read_threads, read_transcript_outline
 from playhead_collector.analysis.transcript.transcript import Transcript, Turn
-from playhead_collector.read.prices import Price, Prices
+from playhead_collector.read.prices import Prices
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.token_estimates import CALIBRATED, ESTIMATED, REPORTED, TokenCount, read_scales
 from playhead_collector.read.values import fetch
@@ -101,7 +102,8 @@ class _MeasuredCall:
     prices: Prices
     context: TokenCount = _NOTHING
     usage: ev.TokenUsage = ev.TokenUsage()
-    price: Price | None = None
+    price: Model | None = None
+    limit: int | None = None
     cost: float | None = None
 
     def __post_init__(self) -> None:
@@ -109,6 +111,7 @@ class _MeasuredCall:
         self.context, self.usage = self.measures.context(turn), usage_of(turn)
         answered_by = turn.end.model if turn.end else None
         self.price = self.prices.of(answered_by) or self.prices.of(turn.begin.model)
+        self.limit = self.prices.limit_of(answered_by) or self.prices.limit_of(turn.begin.model)
         self.cost = self.price.cost(self.usage) if self.price else None
 
     @cached_property
@@ -133,10 +136,6 @@ class _MeasuredCall:
         for seq in sorted(seq for seq in self.tokens if seq > begin):
             rising = _moved(rising, self.tokens[seq], 1)
             yield (seq, rising)
-
-    @property
-    def limit(self) -> int | None:
-        return self.price.limit if self.price else None
 
     @property
     def ratio(self) -> float | None:
@@ -278,7 +277,7 @@ def _model(model: str | None, calls: Sequence[_MeasuredCall], measures: TokenCou
     return {
         "model": model,
         "calls": len(calls),
-        "limit": price.limit if price else None,
+        "limit": next((call.limit for call in reversed(calls) if call.limit), None),
         "price": {
             "matched": price.name,
             "input": price.input,
