@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from enum import Enum
 
-from playhead.outbound.answers import one_line, shown_reason
+from playhead.outbound.answers import Verdict, one_line, shown_reason
 from playhead.wire.delays import delay_s, jittered, retry_after_s
 
 # With jitter. The first pause, 1 to 2 s, covers a restart of a small server; the longest one is how long a person waits
@@ -17,20 +16,6 @@ MISCONFIGURED_PAUSE_SECONDS = 30.0
 _MOST_REASON = 500
 
 
-class Verdict(Enum):
-    """Meaning of a response."""
-
-    ACCEPTED = "accepted"
-    REFUSED = "refused"
-    """An item in the request can never be accepted."""
-    BROKEN = "broken"
-    """The destination failed, at this request or in general."""
-    UNAVAILABLE = "away"
-    """The destination cannot be reached, or asks to try again later."""
-    MISCONFIGURED = "misconfigured"
-    """The destination accepts no request of ours: key, address or permissions are wrong."""
-
-
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A response. `rejected` is the number of items in an accepted request that were rejected."""
@@ -39,22 +24,6 @@ class Answer:
     reason: str = ""
     retry_after_s: float | None = None
     rejected: int = 0
-
-
-def of_status(status: int) -> Verdict:
-    """Returns the verdict for an HTTP status."""
-    match status:
-        case 200 | 201 | 202 | 204:
-            return Verdict.ACCEPTED
-        case 408 | 425 | 429 | 502 | 503 | 504:
-            return Verdict.UNAVAILABLE
-        case 400 | 413 | 422:
-            return Verdict.REFUSED
-        case _ if status >= 500 and status != 501:
-            return Verdict.BROKEN
-        case _:
-            # Wrong keys, paths and methods; and redirects, which are not followed, because they could lead to any host.
-            return Verdict.MISCONFIGURED
 
 
 def backoff_s(failures: int, answer: Answer) -> float:

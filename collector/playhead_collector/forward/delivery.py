@@ -9,7 +9,8 @@ away, misconfigured nothing more is sent for now
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
-from playhead_collector.forward.attempts import Answer, Verdict
+from playhead.outbound.answers import Verdict
+from playhead_collector.forward.attempts import Answer
 from playhead_collector.forward.senders import Sender, Signal
 from playhead_collector.store.ports.outbox import OutboxEntry
 

@@ -17,9 +17,10 @@ from urllib.parse import urlsplit
 import httpx
 
 from playhead.model.times import rfc3339
+from playhead.outbound.answers import Verdict, verdict_of
 from playhead_collector.background import BackgroundLoop
 from playhead_collector.errors import BadSetting, StoreUnavailable
-from playhead_collector.forward.attempts import Answer, Verdict, backoff_s, of_status, retry_after
+from playhead_collector.forward.attempts import Answer, backoff_s, retry_after
 from playhead_collector.json_bytes import json_bytes
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports.promises import Announcement, PromiseTable, StoredPromise
@@ -105,7 +106,7 @@ class PromiseAnnouncer:
             async with asyncio.timeout(self._timeout_s):
                 async with self._client.stream("POST", self._url, content=body, headers=headers) as response:
                     wait_s = retry_after(response.headers.get("retry-after"), self._clock() / _NS)
-                    return Answer(of_status(response.status_code), f"answered {response.status_code}", wait_s)
+                    return Answer(verdict_of(response.status_code), f"answered {response.status_code}", wait_s)
         except (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError) as error:
             return Answer(Verdict.UNAVAILABLE, f"cannot be reached ({type(error).__name__})")
 

@@ -13,11 +13,12 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass
 
 from playhead.model.span import LogEvent
+from playhead.outbound.answers import Verdict
 from playhead.outbound.counting import needs_run
 from playhead.outbound.span import OutboundRun
 from playhead_collector.background import BackgroundLoop
 from playhead_collector.errors import StoreUnavailable
-from playhead_collector.forward.attempts import Answer, Verdict, backoff_s, shortened
+from playhead_collector.forward.attempts import Answer, backoff_s, shortened
 from playhead_collector.forward.counting import OutgoingSpans, RunCounter, counted_singly, order_for_sending
 from playhead_collector.forward.delivery import BatchDelivery, Delivered, OutgoingItem
 from playhead_collector.forward.destination import Destination, ForwardLimits

@@ -165,7 +165,7 @@ class CollectorEndpoint:
             "busy",
             f"the collector at {self.shown} cannot take more now ({_detail(answer)}): "
             "what is recorded stays in the journal and is sent later",
-            retry_after=asked_delay_s(answer),
+            retry_after=asked_delay_s(answer.headers.get("retry-after")),
         )
 
     def _not_a_collector(self, status: int) -> Unavailable:
@@ -205,9 +205,9 @@ def _reason(answer: httpx.Response) -> str:
     return status_message(answer.content)[:500]
 
 
-def asked_delay_s(answer: httpx.Response) -> float:
-    """Returns the seconds that an answer asks to wait, at most five minutes; 0 if it does not ask."""
-    return retry_after_s(answer.headers.get("retry-after"), time.time(), _MAX_RETRY_AFTER_SECONDS) or 0.0
+def asked_delay_s(retry_after: str | None) -> float:
+    """Returns the seconds that a `Retry-After` header asks to wait, at most five minutes; 0 if it does not ask."""
+    return retry_after_s(retry_after, time.time(), _MAX_RETRY_AFTER_SECONDS) or 0.0
 
 
 @contextmanager

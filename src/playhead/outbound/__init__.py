@@ -10,7 +10,7 @@ destination. Pure.
     encoding       `wanted` and `encode`, which use all of these; refuses spans that every destination would refuse
     otlp           encoded spans as OTLP protobuf
     langfuse_media images and files for Langfuse, and the requests that upload them
-    answers        a destination's error as one line that is safe to show
+    answers        what an HTTP status means, and a destination's error as one line that is safe to show
 
 This file imports nothing, because delivery to the collector needs only `otlp`, in each program that records.
 

@@ -1,11 +1,45 @@
-"""Makes a destination's error safe to show: one printable line, without the keys that were sent to it. Pure."""
+"""What a destination's HTTP status means, and its error as text that is safe to show. Pure.
+
+Used wherever spans leave for other backends, by a program (`export_to`) and by the collector (forwarding).
+"""
 
 import base64
 import contextlib
 from collections.abc import Iterable, Iterator
+from enum import Enum
 
 # A shorter header is a version or a switch, and occurs in many texts by chance.
 _SECRET_CHARACTERS = 6
+
+
+class Verdict(Enum):
+    """Meaning of an answer."""
+
+    ACCEPTED = "accepted"
+    REFUSED = "refused"
+    """An item in the request can never be accepted."""
+    BROKEN = "broken"
+    """The destination failed, at this request or in general."""
+    UNAVAILABLE = "away"
+    """The destination cannot be reached, or asks to try again later."""
+    MISCONFIGURED = "misconfigured"
+    """The destination accepts no request of ours: key, address or permissions are wrong."""
+
+
+def verdict_of(status: int) -> Verdict:
+    """Returns the verdict for an HTTP status."""
+    match status:
+        case _ if 200 <= status < 300:
+            return Verdict.ACCEPTED
+        case 408 | 425 | 429 | 502 | 503 | 504:  # 425: too early, the request may be a replay
+            return Verdict.UNAVAILABLE
+        case 400 | 413 | 422:
+            return Verdict.REFUSED
+        case _ if status >= 500 and status != 501:  # 501: it does not know what it is asked, and will not tomorrow
+            return Verdict.BROKEN
+        case _:
+            # Wrong keys, paths and methods; and redirects, which are not followed, because they could lead to any host.
+            return Verdict.MISCONFIGURED
 
 
 def shown_reason(text: str, headers: Iterable[str], most: int) -> str:

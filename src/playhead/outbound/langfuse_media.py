@@ -6,19 +6,25 @@ an id that is made of their hash:
 POST /api/public/media       `question`: asks for the upload address; there is none if Langfuse has the bytes
 PUT  the address             the bytes, with `put_headers`
 PATCH /api/public/media/ID   `report`: the result of the upload
+
+`upload` decides which request comes next. Whoever sends them decides how: in a thread, or in an event loop.
 """
 
 import base64
 import binascii
 import re
-from dataclasses import dataclass
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
 from typing import Any, Final, Literal, NamedTuple, cast
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
+
+import orjson
 
 from playhead.dialect.langfuse_media import media_id, media_token
 from playhead.model.canonical import BYTES
+from playhead.outbound.answers import Verdict, verdict_of
 
 Field = Literal["input", "output", "metadata"]
 _DATA_URI: Final = re.compile(r"data:([\w.+-]+/[\w.+-]+)?(?:;[\w.+=-]+){0,4}?;base64,")
@@ -89,6 +95,65 @@ class MediaTokens:
 MEDIA_PATH: Final = "/api/public/media"
 # Google's storage refuses unknown headers.
 _GOOGLE_STORAGE: Final = "storage.googleapis.com"
+
+
+@dataclass(frozen=True, slots=True)
+class UploadRequest:
+    """An HTTP request. `is_to_storage`: it has the bytes, and goes to the address that Langfuse named, with no key."""
+
+    method: Literal["POST", "PUT", "PATCH"]
+    url: str
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes = field(repr=False)
+
+    @property
+    def is_to_storage(self) -> bool:
+        return self.method == "PUT"
+
+
+@dataclass(frozen=True, slots=True)
+class UploadAnswer:
+    """The answer to an `UploadRequest`. `retry_after`: that header. `seconds`: how long the exchange took. `at`: when
+    it ended."""
+
+    status: int
+    body: bytes
+    retry_after: str | None
+    seconds: float
+    at: datetime
+
+
+def upload(
+    media_url: str, headers: Mapping[str, str], medium: OutboundMedia
+) -> Generator[UploadRequest, UploadAnswer, UploadAnswer | None]:
+    """Yields the requests that upload a medium, and takes the answer to each.
+
+    `media_url`: Langfuse's address for media; `headers`: what Langfuse wants with each request, as the key. Returns
+    the answer with which the upload failed; None: Langfuse has the medium.
+    """
+    headers = {**headers, "content-type": "application/json"}
+    asked = yield UploadRequest("POST", media_url, headers, orjson.dumps(question(medium)))
+    if verdict_of(asked.status) is not Verdict.ACCEPTED:
+        return asked
+    number, address = address_in(_json(asked.body))
+    if address is None:
+        return None
+    stored = yield UploadRequest("PUT", address, put_headers(address, medium), medium.data)
+    if verdict_of(stored.status) not in (Verdict.ACCEPTED, Verdict.REFUSED):
+        return stored  # the upload is tried again, so there is nothing to report yet
+    result = orjson.dumps(report(stored.status, stored.seconds, stored.at))
+    reported = yield UploadRequest("PATCH", f"{media_url}/{quote(number, safe='')}", headers, result)
+    if verdict_of(stored.status) is Verdict.REFUSED:
+        return stored
+    # Without the report, Langfuse does not show the medium, and would take it once more.
+    return reported if verdict_of(reported.status) in (Verdict.UNAVAILABLE, Verdict.BROKEN) else None
+
+
+def _json(body: bytes) -> Any:
+    try:
+        return orjson.loads(body)
+    except ValueError:
+        return None
 
 
 class UploadAddress(NamedTuple):

@@ -8,8 +8,8 @@ from hashlib import sha256
 
 import pytest
 
+from playhead.outbound.answers import Verdict
 from playhead.outbound.langfuse_media import OutboundMedia
-from playhead_collector.forward.attempts import Verdict
 from playhead_collector.forward.senders import UploadFailed
 from playhead_collector.forward.senders.langfuse_media import LangfuseMedia
 

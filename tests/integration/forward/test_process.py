@@ -17,9 +17,9 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 from typer.testing import CliRunner
 
 from playhead.cli import app
+from playhead.outbound.answers import Verdict
 from playhead.outbound.otlp import traces_request
 from playhead_collector.destination_settings import OtlpSettings
-from playhead_collector.forward.attempts import Verdict
 from playhead_collector.forward.destination import destination
 from playhead_collector.forward.senders.grpc import GrpcSender
 from playhead_collector.process import CollectorProcess

@@ -4,7 +4,8 @@ import base64
 
 import pytest
 
-from playhead_collector.forward.attempts import Answer, Verdict, without_secrets
+from playhead.outbound.answers import Verdict
+from playhead_collector.forward.attempts import Answer, without_secrets
 
 KEY = "sk-lf-0123456789abcdef"
 BASIC = "Basic " + base64.b64encode(f"pk-lf-public:{KEY}".encode()).decode()

@@ -12,7 +12,8 @@ from google.rpc.status_pb2 import Status
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-from playhead_collector.forward.attempts import LONGEST_RETRY_AFTER_SECONDS, Answer, Verdict, without_secrets
+from playhead.outbound.answers import Verdict
+from playhead_collector.forward.attempts import LONGEST_RETRY_AFTER_SECONDS, Answer, without_secrets
 from playhead_collector.forward.senders import Signal
 
 _METHODS: Mapping[Signal, str] = {

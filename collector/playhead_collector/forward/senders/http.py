@@ -15,7 +15,8 @@ from google.rpc.status_pb2 import Status
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-from playhead_collector.forward.attempts import Answer, Verdict, of_status, retry_after, shortened, without_secrets
+from playhead.outbound.answers import Verdict, verdict_of
+from playhead_collector.forward.attempts import Answer, retry_after, shortened, without_secrets
 from playhead_collector.forward.scoring import OutboundScore
 from playhead_collector.forward.senders import HttpTarget, Signal
 
@@ -78,7 +79,7 @@ async def beginning(response: httpx.Response) -> bytes:
 
 
 def _answer_of(signal: Signal, response: httpx.Response, body: bytes) -> Answer:
-    verdict, status = of_status(response.status_code), response.status_code
+    verdict, status = verdict_of(response.status_code), response.status_code
     if verdict is Verdict.ACCEPTED:
         rejected, message = _partial_success(signal, response, body)
         return Answer(verdict, message, rejected=rejected)

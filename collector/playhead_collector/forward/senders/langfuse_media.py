@@ -4,18 +4,17 @@
 """
 
 import asyncio
-import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 import httpx
 
 from playhead.outbound import langfuse_media as uploads
-from playhead.outbound.langfuse_media import OutboundMedia
-from playhead_collector.forward.attempts import Answer, Verdict, of_status, retry_after, shortened, without_secrets
+from playhead.outbound.answers import Verdict, verdict_of
+from playhead.outbound.langfuse_media import OutboundMedia, UploadAnswer, UploadRequest
+from playhead_collector.forward.attempts import Answer, retry_after, shortened, without_secrets
 from playhead_collector.forward.senders import UploadFailed
 from playhead_collector.forward.senders.http import LOOPBACK, beginning
 
@@ -62,54 +61,45 @@ class LangfuseMedia:
         await self._client.aclose()
 
     async def _upload(self, medium: OutboundMedia) -> None:
-        response, body = await self._send(
-            "POST", self._url + uploads.MEDIA_PATH, json=uploads.question(medium), headers=self._headers
-        )
-        if not self._is_taken(response, body):
-            return
-        number, address = uploads.address_in(_json(body))
-        if address is None:
-            return
+        """Uploads one medium. A refusal is final: its span is sent without it. Raises UploadFailed."""
+        requests = uploads.upload(self._url + uploads.MEDIA_PATH, self._headers, medium)
+        request = next(requests)
+        while True:
+            answer = await self._send(request)
+            try:
+                request = requests.send(answer)
+            except StopIteration as ended:
+                self._check(ended.value)
+                return
+
+    async def _send(self, request: UploadRequest) -> UploadAnswer:
+        if request.is_to_storage:
+            self._check_host(request.url)
         began = time.monotonic()
-        headers = self._put_headers(address, medium)
-        stored, body = await self._send("PUT", address, content=medium.data, headers=headers)
-        self._is_taken(stored, body)
-        report = uploads.report(stored.status_code, time.monotonic() - began, datetime.now(UTC))
-        about = f"{self._url}{uploads.MEDIA_PATH}/{quote(number, safe='')}"
-        await self._send("PATCH", about, json=report, headers=self._headers)
+        async with self._client.stream(
+            request.method, request.url, content=request.body, headers=request.headers
+        ) as response:
+            body = await beginning(response)
+        seconds, wait = time.monotonic() - began, response.headers.get("retry-after")
+        return UploadAnswer(response.status_code, body, wait, seconds, datetime.now(UTC))
 
-    async def _send(self, method: str, url: str, **options: Any) -> tuple[httpx.Response, bytes]:
-        async with self._client.stream(method, url, **options) as response:
-            return response, await beginning(response)
-
-    def _is_taken(self, response: httpx.Response, body: bytes) -> bool:
-        """Whether the medium was accepted. False: it is refused for good, and its span is sent without it. Raises
-        UploadFailed."""
-        verdict = of_status(response.status_code)
-        if verdict in (Verdict.ACCEPTED, Verdict.REFUSED):
-            return verdict is Verdict.ACCEPTED
-        wait = retry_after(response.headers.get("retry-after"), time.time())
-        text = body.decode("utf-8", "replace")
-        answer = Answer(verdict, f"answered {response.status_code} to an image or file: {text}", wait)
+    def _check(self, failed: UploadAnswer | None) -> None:
+        """Raises UploadFailed unless the medium was accepted or refused for good."""
+        if failed is None or verdict_of(failed.status) is Verdict.REFUSED:
+            return
+        reason = f"answered {failed.status} to an image or file: {failed.body.decode('utf-8', 'replace')}"
+        answer = Answer(verdict_of(failed.status), reason, retry_after(failed.retry_after, time.time()))
         raise UploadFailed(without_secrets(answer, self._headers.values()))
 
-    def _put_headers(self, address: str, medium: OutboundMedia) -> dict[str, str]:
-        """Returns the headers of the upload. Raises UploadFailed for a host that is not allowed."""
+    def _check_host(self, address: str) -> None:
+        """Raises UploadFailed for a host to which the operator allows no uploads."""
         host = (urlsplit(address).hostname or "").lower()
         if urlsplit(address).scheme not in {"http", "https"} or not any(
             _matches(host, allowed) for allowed in self._hosts
         ):
             reason = f"wants images and files at {host[:100] or 'no host'}: name it in MEDIA_HOSTS, or set none there"
             raise UploadFailed(Answer(Verdict.MISCONFIGURED, reason))
-        return uploads.put_headers(address, medium)
 
 
 def _matches(host: str, allowed: str) -> bool:
     return host.endswith(allowed[1:]) if allowed.startswith("*.") else host == allowed
-
-
-def _json(body: bytes) -> Any:
-    try:
-        return json.loads(body)
-    except ValueError:
-        return None

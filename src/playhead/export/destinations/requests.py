@@ -1,36 +1,34 @@
 """delivery → [requests] ══▶ destination.  Requests to one destination, and what their answers mean.
 
-| answer | meaning |
+| verdict on the answer | meaning |
 |---|---|
-| 2xx | delivered |
-| 400, 413, 422 | RequestRejected: find the refused spans, deliver the others |
-| 401, 403 | Unavailable: the key is missing or wrong |
-| 3xx, 404, 405, 415 | Unavailable: there is no such destination; redirects are not followed |
-| 408, 429, 5xx, and no answer | Unavailable: try later |
+| ACCEPTED | delivered |
+| REFUSED | RequestRejected: find the refused spans, deliver the others |
+| MISCONFIGURED, with 401 or 403 | Unavailable: the key is missing or wrong |
+| MISCONFIGURED | Unavailable: there is no such destination; redirects are not followed |
+| UNAVAILABLE, BROKEN, and no answer | Unavailable: try later |
 """
 
 import gzip
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, Final, cast
-from urllib.parse import quote, urlsplit
+from typing import Final
+from urllib.parse import urlsplit
 
 import httpx
-import orjson
 
 from playhead.export.counters import ShipCounters
 from playhead.export.destinations.target import ExportTarget
 from playhead.export.http import RequestRejected, asked_delay_s, without_instrumentation
 from playhead.outbound import langfuse_media as uploads
-from playhead.outbound.answers import shown_reason
-from playhead.outbound.langfuse_media import OutboundMedia
+from playhead.outbound.answers import Verdict, shown_reason, verdict_of
+from playhead.outbound.langfuse_media import OutboundMedia, UploadAnswer
 from playhead.settings.table import without_password
 from playhead.wire.retries import Unavailable
 
 _TIMEOUT: Final = httpx.Timeout(30.0, connect=5.0)
 _LIMITS: Final = httpx.Limits(max_connections=1, keepalive_expiry=4.0)
-_REFUSED: Final = frozenset({400, 413, 422})
 _DENIED: Final = frozenset({401, 403})
 # Many backends take traces only.
 _NO_LOGS: Final = frozenset({404, 405, 415, 501})
@@ -68,7 +66,7 @@ class DestinationEndpoint:
 
     def send_spans(self, body: bytes) -> None:
         """Sends an OTLP request.  Raises Unavailable or RequestRejected."""
-        self._checked(self._send(self._target.url, body))
+        self._check_answer(self._send(self._target.url, body))
 
     @property
     def takes_logs(self) -> bool:
@@ -84,7 +82,10 @@ class DestinationEndpoint:
         if answer.status_code in _NO_LOGS:
             self._logs_url = None
         else:
-            self._checked(answer)
+            self._check_answer(answer)
+
+    def _check_answer(self, answer: httpx.Response) -> None:
+        self._check(answer.status_code, answer.content, answer.headers.get("retry-after"))
 
     def _send(self, url: str, body: bytes) -> httpx.Response:
         packed = gzip.compress(body, 6, mtime=0)
@@ -93,19 +94,22 @@ class DestinationEndpoint:
 
     def upload(self, medium: OutboundMedia) -> None:
         """Uploads a medium to Langfuse if Langfuse does not have it yet. Raises as `send_spans`."""
-        url = self._target.media_url
-        if url is None:
+        if self._target.media_url is None:
             return
-        headers = {**self._target.headers, "content-type": "application/json"}
-        answer = self._checked(self._exchange("POST", url, headers, orjson.dumps(uploads.question(medium))))
-        number, address = uploads.address_in(_json(answer))
-        if address is None:
-            return
-        began = time.monotonic()
-        put = self._exchange("PUT", address, uploads.put_headers(address, medium), medium.data)
-        self._checked(put)
-        report = uploads.report(put.status_code, time.monotonic() - began, datetime.now(UTC))
-        self._checked(self._exchange("PATCH", f"{url}/{quote(number, safe='')}", headers, orjson.dumps(report)))
+        requests = uploads.upload(self._target.media_url, self._target.headers, medium)
+        request = next(requests)
+        while True:
+            began = time.monotonic()
+            answer = self._exchange(request.method, request.url, request.headers, request.body)
+            seconds, wait = time.monotonic() - began, answer.headers.get("retry-after")
+            ended_at = datetime.now(UTC)
+            try:
+                request = requests.send(UploadAnswer(answer.status_code, answer.content, wait, seconds, ended_at))
+            except StopIteration as ended:
+                failed: UploadAnswer | None = ended.value
+                if failed is not None:
+                    self._check(failed.status, failed.body, failed.retry_after)
+                return
 
     def _exchange(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> httpx.Response:
         try:
@@ -119,12 +123,14 @@ class DestinationEndpoint:
                 retry_is_useless=isinstance(error, httpx.ConnectError | httpx.UnsupportedProtocol),
             ) from error
 
-    def _checked(self, answer: httpx.Response) -> httpx.Response:
-        if answer.is_success:
-            return answer
-        status = answer.status_code
-        reason = shown_reason(answer.text[:_MOST_READ], self._target.headers.values(), _MOST_REASON)
-        if status in _REFUSED:
+    def _check(self, status: int, body: bytes, retry_after: str | None) -> None:
+        """Raises Unavailable or RequestRejected unless the status is one of success."""
+        verdict = verdict_of(status)
+        if verdict is Verdict.ACCEPTED:
+            return
+        text = body[:_MOST_READ].decode("utf-8", "replace")
+        reason = shown_reason(text, self._target.headers.values(), _MOST_REASON)
+        if verdict is Verdict.REFUSED:
             raise RequestRejected(status, reason, sure=True)
         if status in _DENIED:
             raise Unavailable(
@@ -134,7 +140,7 @@ class DestinationEndpoint:
                 retry_after=_SLOWLY_SECONDS,
                 retry_is_useless=True,
             )
-        if status < 500 and status not in {408, 429}:
+        if verdict is Verdict.MISCONFIGURED:
             raise Unavailable(
                 "not there",
                 f"{self.shown} does not take spans ({status} {reason}): correct the address where export_to is called; "
@@ -145,13 +151,5 @@ class DestinationEndpoint:
         raise Unavailable(
             "busy",
             f"{self.shown} cannot take more now ({status} {reason}): spans stay in the journal and are sent later",
-            retry_after=asked_delay_s(answer),
+            retry_after=asked_delay_s(retry_after),
         )
-
-
-def _json(answer: httpx.Response) -> dict[str, Any]:
-    try:
-        value = orjson.loads(answer.content)
-    except ValueError:
-        return {}
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
