@@ -6,7 +6,6 @@ is read or recorded under its id.
 
 import json
 import os
-import re
 import weakref
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from playhead.calls.run import NextRun
 from playhead.capture.registry import instrumented
 from playhead.errors import ClientError, CollectorUnreachable, NoRecord, PlayheadError, ReplayError, SettingInvalid
 from playhead.kernel.guard import log
+from playhead.model.ids import WHOLE_ID
 from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.recording import RecordingProcess, current_settings, deliver_all, deliver_lanes, flush, lease_client
 from playhead.replay.effects import watch_effects
@@ -352,7 +352,6 @@ class _Collector:
 
 # --- which run is meant -----------------------------------------------------------------------------------------------
 
-_RUN_ID = re.compile("[0-9a-f]{32}")
 _MAX_NAMED = 100
 
 
@@ -366,7 +365,7 @@ def whole_run_id(named: Any, client: Callable[[], Any]) -> str:
     if len(named) > _MAX_NAMED or not (named.isascii() and named.isprintable()):
         raise NoRecord(f"{named[:_MAX_NAMED]!r} is no run's id, nor a part of one: `playhead runs` lists them")
     written = named.strip().replace("-", "").lower()
-    if _RUN_ID.fullmatch(written):
+    if WHOLE_ID.fullmatch(written):
         return written
     try:
         return str(client().run(named.strip())["run"])

@@ -7,12 +7,12 @@ from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
-from urllib.parse import urlsplit
 
 import httpx
 
 from playhead.model.canonical import parse_json
 from playhead.settings.table import MIB, without_password
+from playhead.wire.loopback import is_loopback
 from playhead_collector.errors import Refused
 
 # Longest time until the first word of an answer, and between two pieces of it.
@@ -20,7 +20,6 @@ _SILENCE_SECONDS = 120.0
 _MAX_ERROR_LENGTH = 300
 # Enough for a streamed answer of 60,000 tokens of 250 bytes each; explanations have a few thousand tokens.
 _MAX_ANSWER_BYTES = 16 * MIB
-_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,7 @@ class ModelApi:
     def _client(self) -> httpx.AsyncClient:
         headers = {"authorization": f"Bearer {self.api_key}"} if self.api_key else {}
         # Proxies from the environment are not used for a model on this machine.
-        outside = urlsplit(self.url).hostname not in _LOOPBACK
+        outside = not is_loopback(self.url)
         return httpx.AsyncClient(headers=headers, timeout=_SILENCE_SECONDS, trust_env=outside, transport=self.transport)
 
     def _body(self, messages: Sequence[dict[str, str]]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ in exactly the same context).
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from playhead.model import event as ev
@@ -17,7 +18,7 @@ from playhead.wire.operations.why import Decision, DecisionTree, RunOutcome, Tre
 from playhead_collector.analysis.decisions import choice_of, chosen_in, decisions, options_of, read_sibling
 from playhead_collector.analysis.transcript.loading import read_transcript_page
 from playhead_collector.analysis.transcript.transcript import Transcript, Turn
-from playhead_collector.read.record import RunRecord, stored_record
+from playhead_collector.read.record import RunRecord, line_of_forks, stored_record
 from playhead_collector.read.values import fetch
 from playhead_collector.store.ports import RunFilter
 from playhead_collector.store.ports.scores import ScoreFilter
@@ -28,7 +29,6 @@ FORK, PARENT, SIBLING = "fork", "parent", "sibling"
 MAX_FORKS = 100
 MAX_SIBLINGS = 100
 # Runs above a fork that are read.
-_MAX_ABOVE = 50
 # Of a run's latest scores; those of its calls are among them and left out.
 _MAX_SCORES = 100
 
@@ -221,12 +221,14 @@ async def read_branching_runs(record: RunRecord) -> tuple[list[BranchingRun], bo
 
 
 async def _read_lineage(record: RunRecord) -> Lineage:
-    rows, common = [record.row], [record.last]
-    while (above := rows[-1].fork_of) is not None and len(rows) <= _MAX_ABOVE:
-        row = await record.store.run(record.project_id, above)
-        if row is None or rows[-1].shared is None or row in rows:
+    rows, common = list[RunRow](), list[int]()
+    async for row in line_of_forks(record.row, partial(record.store.run, record.project_id)):
+        if not rows:
+            common.append(record.last)
+        elif (shared := rows[-1].shared) is not None:
+            common.append(min(common[-1], shared))
+        else:
             break
-        common.append(min(common[-1], rows[-1].shared))
         rows.append(row)
     return Lineage(rows, common)
 

@@ -18,6 +18,7 @@ import httpx
 
 from playhead.model.times import rfc3339
 from playhead.outbound.answers import Verdict, verdict_of
+from playhead.wire.loopback import is_loopback
 from playhead_collector.background import BackgroundLoop
 from playhead_collector.errors import BadSetting, StoreUnavailable
 from playhead_collector.forward.attempts import Answer, backoff_s, retry_after
@@ -35,7 +36,6 @@ _STORE_PAUSE_S, _ERROR_PAUSE_S = 5.0, 30.0
 _LEASE_MARGIN_S = 60.0
 # Promises that one line of the log names.
 _NAMED = 5
-_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 class PromiseAnnouncer:
@@ -63,7 +63,7 @@ class PromiseAnnouncer:
         # Neither the URL's path nor the receiver's answer is logged: both may contain a key.
         self._host = urlsplit(url).hostname or ""
         # A proxy for the Internet does not reach this machine.
-        outside = self._host not in _LOOPBACK
+        outside = not is_loopback(url)
         self._client = httpx.AsyncClient(timeout=timeout_s, follow_redirects=False, trust_env=outside)
         self._loop = BackgroundLoop(self._work_on, "playhead promise webhook")
 

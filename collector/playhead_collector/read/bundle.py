@@ -10,6 +10,7 @@ import tarfile
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from types import TracebackType
 from typing import BinaryIO, Self
@@ -25,7 +26,7 @@ from playhead.wire.otlp_json import logs_json, traces_json
 from playhead.wire.pack import Pack, ThreadExtension
 from playhead_collector.errors import Refused
 from playhead_collector.read.content import pack_refs
-from playhead_collector.read.record import RunRecord
+from playhead_collector.read.record import RunRecord, line_of_forks
 from playhead_collector.read.scores import score_answer
 from playhead_collector.store.ports.scores import POSTED, ScoreFilter
 
@@ -119,7 +120,6 @@ MAX_CONTENT_BYTES = 1024 * 1024 * 1024
 
 _ITEMS_A_LINE = 256
 _REFS_AT_ONCE = 500
-_MAX_ABOVE = 50
 
 
 async def write_bundle(record: RunRecord, to: BinaryIO, most: int = MAX_CONTENT_BYTES) -> None:
@@ -145,15 +145,11 @@ async def _write_records(record: RunRecord, archive: Archive) -> set[bytes]:
     """Writes the records of the run and of the runs from which it was forked. Returns the digests of the refs in
     them."""
     digests: set[bytes] = set()
-    seen: set[str] = set()
-    row: RunRow | None = record.row
-    while row is not None and row.run not in seen and len(seen) <= _MAX_ABOVE:
-        seen.add(row.run)
+    async for row in line_of_forks(record.row, partial(record.store.run, record.project_id)):
         spans = await record.store.spans(record.project_id, row.run)
         logs = await record.store.logs(record.project_id, row.run)
         digests |= await asyncio.to_thread(_write_record, archive, row, spans, logs)
         await _write_scores(record, row.run, archive)
-        row = None if row.fork_of is None else await record.store.run(record.project_id, row.fork_of)
     return digests
 
 

@@ -4,16 +4,16 @@ A run is named by its id, a part of its id, or `last`.
 """
 
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from playhead.model.event import RunEvent
+from playhead.model.ids import WHOLE_ID
 from playhead.projection.run_row import RunRow
 from playhead_collector.errors import Refused
 from playhead_collector.store.ports import ReadStore, RunFilter
 
-_RUN_ID = re.compile("[0-9a-f]{32}")
 # The number of events in one row of the store. Reading one costs as much as reading all, so all are cached for a while.
 BLOCK = 256
 _KEPT_BLOCKS = 16
@@ -105,7 +105,7 @@ class RunRecord:
 async def open_record(store: ReadStore, runner: RunProjector, project_id: int, run: str) -> RunRecord:
     """Projects all that has arrived for the run, and returns the run. `run`: an id, a part of one, or `last`.  Raises
     Refused (404)."""
-    if not _RUN_ID.fullmatch(run):
+    if not WHOLE_ID.fullmatch(run):
         await runner.catch_up()
         run = await run_named(store, project_id, run)
     row = await _projected(store, runner, project_id, run)
@@ -127,19 +127,31 @@ def _record(store: ReadStore, project_id: int, run: str, row: RunRow | None) -> 
 async def _projected(store: ReadStore, runner: RunProjector, project_id: int, run: str) -> RunRow | None:
     """Projects the run and the runs from which it was forked, and returns the run's row; None if there is no such
     run."""
-    line: list[str] = []
-    above: str | None = run
-    row: RunRow | None = None
-    while above is not None and _RUN_ID.fullmatch(above) and above not in line and len(line) <= _MAX_ABOVE:
-        line.append(above)
-        await runner.project_now(project_id, above)
-        row = await store.run(project_id, above)
-        above = None if row is None else row.fork_of
-    if len(line) == 1:
+
+    async def projected(each: str) -> RunRow | None:
+        if not WHOLE_ID.fullmatch(each):
+            return None
+        await runner.project_now(project_id, each)
+        return await store.run(project_id, each)
+
+    row = await projected(run)
+    if row is None or row.fork_of is None:
         return row
+    line = [each.run async for each in line_of_forks(row, projected)]
     for below in reversed(line[:-1]):
         await runner.project_now(project_id, below)  # does nothing when the shared events have not changed
     return await store.run(project_id, run)
+
+
+async def line_of_forks(row: RunRow, read: Callable[[str], Awaitable[RunRow | None]]) -> AsyncIterator[RunRow]:
+    """Yields the run, the run from which it was forked, and so on, at most 51. `read` returns the row of a run; None
+    ends the line."""
+    seen: set[str] = set()
+    above: RunRow | None = row
+    while above is not None and above.run not in seen and len(seen) <= _MAX_ABOVE:
+        seen.add(above.run)
+        yield above
+        above = None if above.fork_of is None else await read(above.fork_of)
 
 
 # --- run names -------------------------------------------------------------------------------------------------------
@@ -157,7 +169,7 @@ async def run_named(store: ReadStore, project_id: int, name: str) -> str:
     several.
     """
     wanted = name.strip().lower()
-    if _RUN_ID.fullmatch(wanted):
+    if WHOLE_ID.fullmatch(wanted):
         return wanted
     if wanted == LAST:
         newest = await store.runs(project_id, RunFilter(), limit=1)

@@ -25,6 +25,7 @@ from fastapi import APIRouter, Request, Response
 
 from playhead.dialect.langfuse_media import media_id
 from playhead.model.canonical import Content, is_media_type
+from playhead.model.ids import SPAN_ID, WHOLE_ID
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent
 from playhead.model.thread import THREAD
@@ -40,7 +41,6 @@ REF: Final = "langfuse.media.content_ref"
 # An announcement has seven short fields.
 _MAX_BYTES: Final = 16 * KIB
 _UPLOAD: Final = re.compile(PATH + r"/[A-Za-z0-9_-]{22}/[0-9a-f]{64}")
-_TRACE, _SPAN = re.compile("[0-9a-f]{32}"), re.compile("[0-9a-f]{16}")
 
 
 class _Announced(NamedTuple):
@@ -150,10 +150,10 @@ class LangfuseMediaHttp:
                           "PLAYHEAD_MAX_CONTENT_BYTES")  # fmt: skip
         if not isinstance(media_type, str) or not is_media_type(media_type):
             raise Refused(400, "bad_request", "contentType is missing or invalid: send one such as image/png")
-        if not isinstance(trace_id, str) or not _TRACE.fullmatch(trace_id):
+        if not isinstance(trace_id, str) or not WHOLE_ID.fullmatch(trace_id):
             raise Refused(400, "bad_request", "traceId is not 32 hex digits: only media of traces are kept here")
         span_id, field = fields.get("observationId"), fields.get("field")
-        span_id = span_id if isinstance(span_id, str) and _SPAN.fullmatch(span_id) else None
+        span_id = span_id if isinstance(span_id, str) and SPAN_ID.fullmatch(span_id) else None
         field = field if field in ("input", "output", "metadata") else "input"
         return _Announced(_ref(fields.get("sha256Hash")), media_type, size, trace_id, span_id, field)
 

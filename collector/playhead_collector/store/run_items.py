@@ -1,13 +1,13 @@
 """Assigns spans and log events to runs.  Pure."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from playhead.model import names
+from playhead.model.ids import WHOLE_ID
 from playhead.model.span import LogEvent, Span
 
-_ID, NO_ID = re.compile("[0-9a-f]{32}"), "0" * 32
+NO_ID = "0" * 32
 
 
 @dataclass(slots=True)
@@ -41,7 +41,7 @@ def _run_of(item: Span | LogEvent) -> str | None:
     """Returns the run of a span or log event: its run id, or its trace id if the run id is unusable. None if neither is
     usable."""
     for name in (item.attributes.get(names.RUN_ID), item.trace_id):
-        if isinstance(name, str) and _ID.fullmatch(name) and name != NO_ID:
+        if isinstance(name, str) and WHOLE_ID.fullmatch(name) and name != NO_ID:
             return name
     return None
 

@@ -6,7 +6,6 @@ may also be given to a run that has ended.
 """
 
 import math
-import re
 import time
 from typing import Any, Literal
 
@@ -16,6 +15,7 @@ from playhead.calls.lifecycle import current_span
 from playhead.calls.span import ObservedSpan
 from playhead.kernel.guard import log_internal_error, warn_once
 from playhead.model import names
+from playhead.model.ids import SPAN_ID, WHOLE_ID
 from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.objects.plain_forms import safe_repr
 
@@ -64,8 +64,6 @@ def _finite(value: Any) -> float | None:
 
 # --- scores -----------------------------------------------------------------------------------------------------------
 
-_RUN_ID, _SPAN_ID = re.compile("[0-9a-f]{32}"), re.compile("[0-9a-f]{16}")
-
 
 def score(
     name: str,
@@ -106,9 +104,9 @@ def _score_problem(name: Any, value: Any, run: Any, span: Any) -> str | None:
         return "its value has to be a number, a boolean, or the name of a category"
     if isinstance(value, int | float) and _finite(value) is None:
         return "its value has to be a finite number"
-    if run is not None and not (isinstance(run, str) and _RUN_ID.fullmatch(run)):
+    if run is not None and not (isinstance(run, str) and WHOLE_ID.fullmatch(run)):
         return "`run` has to be a run's id, which has 32 hex digits"
-    if span is not None and not (isinstance(span, str) and _SPAN_ID.fullmatch(span)):
+    if span is not None and not (isinstance(span, str) and SPAN_ID.fullmatch(span)):
         return "`span` has to be a span's id, which has 16 hex digits"
     return None
 

@@ -27,10 +27,10 @@ from playhead.capture.frameworks.observing import (
 )
 from playhead.capture.patching import Instrumentation, Wrap, Wrapper
 from playhead.model import names
+from playhead.model.span import STATUS_ERROR
 
 SUPPORTS = "crewai >= 1.15"
 
-_ERROR = 2  # OTLP's status code
 _requested: contextvars.ContextVar[tuple[str, str] | None] = contextvars.ContextVar(
     "playhead_crewai_call", default=None
 )
@@ -169,7 +169,7 @@ def _note_failure(result: Any) -> None:
     if span is None or span.kind != "tool" or not isinstance(result, getattr(module, "ToolFailure", ())):
         return
     span.attributes[names.ERROR_TYPE] = str(result.reason.value)
-    span.status, span.status_message = _ERROR, span.recorder.text(str(result.message), span.redact)
+    span.status, span.status_message = STATUS_ERROR, span.recorder.text(str(result.message), span.redact)
 
 
 # --- the wrappers -----------------------------------------------------------------------------------------------------

@@ -32,6 +32,7 @@ from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks.observing import enclosing_tool_call, log_errors_and_return_none
 from playhead.capture.patching import Instrumentation, Wrap, Wrapper
 from playhead.model import names
+from playhead.model.span import STATUS_ERROR
 
 SUPPORTS = "mcp >= 1.10"
 
@@ -143,7 +144,6 @@ def _remember(session: Any, result: Any) -> None:
 
 # --- a client's calls: recorded ---------------------------------------------------------------------------------------
 
-_ERROR = 2  # OTLP's status code
 _TOOL_ERROR = "tool_error"  # the conventions' `error.type` of a result marked as an error
 _MAX_ERROR_TEXT = 256
 
@@ -220,7 +220,7 @@ def _note_error(span: ObservedSpan, result: Any) -> None:
         return
     text = " ".join(str(part.text) for part in result.content if isinstance(getattr(part, "text", None), str))
     span.attributes[names.ERROR_TYPE] = _TOOL_ERROR
-    span.status = _ERROR
+    span.status = STATUS_ERROR
     span.status_message = span.recorder.text(text, span.redact)[:_MAX_ERROR_TEXT]
 
 

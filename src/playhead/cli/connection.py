@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from playhead.errors import PlayheadError, SettingInvalid
+from playhead.model.ids import WHOLE_ID
 from playhead.settings.sdk import load
 
 if TYPE_CHECKING:
     from playhead.client import Client
     from playhead.local.client import JournalClient
 
-_WHOLE = re.compile("[0-9a-f]{32}")
 # Longer than a collector takes for any request, so that its own error arrives first.
 _SECONDS = 40.0
 # With a longer wait, the shell would seem to hang. Without an answer, nothing is completed.
@@ -82,7 +81,7 @@ def run_id(client: Client, run: str) -> str:
 
 def is_run_id(text: str) -> bool:
     """Whether a text is a whole run id."""
-    return _WHOLE.fullmatch(text) is not None
+    return WHOLE_ID.fullmatch(text) is not None
 
 
 def complete_run(ctx: Any, incomplete: str) -> Iterator[tuple[str, str]]:

@@ -29,9 +29,9 @@ _SHORT_ID = 8
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 # Columns that are never folded: names to copy, and short words.
 _WHOLE = frozenset({"run", "status", "started", "took", "calls", "tokens", "cost", "seq", "time", "kind", "setting"})
+STATUS_COLOURS = {"completed": "green", "failed": "red", "cancelled": "yellow", "running": "yellow", "lost": "red"}
 _COLOURS = {
-    "completed": "green", "failed": "red", "cancelled": "yellow", "running": "yellow", "lost": "red",
-    "critical": "bold", "system": "magenta", "user": "cyan", "assistant": "green", "tool": "blue",
+    **STATUS_COLOURS, "critical": "bold", "system": "magenta", "user": "cyan", "assistant": "green", "tool": "blue",
 }  # fmt: skip
 _LONG = 100  # characters of a value in a table
 _LINES_AT_A_TIME = 500  # lines of a table per write to a pipe: a write takes as long as making some lines

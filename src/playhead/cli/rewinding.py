@@ -15,7 +15,6 @@ from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from math import sqrt
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -36,6 +35,7 @@ from playhead.errors import (
 )
 from playhead.launch.command import RECORD_COMMANDS, environment
 from playhead.model import names
+from playhead.model.shares import wilson
 from playhead.replay.lifecycle import check_before_start, has_commands, launch_of, read_record
 from playhead.replay.stops import StopNote
 from playhead.rewind import ASKED, CHOICES
@@ -43,7 +43,6 @@ from playhead.settings.sdk import load
 
 # Programs mostly wait for models, but each needs memory.
 _AT_A_TIME = 4
-_Z = 1.96  # 95 %
 _MAX_SHOWN = 100
 _SPAN_ID_DIGITS = 16
 _BEGINS_JSON = ("{", "[", '"')
@@ -318,14 +317,6 @@ def _interrupts_are_the_programs() -> Generator[None]:
 
 def _leave_it_to_the_program(number: int, frame: object) -> None:
     """Does nothing: the program gets the same signal."""
-
-
-def wilson(hits: int, of: int) -> tuple[float, float]:
-    """Returns the 95 % Wilson interval of the true share, given `hits` of `of`."""
-    share, z2 = hits / of, _Z * _Z
-    middle = (share + z2 / (2 * of)) / (1 + z2 / of)
-    half = _Z / (1 + z2 / of) * sqrt(share * (1 - share) / of + z2 / (4 * of * of))
-    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def _run_id(ctx: typer.Context, run: str) -> str:

@@ -125,7 +125,6 @@ def _one_line(text: str) -> str:
 # --- the tree of decisions --------------------------------------------------------------------------------------------
 
 _DECISIONS_PER_PAGE = 1_000
-_OUTCOME_STYLES = {"completed": "green", "failed": "red", "cancelled": "yellow", "running": "yellow", "lost": "red"}
 
 
 def read_decision_tree(client: "Client", run: str, limit: int) -> DecisionTree:
@@ -181,7 +180,8 @@ def _add_branches(tree: Tree, branches: Iterable[TreeBranch]) -> None:
 def _run_title(name: str, outcome: RunOutcome) -> Text:
     status = outcome["status"]
     scores = "".join(f", {score['name']} {score['value']}" for score in outcome["scores"])
-    return Text.assemble(output.visible(name), "  ", (status, _OUTCOME_STYLES.get(status, "")), output.visible(scores))
+    coloured = (status, output.STATUS_COLOURS.get(status, ""))
+    return Text.assemble(output.visible(name), "  ", coloured, output.visible(scores))
 
 
 def _choice_text(chosen: Any) -> str:

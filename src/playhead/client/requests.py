@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import wraps
@@ -12,6 +11,7 @@ from urllib.parse import quote
 
 from playhead.errors import NotFound
 from playhead.model.canonical import parse_json
+from playhead.model.ids import WHOLE_ID
 from playhead.wire.operations import EventsMoved, Page, RecordedEvent
 from playhead.wire.operations.operation import NoSuchPath, OperationCall, OperationRequest, request_of
 
@@ -25,7 +25,6 @@ _PAGE = 500
 _RECONNECT_SECONDS = 300.0
 # Names of runs in paths.
 _RUN_NAMES = frozenset({"run", "a", "b"})
-_WHOLE_ID = re.compile("[0-9a-f]{32}")
 # Path of a list in a run: `runs`, the run, the list's name.
 _RUN_LIST = 3
 
@@ -81,7 +80,7 @@ class PagedRequest(Generic[T]):
         """Returns the request that looks up the run's id, if the path names the run by anything but a whole id: a name
         such as `last` may mean another run when the next page is requested. None if there is nothing to look up."""
         parts = self.path.split("/")
-        if len(parts) < _RUN_LIST or parts[0] != "runs" or _WHOLE_ID.fullmatch(parts[1]):
+        if len(parts) < _RUN_LIST or parts[0] != "runs" or WHOLE_ID.fullmatch(parts[1]):
             return None
         return ApiRequest("/".join(parts[:2]))
 
@@ -318,7 +317,7 @@ def run_path(run: str, *rest: str) -> str:
 
 def is_whole_run_id(run: object) -> bool:
     """Whether a name of a run is a whole id."""
-    return isinstance(run, str) and _WHOLE_ID.fullmatch(run) is not None
+    return isinstance(run, str) and WHOLE_ID.fullmatch(run) is not None
 
 
 def _can_be_asked(part: str) -> bool:

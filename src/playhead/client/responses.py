@@ -4,7 +4,6 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 import httpx
 
@@ -15,6 +14,7 @@ from playhead.model.canonical import parse_json
 from playhead.model.names import COLLECTOR_HEADER
 from playhead.settings import sdk as settings
 from playhead.settings.table import InForce, InvalidSettingValue, in_force_of, setting
+from playhead.wire.loopback import is_loopback
 from playhead.wire.retries import grpc_hint
 
 
@@ -34,7 +34,6 @@ T = TypeVar("T")
 # Longer than a request may wait for its turn and then run (PLAYHEAD_ANALYSIS_SECONDS, 30 s, for each). So the timeout
 # of the collector comes first; its message says what to do.
 TIMEOUT_SECONDS = 70.0
-_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 def in_force(environ: Mapping[str, str] = os.environ, **options: Any) -> tuple[InForce, ...]:
@@ -66,7 +65,7 @@ def options(base_url: str, api_key: str | None, timeout_seconds: float) -> dict[
         "headers": {"authorization": f"Bearer {key}"} if key else {},
         "timeout": timeout_seconds,
         # A proxy from the environment cannot reach a collector on this machine.
-        "trust_env": urlsplit(base_url).hostname not in _LOOPBACK,
+        "trust_env": not is_loopback(base_url),
     }
 
 

@@ -21,7 +21,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, cast
 
-from playhead.dialect.parts import AS_IS, PART_TYPES, extra_of, opaque_part, unknown_keys, with_extra, without_nulls
+from playhead.dialect.parts import (
+    AS_IS,
+    NO_ROLE,
+    PART_TYPES,
+    extra_of,
+    opaque_part,
+    unknown_keys,
+    with_extra,
+    without_nulls,
+)
 from playhead.model.message import Message, Part
 
 __all__ = [
@@ -379,7 +388,6 @@ _READERS: dict[str, Callable[[dict[str, Any]], Part | None]] = {
 NAME = "anthropic"
 
 _ROLES = frozenset({"system", "user", "assistant"})
-_NO_ROLE = "unknown"
 _READ_KEYS = frozenset({"role", "content", PLACE})
 _TEXT_PART_KEYS = {"type", "content"}
 
@@ -397,7 +405,7 @@ def to_message(native: Mapping[str, Any]) -> Message:
     if isinstance(role, str):
         ours = role
     else:
-        ours, extra["role"] = _NO_ROLE, role
+        ours, extra["role"] = NO_ROLE, role
     parts: list[Part] = []
     if isinstance(content, str):
         parts = [{"type": "text", "content": content}]

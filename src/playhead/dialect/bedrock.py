@@ -17,7 +17,7 @@ in the message (`output_message`).
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from playhead.dialect.parts import AS_IS, extra_of, opaque_part, unknown_keys, with_extra
+from playhead.dialect.parts import AS_IS, NO_ROLE, extra_of, opaque_part, unknown_keys, with_extra
 from playhead.model.message import Message, Part
 
 __all__ = [
@@ -320,7 +320,6 @@ def _is_result_block(block: Any) -> bool:
 
 NAME = "bedrock"
 
-_NO_ROLE = "unknown"
 _READ_KEYS = frozenset({"role", "content", PLACE})
 
 
@@ -328,8 +327,8 @@ def to_message(native: Mapping[str, Any]) -> Message:
     """Returns the canonical form of one element of `messages`, cut or not."""
     role, content = native.get("role"), native.get("content")
     extra: dict[str, Any] = {key: value for key, value in native.items() if value is not None and key not in _READ_KEYS}
-    ours = role if isinstance(role, str) else _NO_ROLE
-    if ours == _NO_ROLE:
+    ours = role if isinstance(role, str) else NO_ROLE
+    if ours == NO_ROLE:
         extra["role"] = role
     parts: list[Part] = []
     if isinstance(content, list | tuple):

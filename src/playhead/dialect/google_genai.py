@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NotRequired, TypedDict, cast
 
-from playhead.dialect.parts import AS_IS, extra_of, opaque_part, unknown_keys, without_nulls
+from playhead.dialect.parts import AS_IS, NO_ROLE, extra_of, opaque_part, unknown_keys, without_nulls
 from playhead.model.message import Message, Part
 
 __all__ = [
@@ -468,7 +468,6 @@ NAME = "google_genai"
 
 _OUR_ROLES = {"model": "assistant", "function": "tool"}
 _NATIVE_ROLES = {"assistant": "model", "tool": "user"}
-_NO_ROLE = "unknown"
 
 
 def to_message(native: Mapping[str, Any]) -> Message:
@@ -521,7 +520,7 @@ def _our_role(role: Any, parts: Sequence[Part]) -> str:
     if role is None:
         role = "user"  # the API's default
     if not isinstance(role, str):
-        return _NO_ROLE
+        return NO_ROLE
     if role == "user" and parts and all(part.get("type") == "tool_call_response" for part in parts):
         return "tool"
     return _OUR_ROLES.get(role, role)

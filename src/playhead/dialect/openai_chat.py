@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from playhead.dialect.parts import (
     AS_IS,
+    NO_ROLE,
     PART_TYPES,
     data_uri,
     extra_of,
@@ -147,7 +148,6 @@ NAME = "openai"
 
 _PLAIN_ROLES = frozenset({"system", "user", "assistant"})
 _OUR_ROLES = {"developer": "system", "function": "tool"}
-_NO_ROLE = "unknown"
 
 _REASONING_TEXTS = ("reasoning_content", "reasoning")  # two names of providers for the same field
 _REASONING_KEYS = (*_REASONING_TEXTS, "reasoning_details")
@@ -163,7 +163,7 @@ def to_message(native: Mapping[str, Any]) -> Message:
         return {"role": role, "parts": [{"type": "text", "content": content}]}
     extra: dict[str, Any] = {}
     if type(role) is not str:
-        ours = _NO_ROLE
+        ours = NO_ROLE
         extra["role"] = role
     else:
         ours = _OUR_ROLES.get(role, role)

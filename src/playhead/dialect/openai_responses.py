@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from playhead.dialect.parts import (
     AS_IS,
+    NO_ROLE,
     PART_TYPES,
     data_uri,
     extra_of,
@@ -133,7 +134,6 @@ NAME = "openai_responses"
 _PLAIN_ROLES = frozenset({"system", "user"})
 _MESSAGE = "message"
 _REASONING = "reasoning"
-_NO_ROLE = "unknown"
 # Item types of calls, with the key of their arguments; item types of results.
 _CALLS = {"function_call": "arguments", "custom_tool_call": "input"}
 _RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
@@ -326,7 +326,7 @@ def _read_other(native: Mapping[str, Any]) -> Message:
     """Makes an item that only this API has, or that is unknown, the only part of a message."""
     kind = native.get("type")
     if not isinstance(kind, str) or kind == _MESSAGE:
-        return {"role": _NO_ROLE, "parts": [opaque_part(dict(native))], "extra": {"type": None}}
+        return {"role": NO_ROLE, "parts": [opaque_part(dict(native))], "extra": {"type": None}}
     part = content_part(dict(native), "")
     if part.get("type") != kind or "extra" in part:  # it was read as an element of a message's content
         part = opaque_part(dict(native))

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from playhead.dialect.parts import (
     AS_IS,
+    NO_ROLE,
     RESERVED,
     extra_of,
     opaque_part,
@@ -24,7 +25,6 @@ from playhead.model.message import Message, Part
 NAME = "otel_genai"
 
 _READ = frozenset({"role", "parts", "name", "finish_reason"})
-_NO_ROLE = "unknown"
 _TIMES_ENCODED = 3
 
 
@@ -70,7 +70,7 @@ def to_message(native: Mapping[str, Any]) -> Message:
         return {"role": role, "parts": [_part(part) for part in cast(list[Any], parts)]}
     has_parts = isinstance(parts, list | tuple)
     message: Message = {
-        "role": role if isinstance(role, str) else _NO_ROLE,
+        "role": role if isinstance(role, str) else NO_ROLE,
         "parts": to_parts(cast(Sequence[Any], parts)) if has_parts else [],
     }
     extra = unknown_keys(native, _READ)

@@ -17,6 +17,8 @@ from playhead.model.message import REF_PART, Message, Part
 
 _DATA_URI = re.compile(r"data:([\w.+-]+/[\w.+-]+);base64,")
 
+# Role of a message whose native form has none that is a text.
+NO_ROLE: Final = "unknown"
 # Type of a part whose `value` is a native value that is not a part, or that could be mistaken for one of ours.
 AS_IS = "playhead.as_is"
 RESERVED = frozenset({AS_IS, REF_PART})

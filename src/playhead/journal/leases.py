@@ -5,16 +5,15 @@ process ends, however it ends.  Only resumed runs have a lease; for a new run, t
 """
 
 import os
-import re
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from weakref import WeakSet
 
 from playhead.journal.files import OwnFile, lock_file, make_private_folder, open_private, share_lock
+from playhead.model.ids import WHOLE_ID
 
 _FOLDER = "leases"
-_RUN_ID = re.compile("[0-9a-f]{32}")
 _JOURNAL = "journal"  # the file with this journal's name; files of leases have names of 32 hex digits
 # How often the file may be deleted between opening and locking it before that is an error.
 _ATTEMPTS = 100
@@ -84,7 +83,7 @@ def abandoned_runs(journal_dir: Path) -> list[str]:
         names = os.listdir(journal_dir / _FOLDER)  # noqa: PTH208 - called by each process: mostly there is no such folder
     except FileNotFoundError:
         return []
-    return [name for name in names if _RUN_ID.fullmatch(name) and not _is_locked(journal_dir / _FOLDER / name)]
+    return [name for name in names if WHOLE_ID.fullmatch(name) and not _is_locked(journal_dir / _FOLDER / name)]
 
 
 def _is_locked(path: Path) -> bool:

@@ -4,12 +4,12 @@ A fork's history is the parent's events before the call at which it was forked, 
 the shared part get no second events, so the ends of calls that were open at that point are copied from the parent.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from playhead.model import event as ev
 from playhead.model import names
+from playhead.model.ids import WHOLE_ID
 from playhead.model.ref import ContentRef
 from playhead.model.span import Span
 from playhead.projection.attributes import CANCELLED, order_of, text, whole
@@ -17,7 +17,6 @@ from playhead.projection.conversations import Conversations
 from playhead.projection.inputs import Parent, RunInput
 from playhead.projection.span_tree import SpanTree
 
-_RUN_ID = re.compile("[0-9a-f]{32}")
 _BEGINS = (ev.LlmCalled, ev.ToolCalled, ev.StepStarted)
 _ENDS = (ev.LlmCompleted, ev.LlmFailed, ev.ToolCompleted, ev.ToolFailed, ev.StepCompleted)
 
@@ -42,7 +41,7 @@ def fork_root(spans: Iterable[Span]) -> Span | None:
 def named_parent(spans: Iterable[Span]) -> str | None:
     """The run id in the fork attribute of these spans; None if there is none, or it is not a run id."""
     named = next((span.attributes[names.FORK_OF] for span in spans if names.FORK_OF in span.attributes), None)
-    return named if isinstance(named, str) and _RUN_ID.fullmatch(named) else None
+    return named if isinstance(named, str) and WHOLE_ID.fullmatch(named) else None
 
 
 def threads_in(history: Iterable[ev.RunEvent]) -> Iterator[ContentRef]:

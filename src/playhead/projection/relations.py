@@ -1,15 +1,14 @@
 """store → [projection]: relations of a run to other runs: trace ids of its spans, and run ids that they link."""
 
-import re
 from collections.abc import Iterable
 
 from playhead.model import names
+from playhead.model.ids import WHOLE_ID
 from playhead.model.span import Span
 from playhead.projection.attributes import texts
 
 # Limits the size of a row in lists of runs.
 _MAX = 100
-_RUN_ID = re.compile("[0-9a-f]{32}")
 
 
 class Relations:
@@ -27,7 +26,7 @@ class Relations:
         """Adds a span, or another version of a span."""
         _keep(self._traces, span.trace_id)
         for run in texts(span.attributes, names.LINKED_RUNS):
-            if run != self._run and _RUN_ID.fullmatch(run):
+            if run != self._run and WHOLE_ID.fullmatch(run):
                 _keep(self._linked, run)
 
     @property

@@ -36,10 +36,10 @@ from playhead.calls.span import ObservedSpan
 from playhead.kernel.forks import fork_safe_lock
 from playhead.model import names
 from playhead.model.span import LogEvent
+from playhead.replay.record import FOREVER
 from playhead.replay.recorded_calls import RecordedCall, RequestRefs, call_path_of, request_refs_of
 
 DivergenceKind = Literal["changed", "inserted", "renamed", "kind_changed"]
-_FOREVER = 2**62
 _POLL_SECONDS = 0.02
 
 
@@ -473,7 +473,7 @@ def _is_around(left: str, right: str) -> bool:
 
 
 def _end_order(call: RecordedCall) -> int:
-    return _FOREVER if call.ended is None else max(call.ended[0], call.order)
+    return FOREVER if call.ended is None else max(call.ended[0], call.order)
 
 
 def _overlapping(calls: list[RecordedCall]) -> list[RecordedCall]:

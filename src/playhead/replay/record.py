@@ -410,7 +410,8 @@ def _log_identity(entry: LogEvent) -> tuple[Any, ...]:
 # --- what the latest attempt knew -------------------------------------------------------------------------------------
 
 
-_FOREVER = 2**62
+FOREVER = 2**62
+"""An order number after all others."""
 
 
 class KnownPart:
@@ -463,13 +464,13 @@ def _attempt_limits(record: Record) -> tuple[dict[int, int], int]:
     count."""
     attempt = last_attempt((*record.spans, *record.logs))
     began = {attempt_of(log): log.attributes for log in record.logs if log.name == names.RESUMED}
-    limits, upto = dict[int, int](), _FOREVER
+    limits, upto = dict[int, int](), FOREVER
     while attempt > 0:
         limits[attempt] = upto
         after = began[attempt].get(names.RESUMED_AFTER) if attempt in began else None
         if not isinstance(after, int) or not 0 <= after < attempt:  # of an older version, or cut off
             return limits, attempt - 1
-        upto = min(upto, int(began[attempt].get(names.CALL_ORDER, 0)) or _FOREVER)
+        upto = min(upto, int(began[attempt].get(names.CALL_ORDER, 0)) or FOREVER)
         attempt = after
     limits[0] = upto
     return limits, -1

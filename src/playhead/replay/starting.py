@@ -12,11 +12,9 @@ from playhead.model.canonical import parse_json
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent
-from playhead.replay.record import Record
+from playhead.replay.record import FOREVER, Record
 from playhead.replay.recorded_calls import recorded_calls
 from playhead.replay.restoring import restored_payload
-
-_FOREVER = 2**62
 
 
 class RecordedStart:
@@ -34,7 +32,7 @@ class RecordedStart:
         from a checkpoint; None: the run has no recorded calls."""
         self.run_id = run_id
         self._record = record
-        self._upto = upto or _FOREVER
+        self._upto = upto or FOREVER
         self._begin = begin
         self._begun = False
         self._checkpoint = self._last_checkpoint()

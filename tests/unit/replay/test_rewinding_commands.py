@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from playhead.cli.rewinding import wilson
 from playhead.model import names
+from playhead.model.shares import wilson
 from playhead.replay.record import read_local
 from playhead.replay.recorded_calls import recorded_calls
 from tests.support.journal_reader import read_journal

@@ -5,11 +5,11 @@ with their 95 % Wilson interval, because the runs of a question are often few.
 """
 
 import dataclasses
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from playhead.model.shares import wilson
 from playhead.model.state import COMPLETED, FAILED
 from playhead.projection.run_row import RunRow
 from playhead.wire.operations.across import Population, SuccessRate
@@ -114,24 +114,13 @@ def outcome_text(outcome: ScoreCondition | None) -> str:
 
 MIN_RUNS: Final = 5
 """Least number of runs for a pattern."""
-_Z: Final = 1.959963984540054  # of 95 %
-
-
-def wilson(hits: int, of: int) -> tuple[float, float] | None:
-    """Returns the 95 % Wilson score interval of the share `hits / of`; None if `of` is 0."""
-    if of == 0:
-        return None
-    share, spread = hits / of, _Z * _Z / of
-    middle = (share + spread / 2) / (1 + spread)
-    half = _Z * math.sqrt(share * (1 - share) / of + spread / (4 * of)) / (1 + spread)
-    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def success_rate(outcomes: Iterable[bool | None]) -> SuccessRate:
     """Counts the runs that succeeded and failed, with the share of success. None (no outcome) is not counted."""
     known_outcomes = [outcome for outcome in outcomes if outcome is not None]
     successes = sum(known_outcomes)
-    bounds = wilson(successes, len(known_outcomes))
+    bounds = wilson(successes, len(known_outcomes)) if known_outcomes else None
     return {
         "succeeded": successes,
         "failed": len(known_outcomes) - successes,

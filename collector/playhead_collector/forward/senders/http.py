@@ -16,6 +16,7 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
 from playhead.outbound.answers import Verdict, verdict_of
+from playhead.wire.loopback import is_loopback
 from playhead_collector.forward.attempts import Answer, retry_after, shortened, without_secrets
 from playhead_collector.forward.scoring import OutboundScore
 from playhead_collector.forward.senders import HttpTarget, Signal
@@ -25,7 +26,6 @@ _PROTOBUF = "application/x-protobuf"
 _GZIP_LEVEL = 4
 # OTLP's answers are a few bytes; a longer one is a web page, of which the beginning is enough.
 _MOST_ANSWER_BYTES = 64 * 1024
-LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 class HttpSender:
@@ -33,12 +33,11 @@ class HttpSender:
 
     def __init__(self, target: HttpTarget, transport: httpx.AsyncBaseTransport | None = None) -> None:
         self._target = target
-        hosts = {urlsplit(url).hostname for url in target.urls.values()}
         self._client = httpx.AsyncClient(
             timeout=target.timeout_s,
             follow_redirects=False,
             # A proxy for the Internet does not reach this machine, so loopback addresses ignore the proxy settings.
-            trust_env=not hosts <= LOOPBACK,
+            trust_env=not all(map(is_loopback, target.urls.values())),
             transport=transport,
         )
 

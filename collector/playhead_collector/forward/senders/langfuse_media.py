@@ -14,14 +14,15 @@ import httpx
 from playhead.outbound import langfuse_media as uploads
 from playhead.outbound.answers import Verdict, verdict_of
 from playhead.outbound.langfuse_media import OutboundMedia, UploadAnswer, UploadRequest
+from playhead.wire.loopback import LOOPBACK_HOSTS
 from playhead_collector.forward.attempts import Answer, retry_after, shortened, without_secrets
 from playhead_collector.forward.senders import UploadFailed
-from playhead_collector.forward.senders.http import LOOPBACK, beginning
+from playhead_collector.forward.senders.http import beginning
 
 # Large files may take longer than requests, provided that they are uploaded at this speed.
 _SLOWEST_BYTES_PER_S = 256 * 1024
 # A proxy for the Internet does not reach this machine.
-_WITHOUT_PROXY = {f"all://{'[::1]' if host == '::1' else host}": None for host in LOOPBACK}
+_WITHOUT_PROXY = {f"all://{'[::1]' if host == '::1' else host}": None for host in LOOPBACK_HOSTS}
 
 
 class LangfuseMedia:

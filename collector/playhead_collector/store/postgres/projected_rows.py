@@ -53,11 +53,8 @@ async def _write_tool_calls(conn: Conn, project_id: int, rows: Mapping[UUID, Sea
 
 def _tool_call_columns(rows: Sequence[tuple[UUID, ToolCallRow]]) -> dict[str, Any]:
     return {
-        "runs": [run for run, _ in rows],
-        "seqs": [row.seq for _, row in rows],
-        "times": [clamp_int(row.time_ns, BIGINT) for _, row in rows],
+        **_columns_of_all(rows),
         "tools": [row.tool for _, row in rows],
-        "agents": [row.agent for _, row in rows],
         "outcomes": [row.outcome for _, row in rows],
         "calls": [None if row.span is None else _span_number(row.span) for _, row in rows],
     }
@@ -65,11 +62,8 @@ def _tool_call_columns(rows: Sequence[tuple[UUID, ToolCallRow]]) -> dict[str, An
 
 def _decision_columns(rows: Sequence[tuple[UUID, DecisionRow]]) -> dict[str, Any]:
     return {
-        "runs": [run for run, _ in rows],
-        "seqs": [row.seq for _, row in rows],
-        "times": [clamp_int(row.time_ns, BIGINT) for _, row in rows],
+        **_columns_of_all(rows),
         "kinds": [row.kind for _, row in rows],
-        "agents": [row.agent for _, row in rows],
         "abouts": [row.about for _, row in rows],
         "outcomes": [row.outcome for _, row in rows],
     }
@@ -77,13 +71,20 @@ def _decision_columns(rows: Sequence[tuple[UUID, DecisionRow]]) -> dict[str, Any
 
 def _error_columns(rows: Sequence[tuple[UUID, ErrorRow]]) -> dict[str, Any]:
     return {
+        **_columns_of_all(rows),
+        "kinds": [row.kind for _, row in rows],
+        "types": [row.error_type for _, row in rows],
+        "abouts": [row.about for _, row in rows],
+    }
+
+
+def _columns_of_all(rows: Sequence[tuple[UUID, ToolCallRow | DecisionRow | ErrorRow]]) -> dict[str, Any]:
+    """Returns the columns that all three tables have: where and when something happened, and in which agent."""
+    return {
         "runs": [run for run, _ in rows],
         "seqs": [row.seq for _, row in rows],
         "times": [clamp_int(row.time_ns, BIGINT) for _, row in rows],
-        "kinds": [row.kind for _, row in rows],
-        "types": [row.error_type for _, row in rows],
         "agents": [row.agent for _, row in rows],
-        "abouts": [row.about for _, row in rows],
     }
 
 

@@ -1,6 +1,5 @@
 """`playhead.open_promises`, `approve`, `deny` and `answer`: a person's answers, given from Python."""
 
-import re
 from typing import Any, cast
 
 from playhead.api.promises.store import PromiseStore, promise_store
@@ -8,9 +7,8 @@ from playhead.api.promises.waiting import answer_of
 from playhead.calls import runtime
 from playhead.errors import NotFound
 from playhead.model import promises as p
+from playhead.model.ids import WHOLE_ID
 from playhead.wire.operations.promises import Promise
-
-_WHOLE_ID = re.compile("[0-9a-f]{32}")
 
 
 def open_promises() -> list[Promise]:
@@ -78,7 +76,7 @@ def _store() -> PromiseStore:
 
 def whole_id(store: PromiseStore, start: str) -> str:
     """Returns the whole id of the promise whose id begins with `start`. Raises NotFound if not exactly one does."""
-    if _WHOLE_ID.fullmatch(start):
+    if WHOLE_ID.fullmatch(start):
         return start
     ids = sorted({promise["id"] for promise in store.listed(answered=True) if promise["id"].startswith(start)})
     if len(ids) == 1:

@@ -9,7 +9,6 @@ has approved.
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Callable, Collection
 from dataclasses import fields
@@ -21,12 +20,11 @@ from playhead.calls.steps import Steps, run_steps, run_steps_async
 from playhead.errors import Denied, NoRecord, SettingInvalid, Unanswered
 from playhead.kernel.guard import warn_once
 from playhead.model import promises as p
+from playhead.model.ids import WHOLE_ID
 from playhead.model.times import rfc3339
 
 if TYPE_CHECKING:
     from playhead.wire.operations.promises import Promise, PromiseAnswer
-
-_RUN_ID = re.compile("[0-9a-f]{32}")
 
 
 def approval(
@@ -148,7 +146,7 @@ def interrupt(run: str, *, reason: str | None = None, by: str | None = None) -> 
     if not isinstance(run, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"a run is named by its id, a text, and not by {run!r}: `playhead runs` lists them")
     name, run = run, run.strip().replace("-", "").lower()
-    if not _RUN_ID.fullmatch(run):
+    if not WHOLE_ID.fullmatch(run):
         raise NoRecord(f"{name[:100]!r} is not the whole id of a run, which has 32 digits: `playhead runs` lists them")
     shown_reason = None if reason is None else shown_prompt(reason, None)
     promise_store().open(interrupt_of(run, shown_reason, by))

@@ -28,6 +28,7 @@ from playhead.capture.mcp import trace_context
 from playhead.capture.patching import Instrumentation, Wrap
 from playhead.errors import RunStopped
 from playhead.model import names
+from playhead.model.span import STATUS_ERROR
 
 SUPPORTS = "claude-agent-sdk >= 0.2.160"
 
@@ -210,7 +211,6 @@ async def _disconnect(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> An
 # --- the program's own tools ------------------------------------------------------------------------------------------
 
 _CALL_ID = "claudecode/toolUseId"
-_ERROR = 2  # OTLP's status code
 _observed_tools: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
 """Server → its tools whose functions are under `@observe`."""
 
@@ -304,7 +304,7 @@ def _note_error(answer: dict[str, Any]) -> None:
         return
     blocks: list[dict[str, Any]] = result.get("content") or []
     texts = [str(block.get("text", "")) for block in blocks] or [str(answer.get("error"))]
-    span.attributes[names.ERROR_TYPE], span.status = "tool_error", _ERROR
+    span.attributes[names.ERROR_TYPE], span.status = "tool_error", STATUS_ERROR
     span.status_message = span.recorder.text(" ".join(texts), span.redact)
 
 

@@ -15,8 +15,7 @@ from playhead.capture.frameworks.observing import agent, log_errors_and_return_n
 from playhead.capture.model_call import CallStart, ModelRequest, ObservedModelCall
 from playhead.dialect import anthropic as dialect
 from playhead.model import names
-
-_ERROR = 2  # OTLP's status code
+from playhead.model.span import STATUS_ERROR
 
 
 class _AnsweredModelCall:
@@ -186,7 +185,7 @@ class ClaudeTurn:
         if span is None:
             return
         if block.is_error:
-            span.attributes[names.ERROR_TYPE], span.status = "tool_error", _ERROR
+            span.attributes[names.ERROR_TYPE], span.status = "tool_error", STATUS_ERROR
             span.status_message = span.recorder.text(str(block.content), span.redact)
         finish(span, names.TOOL_RESULT_REF, block.content)
 
@@ -198,7 +197,7 @@ class ClaudeTurn:
             self.span.attributes[names.REPORTED_COST] = result.total_cost_usd
         if result.is_error:
             message = "; ".join(result.errors or []) or result.result or result.subtype
-            self.span.attributes[names.ERROR_TYPE], self.span.status = str(result.subtype), _ERROR
+            self.span.attributes[names.ERROR_TYPE], self.span.status = str(result.subtype), STATUS_ERROR
             self.span.status_message = self.span.recorder.text(str(message), self.span.redact)
         self.answer = result.result if result.structured_output is None else result.structured_output
         self.has_ended = True

@@ -14,7 +14,6 @@ import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final
-from urllib.parse import urlsplit
 
 import httpx
 
@@ -25,6 +24,7 @@ from playhead.outbound import langfuse_media as uploads
 from playhead.outbound.answers import Verdict, shown_reason, verdict_of
 from playhead.outbound.langfuse_media import OutboundMedia, UploadAnswer
 from playhead.settings.table import without_password
+from playhead.wire.loopback import is_loopback
 from playhead.wire.retries import Unavailable
 
 _TIMEOUT: Final = httpx.Timeout(30.0, connect=5.0)
@@ -36,7 +36,6 @@ _SLOWLY_SECONDS: Final = 60.0
 _MOST_REASON: Final = 300
 # Characters of an error that are read: a longer one is a web page.
 _MOST_READ: Final = 64 * 1024
-_LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 _PROTOBUF: Final = {"content-type": "application/x-protobuf", "content-encoding": "gzip"}
 
 
@@ -57,7 +56,7 @@ class DestinationEndpoint:
                 follow_redirects=False,
                 # Loading certificates takes time. Langfuse's storage has TLS also where Langfuse itself has none.
                 verify=target.url.startswith("https:") or target.media_url is not None,
-                trust_env=urlsplit(target.url).hostname not in _LOOPBACK,
+                trust_env=not is_loopback(target.url),
             )
 
     def close(self) -> None:

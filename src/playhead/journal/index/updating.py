@@ -32,6 +32,7 @@ from playhead.journal.frame import (
 from playhead.journal.index import database
 from playhead.journal.lane import LaneReader, entries_of, is_owned
 from playhead.model import names
+from playhead.model.ids import WHOLE_ID
 from playhead.model.thread import extend
 
 # --- frames of a segment → rows ---------------------------------------------------------------------------------------
@@ -40,7 +41,6 @@ from playhead.model.thread import extend
 START_BYTES = 16
 # Offset of a frame, and size of its payload.
 SPOT = Struct(">II")
-_TRACE_ID = re.compile("[0-9a-f]{32}")
 _RUN_ID = re.compile(rb'"%s":"([0-9a-f]{32})"' % re.escape(names.RUN_ID.encode()))
 _FORK_OF = re.compile(rb'"%s":"([0-9a-f]{32})"' % re.escape(names.FORK_OF.encode()))
 NO_RESOURCE = -1
@@ -106,7 +106,7 @@ def run_in(kind: bytes, payload: bytes) -> bytes | None:
         trace = record[2] if kind == LOG else record[0]
     except (ValueError, IndexError, TypeError, KeyError):
         return None
-    return bytes.fromhex(trace) if isinstance(trace, str) and _TRACE_ID.fullmatch(trace) else None
+    return bytes.fromhex(trace) if isinstance(trace, str) and WHOLE_ID.fullmatch(trace) else None
 
 
 # --- updating ---------------------------------------------------------------------------------------------------------
