@@ -26,6 +26,7 @@ from playhead.dialect.parts import (
     NO_ROLE,
     PART_TYPES,
     extra_of,
+    message_of_blocks,
     opaque_part,
     unknown_keys,
     with_extra,
@@ -413,14 +414,7 @@ def to_message(native: Mapping[str, Any]) -> Message:
         parts = [content_part(block) for block in cast("list[Any]", content)]
     else:
         extra["content"] = content
-    if ours == "user" and parts and all(part.get("type") == "tool_call_response" for part in parts):
-        ours = "tool"
-    elif ours == "tool":
-        extra["role"] = role
-    message: Message = {"role": ours, "parts": parts}
-    if extra:
-        message["extra"] = extra
-    return message
+    return message_of_blocks(role, ours, parts, extra)
 
 
 def from_message(message: Message) -> dict[str, Any]:

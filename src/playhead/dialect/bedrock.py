@@ -17,7 +17,7 @@ in the message (`output_message`).
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from playhead.dialect.parts import AS_IS, NO_ROLE, extra_of, opaque_part, unknown_keys, with_extra
+from playhead.dialect.parts import AS_IS, NO_ROLE, extra_of, message_of_blocks, opaque_part, unknown_keys, with_extra
 from playhead.model.message import Message, Part
 
 __all__ = [
@@ -335,14 +335,7 @@ def to_message(native: Mapping[str, Any]) -> Message:
         parts = [content_part(block) for block in cast("list[Any]", content) if not is_cache_point(block)]
     else:
         extra["content"] = content
-    if ours == "user" and parts and all(part.get("type") == "tool_call_response" for part in parts):
-        ours = "tool"
-    elif ours == "tool":
-        extra["role"] = role
-    message: Message = {"role": ours, "parts": parts}
-    if extra:
-        message["extra"] = extra
-    return message
+    return message_of_blocks(role, ours, parts, extra)
 
 
 def from_message(message: Message) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from playhead.dialect.parts import (
     read_data_uri,
     unknown_keys,
     with_extra,
+    with_name,
     without_nulls,
     write_arguments,
 )
@@ -225,14 +226,7 @@ def _read_message(native: Mapping[str, Any], role: str) -> Message:
     elif content is not None:
         extra["content"] = content
     message: Message = {"role": "system" if role == "developer" else role, "parts": parts}
-    name = native.get("name")
-    if isinstance(name, str):
-        message["name"] = name
-    elif name is not None:
-        extra["name"] = name
-    if extra:
-        message["extra"] = extra
-    return message
+    return with_name(message, native, extra)
 
 
 def _native_message(message: Message, extra: dict[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from playhead.dialect.parts import (
     opaque_part,
     read_arguments,
     unknown_keys,
+    with_name,
     without_nulls,
     write_arguments,
 )
@@ -78,14 +79,7 @@ def to_message(native: Mapping[str, Any]) -> Message:
         extra["role"] = role
     if not has_parts:
         extra["parts"] = parts
-    name = native.get("name")
-    if isinstance(name, str):
-        message["name"] = name
-    elif name is not None:
-        extra["name"] = name
-    if extra:
-        message["extra"] = extra
-    return message
+    return with_name(message, native, extra)
 
 
 def from_message(message: Message) -> dict[str, Any]:

@@ -55,6 +55,35 @@ def unknown_keys(native: Mapping[Any, Any], read_keys: Iterable[str]) -> dict[An
     return {key: value for key, value in native.items() if value is not None and key not in read_keys}
 
 
+def message_of_blocks(role: Any, ours: str, parts: list[Part], extra: dict[str, Any]) -> Message:
+    """Returns the message of a dialect whose results of tools are blocks of the user's messages.
+
+    `role`: the native role; `ours`: the same, or `NO_ROLE`. A message of results only gets the role `tool`; a native
+    role of that name is kept in `extra`.
+    """
+    if ours == "user" and parts and all(part.get("type") == "tool_call_response" for part in parts):
+        ours = "tool"
+    elif ours == "tool":
+        extra["role"] = role
+    message: Message = {"role": ours, "parts": parts}
+    if extra:
+        message["extra"] = extra
+    return message
+
+
+def with_name(message: Message, native: Mapping[str, Any], extra: dict[str, Any]) -> Message:
+    """Adds the name of a native message, and `extra` if there is anything in it. Returns the message. A name that is no
+    text is put into `extra`."""
+    name = native.get("name")
+    if isinstance(name, str):
+        message["name"] = name
+    elif name is not None:
+        extra["name"] = name
+    if extra:
+        message["extra"] = extra
+    return message
+
+
 def extra_of(part: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the object under `extra`; {} if there is none."""
     extra = part.get("extra")

@@ -5,7 +5,7 @@ the same content of a span: the first ref stays, equal content is stored once, a
 own name (`<key>_ref`). Keys whose JSON was unreadable are noted.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, cast
 
 from playhead.dialect import otel_genai
@@ -244,6 +244,29 @@ def extract_input(attributes: Attributes, raw: Any, key: str, contents: Extracte
 def extract_output(attributes: Attributes, raw: Any, key: str, contents: ExtractedContent, *, model: bool) -> bool:
     """Does for a span's output what `extract_input` does for its input."""
     return _extract_body(attributes, raw, key, contents, model=model, answers=True)
+
+
+def extract_both(
+    attributes: Attributes,
+    kind: str | None,
+    input_key: str,
+    output_key: str,
+    contents: ExtractedContent,
+    output_of: Callable[[Any], Any] | None = None,
+) -> None:
+    """Moves the values of two attributes: arguments and result of a tool, messages of a model call, else whole values.
+
+    `output_of` returns the output for the value of its attribute (None: the attribute is absent).
+    """
+    input_value, output_value = attributes.pop(input_key, None), attributes.pop(output_key, None)
+    if output_of is not None:
+        output_value = output_of(output_value)
+    if kind == "tool":
+        extract_value(attributes, names.TOOL_ARGUMENTS_REF, input_value, input_key, contents)
+        extract_value(attributes, names.TOOL_RESULT_REF, output_value, output_key, contents)
+    else:
+        extract_input(attributes, input_value, input_key, contents, model=kind == "llm")
+        extract_output(attributes, output_value, output_key, contents, model=kind == "llm")
 
 
 def _extract_body(

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from playhead.lift.extraction import ExtractedContent, extract_input, extract_output, extract_value, kind_from
+from playhead.lift.extraction import ExtractedContent, extract_both, extract_value, kind_from
 from playhead.model import names
 from playhead.model.span import Attributes
 
@@ -35,12 +35,6 @@ def kind(attributes: Attributes) -> str | None:
 
 def extract(attributes: Attributes, kind: str | None, contents: ExtractedContent) -> None:
     """Moves messages of a model call, arguments and result of a tool, and values of other spans."""
-    input_value, output_value = attributes.pop(_INPUT, None), attributes.pop(_OUTPUT, None)
-    if kind == "tool":
-        extract_value(attributes, names.TOOL_ARGUMENTS_REF, input_value, _INPUT, contents)
-        extract_value(attributes, names.TOOL_RESULT_REF, output_value, _OUTPUT, contents)
-    else:
-        extract_input(attributes, input_value, _INPUT, contents, model=kind == "llm")
-        extract_output(attributes, output_value, _OUTPUT, contents, model=kind == "llm")
+    extract_both(attributes, kind, _INPUT, _OUTPUT, contents)
     for key in [key for key in attributes if key.startswith(_METADATA) and not key.endswith(names.REF_SUFFIX)]:
         extract_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, contents)

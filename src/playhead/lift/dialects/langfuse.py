@@ -5,8 +5,7 @@ from typing import Any, Final, cast
 
 from playhead.lift.extraction import (
     ExtractedContent,
-    extract_input,
-    extract_output,
+    extract_both,
     extract_value,
     json_or_text,
     kind_from,
@@ -61,21 +60,21 @@ def kind(attributes: Attributes) -> str | None:
 
 def extract(attributes: Attributes, kind: str | None, contents: ExtractedContent) -> None:
     """Moves an observation's input and output: messages of a generation, arguments and result of a tool."""
-    input_value, output_value = (attributes.pop(_OBSERVATION + name, None) for name in ("input", "output"))
-    if kind == "tool":
-        extract_value(attributes, names.TOOL_ARGUMENTS_REF, input_value, _OBSERVATION + "input", contents)
-        extract_value(attributes, names.TOOL_RESULT_REF, output_value, _OBSERVATION + "output", contents)
-    else:
-        extract_input(attributes, input_value, _OBSERVATION + "input", contents, model=kind == "llm")
-        if kind == "llm" and isinstance(output_value, str) and not output_value.startswith(("{", "[")):
-            output_value = {"role": "assistant", "content": output_value}  # the text of a streamed answer
-        extract_output(attributes, output_value, _OBSERVATION + "output", contents, model=kind == "llm")
+    output_of = _streamed_answer if kind == "llm" else None
+    extract_both(attributes, kind, _OBSERVATION + "input", _OBSERVATION + "output", contents, output_of)
     for key, ours in _CONTENTS.items():
         if key in attributes:
             extract_value(attributes, ours, attributes.pop(key), key, contents)
     for key in [key for key in attributes if key.startswith(_METADATA) and not key.endswith(names.REF_SUFFIX)]:
         extract_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, contents)
     _add_tokens(attributes)
+
+
+def _streamed_answer(output: Any) -> Any:
+    """Returns a message for the bare text of a streamed answer; any other value unchanged."""
+    if isinstance(output, str) and not output.startswith(("{", "[")):
+        return {"role": "assistant", "content": output}
+    return output
 
 
 def _add_tokens(attributes: Attributes) -> None:

@@ -7,8 +7,7 @@ from typing import Any, Final, cast
 
 from playhead.lift.extraction import (
     ExtractedContent,
-    extract_input,
-    extract_output,
+    extract_both,
     extract_value,
     json_or_text,
     kind_from,
@@ -49,13 +48,7 @@ def kind(attributes: Attributes) -> str | None:
 
 def extract(attributes: Attributes, kind: str | None, contents: ExtractedContent) -> None:
     """Moves a run's inputs and outputs: messages of a model call, arguments and result of a tool."""
-    input_value, output_value = attributes.pop(_INPUT, None), attributes.pop(_OUTPUT, None)
-    if kind == "tool":
-        extract_value(attributes, names.TOOL_ARGUMENTS_REF, input_value, _INPUT, contents)
-        extract_value(attributes, names.TOOL_RESULT_REF, _output(output_value), _OUTPUT, contents)
-    else:
-        extract_input(attributes, input_value, _INPUT, contents, model=kind == "llm")
-        extract_output(attributes, _output(output_value), _OUTPUT, contents, model=kind == "llm")
+    extract_both(attributes, kind, _INPUT, _OUTPUT, contents, _output)
     for key in _CONTENTS:
         if key in attributes:
             extract_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, contents)
