@@ -86,6 +86,19 @@ def chat_of(messages: Iterable[Message]) -> list[ChatEntry]:
     return [entry for message in messages for entry in _entries(message)]
 
 
+def tool_fields(entry: ChatEntry) -> dict[str, Any]:
+    """Returns the tool calls of an entry, or the call that it answers, under the names of OpenAI's chat API."""
+    fields: dict[str, Any] = {}
+    if entry.answers is not None:
+        fields["tool_call_id"] = entry.answers
+    if entry.calls:
+        fields["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in entry.calls
+        ]
+    return fields
+
+
 def as_text(value: Any) -> str:
     """Returns a value as text for people: a text unchanged, bytes as a `data:` URI, anything else as JSON."""
     if isinstance(value, str):

@@ -17,7 +17,7 @@ from playhead.outbound.content_modes import ShownContent
 from playhead.outbound.langfuse_media import MediaTokens, OutboundMedia
 from playhead.outbound.options import OutboundOptions
 from playhead.outbound.span import OutboundSpan
-from playhead.outbound.vocabularies.chat import ChatEntry, ChatPiece, as_text, input_chat, output_chat
+from playhead.outbound.vocabularies.chat import ChatEntry, ChatPiece, as_text, input_chat, output_chat, tool_fields
 from playhead.outbound.vocabularies.leftovers import custom_attributes, events, plain
 from playhead.outbound.vocabularies.otel_genai import values_of
 
@@ -219,14 +219,7 @@ def _entry(entry: ChatEntry) -> dict[str, Any]:
         message["reasoning_content"] = thought
     if entry.name is not None:
         message["name"] = entry.name
-    if entry.answers is not None:
-        message["tool_call_id"] = entry.answers
-    if entry.calls:
-        message["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-            for call in entry.calls
-        ]
-    return message
+    return message | tool_fields(entry)
 
 
 def _piece(piece: ChatPiece) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from playhead.model.span import Attributes, Span
 from playhead.outbound.content_modes import ShownContent
 from playhead.outbound.options import OutboundOptions
 from playhead.outbound.span import OutboundSpan
-from playhead.outbound.vocabularies.chat import ChatEntry, ChatPiece, as_text, input_chat, output_chat
+from playhead.outbound.vocabularies.chat import ChatEntry, ChatPiece, as_text, input_chat, output_chat, tool_fields
 from playhead.outbound.vocabularies.leftovers import custom_attributes, events
 from playhead.outbound.vocabularies.otel_genai import values_of
 
@@ -169,15 +169,7 @@ def _contents(prefix: str, pieces: Iterable[ChatPiece]) -> Attributes:
 
 
 def _plain_entry(entry: ChatEntry) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": entry.role, "content": entry.text}
-    if entry.answers is not None:
-        message["tool_call_id"] = entry.answers
-    if entry.calls:
-        message["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-            for call in entry.calls
-        ]
-    return message
+    return {"role": entry.role, "content": entry.text, **tool_fields(entry)}
 
 
 def _of_run(span: OutboundSpan, content: ShownContent) -> Attributes:
