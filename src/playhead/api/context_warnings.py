@@ -12,7 +12,6 @@ from playhead.api.log_events import log_event_of
 from playhead.calls.span import ObservedSpan
 from playhead.kernel.guard import log_internal_error
 from playhead.model import names
-from playhead.model.models import BY_NAME, context_limit
 from playhead.model.objects.interrupts import reraise_if_for_program
 
 log = logging.getLogger("playhead")
@@ -74,4 +73,7 @@ class ContextWarnings:
 
     def window_of(self, model: str) -> int | None:
         """Returns the model's context window in tokens; None: unknown. Ignores a provider's prefix (`openai/`)."""
+        # 2 ms, which only a program that calls models needs.
+        from playhead.model.models import BY_NAME, context_limit  # noqa: PLC0415
+
         return context_limit(model, BY_NAME, self._windows)
