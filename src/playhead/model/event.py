@@ -509,13 +509,6 @@ _TUPLES = {
     cls: tuple(f.name for f in dataclasses.fields(cls) if isinstance(f.default, tuple)) for cls in EVENT_TYPES.values()
 }
 
-
-_REQUIRED = {
-    cls: frozenset(f.name for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING)
-    for cls in EVENT_TYPES.values()
-}
-_DEFAULTS = {cls: frozenset(f.name for f in dataclasses.fields(cls)) - _REQUIRED[cls] for cls in EVENT_TYPES.values()}
-
 _ERROR_SEVERITY = 17
 
 
@@ -572,18 +565,7 @@ def event_from_json(value: dict[str, Any]) -> RunEvent:
             **{name: count for name, count in data["usage"].items() if name in TokenUsage.__slots__}
         )
     refs: dict[str, Any] = {name: ContentRef(item) for name, item in value["refs"].items() if name in _REFS[cls]}
-    return _made(cls, {**header, **data, **refs})
-
-
-def _made(cls: type[Event], values: dict[str, Any]) -> RunEvent:
-    """The event with these values. Does not call `__init__`, which takes three times as long."""
-    if not _REQUIRED[cls] <= values.keys():
-        return cast(RunEvent, cls(**values))  # fills missing defaults, or raises TypeError
-    event = object.__new__(cls)
-    event.__dict__.update(values)
-    for name in _DEFAULTS[cls] - values.keys():
-        event.__dict__[name] = getattr(cls, name)
-    return cast(RunEvent, event)
+    return cast(RunEvent, cls(**header, **data, **refs))
 
 
 def usage_to_json(usage: TokenUsage) -> dict[str, int]:
