@@ -16,7 +16,7 @@ A `Content` is such bytes with their media type: `type/subtype`, then parameters
 import json
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import orjson
@@ -49,21 +49,23 @@ AS_JSON = "json"
 _TYPE_OF_KIND = {AS_JSON: JSON, AS_TEXT: TEXT, AS_BYTES: BYTES}
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class Content:
-    """Immutable bytes and their media type. The ref, which says how to read them, is computed at the first access."""
+    """Bytes and their media type; neither changes. The ref, which says how to read them, is computed at the first
+    access."""
 
+    # Not a frozen class with functools.cached_property: on Python 3.11 that holds one lock for all contents, which a
+    # forked child would find held for ever.
     data: bytes
     media_type: str
+    _ref: ContentRef | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def ref(self) -> ContentRef:
         """The ref of this content."""
-        # Not functools.cached_property: on Python 3.11 its lock takes longer than the hash of a short message.
-        memory = self.__dict__
-        ref = memory.get("_ref")
+        ref = self._ref
         if ref is None:
-            ref = memory["_ref"] = ContentRef.of(self.data).with_reading(read_as(self.data, self.media_type))
+            ref = self._ref = ContentRef.of(self.data).with_reading(read_as(self.data, self.media_type))
         return ref
 
 
