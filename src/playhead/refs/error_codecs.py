@@ -130,6 +130,13 @@ def _error_class(tree: Tree) -> Any:
 def _rebuilt(kind: Any, tree: Tree, args: list[Any], state: dict[str, Any]) -> BaseException:
     if not (isinstance(kind, type) and issubclass(kind, BaseException)):
         raise CannotRestore(f"{tree['class']} is no exception")
+    raised = _with_state(kind, args, state)
+    if error_text(raised) != tree["message"]:  # its text needs what was left out
+        raised = _with_state(_kind_with_text(kind, tree["message"]), args, state)
+    return raised
+
+
+def _with_state(kind: Any, args: list[Any], state: dict[str, Any]) -> BaseException:
     raised = _new_instance(kind, args)
     native = _native_members(kind)
     set_state(raised, {name: item for name, item in state.items() if name not in native})
@@ -138,11 +145,12 @@ def _rebuilt(kind: Any, tree: Tree, args: list[Any], state: dict[str, Any]) -> B
             native[name].__set__(raised, state[name])
         except (AttributeError, TypeError):  # read-only: set from the args already
             continue
-    if error_text(raised) != tree["message"]:  # its text needs what was left out
-        raised.__class__ = type(
-            kind.__name__, (kind,), {**_same_name(kind), "__str__": _str_returning(tree["message"])}
-        )
     return raised
+
+
+def _kind_with_text(kind: type, text: str) -> type:
+    """Returns a subclass of an exception's class, with the same name, whose instances have this text."""
+    return type(kind.__name__, (kind,), {**_same_name(kind), "__str__": _str_returning(text)})
 
 
 def _new_instance(kind: Any, args: list[Any]) -> BaseException:
