@@ -28,7 +28,6 @@ from playhead.calls.mirror_span import add_run_id_processor
 from playhead.calls.recorder import Redact
 from playhead.calls.run import ActiveRun, NextRun
 from playhead.calls.runtime import OFF, UNCONFIGURED, Runtime
-from playhead.compat.httpx import import_httpx
 from playhead.export.keeping import JournalKeeper
 from playhead.export.ship import Shipper
 from playhead.export.shipment import is_delivered, is_delivered_everywhere
@@ -351,11 +350,11 @@ def _on_quota_change(intake: PayloadIntake, settings: Settings, has_room: bool) 
 
 
 def _import_http() -> None:
-    """Imports httpx now and not in the shipping thread: `openai` looks at loaded modules in each call, and would fail
-    on a partly imported one."""
+    """Imports httpx in the thread that starts recording, not in the shipping thread: `openai` looks for a loaded httpx
+    in each call, and would fail on one that another thread has only half imported."""
     # If the interpreter is ending, or there are no descriptors, the delivery or the next process tries again.
     with suppress(RuntimeError, OSError):
-        import_httpx()
+        import httpx  # noqa: F401, PLC0415 # pyright: ignore[reportUnusedImport] - see above
 
 
 def _on_first_append(recording: Recording) -> Callable[[], None]:

@@ -132,3 +132,30 @@ def test_a_start_that_fails_for_want_of_descriptors_is_tried_again_and_what_was_
     assert "nothing is recorded yet" in done.stderr
     assert len(read_journal(tmp_path).spans) == 1
     assert read_journal(tmp_path).output("tool") == 5
+
+
+IMPORTER = """
+import sys, threading
+from playhead import observe
+
+class Finder:
+    threads = []
+    def find_spec(self, name, path=None, target=None):
+        if name == "httpx":
+            self.threads.append(threading.current_thread().name)
+
+sys.meta_path.insert(0, Finder())
+
+@observe
+def ask(): return "httpx" in sys.modules and hasattr(sys.modules["httpx"], "Client")
+
+print(ask(), *Finder.threads)
+"""
+
+
+def test_httpx_is_imported_before_the_first_call_runs_and_by_its_thread(tmp_path: Path):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "PLAYHEAD_"))}
+    kept |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PLAYHEAD_JOURNAL_DIR": str(tmp_path)}
+    kept |= {"PLAYHEAD_ENDPOINT": "http://127.0.0.1:9", "PLAYHEAD_EXIT_TIMEOUT_SECONDS": "0"}
+    done = subprocess.run([sys.executable, "-c", IMPORTER], env=kept, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "MainThread"]
