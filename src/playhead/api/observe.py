@@ -1,9 +1,7 @@
 """`@observe`: a decorator for any callable, and a context manager for a block."""
 
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
-from types import FrameType
 from typing import Any, Self, TypeVar, cast, overload
 
 from playhead.api.promises.asking import ToolRule, approved_first, needs_rule, rule_or_always
@@ -143,31 +141,33 @@ class ObserveOptions:
 
     def __enter__(self) -> Self:
         """Begins a block."""
-        self._enter(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+        self._enter()
         return self
 
     def __exit__(self, kind: Any, raised: BaseException | None, trace: Any) -> None:
         """Ends the block. Records an exception that left it, and lets it propagate."""
-        self._leave(sys._getframe(1), raised)  # pyright: ignore[reportPrivateUsage]
+        self._leave(raised)
 
     async def __aenter__(self) -> Self:
         """The same as `__enter__`."""
-        self._enter(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+        self._enter()
         return self
 
     async def __aexit__(self, kind: Any, raised: BaseException | None, trace: Any) -> None:
         """The same as `__exit__`."""
-        self._leave(sys._getframe(1), raised)  # pyright: ignore[reportPrivateUsage]
+        self._leave(raised)
 
-    def _enter(self, frame: FrameType) -> None:
-        enter_block(self._entered, frame, self.begin(self.name or "block", None, {}))
+    def _enter(self) -> None:
+        name = self.name or "block"
+        if not self._entered.refuse_second(name):
+            enter_block(self._entered, self.begin(name, None, {}))
 
-    def _leave(self, frame: FrameType, raised: BaseException | None) -> None:
-        leave_block(self._entered, frame, raised)
+    def _leave(self, raised: BaseException | None) -> None:
+        leave_block(self._entered, raised)
 
     def output(self, value: Any) -> None:
         """Records the result of the block."""
-        span = self._entered.current(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+        span = self._entered.current()
         if span is not None and self.capture_output and span.run.recorded:
             set_payload(span, self.output_name(span.kind), value)
 

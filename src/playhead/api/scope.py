@@ -9,11 +9,9 @@ asked for them.
 
 import functools
 import inspect
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from datetime import timedelta
-from types import FrameType
 from typing import Any, ParamSpec, Self, TypeVar, cast
 
 from opentelemetry import context as otel
@@ -120,23 +118,25 @@ class run:  # noqa: N801 - it is used like a function
 
     def __enter__(self) -> Self:
         """Begins the run."""
-        self._enter(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+        self._enter()
         return self
 
     def __exit__(self, kind: Any, raised: BaseException | None, trace: Any) -> None:
         """Ends the run. Records an exception that left the block, and lets it propagate."""
-        self._leave(sys._getframe(1), raised)  # pyright: ignore[reportPrivateUsage]
+        self._leave(raised)
 
     async def __aenter__(self) -> Self:
         """The same as `__enter__`."""
-        self._enter(sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+        self._enter()
         return self
 
     async def __aexit__(self, kind: Any, raised: BaseException | None, trace: Any) -> None:
         """The same as `__exit__`."""
-        self._leave(sys._getframe(1), raised)  # pyright: ignore[reportPrivateUsage]
+        self._leave(raised)
 
-    def _enter(self, frame: FrameType) -> None:
+    def _enter(self) -> None:
+        if self._entered.refuse_second(self.name):
+            return
         root, continued = self._root, None
         if self._continues is not None:
             continued = starting_point_of(self._continues)
@@ -152,7 +152,7 @@ class run:  # noqa: N801 - it is used like a function
                 set_payload(span, names.RUN_METADATA_REF, self._metadata)
             if self._record is not None:
                 record_values(span, self._record)
-        enter_block(self._entered, frame, span)
+        enter_block(self._entered, span)
         if continued is not None and span is not None and names.CONTINUES in span.attributes:
             _link_runs(span, continued)
 
@@ -177,21 +177,21 @@ class run:  # noqa: N801 - it is used like a function
         the answer, in the form of OpenAI's Chat Completions. Empty for a new run. Raises CannotRestore."""
         return self._start.history if self._start is not None else []
 
-    def _leave(self, frame: FrameType, raised: BaseException | None) -> None:
-        span = leave_block(self._entered, frame, raised)
+    def _leave(self, raised: BaseException | None) -> None:
+        span = leave_block(self._entered, raised)
         if self.state.inside is span:
             self.state.inside = None
 
     def input(self, value: Any) -> None:
         """Records the task of the run."""
-        self._set_payload(names.INPUT_REF, value, sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+        self._set_payload(names.INPUT_REF, value)
 
     def output(self, value: Any) -> None:
         """Records the result of the run."""
-        self._set_payload(names.OUTPUT_REF, value, sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+        self._set_payload(names.OUTPUT_REF, value)
 
-    def _set_payload(self, name: str, value: Any, frame: FrameType) -> None:
-        span = self._entered.current(frame)
+    def _set_payload(self, name: str, value: Any) -> None:
+        span = self._entered.current()
         if span is not None and span.run.recorded:
             set_payload(span, name, value)
 

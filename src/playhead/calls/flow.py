@@ -51,14 +51,14 @@ _FLOW: ContextVar[ExecutionFlow | None] = ContextVar("playhead-flow", default=No
 
 def main_flow(run: FlowNumbering) -> ExecutionFlow:
     """Creates the main flow of a run, and makes it current."""
-    flow = ExecutionFlow(run.id, _owner())
+    flow = ExecutionFlow(run.id, task_or_thread())
     _FLOW.set(flow)
     return flow
 
 
 def current_flow(run: FlowNumbering) -> ExecutionFlow:
     """Returns the flow of a call that is about to be made in this run; creates a new one in a new task or thread."""
-    owner = _owner()
+    owner = task_or_thread()
     parent = _FLOW.get()
     if parent is None or parent.run_id != run.id:
         # Another instrumentation has brought the call's context here without our variable: the parent is unknown, and
@@ -79,7 +79,9 @@ def current_flow_or_none() -> ExecutionFlow | None:
 def enter_flow(flow: ExecutionFlow | None) -> Token[ExecutionFlow | None]:
     """Makes the calls in this context part of a new flow that branches off from `flow`, until `leave_flow`."""
     here = _FLOW.get()
-    is_called_inline = flow is None or (here is not None and here.run_id == flow.run_id and here.is_owned_by(_owner()))
+    is_called_inline = flow is None or (
+        here is not None and here.run_id == flow.run_id and here.is_owned_by(task_or_thread())
+    )
     return _FLOW.set(here if is_called_inline else flow)
 
 
@@ -104,7 +106,8 @@ def is_only_task() -> bool:
     return loop is not None and is_only_task_of(loop)
 
 
-def _owner() -> Any:
+def task_or_thread() -> Any:
+    """Returns the task of asyncio or Trio that runs here; without one, the ident of the thread."""
     if running_loop() is not None:
         task = running_task()
         return threading.get_ident() if task is None else task

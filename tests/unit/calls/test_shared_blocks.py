@@ -4,7 +4,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import pytest
@@ -152,38 +152,102 @@ async def test_tasks_that_overlap_end_their_own(recording: Recording, block: Any
         assert seen.value(by_id[str(inside.parent_id)], names.OUTPUT_REF) == n
 
 
-def test_generators_in_one_thread_end_their_own_in_any_order(recording: Recording, block: Any):
+@pytest.mark.parametrize("first_to_end", [0, 1])
+def test_generators_in_turns_that_enter_one_block_are_one_call_with_a_warning(
+    recording: Recording, block: Any, caplog: pytest.LogCaptureFixture, first_to_end: int
+):
     def steps(n: int) -> Generator[None]:
         with block:
             yield
             block.output(n)
             yield
 
-    with playhead.run("outer"):
+    with playhead.run("outer") as outer:
         both = steps(1), steps(2)
         for _ in range(2):
             for one in both:
                 next(one)
-        both[0].close()
-        assert len(recording.read().calls("shared")) == 1
-        both[1].close()
+        both[first_to_end].close()
+        assert recording.read().calls("shared") == []
+        both[1 - first_to_end].close()
+        assert playhead.current_run_id() == outer.id
+        with observe("after"):
+            pass
     seen = recording.read()
-    assert [seen.value(span, names.OUTPUT_REF) for span in seen.calls("shared")] == [1, 2]
+    assert [seen.value(span, names.OUTPUT_REF) for span in seen.calls("shared")] == [2]
+    assert seen.call("after").parent_id == seen.call("outer").span_id
+    assert "the block 'shared' is entered inside itself" in caplog.text
 
 
-def test_a_block_may_be_entered_inside_itself(recording: Recording, block: Any):
+def test_a_block_inside_itself_is_one_call_with_a_warning(
+    recording: Recording, block: Any, caplog: pytest.LogCaptureFixture
+):
     def deeper(levels: int) -> None:
         with block:
             if levels:
                 deeper(levels - 1)
-            block.output(levels)
+            with observe(f"level {levels}"):
+                pass
 
     with block, block:
         deeper(2)
+    with block:
+        pass
     seen = recording.read()
-    shared = seen.calls("shared")
-    assert [seen.value(span, names.OUTPUT_REF) for span in shared[:3]] == [0, 1, 2]
-    assert [span.parent_id for span in shared] == [span.span_id for span in shared[1:]] + [None]
+    first, _ = seen.calls("shared")
+    assert [span.parent_id for span in seen.spans if span.name.startswith("level")] == [first.span_id] * 3
+    assert caplog.text.count("is entered inside itself") == 1
+
+
+async def test_a_task_may_enter_a_block_that_is_entered_around_it(recording: Recording, block: Any):
+    async def work(n: int) -> None:
+        async with block:
+            await asyncio.sleep(0)
+            block.output(n)
+            await asyncio.sleep(0)
+
+    async with block:
+        await asyncio.gather(*map(work, range(3)))
+        block.output("around")
+    seen = recording.read()
+    [around] = [span for span in seen.calls("shared") if seen.value(span, names.OUTPUT_REF) == "around"]
+    inside = [span for span in seen.calls("shared") if span is not around]
+    assert {span.parent_id for span in inside} == {around.span_id}
+    assert sorted(seen.value(span, names.OUTPUT_REF) for span in inside) == [0, 1, 2]
+
+
+async def test_a_task_that_cannot_enter_a_block_leaves_the_one_around_it_open(
+    recording: Recording, block: Any, monkeypatch: pytest.MonkeyPatch
+):
+    def refuse(span: Any) -> None:
+        raise ValueError("refused")
+
+    async def work() -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr("playhead.calls.blocks.enter", refuse)
+            with suppress(ValueError):
+                async with block:
+                    raise AssertionError
+
+    async with block:
+        await asyncio.gather(work())
+        block.output("around")
+    spans = recording.read().calls("shared")
+    assert [(span.status, span.parent_id) for span in spans] == [(2, spans[1].span_id), (0, None)]
+    assert block._entered._open == []
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_error_of_a_block_inside_itself_is_the_error_of_the_one_call(recording: Recording, block: Any, fails: bool):
+    with block:
+        with suppress(ValueError), block:
+            raise ValueError("inner")
+        with suppress(KeyError), block:
+            pass
+    with suppress(ValueError), block, block:
+        if fails:
+            raise ValueError("both")
+    assert [span.status for span in recording.read().calls("shared")] == [0, 2 if fails else 0]
 
 
 def test_an_error_in_one_thread_is_the_error_of_its_own_block(recording: Recording, block: Any):
