@@ -24,7 +24,7 @@ from playhead.calls import runtime
 from playhead.calls.caller_settings import declare_caller_settings
 from playhead.calls.grouping import forget_groups
 from playhead.calls.joining import forget_parts
-from playhead.calls.mirror_span import add_run_id_processor
+from playhead.calls.mirror_span import add_run_id_processor, ignore_named_provider
 from playhead.calls.recorder import Redact
 from playhead.calls.run import ActiveRun, NextRun
 from playhead.calls.runtime import OFF, UNCONFIGURED, Runtime
@@ -513,7 +513,7 @@ def _resource(default_provider: TracerProvider) -> Attributes:
     except (OSError, MemoryError):
         raise
     except Exception as error:  # noqa: BLE001 - the provider that a variable names does not exist, or raises
-        warn_once("provider", f"OTEL_PYTHON_TRACER_PROVIDER names nothing that can be used ({error!r}): ignored here")
+        ignore_named_provider(error)
         program_provider = None
     provider = program_provider if isinstance(program_provider, TracerProvider) else default_provider
     return dict(provider.resource.attributes)

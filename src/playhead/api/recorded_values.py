@@ -24,7 +24,9 @@ from types import FrameType
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
-from playhead.calls.begin import CONTEXTS, CURRENT
+from opentelemetry import context as otel
+
+from playhead.calls.begin import CURRENT
 from playhead.calls.own_code import is_own_code
 from playhead.calls.run import ActiveRun
 from playhead.calls.span import ObservedSpan
@@ -102,7 +104,7 @@ def recording_in_every_run(kinds: frozenset[str]) -> Callable[[ObservedSpan], No
 
 def now() -> datetime:
     """Returns the current time in UTC. Inside a run it is recorded, and replayed when the run is resumed."""
-    span = CONTEXTS.get_current().get(CURRENT)
+    span = otel.get_current().get(CURRENT)
     if isinstance(span, ObservedSpan) and _may_read(span):
         if span.run.values is None:
             span.run.values = RecordedValues()
@@ -125,7 +127,7 @@ def _may_read(span: ObservedSpan) -> bool:
 
 def _recording_call(kind: str, frame: FrameType) -> ObservedSpan | None:
     """Returns the innermost observed call that records values (`record=`), or None."""
-    span = CONTEXTS.get_current().get(CURRENT)
+    span = otel.get_current().get(CURRENT)
     if not isinstance(span, ObservedSpan):
         return None
     values = span.run.values

@@ -15,9 +15,13 @@ def _of_asyncio(name: str) -> Any:
 
 def running_loop() -> Any:
     """Returns the loop that runs in this thread, or None."""
-    # The public function raises if no loop runs, which costs more than the rest of an observed call.
-    get = _of_asyncio("_get_running_loop")
-    return None if get is None else get()
+    get_running_loop = _of_asyncio("get_running_loop")
+    if get_running_loop is None:
+        return None
+    try:
+        return get_running_loop()
+    except RuntimeError:  # none runs
+        return None
 
 
 def running_task() -> Any:

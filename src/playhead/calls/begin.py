@@ -18,6 +18,7 @@ from playhead.calls.own_code import Launcher, started_program
 from playhead.calls.recorder import Recorder, Redact
 from playhead.calls.run import ActiveRun, NextRun
 from playhead.calls.span import ObservedSpan
+from playhead.compat.opentelemetry import SUPPRESSED
 from playhead.kernel.guard import log_internal_error
 from playhead.kernel.ids import new_span_id, new_trace_id, process_name
 from playhead.model import names
@@ -28,9 +29,6 @@ from playhead.model.objects.reading import READING
 CURRENT = otel.create_key("playhead-current")
 NEXT_RUN = otel.create_key("playhead-next-run")
 UNRECORDED = ActiveRun(recorded=False, run_id="0" * 32)
-_SUPPRESSED = otel._SUPPRESS_INSTRUMENTATION_KEY  # pyright: ignore[reportPrivateUsage] - what `suppress_instrumentation` sets
-# Read at least once per call: the public functions would cost two or three more Python calls each time.
-CONTEXTS = otel._RUNTIME_CONTEXT  # pyright: ignore[reportPrivateUsage]
 # Where OpenTelemetry keeps the current span in a context: setting both keys at once copies the context once, not twice.
 [CURRENT_SPAN] = trace.set_span_in_context(trace.INVALID_SPAN, Context())
 _OPERATIONS = {"agent": "invoke_agent", "tool": "execute_tool", "retriever": "retrieval", "embedding": "embeddings"}
@@ -57,9 +55,9 @@ def begin(
     """
     try:
         if where is None:
-            where = CONTEXTS.get_current()
+            where = otel.get_current()
         above = where.get(CURRENT)
-        if above is UNRECORDED or where.get(_SUPPRESSED) or READING.active:
+        if above is UNRECORDED or where.get(SUPPRESSED) or READING.active:
             return None
         if sys.is_finalizing():  # a thread that Python has stopped may hold any lock for ever
             return None

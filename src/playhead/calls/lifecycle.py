@@ -10,7 +10,7 @@ answer. Such an exception is neither an error nor a result; the framework's inst
 import sys
 import time
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import Token
 from typing import Any, cast
 
@@ -21,7 +21,7 @@ from opentelemetry.trace import NonRecordingSpan, SpanContext, StatusCode, Trace
 
 from playhead.calls import mirror_span, runtime
 from playhead.calls.asyncio_here import is_cancelled_error
-from playhead.calls.begin import CONTEXTS, CURRENT, CURRENT_SPAN, UNRECORDED
+from playhead.calls.begin import CURRENT, CURRENT_SPAN, UNRECORDED
 from playhead.calls.described_errors import DescribedError, name_of, stack_trace_of
 from playhead.calls.replay import Replay
 from playhead.calls.span import ObservedSpan
@@ -48,7 +48,7 @@ _CUTS = {
 
 def current_span() -> ObservedSpan | None:
     """Returns the innermost recorded call that is current here, or None."""
-    span = CONTEXTS.get_current().get(CURRENT)
+    span = otel.get_current().get(CURRENT)
     return span if isinstance(span, ObservedSpan) else None
 
 
@@ -80,7 +80,7 @@ def _enter(span: ObservedSpan) -> None:
             # Make the mirror span that the program's sampler dropped current, so that other instrumentations drop
             # their spans, too.
             where = trace.set_span_in_context(span.mirror) if span.mirror is not None else None
-            span.outer = CONTEXTS.get_current()
+            span.outer = otel.get_current()
             span.token = otel.attach(otel.set_value(CURRENT, UNRECORDED, where))
             return
         if span.run.replay is not None:
@@ -160,10 +160,10 @@ def _outer_context(span: ObservedSpan) -> Context:
 
 def attach(span: ObservedSpan, where: Context | None = None) -> None:
     """Makes the span current in this context until `detach`. `where` is the context that `pause` returned."""
-    span.outer = outer = CONTEXTS.get_current()  # first: a signal's handler may raise before the token is stored
+    span.outer = outer = otel.get_current()  # first: a signal's handler may raise before the token is stored
     if where is None:
         where = Context({**outer, CURRENT_SPAN: span, CURRENT: span})
-    span.token = CONTEXTS.attach(where)
+    span.token = otel.attach(where)
 
 
 def pause(span: ObservedSpan) -> Context:
@@ -173,6 +173,17 @@ def pause(span: ObservedSpan) -> Context:
     return where
 
 
+def reset_context(token: Token[Context]) -> None:
+    """Undoes the `otel.attach` that returned the token. Does nothing if the token is of another context (of a task or a
+    thread), or was used already: `otel.detach` would log an error then."""
+    try:
+        token.var.reset(token)
+    except (ValueError, RuntimeError):
+        return
+    except AttributeError:  # OTEL_PYTHON_CONTEXT names an implementation with tokens of its own
+        otel.detach(token)
+
+
 def detach(span: ObservedSpan) -> None:
     """Undoes `attach`, also if a signal's handler has interrupted the `attach` or an earlier `detach`.
 
@@ -180,24 +191,20 @@ def detach(span: ObservedSpan) -> None:
     """
     token: Token[Context] | None = span.token
     if token is not None:
-        try:  # noqa: SIM105 - `suppress` is three calls, in each call of a model
-            CONTEXTS.detach(token)  # `otel.detach` logs an error instead of raising it
-        except (ValueError, RuntimeError):  # the token is of another context, or was used already
-            pass
-    elif span.outer is not None and CONTEXTS.get_current().get(CURRENT) is (span if span.run.recorded else UNRECORDED):
-        CONTEXTS.attach(span.outer)
+        reset_context(token)
+    elif span.outer is not None and otel.get_current().get(CURRENT) is (span if span.run.recorded else UNRECORDED):
+        otel.attach(span.outer)
     span.token = span.outer = None
 
 
 @contextmanager
 def as_current(span: ObservedSpan) -> Generator[None]:
     """Makes a started span current for a block. Unlike `attach`, it may be used in several tasks at a time."""
-    token = CONTEXTS.attach(Context({**CONTEXTS.get_current(), CURRENT_SPAN: span, CURRENT: span}))
+    token = otel.attach(Context({**otel.get_current(), CURRENT_SPAN: span, CURRENT: span}))
     try:
         yield
     finally:
-        with suppress(ValueError):  # of another context
-            CONTEXTS.detach(token)
+        reset_context(token)
 
 
 # --- the end of a call ------------------------------------------------------------------------------------------------

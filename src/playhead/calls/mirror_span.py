@@ -18,7 +18,7 @@ from playhead.calls.grouping import forget_span, note_span, run_around_span
 from playhead.calls.joining import joined_run
 from playhead.calls.span import ObservedSpan
 from playhead.kernel.forks import fork_safe_lock
-from playhead.kernel.guard import log_internal_error
+from playhead.kernel.guard import log_internal_error, warn_once
 from playhead.kernel.opentelemetry_sdk import ReadableSpan, Span, SpanProcessor, TracerProvider
 from playhead.model import names
 from playhead.model.objects.interrupts import reraise_if_for_program
@@ -27,10 +27,28 @@ _KINDS = {"llm": SpanKind.CLIENT}
 
 
 def program_provider() -> TracerProvider | None:
-    """Returns the program's own tracer provider, or None."""
-    # Without a provider, the public function reads the environment each time: more work than the rest of a span.
-    provider: Any = trace._TRACER_PROVIDER  # pyright: ignore[reportPrivateUsage]
-    return provider if provider is not None and isinstance(provider, TracerProvider) else None
+    """Returns the program's own tracer provider, or None. Never raises."""
+    try:
+        provider = None if _NamedProvider.is_ignored else trace.get_tracer_provider()
+    except (OSError, MemoryError):  # too few descriptors to look for it, or too little memory: asked again
+        return None
+    except Exception as error:  # noqa: BLE001 - it does not exist, or raises
+        ignore_named_provider(error)
+        return None
+    return provider if isinstance(provider, TracerProvider) else None
+
+
+class _NamedProvider:
+    """Whether the provider that OTEL_PYTHON_TRACER_PROVIDER names is ignored: OpenTelemetry would look for it anew, and
+    log an error, each time it is asked."""
+
+    is_ignored = False
+
+
+def ignore_named_provider(error: Exception) -> None:
+    """Warns once that what OTEL_PYTHON_TRACER_PROVIDER names cannot be used. It is not asked for again."""
+    _NamedProvider.is_ignored = True
+    warn_once("provider", f"OTEL_PYTHON_TRACER_PROVIDER names nothing that can be used ({error!r}): ignored here")
 
 
 class _RunIdProcessor(SpanProcessor):

@@ -8,17 +8,17 @@ client inside a framework's model class records the call.
 
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from opentelemetry import context as otel
 from opentelemetry.context import Context
 
-from playhead.calls.begin import CONTEXTS, CURRENT, begin
+from playhead.calls.begin import CURRENT, begin
 from playhead.calls.caller_settings import compared_settings
 from playhead.calls.conversations import note_answers
-from playhead.calls.lifecycle import abort, current_span, enter, fail_and_detach, finish, set_payload
+from playhead.calls.lifecycle import abort, current_span, enter, fail_and_detach, finish, reset_context, set_payload
 from playhead.calls.recorded_answer import recorded_answer
 from playhead.calls.recorder import KnownThreads
 from playhead.calls.replay import ReplayAnswer, RequestEdit, ResponseRestorer
@@ -168,7 +168,7 @@ class ObservedModelCall:
         call that the record of the resumed run does not have.  Raises RunStopped, and nothing else.
         """
         try:
-            where = CONTEXTS.get_current()
+            where = otel.get_current()
             if _is_part_of_model_call(where):
                 return None
             request = read()
@@ -518,17 +518,16 @@ class InnerCallMark:
     def __init__(self) -> None:
         self.is_set = False
         """Whether a model call was recorded inside."""
-        self._around = _mark_in(CONTEXTS.get_current())
+        self._around = _mark_in(otel.get_current())
 
     @contextmanager
     def current(self) -> Generator[None]:
         """Context in which model calls set this mark, also in tasks and threads that inherit the context."""
-        token = CONTEXTS.attach(Context({**CONTEXTS.get_current(), _MARK: self}))
+        token = otel.attach(Context({**otel.get_current(), _MARK: self}))
         try:
             yield
         finally:
-            with suppress(ValueError):  # the token is from another context
-                CONTEXTS.detach(token)
+            reset_context(token)
 
     def set(self) -> None:
         """Notes that a model call inside is recorded. Also sets the marks around this one: a framework's model may call

@@ -19,8 +19,10 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
 from weakref import WeakSet
 
+from opentelemetry import context as otel
+
 from playhead.calls import runtime
-from playhead.calls.begin import CONTEXTS, CURRENT, NEXT_RUN
+from playhead.calls.begin import CURRENT, NEXT_RUN
 from playhead.calls.lifecycle import as_current, detach
 from playhead.calls.replay import ResponseRestorer
 from playhead.calls.span import ObservedSpan
@@ -263,7 +265,7 @@ class FrameworkModelCall:
 def _may_be_resumed() -> bool:
     """Whether calls made here may be answered from a record: in a resumed run, or where one may begin."""
     runtime.recorder()  # reads from the environment whether a run is to be resumed
-    where = CONTEXTS.get_current()
+    where = otel.get_current()
     above = where.get(CURRENT)
     if isinstance(above, ObservedSpan):
         return above.run.replay is not None
