@@ -5,8 +5,9 @@ kind and path of the reading call, in order, so that parallel branches cannot mi
 whole (models, tools) read real values, and so do libraries: they read the clock for each log line, and draw numbers
 that must not repeat, such as span ids.
 
-Nothing is patched until the first run asks for it. Then these are: `time.time`, `time.time_ns` (and through them
-`date.today` and `datetime.today`), `uuid.uuid1`, `uuid.uuid4` and the functions of `random`. A function that was
+While a run that asks for it is under way, these are patched: `time.time`, `time.time_ns` (and through them
+`date.today` and `datetime.today`), `uuid.uuid1`, `uuid.uuid4` and the functions of `random`. They are put back when the
+last such run ends. A function that was
 bound before (`from time import time`) is not, nor are `datetime.now` and `datetime.utcnow`, which belong to an
 immutable type; use `now` instead. Secrets (`secrets`, `os.urandom`, `random.SystemRandom`) are never recorded, nor
 is `time.monotonic`.
@@ -14,15 +15,15 @@ is `time.monotonic`.
 
 import functools
 import random
-import sys
 import time
 import uuid
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
+from inspect import currentframe
 from types import FrameType
 from typing import Any, cast
-from weakref import WeakKeyDictionary
 
 from opentelemetry import context as otel
 
@@ -49,7 +50,7 @@ class RecordedValues:
     def __init__(self, kinds: Iterable[str] = (), recorded: Iterable[tuple[str, Any]] = ()):
         """Replays recorded values. `recorded`: (call path, value) pairs in the order they were read."""
         self.kinds = frozenset(kinds)
-        self.generators: WeakKeyDictionary[ObservedSpan, random.Random] = WeakKeyDictionary()
+        self.generators: weakref.WeakKeyDictionary[ObservedSpan, random.Random] = weakref.WeakKeyDictionary()
         self._recorded: dict[str, deque[Any]] = {}
         for key, value in recorded:
             self._recorded.setdefault(key, deque()).append(value)
@@ -60,6 +61,10 @@ class RecordedValues:
             return self._recorded[key].popleft()
         except (KeyError, IndexError):
             return _NO_VALUE
+
+    def run_ended(self) -> None:
+        """Puts the patched functions back, unless another run records."""
+        _release(weakref.ref(self))
 
 
 def kinds_of(kinds: Any) -> frozenset[str]:
@@ -94,7 +99,7 @@ def set_recorded_values(run: ActiveRun, kinds: frozenset[str], recorded: Iterabl
     else:
         run.values.kinds |= kinds
     if kinds:
-        _patch()
+        _patch_for(cast(RecordedValues, run.values))
 
 
 def recording_in_every_run(kinds: frozenset[str]) -> Callable[[ObservedSpan], None] | None:
@@ -125,13 +130,15 @@ def _may_read(span: ObservedSpan) -> bool:
     return True
 
 
-def _recording_call(kind: str, frame: FrameType) -> ObservedSpan | None:
-    """Returns the innermost observed call that records values (`record=`), or None."""
+def _recording_call(kind: str, patch: FrameType | None) -> ObservedSpan | None:
+    """Returns the innermost observed call that records values (`record=`), or None. `patch`: the frame of the patched
+    function, which the program's own code must have called."""
     span = otel.get_current().get(CURRENT)
     if not isinstance(span, ObservedSpan):
         return None
     values = span.run.values
-    if values is None or kind not in values.kinds or not is_own_code(frame.f_code.co_filename):
+    caller = patch.f_back if patch is not None else None
+    if values is None or kind not in values.kinds or caller is None or not is_own_code(caller.f_code.co_filename):
         return None
     return span if _may_read(span) else None
 
@@ -171,32 +178,46 @@ def _recorded_or_real(span: ObservedSpan, name: str, real: Callable[[], Any]) ->
 
 _real_time_ns = time.time_ns
 _patched: list[tuple[Any, str, Any, Any]] = []
+_recording: set[weakref.ref[RecordedValues]] = set()
+"""The values of runs that record and have not ended. A run that is dropped without an end counts as ended."""
 _mutex = fork_safe_lock()
 
 
+def _patch_for(values: RecordedValues) -> None:
+    with _mutex:
+        is_first = not _recording
+        _recording.add(weakref.ref(values, _release))
+        if is_first:
+            _patch()
+
+
+def _release(recording: weakref.ref[RecordedValues]) -> None:
+    with _mutex:
+        _recording.discard(recording)
+        if not _recording:
+            _put_back()
+
+
 def _patch() -> None:
-    with _mutex:
-        if _patched:
-            return
-        for name in _CLOCKS:
-            _replace(time, name, _wrap_read("clock", name, getattr(time, name)))
-        for name in _UUIDS:
-            if hasattr(uuid, name):
-                _replace(uuid, name, _wrap_read("uuid", name, getattr(uuid, name), str, uuid.UUID))
-        shared = getattr(random.random, "__self__", None)
-        for name in random.__all__:
-            real = getattr(random, name)
-            if shared is not None and getattr(real, "__self__", None) is shared:
-                _replace(random, name, _wrap_random(name, real))
+    for name in _CLOCKS:
+        _replace(time, name, _wrap_read("clock", name, getattr(time, name)))
+    for name in _UUIDS:
+        if hasattr(uuid, name):
+            _replace(uuid, name, _wrap_read("uuid", name, getattr(uuid, name), str, uuid.UUID))
+    shared = getattr(random.random, "__self__", None)
+    if not isinstance(shared, random.Random):
+        return  # somebody else has patched it
+    for name in random.__all__:
+        real = getattr(random, name)
+        if getattr(real, "__self__", None) is shared:
+            _replace(random, name, _wrap_random(name, real, shared))
 
 
-def unpatch() -> None:
-    """Restores all patched functions; for tests."""
-    with _mutex:
-        for owner, name, real, ours in _patched:
-            if getattr(owner, name) is ours:
-                setattr(owner, name, real)
-        _patched.clear()
+def _put_back() -> None:
+    for owner, name, real, ours in _patched:
+        if getattr(owner, name) is ours:  # else it stays below somebody else's patch, and calls the real function
+            setattr(owner, name, real)
+    _patched.clear()
 
 
 def _replace(owner: Any, name: str, ours: Any) -> None:
@@ -217,7 +238,7 @@ def _wrap_read(
 ) -> Callable[..., Any]:
     @functools.wraps(real)
     def read(*args: Any, **kwargs: Any) -> Any:
-        span = _recording_call(kind, sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+        span = _recording_call(kind, currentframe())
         if span is None:
             return real(*args, **kwargs)
         return recorded(_recorded_or_real(span, name, lambda: to_json(real(*args, **kwargs))))
@@ -225,28 +246,20 @@ def _wrap_read(
     return read
 
 
-def _wrap_random(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_random(name: str, real: Callable[..., Any], shared: random.Random) -> Callable[..., Any]:
     """Wraps a function of `random`: each call gets its own generator, whose one recorded seed determines everything
-    it draws."""
+    it draws. `shared`: the generator behind the functions of `random`, which the program may have seeded."""
 
     @functools.wraps(real)
     def draw(*args: Any, **kwargs: Any) -> Any:
-        span = _recording_call("random", sys._getframe(1))  # pyright: ignore[reportPrivateUsage]
+        span = _recording_call("random", currentframe())
         if span is None:
             return real(*args, **kwargs)
         generators = cast(RecordedValues, span.run.values).generators
         generator = generators.get(span)
         if generator is None:
-            seed = _recorded_or_real(
-                span, "seed", lambda: f"{random.Random.getrandbits(_module_generator(), _SEED_BITS):x}"
-            )
+            seed = _recorded_or_real(span, "seed", lambda: f"{random.Random.getrandbits(shared, _SEED_BITS):x}")
             generator = generators.setdefault(span, random.Random(int(seed, 16)))  # noqa: S311 - as `random` is
         return getattr(generator, name)(*args, **kwargs)
 
     return draw
-
-
-def _module_generator() -> random.Random:
-    """Returns the generator behind the functions of `random`, which the program may have seeded."""
-    real = next(real for owner, name, real, _ in _patched if owner is random and name == "random")
-    return cast(random.Random, real.__self__)

@@ -16,12 +16,12 @@ Calls never become one run only because one follows the other.
 """
 
 import os
-import sys
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import currentframe
 from types import FrameType
 from typing import Any
 
@@ -176,7 +176,7 @@ def _border(where: Context) -> WorkBorder | None:
     task = running_task()
     if task is not None:
         return border_of_task(where, task) if settings.task_run_seconds > 0 else None
-    return _groups.script if _is_script(sys._getframe(1)) else None  # pyright: ignore[reportPrivateUsage]
+    return _groups.script if _is_script(currentframe()) else None
 
 
 def _new_run(key: Any, outer: SpanContext) -> ActiveRun:

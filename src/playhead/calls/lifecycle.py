@@ -250,7 +250,7 @@ def fail(span: ObservedSpan, raised: BaseException, not_restorable: str | None =
         abort(span)
         return
     if is_run_stopped(raised) and (span.run.replay is not None or span.run.is_taken_over()):
-        detach(span)  # the call does not end: it stays open, as after a crash, for the next attempt
+        _leave_open(span)
         return
     if span.end_ns is not None:  # a signal's handler raised after the call had ended
         detach(span)
@@ -304,7 +304,7 @@ def abort(
     In a run that was stopped the call stays open: its consumer did not choose to leave, and continues to read in the
     next attempt."""
     if span.run.replay is not None and span.run.replay.is_stopped:
-        detach(span)
+        _leave_open(span)
         return
     span.attributes[names.OUTCOME] = "aborted"
     finish(span, output_name, output, items, not_restorable)
@@ -315,7 +315,7 @@ def _may_end(span: ObservedSpan, replay: Replay[ObservedSpan]) -> bool:
     stays open, even if the program handled the RunStopped as an error of a tool."""
     try:
         if replay.is_stopped and not span.can_be_answered_from_record:
-            detach(span)
+            _leave_open(span)
             return False
         if span.is_replayed:
             replay.on_unrecorded_end(span)
@@ -389,12 +389,25 @@ def _note_cut(span: ObservedSpan, name: str, cut: Cut) -> None:
         span.attributes[name] = cut
 
 
+def _leave_open(span: ObservedSpan) -> None:
+    """Leaves a call of a stopped run without an end: it stays open, as after a crash, for the next attempt."""
+    detach(span)
+    _stop_recording_values(span)
+
+
+def _stop_recording_values(span: ObservedSpan) -> None:
+    """When the first call of a run is over, nothing else that it reads (the clock, random numbers) is recorded."""
+    if span.run.values is not None and names.RUN_ROOT in span.attributes:
+        span.run.values.run_ended()
+
+
 def _end(span: ObservedSpan) -> None:
     try:
         detach(span)
         if span.end_ns is not None:
             return
         run, attributes = span.run, span.attributes
+        _stop_recording_values(span)
         if not run.recorded or span.is_replayed or run.is_taken_over():
             span.end_ns = span.start_ns
         elif attributes.get(names.PROCESS_ID) != run.process:

@@ -2,6 +2,7 @@
 
 import asyncio
 import datetime as dates
+import gc
 import json
 import logging
 import os
@@ -13,6 +14,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,6 @@ import pytest
 
 import playhead
 from playhead import observe
-from playhead.api import recorded_values
 from playhead.model import names
 from tests.support.journal_reader import Recording
 
@@ -31,7 +32,6 @@ REAL = (time.time, time.time_ns, uuid.uuid4, random.random, random.shuffle)
 @pytest.fixture(autouse=True)
 def as_it_was() -> Iterator[None]:
     yield
-    recorded_values.unpatch()
     assert (time.time, time.time_ns, uuid.uuid4, random.random, random.shuffle) == REAL
 
 
@@ -137,6 +137,60 @@ def test_threads_that_belong_to_the_run_record_theirs():
 
     first, again = twice(program)
     assert first == again
+
+
+def test_the_functions_are_patched_while_a_run_records_and_put_back_when_the_last_one_ends():
+    with playhead.run("does not record"):
+        assert (time.time, uuid.uuid4) == (REAL[0], REAL[2])
+    with playhead.run("outlasts the other", record="uuid") as first:
+        patched = uuid.uuid4
+        assert patched is not REAL[2]
+        other = threading.Thread(target=one_run)
+        other.start()
+        other.join()
+        assert uuid.uuid4 is patched
+        drawn = uuid.uuid4()
+    assert patched().version == 4  # a name that was bound meanwhile works, and records nothing
+    assert (time.time, uuid.uuid4, random.random) == (REAL[0], REAL[2], REAL[3])
+    assert first.id is not None
+    with playhead.resume(first.id), playhead.run("outlasts the other"):
+        one_run()
+        assert uuid.uuid4() == drawn
+
+
+def one_run() -> None:
+    with playhead.run("short", record=ALL):
+        random.random()
+
+
+def test_they_are_put_back_after_a_run_that_failed_and_one_that_was_dropped():
+    with suppress(ValueError), playhead.run("fails", record=ALL):
+        raise ValueError
+    assert time.time is REAL[0]
+
+    def work() -> Iterator[None]:
+        with playhead.run("dropped", record=ALL):
+            yield
+
+    for _ in work():
+        assert time.time is not REAL[0]
+        break
+    gc.collect()
+    assert time.time is REAL[0]
+
+
+def test_what_somebody_else_patches_meanwhile_stays_and_later_runs_record_all_the_same():
+    theirs = pytest.MonkeyPatch()
+    with playhead.run("records", record="clock"):
+        ours = time.time
+        theirs.setattr(time, "time", lambda: 5.0)
+    assert time.time() == 5.0
+    theirs.undo()  # which puts back what it found
+    assert time.time is ours
+    first, again = twice(READS["time"])
+    assert first == again
+    assert time.time is ours
+    theirs.setattr(time, "time", REAL[0])
 
 
 def test_only_what_was_asked_for_is_recorded(recording: Recording):
