@@ -31,7 +31,7 @@ from playhead.calls.begin import CURRENT
 from playhead.calls.own_code import is_own_code
 from playhead.calls.run import ActiveRun
 from playhead.calls.span import ObservedSpan
-from playhead.kernel.forks import fork_safe_lock
+from playhead.kernel.forks import ForkSafeLock
 from playhead.kernel.guard import log_internal_error, warn_once
 from playhead.model import names
 from playhead.model.objects.interrupts import reraise_if_for_program
@@ -180,7 +180,7 @@ _real_time_ns = time.time_ns
 _patched: list[tuple[Any, str, Any, Any]] = []
 _recording: set[weakref.ref[RecordedValues]] = set()
 """The values of runs that record and have not ended. A run that is dropped without an end counts as ended."""
-_mutex = fork_safe_lock()
+_mutex = ForkSafeLock()
 
 
 def _patch_for(values: RecordedValues) -> None:

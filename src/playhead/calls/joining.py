@@ -25,7 +25,7 @@ from playhead.calls.recorder import Recorder
 from playhead.calls.run import ActiveRun
 from playhead.calls.span import ObservedSpan
 from playhead.calls.trace_state import HandedCall, handed_call
-from playhead.kernel.forks import fork_safe_lock
+from playhead.kernel.forks import ForkSafeLock
 from playhead.kernel.ids import new_process_id
 from playhead.model import names
 
@@ -38,7 +38,7 @@ _MAX_LINKS = 128
 class _Parts:
     """This process's parts of other processes' runs, the most recently used ones."""
 
-    mutex = fork_safe_lock()
+    mutex = ForkSafeLock()
     runs: ClassVar[OrderedDict[tuple[str, int], ActiveRun]] = OrderedDict()
 
 

@@ -17,7 +17,7 @@ from playhead.calls import runtime
 from playhead.calls.grouping import forget_span, note_span, run_around_span
 from playhead.calls.joining import joined_run
 from playhead.calls.span import ObservedSpan
-from playhead.kernel.forks import fork_safe_lock
+from playhead.kernel.forks import ForkSafeLock
 from playhead.kernel.guard import log_internal_error, warn_once
 from playhead.kernel.opentelemetry_sdk import ReadableSpan, Span, SpanProcessor, TracerProvider
 from playhead.model import names
@@ -109,7 +109,7 @@ def record_outer_span(span: ReadableSpan) -> bool:
 
 
 _prepared_providers: WeakSet[TracerProvider] = WeakSet()
-_mutex = fork_safe_lock()
+_mutex = ForkSafeLock()
 
 
 def add_run_id_processor() -> None:

@@ -1,6 +1,7 @@
 """A run while it is recorded: id, counters, and attributes of its root."""
 
 import os
+import threading
 from collections.abc import Callable
 from itertools import count
 from typing import Any
@@ -9,7 +10,6 @@ from weakref import WeakSet
 from playhead.calls.recorder import KnownThreads, RunOwner
 from playhead.calls.replay import Replay
 from playhead.calls.starting import StartingPoint
-from playhead.kernel.forks import fork_safe_lock
 from playhead.kernel.guard import log_internal_error, warn_once
 from playhead.kernel.ids import new_process_id, new_run_id
 from playhead.model import names
@@ -22,6 +22,7 @@ _live: "WeakSet[ActiveRun]" = WeakSet()
 
 def _in_forked_child() -> None:
     for run in tuple(_live):
+        run.renew_lock()
         run.go_on_in_child()
 
 
@@ -128,7 +129,7 @@ class ActiveRun:
         self.requested: dict[str, list[tuple[bytes, str]]] = {}
         self.responses: dict[str, Any] = {}
         """Data about model responses by their ids, for APIs where the server keeps the conversation."""
-        self._mutex = fork_safe_lock()
+        self._mutex = threading.RLock()  # not ForkSafeLock: it is taken in each call
         _live.add(self)
 
     @property
@@ -140,6 +141,10 @@ class ActiveRun:
     def is_owner_process(self) -> bool:
         """Whether this process began or resumed the run."""
         return self.process is None and not self.is_trace
+
+    def renew_lock(self) -> None:
+        """Replaces the lock, in a forked child: a thread of the parent may have held it."""
+        self._mutex = threading.RLock()
 
     def go_on_in_child(self) -> None:
         """Makes a forked child a separate process of the run, with its own counters. Does nothing for a run that is

@@ -16,7 +16,7 @@ from typing import Any
 
 from playhead.errors import ClientError, CollectorUnreachable, Conflict, NotAuthorized, NotFound
 from playhead.journal.promises import PromiseFiles
-from playhead.kernel.forks import fork_safe_lock
+from playhead.kernel.forks import ForkSafeLock
 from playhead.kernel.guard import log_internal_error
 from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.times import parse_time
@@ -40,7 +40,7 @@ class BackgroundTasks:
 
     def __init__(self) -> None:
         self._tasks: deque[Callable[[], object]] = deque()
-        self._mutex = fork_safe_lock()
+        self._mutex = ForkSafeLock()
         self._thread: threading.Thread | None = None
 
     def add(self, task: Callable[[], object]) -> None:

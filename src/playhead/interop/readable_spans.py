@@ -19,7 +19,7 @@ from opentelemetry.trace import Link, Status, StatusCode
 
 from playhead.calls import runtime
 from playhead.calls.recorder import Recorder
-from playhead.kernel.forks import fork_safe_lock
+from playhead.kernel.forks import ForkSafeLock
 from playhead.kernel.guard import log_internal_error
 from playhead.lift import lift, lift_log
 from playhead.lift.extraction import ExtractedContent
@@ -114,7 +114,7 @@ class RefSpan:
 
 
 _lifted: "WeakKeyDictionary[ReadableSpan, RefSpan]" = WeakKeyDictionary()
-_mutex = fork_safe_lock()
+_mutex = ForkSafeLock()
 
 
 def with_refs(span: ReadableSpan) -> RefSpan:

@@ -16,7 +16,7 @@ from playhead.calls import runtime
 from playhead.calls.mirror_span import program_provider, record_outer_span, set_run_id
 from playhead.capture.preference import is_preferred_scope
 from playhead.interop.readable_spans import log_with_refs, with_refs
-from playhead.kernel.forks import fork_safe_lock
+from playhead.kernel.forks import ForkSafeLock
 from playhead.kernel.guard import log_internal_error
 from playhead.model import names
 from playhead.model.objects.interrupts import reraise_if_for_program
@@ -51,7 +51,7 @@ class RefSpanProcessor(SpanProcessor):
         self._record = record
         self._all_spans = all_spans
         self._enclosing: OrderedDict[int, None] = OrderedDict()
-        self._mutex = fork_safe_lock()
+        self._mutex = ForkSafeLock()
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
         if self._record:

@@ -15,7 +15,7 @@ from weakref import WeakSet
 from playhead.calls.own_code import Launcher
 from playhead.capture.instrumented import report_at_exit_if_asked
 from playhead.capture.registry import LIBRARIES, OPT_IN, instrument
-from playhead.kernel.forks import delay_forks, fork_safe_lock
+from playhead.kernel.forks import ForkSafeLock, delay_forks
 from playhead.kernel.guard import log_internal_error, warn_once
 from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.settings.sdk import load
@@ -32,7 +32,7 @@ class _SpansOfOthers:
 
     is_on = False
     providers: ClassVar["WeakSet[TracerProvider]"] = WeakSet()
-    mutex = fork_safe_lock()
+    mutex = ForkSafeLock()
 
 
 def before_instrumentors() -> None:

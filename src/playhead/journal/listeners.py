@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from playhead.kernel.forks import fork_safe_lock
+from playhead.kernel.forks import ForkSafeLock
 from playhead.kernel.guard import log_internal_error, warn_once
 
 EventListener = Callable[[dict[str, Any]], object]
@@ -42,7 +42,7 @@ class EventListeners:
         self.active: tuple[_Registration, ...] = ()
         self.dropped = 0
         """Number of records that were dropped because too many waited: no function was called for them."""
-        self._mutex = fork_safe_lock()
+        self._mutex = ForkSafeLock()
         self._waiting: queue.Queue[tuple[bytes, bytes] | threading.Event] = queue.Queue(_MOST_WAITING)
         self._thread: threading.Thread | None = None
 

@@ -14,7 +14,7 @@ import os
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import Any
+from typing import Protocol
 from weakref import WeakSet
 
 # A fork that waits longer than an import takes is in a deadlock: the importing thread waits for the forking one.
@@ -25,20 +25,54 @@ class _Imports:
     lock = threading.RLock()
 
 
-_locks: WeakSet[Any] = WeakSet()
 _forking = threading.local()
 _last_calls: list[Callable[[], object]] = []
 
 
-def fork_safe_lock() -> "threading.RLock":
-    """Returns a lock that is released (new) in a forked child.
+class RenewsInChild(Protocol):
+    """Something with locks that a forked child must replace, since threads of the parent may have held them."""
+
+    def renew_in_child(self) -> None:
+        """Replaces the locks. Called once in each forked child, when it has only one thread."""
+        ...
+
+
+_holders: WeakSet[RenewsInChild] = WeakSet()
+
+
+def renew_in_child(holder: RenewsInChild) -> None:
+    """Has `holder.renew_in_child` called in forked children, as long as the holder lives."""
+    _holders.add(holder)
+
+
+class ForkSafeLock:
+    """A lock for `with` that nobody holds in a forked child.
 
     The thread that holds it may take it again: a signal's handler that makes an observed call interrupts its thread
     anywhere, and would otherwise wait for itself for ever.
     """
-    lock = threading.RLock()
-    _locks.add(lock)
-    return lock
+
+    __slots__ = ("__weakref__", "_lock")
+
+    def __init__(self) -> None:
+        self.renew_in_child()
+        renew_in_child(self)
+
+    def renew_in_child(self) -> None:
+        """Replaces the lock."""
+        self._lock = threading.RLock()
+
+    def acquire(self, timeout: float = -1) -> bool:
+        """Waits for the lock, at most so many seconds (-1: for ever), and takes it. Returns whether it was taken."""
+        return self._lock.acquire(timeout=timeout)
+
+    def __enter__(self) -> None:
+        """Waits for the lock and takes it."""
+        self._lock.acquire()
+
+    def __exit__(self, *raised: object) -> None:
+        """Releases the lock."""
+        self._lock.release()
 
 
 @contextmanager
@@ -79,8 +113,8 @@ def _in_child() -> None:
         _Imports.lock.release()
     else:
         _Imports.lock = threading.RLock()
-    for lock in tuple(_locks):
-        lock._at_fork_reinit()  # as the standard library does with its own
+    for holder in tuple(_holders):
+        holder.renew_in_child()
 
 
 atexit.register(_at_exit)

@@ -17,7 +17,7 @@ from playhead.calls.lifecycle import announce_enclosing, announce_replayed
 from playhead.calls.replay import ReplayAnswer, ResponseRestorer
 from playhead.calls.span import ObservedSpan
 from playhead.errors import CannotRestore, InDoubt, ReplayDiverged, ReplayError, RunStopped, ToolDenied
-from playhead.kernel.forks import fork_safe_lock
+from playhead.kernel.forks import ForkSafeLock
 from playhead.kernel.guard import warn_once
 from playhead.model import names
 from playhead.model.canonical import value_of
@@ -142,7 +142,7 @@ class CallReplayer:
         self._live_flows: set[str] = set()
         """Names of the flows in which the program has left the record, for calls without an enclosing call."""
         self._has_ended = False
-        self._mutex = fork_safe_lock()
+        self._mutex = ForkSafeLock()
 
     # --- calls.replay.Replay -----------------------------------------------------------------------------------------
 

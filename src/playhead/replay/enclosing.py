@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import chain
 
 from playhead.calls.span import ObservedSpan
-from playhead.kernel.forks import fork_safe_lock
+from playhead.kernel.forks import ForkSafeLock
 from playhead.model import names
 from playhead.model.span import Span
 from playhead.replay.recorded_calls import Outcome, RecordedCall, RequestRefs, call_path_of, request_refs_of
@@ -119,7 +119,7 @@ class EnclosingCalls:
 
     def __init__(self, calls: list[RecordedCall], paths_of: PathsOf, *, same_run: bool):
         """`paths_of`: returns the call paths at which the record may have a call."""
-        self._mutex = fork_safe_lock()
+        self._mutex = ForkSafeLock()
         self._paths_of = paths_of
         self._root: RecordedCall | None = None
         self._waiting: dict[tuple[object, ...], deque[RecordedCall]] = {}

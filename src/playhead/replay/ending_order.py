@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from playhead.kernel.forks import fork_safe_lock
+from playhead.kernel.forks import ForkSafeLock
 from playhead.replay.recorded_calls import RecordedCall
 
 # A call waits only for the last ones before it, which wait for those before them: of a thousand calls at once, each
@@ -33,7 +33,7 @@ class EndingOrder:
         self._now = now
         self._given_at = float("-inf")
         self._is_off = False
-        self._mutex = fork_safe_lock()
+        self._mutex = ForkSafeLock()
 
     def is_due(self, call: RecordedCall) -> bool:
         """Whether all calls that ran at the same time and ended earlier have been answered."""

@@ -33,7 +33,7 @@ from typing import Literal
 from playhead.calls.flow import ExecutionFlow
 from playhead.calls.recorded_answer import BranchTimeout
 from playhead.calls.span import ObservedSpan
-from playhead.kernel.forks import fork_safe_lock
+from playhead.kernel.forks import ForkSafeLock, renew_in_child
 from playhead.model import names
 from playhead.model.span import LogEvent
 from playhead.replay.record import FOREVER
@@ -106,8 +106,8 @@ class Matcher:
     def __init__(self, calls: Iterable[RecordedCall], renamed: Mapping[str, str] | None = None):
         """`calls`: recorded calls that can be answered, in the order in which they started. `renamed`: recorded path of
         an enclosing call → its path now."""
-        # Notified when a call was found: an uncertain verdict may have changed.
-        self._changed = threading.Condition(fork_safe_lock())
+        self.renew_in_child()
+        renew_in_child(self)
         self.progress = 0
         """Number of steps that branches have made."""
         self._renamed = sorted((renamed or {}).items(), key=lambda pair: len(pair[1]), reverse=True)
@@ -135,6 +135,11 @@ class Matcher:
             flow.last = max(flow.last, _end_order(call))
         self._askers = {request_refs: len(flows) for request_refs, flows in self._by_question.items()}
         self._loose = {call.span.span_id for flow in self._flows.values() for call in _overlapping(flow.calls)}
+
+    def renew_in_child(self) -> None:
+        """Replaces the lock in a forked child."""
+        # Notified when a call was found: an uncertain verdict may have changed.
+        self._changed = threading.Condition()
 
     def match(
         self,
@@ -530,7 +535,7 @@ class CallKeys:
 
     def __init__(self, recorded: Iterable[str]):
         """`recorded`: the keys of the record's calls, `path:kind#number`."""
-        self._mutex = fork_safe_lock()
+        self._mutex = ForkSafeLock()
         self._numbers: dict[str, int] = {}
         for key in recorded:
             call_path, _, number = key.rpartition("#")

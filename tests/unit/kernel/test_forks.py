@@ -4,17 +4,21 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from playhead.kernel.forks import delay_forks, fork_safe_lock
+from playhead.calls.run import ActiveRun
+from playhead.kernel.forks import ForkSafeLock, delay_forks
+from playhead.replay.matching import Matcher
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 
 
 def test_a_lock_that_another_thread_holds_is_free_in_the_child_only():
-    lock, taken, done = fork_safe_lock(), threading.Event(), threading.Event()
+    lock, taken, done = ForkSafeLock(), threading.Event(), threading.Event()
 
     def hold() -> None:
         with lock:
@@ -32,6 +36,39 @@ def test_a_lock_that_another_thread_holds_is_free_in_the_child_only():
     done.set()
     thread.join()
     assert lock.acquire(timeout=0)
+
+
+def of_a_run() -> tuple[Any, Callable[[], object]]:
+    run = ActiveRun()
+    return lambda: run._mutex, run.next_start
+
+
+def of_a_matcher() -> tuple[Any, Callable[[], object]]:
+    matcher = Matcher(())
+    return lambda: matcher._changed, lambda: None
+
+
+@pytest.mark.parametrize("of", [of_a_run, of_a_matcher])
+def test_locks_of_runs_that_another_thread_holds_are_free_in_the_child(of: Callable[[], Any]):
+    (lock, use), taken, done = of(), threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock():
+            taken.set()
+            done.wait(20)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    taken.wait(20)
+    pid = os.fork()
+    if pid == 0:
+        is_free = lock().acquire(timeout=0)
+        use()
+        os._exit(0 if is_free else 1)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert not lock().acquire(timeout=0)
+    done.set()
+    thread.join()
 
 
 def test_a_fork_waits_for_an_import_of_another_thread():

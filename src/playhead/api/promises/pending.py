@@ -28,7 +28,7 @@ from playhead.calls.lifecycle import current_span
 from playhead.calls.span import ObservedSpan
 from playhead.calls.steps import Steps
 from playhead.errors import Unanswered
-from playhead.kernel.forks import fork_safe_lock
+from playhead.kernel.forks import ForkSafeLock
 from playhead.model import names
 from playhead.model import promises as p
 from playhead.model.times import parse_time, rfc3339
@@ -90,7 +90,7 @@ class _OpenedWaits:
 
     def __init__(self) -> None:
         self._found: OrderedDict[tuple[str, str, str], list[_OpenedWait]] = OrderedDict()
-        self._mutex = fork_safe_lock()
+        self._mutex = ForkSafeLock()
 
     def add(self, wait: FrameworkWait, opened: _OpenedWait) -> None:
         """Remembers an opened wait, in place of an earlier one of the same run."""

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from playhead.calls.borders import WorkBorder
-from playhead.kernel.forks import fork_safe_lock
+from playhead.kernel.forks import ForkSafeLock
 from playhead.kernel.guard import log_internal_error
 from playhead.model.objects.interrupts import reraise_if_for_program
 
@@ -18,7 +18,7 @@ _NAME = "playhead"
 class _ExecutedTasks:
     """Borders of the tasks that are being executed, by Celery's task id."""
 
-    mutex = fork_safe_lock()
+    mutex = ForkSafeLock()
     borders: dict[Any, WorkBorder] = {}  # noqa: RUF012 - of the process
 
 
