@@ -253,6 +253,11 @@ def _as_lists(descr: Any) -> Any:
     return [*map(_as_lists, descr)] if class_of(descr) in (list, tuple) else descr
 
 
+def _loaded(library: str) -> Any:
+    """Returns a library that the program has imported: it made the value that is read. Never imports one."""
+    return sys.modules.get(library)
+
+
 def as_dtype(text: Any) -> Any:
     """Returns a numpy element type in the form that numpy takes, from its form in JSON: a name, or a list of fields."""
     if class_of(text) is not list:
@@ -266,7 +271,7 @@ def _field_name(name: Any) -> Any:
 
 def _is_rebuilt(dtype: Any, text: Any) -> bool:
     try:
-        return sys.modules["numpy"].dtype(as_dtype(text)) == dtype
+        return _loaded("numpy").dtype(as_dtype(text)) == dtype
     except (TypeError, ValueError):  # an element type of another library
         return False
 
@@ -320,7 +325,7 @@ def _buffer(value: Any, most_bytes: int) -> ArrayForm:
 
 
 def _torch(value: Any, most_bytes: int) -> ArrayForm:
-    torch: Any = sys.modules["torch"]
+    torch: Any = _loaded("torch")
     form = outline(value)
     # The program would have to wait for elements on another device.
     if value.device.type != "cpu" or value.layout is not torch.strided or value.is_quantized:
@@ -376,7 +381,7 @@ def _whole(form: ArrayForm, value: Any, name: str) -> ArrayForm:
     """Completes the form of a table: it is exact if all parts are exact and the table has no other properties."""
     parts = [part for part in form.all_parts() if part is not form]
     form.is_cut = any(part.is_cut for part in parts)
-    is_plain = class_of(value) is getattr(sys.modules["pandas"], name) and not value.attrs
+    is_plain = class_of(value) is getattr(_loaded("pandas"), name) and not value.attrs
     form.is_exact = is_plain and value.flags.allows_duplicate_labels and all(part.is_exact for part in parts)
     return form
 
@@ -425,7 +430,7 @@ def _items_of(column: Any, dtype: Any, count: int) -> Iterable[Any]:
     if count < len(column):  # before anything is converted: an iterator would convert all elements
         column = column.iloc[:count] if hasattr(column, "iloc") else column[:count]
     arrow_type = getattr(dtype, "pyarrow_dtype", None)
-    if arrow_type is not None and sys.modules["pyarrow"].types.is_nested(arrow_type):
+    if arrow_type is not None and _loaded("pyarrow").types.is_nested(arrow_type):
         return _arrow_cells(column.array.__arrow_array__(), _MOST_BYTES_OF_NESTED)
     if class_of(dtype).__name__ == "StringDtype":  # its iterator takes ten times as long
         return column.to_numpy(dtype=object).tolist()
@@ -433,7 +438,7 @@ def _items_of(column: Any, dtype: Any, count: int) -> Iterable[Any]:
 
 
 def _polars(value: Any, most_bytes: int) -> ArrayForm:
-    polars: Any = sys.modules["polars"]
+    polars: Any = _loaded("polars")
     is_series = issubclass(class_of(value), polars.Series)
     frame = value.to_frame() if is_series else value
     form = ArrayForm({**_about(value), "shape": [*value.shape]})
@@ -489,7 +494,7 @@ def _polars_bytes(frame: Any) -> bytes:
 
 
 def _arrow(value: Any, most_bytes: int) -> ArrayForm:
-    arrow: Any = sys.modules["pyarrow"]
+    arrow: Any = _loaded("pyarrow")
     form = ArrayForm({**_about(value), "shape": [*value.shape]})
     visible = value if value.num_columns <= _MOST_NAMES else value.select([*range(_MOST_NAMES)])
     form.about["columns"] = [{"name": column.name, "dtype": _arrow_type_text(column.type)} for column in visible.schema]
@@ -529,7 +534,7 @@ def _arrow_rows(head: Any) -> list[Any]:
 def _arrow_cells(column: Any, bytes_left: int) -> list[Any]:
     """Returns the values of a column, up to `bytes_left` bytes in all. Other cells are replaced by markers with their
     type and length."""
-    is_large = column.nbytes > bytes_left and not sys.modules["pyarrow"].types.is_dictionary(column.type)
+    is_large = column.nbytes > bytes_left and not _loaded("pyarrow").types.is_dictionary(column.type)
     cells: list[Any] = []
     for number in range(len(column)):
         # Reading a cell would copy its texts.
@@ -549,7 +554,7 @@ def _arrow_cells(column: Any, bytes_left: int) -> list[Any]:
 
 def _is_flat(kind: Any) -> bool:
     """Whether all values of this Arrow type take the same few bytes."""
-    types: Any = sys.modules["pyarrow"].types
+    types: Any = _loaded("pyarrow").types
     return types.is_primitive(kind) or types.is_null(kind) or types.is_decimal(kind)
 
 
@@ -584,7 +589,7 @@ def _take_inside(cell: Any, waiting: list[Any], most: int) -> int:
     length = len(cell)
     if length * _ELEMENT_BYTES > most or _is_flat(getattr(cell.type, "value_type", cell.type)):
         return length * _ELEMENT_BYTES
-    is_struct = sys.modules["pyarrow"].types.is_struct(cell.type)
+    is_struct = _loaded("pyarrow").types.is_struct(cell.type)
     if is_struct and length > _MOST_NAMES:
         return most + 1
     waiting += [cell[number] for number in range(length)] if is_struct else [*cell.values]

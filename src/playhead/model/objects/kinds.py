@@ -9,7 +9,6 @@ import datetime
 import enum
 import functools
 import os
-import sys
 import types
 import uuid
 from collections import UserList, deque
@@ -128,7 +127,9 @@ def _weight_of(kind: type, reading: Reading, family: str) -> Callable[[Any], int
 
 
 def _fraction_weight(value: Any) -> int:
-    fraction: Any = sys.modules["fractions"].Fraction  # not a subclass's own
+    from fractions import Fraction  # noqa: PLC0415 - the value's module, which few programs use
+
+    fraction: Any = Fraction  # not a subclass's own
     bits = fraction.numerator.fget(value).bit_length() + fraction.denominator.fget(value).bit_length()
     return digits_weight(bits)
 
