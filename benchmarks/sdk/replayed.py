@@ -20,10 +20,10 @@ from benchmarks.sdk.canned import answer_saying, canned_client
 from benchmarks.sdk.sink import Sink
 from playhead import observe
 from playhead.model import names
-from playhead.replay.matching import MatchedCall, Matcher
-from playhead.replay.record import LocalRecord, read_local
-from playhead.replay.recorded_calls import RecordedCall, recorded_calls
-from playhead.replay.restoring import answer_from_record
+from playhead.replaying.matching import MatchedCall, Matcher
+from playhead.replaying.record import LocalRecord, read_local
+from playhead.replaying.recorded_calls import RecordedCall, recorded_calls
+from playhead.replaying.restoring import answer_from_record
 from playhead.testing import MockModelServer, text
 from tests.support.bar import ROUNDS, Row, at_least, at_most, told
 

@@ -11,7 +11,6 @@
 These names are the public interface; everything else may change.
 """
 
-import sys
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -19,117 +18,70 @@ from typing import TYPE_CHECKING, Any
 from playhead.calls.first_use import provide_start
 
 if TYPE_CHECKING:
+    # For type checkers: the same names as in the table below.
     from collections.abc import Callable
 
-    from playhead.api.events import event, metric, score
-    from playhead.api.observe import observe
-    from playhead.api.promises.answering import answer, approve, deny, open_promises
-    from playhead.api.promises.asking import (
-        approval,
-        approval_async,
-        ask,
-        ask_async,
-        interrupt,
-        wait_for,
-        wait_for_async,
-    )
-    from playhead.api.recorded_values import now
-    from playhead.api.scope import (
-        annotate,
-        checkpoint,
-        compressed,
-        current_run_id,
-        handoff,
-        idempotency_key,
-        propagate,
-        run,
-    )
-    from playhead.capture.active import doctor
-    from playhead.capture.frameworks.answers import answers, answers_async
-    from playhead.capture.registry import instrument, uninstrument
-    from playhead.client import AsyncClient, Client
-    from playhead.configure import configure
-    from playhead.errors import (
-        Denied,
-        InDoubt,
-        Interrupted,
-        NoRecord,
-        PlayheadError,
-        ReplayDiverged,
-        RunAlive,
-        RunTakenOver,
-        Suspended,
-        Unanswered,
-    )
-    from playhead.exporting import export_to
-    from playhead.interop.ref_spans import RefLogExporter, RefSpanExporter, RefSpanProcessor
-    from playhead.journal.listeners import on_event
-    from playhead.local.replaying import replay
-    from playhead.recording import counters, flush, shutdown
-    from playhead.replay.policy import RERUN
-    from playhead.rewind import fork, resume
+    from playhead.api.events import event as event
+    from playhead.api.events import metric as metric
+    from playhead.api.events import score as score
+    from playhead.api.observe import observe as observe
+    from playhead.api.promises.answering import answer as answer
+    from playhead.api.promises.answering import approve as approve
+    from playhead.api.promises.answering import deny as deny
+    from playhead.api.promises.answering import open_promises as open_promises
+    from playhead.api.promises.asking import approval as approval
+    from playhead.api.promises.asking import approval_async as approval_async
+    from playhead.api.promises.asking import ask as ask
+    from playhead.api.promises.asking import ask_async as ask_async
+    from playhead.api.promises.asking import interrupt as interrupt
+    from playhead.api.promises.asking import wait_for as wait_for
+    from playhead.api.promises.asking import wait_for_async as wait_for_async
+    from playhead.api.recorded_values import now as now
+    from playhead.api.scope import annotate as annotate
+    from playhead.api.scope import checkpoint as checkpoint
+    from playhead.api.scope import compressed as compressed
+    from playhead.api.scope import current_run_id as current_run_id
+    from playhead.api.scope import handoff as handoff
+    from playhead.api.scope import idempotency_key as idempotency_key
+    from playhead.api.scope import propagate as propagate
+    from playhead.api.scope import run as run
+    from playhead.capture.active import doctor as doctor
+    from playhead.capture.frameworks.answers import answers as answers
+    from playhead.capture.frameworks.answers import answers_async as answers_async
+    from playhead.capture.registry import instrument as instrument
+    from playhead.capture.registry import uninstrument as uninstrument
+    from playhead.client import AsyncClient as AsyncClient
+    from playhead.client import Client as Client
+    from playhead.configuring import configure as configure
+    from playhead.errors import Denied as Denied
+    from playhead.errors import InDoubt as InDoubt
+    from playhead.errors import Interrupted as Interrupted
+    from playhead.errors import NoRecord as NoRecord
+    from playhead.errors import PlayheadError as PlayheadError
+    from playhead.errors import ReplayDiverged as ReplayDiverged
+    from playhead.errors import RunAlive as RunAlive
+    from playhead.errors import RunTakenOver as RunTakenOver
+    from playhead.errors import Suspended as Suspended
+    from playhead.errors import Unanswered as Unanswered
+    from playhead.exporting import export_to as export_to
+    from playhead.interop.ref_spans import RefLogExporter as RefLogExporter
+    from playhead.interop.ref_spans import RefSpanExporter as RefSpanExporter
+    from playhead.interop.ref_spans import RefSpanProcessor as RefSpanProcessor
+    from playhead.journal.listeners import on_event as on_event
+    from playhead.local.replaying import replay as replay
+    from playhead.recording import counters as counters
+    from playhead.recording import flush as flush
+    from playhead.recording import shutdown as shutdown
+    from playhead.replaying.policy import RERUN as RERUN
+    from playhead.rewind import fork as fork
+    from playhead.rewind import resume as resume
 
     __version__: str
 
-__all__ = [
-    "RERUN",
-    "AsyncClient",
-    "Client",
-    "Denied",
-    "InDoubt",
-    "Interrupted",
-    "NoRecord",
-    "PlayheadError",
-    "RefLogExporter",
-    "RefSpanExporter",
-    "RefSpanProcessor",
-    "ReplayDiverged",
-    "RunAlive",
-    "RunTakenOver",
-    "Suspended",
-    "Unanswered",
-    "annotate",
-    "answer",
-    "answers",
-    "answers_async",
-    "approval",
-    "approval_async",
-    "approve",
-    "ask",
-    "ask_async",
-    "checkpoint",
-    "compressed",
-    "configure",
-    "counters",
-    "current_run_id",
-    "deny",
-    "doctor",
-    "event",
-    "export_to",
-    "flush",
-    "fork",
-    "handoff",
-    "idempotency_key",
-    "instrument",
-    "interrupt",
-    "metric",
-    "now",
-    "observe",
-    "on_event",
-    "open_promises",
-    "propagate",
-    "replay",
-    "resume",
-    "run",
-    "score",
-    "shutdown",
-    "uninstrument",
-    "wait_for",
-    "wait_for_async",
-]
-
-_LAZY = {
-    "RERUN": "playhead.replay.policy",
+# Public name → the module that has it. No module of this package may have one of these names: its import would replace
+# the function.
+_MODULE_OF = {
+    "RERUN": "playhead.replaying.policy",
     "AsyncClient": "playhead.client",
     "Client": "playhead.client",
     "Denied": "playhead.errors",
@@ -156,7 +108,7 @@ _LAZY = {
     "ask_async": "playhead.api.promises.asking",
     "checkpoint": "playhead.api.scope",
     "compressed": "playhead.api.scope",
-    "configure": "playhead.configure",
+    "configure": "playhead.configuring",
     "counters": "playhead.recording",
     "current_run_id": "playhead.api.scope",
     "deny": "playhead.api.promises.answering",
@@ -184,18 +136,11 @@ _LAZY = {
     "wait_for": "playhead.api.promises.asking",
     "wait_for_async": "playhead.api.promises.asking",
 }
+if not TYPE_CHECKING:
+    __all__ = list(_MODULE_OF)
 
 _ALONE = frozenset({"playhead.client", "playhead.errors", "playhead.local.replaying"})
 _SWITCHES = "playhead.capture.registry"
-
-
-class _Package(ModuleType):
-    """Module class of this package. Importing a submodule with the name of a public function (`configure`, `replay`)
-    does not replace the function."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in _LAZY and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
 
 
 def __getattr__(name: str) -> Any:
@@ -203,7 +148,7 @@ def __getattr__(name: str) -> Any:
     HTTP library)."""
     if name == "__version__":
         value = _version()
-    elif (module := _LAZY.get(name)) is not None:
+    elif (module := _MODULE_OF.get(name)) is not None:
         value = getattr(import_module(module) if module in _ALONE else _recording(module), name)
     else:
         raise AttributeError(f"module 'playhead' has no attribute {name!r}")
@@ -212,9 +157,9 @@ def __getattr__(name: str) -> Any:
 
 
 def _recording(module: str) -> ModuleType:
-    """Imports a module that records, and `playhead.configure`, which it needs. Forks in other threads wait meanwhile.
+    """Imports a module that records, and `playhead.configuring`, which it needs. Forks in other threads wait meanwhile.
 
-    The registry of instrumentations needs `playhead.configure` only with the first library that the program imports.
+    The registry of instrumentations needs `playhead.configuring` only with the first library that the program imports.
     """
     from playhead.kernel.forks import delay_forks  # noqa: PLC0415 - `import playhead` does not need it
 
@@ -226,14 +171,14 @@ def _recording(module: str) -> ModuleType:
 
 def _start_of_recording() -> "Callable[[], None]":
     """Imports and returns the function that sets recording up from the environment, for the first observed call."""
-    from playhead.configure import start_from_environment  # noqa: PLC0415 - only the first observed call needs it
+    from playhead.configuring import start_from_environment  # noqa: PLC0415 - only the first observed call needs it
 
     return start_from_environment
 
 
 def __dir__() -> list[str]:
     """Returns the public names, loaded or not, and this module's other names."""
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_MODULE_OF})
 
 
 def _version() -> str:
@@ -246,4 +191,3 @@ def _version() -> str:
 
 
 provide_start(_start_of_recording)
-sys.modules[__name__].__class__ = _Package

@@ -1,6 +1,6 @@
 """Recording in this process: settings → intake, journal, recorder, shipper; flush, shutdown, forks and exit.
 
-`playhead.configure` says when it starts, and with which settings.
+`playhead.configuring` says when it starts, and with which settings.
 """
 
 import os
@@ -386,7 +386,7 @@ def _ask_of_takeover(settings: Settings, run_id: str, attempt: int, pid: int) ->
     """Asks the collector whether another process has taken over a run that this one began. Returns a sentence that says
     who has; None if nobody has, or in a forked child. Raises Unsure if the collector does not answer. See
     `RunOwnership`."""
-    from playhead.replay.lease import LeaseTerms, ask_collector  # noqa: PLC0415 - few processes stand still and ask
+    from playhead.replaying.lease import LeaseTerms, ask_collector  # noqa: PLC0415 - few processes stand still and ask
 
     if pid != os.getpid():
         return None  # in a forked child: its parent asks

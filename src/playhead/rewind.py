@@ -21,10 +21,10 @@ from playhead.kernel.guard import log
 from playhead.model.ids import WHOLE_ID
 from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.recording import RecordingProcess, current_settings, deliver_all, deliver_lanes, flush, lease_client
-from playhead.replay.effects import watch_effects
-from playhead.replay.fork_options import ResumeOptions
-from playhead.replay.lease import LeaseTerms
-from playhead.replay.lifecycle import (
+from playhead.replaying.effects import watch_effects
+from playhead.replaying.fork_options import ResumeOptions
+from playhead.replaying.lease import LeaseTerms
+from playhead.replaying.lifecycle import (
     Prepared,
     RewindContext,
     has_commands,
@@ -33,10 +33,10 @@ from playhead.replay.lifecycle import (
     prepare_resume,
     read_record,
 )
-from playhead.replay.other_processes import OtherProcesses
-from playhead.replay.policy import Completed, Live, OnDivergence, OnDoubt, Policy, Tools, Unrecorded
-from playhead.replay.starting import RecordedStart
-from playhead.replay.stops import StopNote
+from playhead.replaying.other_processes import OtherProcesses
+from playhead.replaying.policy import Completed, Live, OnDivergence, OnDoubt, Policy, Tools, Unrecorded
+from playhead.replaying.starting import RecordedStart
+from playhead.replaying.stops import StopNote
 
 CHOICES = {
     "on_divergence": ("raise", "live"),

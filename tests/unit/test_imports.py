@@ -23,7 +23,7 @@ HEAVY = frozenset(
         "playhead.local",
         "playhead.outbound",
         "playhead.journal.promises",
-        "playhead.replay",
+        "playhead.replaying",
         "playhead.rewind",
         "playhead.wire.operations",
         "ssl",

@@ -1,6 +1,8 @@
 """The public surface is short, and this test pins it."""
 
+import ast
 import os
+import pkgutil
 import subprocess
 import sys
 from pathlib import Path
@@ -65,6 +67,25 @@ def test_the_public_names_are_these():
         "wait_for",
         "wait_for_async",
     ]
+
+
+def test_type_checkers_see_the_same_names_from_the_same_modules():
+    tree = ast.parse(Path(playhead.__file__).read_text(encoding="utf-8"))
+    [block] = [node for node in tree.body if isinstance(node, ast.If) and isinstance(node.test, ast.Name)]
+    seen = {
+        (alias.asname, node.module)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom) and node.module != "collections.abc"
+        for alias in node.names
+    }
+    assert seen == set(playhead._MODULE_OF.items())
+
+
+def test_no_module_of_the_package_has_the_name_of_a_public_function():
+    """Importing it would replace the function."""
+    modules = {module.name for module in pkgutil.iter_modules(playhead.__path__)}
+    assert modules & set(playhead.__all__) == set()
+    assert modules >= {"client", "configuring", "replaying"}
 
 
 def test_each_of_them_is_there_and_says_what_it_is_for():

@@ -1,4 +1,4 @@
-"""playhead → [first_use] → runtime.  Lets the call path start recording without an import of `playhead.configure`,
+"""playhead → [first_use] → runtime.  Lets the call path start recording without an import of `playhead.configuring`,
 which is in a higher layer.
 
 The package `playhead` provides the function that imports it: with the first observed call, or with the first library
@@ -18,5 +18,5 @@ def provide_start(import_start: Callable[[], Callable[[], None]]) -> None:
 
 
 def start_of_recording() -> Callable[[], None]:
-    """Imports `playhead.configure`, and returns its function that sets recording up from the environment."""
+    """Imports `playhead.configuring`, and returns its function that sets recording up from the environment."""
     return _import_start()

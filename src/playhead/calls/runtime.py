@@ -1,6 +1,6 @@
 """configure → [runtime] → calls. Holds the set-up of recording in this process, as the call path needs it.
 
-`playhead.configure` installs a new object here whenever the set-up changes; the call path only reads it.
+`playhead.configuring` installs a new object here whenever the set-up changes; the call path only reads it.
 """
 
 from collections.abc import Callable

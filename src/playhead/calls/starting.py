@@ -69,7 +69,7 @@ class StartingPoint(Protocol):
 
 
 class _Reader:
-    """Reads the record of a run that another one continues. `playhead.configure` provides it."""
+    """Reads the record of a run that another one continues. `playhead.configuring` provides it."""
 
     read: Callable[[str], StartingPoint] | None = None
 

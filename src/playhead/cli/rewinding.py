@@ -1,7 +1,7 @@
 """Commands that run a program again on a recorded run: resume, fork. The program's own code is not changed.
 
 The request is passed to the program in its environment (see `playhead.rewind`). The command's exit code is that of the
-program, except if the run was stopped (see `playhead.replay.stops`).
+program, except if the run was stopped (see `playhead.replaying.stops`).
 """
 
 import json
@@ -36,8 +36,8 @@ from playhead.errors import (
 from playhead.launch.command import RECORD_COMMANDS, environment
 from playhead.model import names
 from playhead.model.shares import wilson
-from playhead.replay.lifecycle import check_before_start, has_commands, launch_of, read_record
-from playhead.replay.stops import StopNote
+from playhead.replaying.lifecycle import check_before_start, has_commands, launch_of, read_record
+from playhead.replaying.stops import StopNote
 from playhead.rewind import ASKED, CHOICES
 from playhead.settings.sdk import load
 

@@ -25,7 +25,7 @@ import openai
 import playhead
 from playhead import observe
 from playhead.journal.segment import Segment
-from playhead.replay.recorded_calls import RecordedCall
+from playhead.replaying.recorded_calls import RecordedCall
 from tests.support.chaos.effects import Effects
 
 _EQUAL = 3

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from playhead.model import names
-from playhead.replay.record import read_local
-from playhead.replay.recorded_calls import Outcome, RecordedCall, recorded_calls
+from playhead.replaying.record import read_local
+from playhead.replaying.recorded_calls import Outcome, RecordedCall, recorded_calls
 from tests.support.chaos.model import Model
 
 _HARMLESS = ("llm", "retriever")

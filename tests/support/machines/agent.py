@@ -23,7 +23,7 @@ from typing import Any
 import playhead
 from playhead import observe
 from playhead.errors import NoRecord, RunAlive, RunTakenOver
-from playhead.replay.recorded_calls import RecordedCall
+from playhead.replaying.recorded_calls import RecordedCall
 from tests.support.chaos.effects import Effects
 
 _schedule = random.Random()

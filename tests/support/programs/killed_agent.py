@@ -16,8 +16,8 @@ from pathlib import Path
 
 from playhead.model import names
 from playhead.model.canonical import value_of
-from playhead.replay.record import LocalRecord, read_local
-from playhead.replay.recorded_calls import Outcome, RecordedCall, recorded_calls
+from playhead.replaying.record import LocalRecord, read_local
+from playhead.replaying.recorded_calls import Outcome, RecordedCall, recorded_calls
 from playhead.testing import MockModelServer, text
 from playhead.testing.answers import AssistantMessage
 from playhead.testing.request import ChatRequest

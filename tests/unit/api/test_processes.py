@@ -411,7 +411,7 @@ import os, threading
 from importlib import import_module
 from playhead import observe
 
-configure = import_module("playhead.configure")
+configure = import_module("playhead.configuring")
 starting, forked = threading.Event(), threading.Event()
 start = configure.start
 

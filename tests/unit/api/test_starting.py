@@ -16,7 +16,7 @@ from playhead import observe
 from playhead import recording as recording_module
 from tests.support.journal_reader import Recording, read_journal
 
-_root: Any = import_module("playhead.configure")  # the name `playhead.configure` is the function
+_root: Any = import_module("playhead.configuring")
 needs_posix = pytest.mark.skipif(os.name != "posix", reason="limits on descriptors are POSIX's")
 
 
@@ -91,12 +91,12 @@ except OSError:
     pass
 """
 FAILING_START = """
-start = sys.modules["playhead.configure"].start
+start = sys.modules["playhead.configuring"].start
 
 def short_of_descriptors(settings):
     raise OSError(24, "Too many open files")
 
-sys.modules["playhead.configure"].start = short_of_descriptors
+sys.modules["playhead.configuring"].start = short_of_descriptors
 """
 
 
@@ -127,7 +127,7 @@ def test_descriptors_that_are_short_when_recording_starts_lose_nothing_once_ther
 
 
 def test_a_start_that_fails_for_want_of_descriptors_is_tried_again_and_what_was_missed_counted(tmp_path: Path):
-    done = run_short_of(FAILING_START, 'sys.modules["playhead.configure"].start = start', tmp_path)
+    done = run_short_of(FAILING_START, 'sys.modules["playhead.configuring"].start = start', tmp_path)
     assert done.stdout.split() == ["False", "5"]
     assert "nothing is recorded yet" in done.stderr
     assert len(read_journal(tmp_path).spans) == 1

@@ -93,7 +93,7 @@ def test_a_library_that_is_imported_after_it_was_instrumented_is_instrumented(li
     program = f"""
 import importlib, sys, playhead
 playhead.instrument({library!r})
-late = {{{registry.LIBRARIES[library]!r}, "playhead.configure"}}
+late = {{{registry.LIBRARIES[library]!r}, "playhead.configuring"}}
 assert late.isdisjoint(sys.modules)
 importlib.import_module({first!r})
 assert late <= sys.modules.keys()

@@ -19,12 +19,12 @@ def test_instrumenting_everything_imports_no_library_no_opentelemetry_and_nothin
     assert loaded & (libraries | heavy) - {"google"} == set()
     late = (
         "playhead.recording",
-        "playhead.configure",
+        "playhead.configuring",
         "playhead.calls",
         "playhead.journal",
         "playhead.export",
         "playhead.refs",
-        "playhead.replay",
+        "playhead.replaying",
         "playhead.projection",
         "playhead.model.event",
     )

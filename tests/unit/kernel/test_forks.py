@@ -12,7 +12,7 @@ import pytest
 
 from playhead.calls.run import ActiveRun
 from playhead.kernel.forks import ForkSafeLock, delay_forks
-from playhead.replay.matching import Matcher
+from playhead.replaying.matching import Matcher
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 

@@ -11,10 +11,10 @@ from playhead.model.canonical import content_of
 from playhead.model.message import message_contents
 from playhead.model.ref import ContentRef
 from playhead.model.span import Span
-from playhead.replay.editing import EditRule, Edits, is_edit, recorded_rules, rule_of
-from playhead.replay.record import LocalRecord
-from playhead.replay.recorded_calls import RecordedCall, recorded_calls
-from playhead.replay.restoring import check_outcome
+from playhead.replaying.editing import EditRule, Edits, is_edit, recorded_rules, rule_of
+from playhead.replaying.record import LocalRecord
+from playhead.replaying.recorded_calls import RecordedCall, recorded_calls
+from playhead.replaying.restoring import check_outcome
 
 SYSTEM = {"role": "system", "content": "Be kind."}
 USER = {"role": "user", "content": "Hello?"}

@@ -9,8 +9,8 @@ import playhead
 from playhead import observe
 from playhead.errors import NoRecord, ToolDenied
 from playhead.model import names
-from playhead.replay.record import read_local
-from playhead.replay.recorded_calls import RecordedCall, recorded_calls
+from playhead.replaying.record import read_local
+from playhead.replaying.recorded_calls import RecordedCall, recorded_calls
 from playhead.testing import MockModelServer
 from tests.support.journal_reader import Recording
 

@@ -12,7 +12,7 @@ import playhead
 from playhead import observe
 from playhead.errors import ReplayError
 from playhead.model import names
-from playhead.replay.fork_options import ForkOptions
+from playhead.replaying.fork_options import ForkOptions
 from tests.support.journal_reader import Recording
 
 executed: list[str] = []

@@ -21,7 +21,7 @@ import playhead
 from playhead import observe
 from playhead.errors import InDoubt, ReplayDiverged
 from playhead.model import names
-from playhead.replay.recorded_calls import RecordedCall
+from playhead.replaying.recorded_calls import RecordedCall
 from playhead.testing import MockModelServer, dropped_connection, rate_limit, text
 from tests.support.journal_reader import Recording
 

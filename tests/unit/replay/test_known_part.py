@@ -4,7 +4,7 @@ from typing import Any
 
 from playhead.model import names
 from playhead.model.span import LogEvent, Span
-from playhead.replay.record import KnownPart, LocalRecord
+from playhead.replaying.record import KnownPart, LocalRecord
 
 
 def call(attempt: int, order: int) -> Span:

@@ -17,7 +17,7 @@ from playhead.calls import runtime
 from playhead.errors import InDoubt, ReplayDiverged
 from playhead.model import names
 from playhead.model.objects.limits import ValueLimits
-from playhead.replay.cut_arguments import agree
+from playhead.replaying.cut_arguments import agree
 from tests.support.journal_reader import Recording
 
 np: Any = pytest.importorskip("numpy")

@@ -12,7 +12,7 @@ import playhead
 from playhead import observe
 from playhead.errors import CollectorUnreachable, Conflict, NotFound, RunAlive
 from playhead.journal.leases import acquire_lease
-from playhead.replay.lease import KnownRecord, LeaseTerms, RunLeaseHolder, local_lease
+from playhead.replaying.lease import KnownRecord, LeaseTerms, RunLeaseHolder, local_lease
 
 RUN = "a" * 32
 KNOWN = KnownRecord(attempt=1, begun_here=True, is_whole=False, process="process 5 on web-0")

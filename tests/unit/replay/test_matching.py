@@ -3,8 +3,8 @@
 from playhead.calls.flow import ExecutionFlow
 from playhead.model import names
 from playhead.model.span import Span
-from playhead.replay.matching import Diverged, DivergenceCertainty, MatchedCall, Matcher, RecordExhausted
-from playhead.replay.recorded_calls import Outcome, RecordedCall, call_path_of, recorded_calls, request_refs_of
+from playhead.replaying.matching import Diverged, DivergenceCertainty, MatchedCall, Matcher, RecordExhausted
+from playhead.replaying.recorded_calls import Outcome, RecordedCall, call_path_of, recorded_calls, request_refs_of
 
 
 def span(order: int, place: str, asked: str, *, ended: int | None = None, **more: object) -> Span:

@@ -16,10 +16,10 @@ from playhead import observe
 from playhead.errors import InDoubt, NoRecord, ReplayDiverged, ReplayError, ToolDenied
 from playhead.model import names
 from playhead.model.span import Span
-from playhead.replay.handed_on import handed_on_before
-from playhead.replay.other_processes import CallsElsewhere
-from playhead.replay.record import read_local
-from playhead.replay.recorded_calls import recorded_calls
+from playhead.replaying.handed_on import handed_on_before
+from playhead.replaying.other_processes import CallsElsewhere
+from playhead.replaying.record import read_local
+from playhead.replaying.recorded_calls import recorded_calls
 from tests.support.journal_reader import Recording
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")

@@ -10,8 +10,8 @@ import pytest
 
 from playhead.model import names
 from playhead.model.shares import wilson
-from playhead.replay.record import read_local
-from playhead.replay.recorded_calls import recorded_calls
+from playhead.replaying.record import read_local
+from playhead.replaying.recorded_calls import recorded_calls
 from tests.support.journal_reader import read_journal
 from tests.support.programs import processes
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from playhead.errors import RunStopped
-from playhead.replay.stops import StopNote
+from playhead.replaying.stops import StopNote
 
 PROGRAM = """
 import os, sys

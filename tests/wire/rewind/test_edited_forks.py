@@ -17,8 +17,8 @@ import playhead
 from playhead import observe
 from playhead.errors import ReplayDiverged, ReplayError
 from playhead.model import names
-from playhead.replay.record import read_local
-from playhead.replay.recorded_calls import RecordedCall, recorded_calls
+from playhead.replaying.record import read_local
+from playhead.replaying.recorded_calls import RecordedCall, recorded_calls
 from playhead.testing import MockModelServer, text
 from tests.support.journal_reader import Recording, start_recording
 

@@ -1,4 +1,4 @@
-"""The interface to the store of promises, which is a later stage. `playhead.configure` provides it."""
+"""The interface to the store of promises, which is a later stage. `playhead.configuring` provides it."""
 
 from __future__ import annotations
 

@@ -188,10 +188,11 @@ def test_it_needs_no_library_beyond_the_sdk(journal: Path):
     assert journal.exists()
 
 
-def test_the_package_of_the_same_name_does_not_hide_the_function():
-    program = "import playhead, playhead.replay.policy, playhead.configure; assert callable(playhead.replay)\n"
-    program += (
-        "assert callable(playhead.configure); from playhead.replay.policy import RERUN; assert playhead.RERUN is RERUN"
+def test_importing_the_modules_behind_the_functions_does_not_hide_them():
+    program = (
+        "import playhead, playhead.replaying.policy, playhead.configuring; assert callable(playhead.replay)\n"
+        "assert callable(playhead.configure)\n"
+        "from playhead.replaying.policy import RERUN; assert playhead.RERUN is RERUN"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
 

@@ -14,8 +14,8 @@ import pytest
 
 import playhead
 from playhead import observe
-from playhead.replay.ending_order import EndingOrder
-from playhead.replay.recorded_calls import recorded_calls
+from playhead.replaying.ending_order import EndingOrder
+from playhead.replaying.recorded_calls import recorded_calls
 from playhead.rewind import RewindContext
 from playhead.testing import MockModelServer, text
 from playhead.testing.answers import AssistantMessage

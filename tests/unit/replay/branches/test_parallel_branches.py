@@ -21,9 +21,9 @@ from playhead.errors import ReplayDiverged
 from playhead.model import names
 from playhead.model.canonical import value_of
 from playhead.model.span import Span
-from playhead.replay import lifecycle
-from playhead.replay.record import LocalRecord
-from playhead.replay.recorded_calls import Outcome, recorded_calls
+from playhead.replaying import lifecycle
+from playhead.replaying.record import LocalRecord
+from playhead.replaying.recorded_calls import Outcome, recorded_calls
 from tests.support.journal_reader import Recording
 
 executed: list[str] = []

@@ -23,13 +23,13 @@ from playhead.model import names
 from playhead.model.canonical import value_of
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent
-from playhead.replay.cut_arguments import CutArguments
-from playhead.replay.divergence import Divergence, describe_divergence
-from playhead.replay.editing import Edits, is_edit, recorded_rules, rule_of
-from playhead.replay.effects import unwatched
-from playhead.replay.enclosing import FOREVER, CallNesting, EnclosingCalls
-from playhead.replay.ending_order import EndingOrder, OrderedAnswerSlot
-from playhead.replay.matching import (
+from playhead.replaying.cut_arguments import CutArguments
+from playhead.replaying.divergence import Divergence, describe_divergence
+from playhead.replaying.editing import Edits, is_edit, recorded_rules, rule_of
+from playhead.replaying.effects import unwatched
+from playhead.replaying.enclosing import FOREVER, CallNesting, EnclosingCalls
+from playhead.replaying.ending_order import EndingOrder, OrderedAnswerSlot
+from playhead.replaying.matching import (
     CallKeys,
     Diverged,
     DivergenceCertainty,
@@ -43,7 +43,7 @@ from playhead.replay.matching import (
     lookup_key,
     use_recorded_ids,
 )
-from playhead.replay.policy import (
+from playhead.replaying.policy import (
     DIVERGENCE_OPTIONS,
     RERUN,
     Policy,
@@ -57,9 +57,9 @@ from playhead.replay.policy import (
     is_open,
     recognised_sentence,
 )
-from playhead.replay.promises import promise_answers, promises_opened
-from playhead.replay.record import Record, RecordWithPendingCall
-from playhead.replay.recorded_calls import (
+from playhead.replaying.promises import promise_answers, promises_opened
+from playhead.replaying.record import Record, RecordWithPendingCall
+from playhead.replaying.recorded_calls import (
     REPEATABLE_KINDS,
     Outcome,
     RecordedCall,
@@ -67,8 +67,8 @@ from playhead.replay.recorded_calls import (
     call_path_of,
     request_refs_of,
 )
-from playhead.replay.restoring import answer_from_outcome, answer_from_record
-from playhead.replay.starting import order_of
+from playhead.replaying.restoring import answer_from_outcome, answer_from_record
+from playhead.replaying.starting import order_of
 from playhead.wire.operations.promises import PromiseAnswer
 
 log = logging.getLogger("playhead")

@@ -13,7 +13,7 @@ from playhead.calls.span import ObservedSpan
 from playhead.kernel.forks import ForkSafeLock
 from playhead.model import names
 from playhead.model.span import Span
-from playhead.replay.recorded_calls import Outcome, RecordedCall, RequestRefs, call_path_of, request_refs_of
+from playhead.replaying.recorded_calls import Outcome, RecordedCall, RequestRefs, call_path_of, request_refs_of
 
 # --- which calls are inside which -------------------------------------------------------------------------------------
 

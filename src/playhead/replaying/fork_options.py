@@ -17,8 +17,8 @@ from playhead.model import names
 from playhead.model.canonical import parse_json
 from playhead.model.ref import ContentRef
 from playhead.refs.faithful import decode
-from playhead.replay.policy import Completed, Live, OnDivergence, OnDoubt, Policy, Tools, Unrecorded
-from playhead.replay.record import Record
+from playhead.replaying.policy import Completed, Live, OnDivergence, OnDoubt, Policy, Tools, Unrecorded
+from playhead.replaying.record import Record
 
 _FUNCTION, _OUTCOME = "function", "outcome"
 _NOT_RECORDED = "content is not recorded (PLAYHEAD_CAPTURE_CONTENT)"

@@ -14,8 +14,8 @@ from playhead.model.canonical import parse_json
 from playhead.model.objects.limits import CUT
 from playhead.model.objects.plain_forms import class_of
 from playhead.model.ref import ContentRef
-from playhead.replay.record import Record
-from playhead.replay.recorded_calls import RecordedCall
+from playhead.replaying.record import Record
+from playhead.replaying.recorded_calls import RecordedCall
 
 _ARGUMENTS = (names.TOOL_ARGUMENTS_REF, names.INPUT_REF)
 _NOTHING: Any = object()

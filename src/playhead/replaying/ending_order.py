@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from playhead.kernel.forks import ForkSafeLock
-from playhead.replay.recorded_calls import RecordedCall
+from playhead.replaying.recorded_calls import RecordedCall
 
 # A call waits only for the last ones before it, which wait for those before them: of a thousand calls at once, each
 # would otherwise wait for all others.

@@ -10,8 +10,8 @@ from playhead.model import names
 from playhead.model.canonical import canonical_json, parse_json
 from playhead.model.message import message_lines, read_message
 from playhead.model.ref import ContentRef
-from playhead.replay.record import Record
-from playhead.replay.recorded_calls import (
+from playhead.replaying.record import Record
+from playhead.replaying.recorded_calls import (
     RecordedCall,
     arguments_of,
     program_system,

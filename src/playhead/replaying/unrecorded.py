@@ -16,11 +16,11 @@ from playhead.model.canonical import canonical_json, parse_json, value_of
 from playhead.model.message import read_message
 from playhead.model.objects.plain_forms import safe_repr
 from playhead.model.ref import ContentRef
-from playhead.replay.enclosing import FOREVER, CallNesting
-from playhead.replay.policy import Unrecorded
-from playhead.replay.record import Record
-from playhead.replay.recorded_calls import Outcome, RecordedCall
-from playhead.replay.starting import order_of
+from playhead.replaying.enclosing import FOREVER, CallNesting
+from playhead.replaying.policy import Unrecorded
+from playhead.replaying.record import Record
+from playhead.replaying.recorded_calls import Outcome, RecordedCall
+from playhead.replaying.starting import order_of
 
 log = logging.getLogger("playhead")
 

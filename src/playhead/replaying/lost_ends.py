@@ -9,8 +9,8 @@ from typing import Any
 
 from playhead.errors import ClientError, InDoubt
 from playhead.model import names
-from playhead.replay.policy import Policy
-from playhead.replay.record import MergedRecord, Record, RemoteRecord, last_attempt
+from playhead.replaying.policy import Policy
+from playhead.replaying.record import MergedRecord, Record, RemoteRecord, last_attempt
 
 log = logging.getLogger("playhead")
 

@@ -12,9 +12,9 @@ from playhead.model.canonical import parse_json
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent
-from playhead.replay.record import FOREVER, Record
-from playhead.replay.recorded_calls import recorded_calls
-from playhead.replay.restoring import restored_payload
+from playhead.replaying.record import FOREVER, Record
+from playhead.replaying.recorded_calls import recorded_calls
+from playhead.replaying.restoring import restored_payload
 
 
 class RecordedStart:

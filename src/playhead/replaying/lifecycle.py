@@ -25,10 +25,10 @@ from playhead.journal.ownership import take_from
 from playhead.kernel.ids import process_name
 from playhead.model import names
 from playhead.model.span import LogEvent, Span
-from playhead.replay.answering import CallReplayer
-from playhead.replay.editing import is_edit, rule_of
-from playhead.replay.enclosing import enclosing, span_in_fork
-from playhead.replay.fork_options import (
+from playhead.replaying.answering import CallReplayer
+from playhead.replaying.editing import is_edit, rule_of
+from playhead.replaying.enclosing import enclosing, span_in_fork
+from playhead.replaying.fork_options import (
     ForkOptions,
     ResumeOptions,
     fork_options,
@@ -37,12 +37,12 @@ from playhead.replay.fork_options import (
     policy_of,
     recorded_outcome,
 )
-from playhead.replay.handed_on import handed_on_before
-from playhead.replay.lease import KnownRecord, LeaseTerms, RunLeaseHolder, local_lease, run_alive_error
-from playhead.replay.lost_ends import check_lost_ends, with_delivered_ends
-from playhead.replay.other_processes import CallsElsewhere, OtherProcesses
-from playhead.replay.policy import RERUN, Live, Policy, ReplayReport, Unrecorded, completed_run_sentence
-from playhead.replay.record import (
+from playhead.replaying.handed_on import handed_on_before
+from playhead.replaying.lease import KnownRecord, LeaseTerms, RunLeaseHolder, local_lease, run_alive_error
+from playhead.replaying.lost_ends import check_lost_ends, with_delivered_ends
+from playhead.replaying.other_processes import CallsElsewhere, OtherProcesses
+from playhead.replaying.policy import RERUN, Live, Policy, ReplayReport, Unrecorded, completed_run_sentence
+from playhead.replaying.record import (
     ForkRecord,
     KnownPart,
     MergedRecord,
@@ -52,7 +52,7 @@ from playhead.replay.record import (
     last_attempt,
     read_local,
 )
-from playhead.replay.recorded_calls import (
+from playhead.replaying.recorded_calls import (
     Outcome,
     RecordedCall,
     has_all_orders,
@@ -60,10 +60,10 @@ from playhead.replay.recorded_calls import (
     recorded_calls,
     request_refs_of,
 )
-from playhead.replay.restoring import check_outcome
-from playhead.replay.starting import RecordedStart
-from playhead.replay.stops import StopNote, say_at_exit, say_now, stop_sentence
-from playhead.replay.unrecorded import stop_before_unrecorded
+from playhead.replaying.restoring import check_outcome
+from playhead.replaying.starting import RecordedStart
+from playhead.replaying.stops import StopNote, say_at_exit, say_now, stop_sentence
+from playhead.replaying.unrecorded import stop_before_unrecorded
 
 # --- the context manager ----------------------------------------------------------------------------------------------
 

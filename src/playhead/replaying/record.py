@@ -33,7 +33,7 @@ from playhead.model.message import message_contents
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span, log_from_json, span_from_json
 from playhead.model.thread import extend
-from playhead.replay.handed_on import handed_on_before
+from playhead.replaying.handed_on import handed_on_before
 
 
 class Record(Protocol):

@@ -13,8 +13,8 @@ from typing import Literal
 from playhead.errors import NoRecord, ReplayError
 from playhead.model import names
 from playhead.model.span import Span
-from playhead.replay.handed_on import latest_by_id, outermost
-from playhead.replay.recorded_calls import RecordedCall
+from playhead.replaying.handed_on import latest_by_id, outermost
+from playhead.replaying.recorded_calls import RecordedCall
 
 OtherProcesses = Literal["raise", "rerun"]
 _MAX_NAMED = 5

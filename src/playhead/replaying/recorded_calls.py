@@ -17,7 +17,7 @@ from playhead.model.canonical import content_of
 from playhead.model.ref import ContentRef
 from playhead.model.span import STATUS_ERROR, LogEvent, Span
 from playhead.projection.attributes import replaced_by
-from playhead.replay.record import Record, attempt_of
+from playhead.replaying.record import Record, attempt_of
 
 # Attributes that identify a request, besides messages and system prompt: refs, so that comparing them compares
 # everything.

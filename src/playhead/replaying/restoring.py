@@ -11,8 +11,8 @@ from playhead.model.canonical import Content, is_json_type, parse_json
 from playhead.model.objects.limits import CUT_SENTENCES
 from playhead.model.ref import ContentRef
 from playhead.refs.faithful import FetchBytes, decode, decode_error, refuse_marker, restored_value, with_key_orders
-from playhead.replay.record import Record
-from playhead.replay.recorded_calls import Outcome, RecordedCall
+from playhead.replaying.record import Record
+from playhead.replaying.recorded_calls import Outcome, RecordedCall
 
 
 def answer_from_record(record: Record, call: RecordedCall, restore: ResponseRestorer | None) -> ReplayAnswer:

@@ -36,8 +36,8 @@ from playhead.calls.span import ObservedSpan
 from playhead.kernel.forks import ForkSafeLock, renew_in_child
 from playhead.model import names
 from playhead.model.span import LogEvent
-from playhead.replay.record import FOREVER
-from playhead.replay.recorded_calls import RecordedCall, RequestRefs, call_path_of, request_refs_of
+from playhead.replaying.record import FOREVER
+from playhead.replaying.recorded_calls import RecordedCall, RequestRefs, call_path_of, request_refs_of
 
 DivergenceKind = Literal["changed", "inserted", "renamed", "kind_changed"]
 _POLL_SECONDS = 0.02

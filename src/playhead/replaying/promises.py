@@ -12,7 +12,7 @@ from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent
 from playhead.model.times import rfc3339
 from playhead.refs.faithful import refuse_marker
-from playhead.replay.record import Record
+from playhead.replaying.record import Record
 from playhead.wire.operations.promises import PromiseAnswer
 
 

@@ -26,7 +26,7 @@ from playhead.recording import RecordingProcess, current_settings, load_for_reco
 from playhead.settings.sdk import Settings, table
 
 if TYPE_CHECKING:
-    from playhead.replay.starting import RecordedStart
+    from playhead.replaying.starting import RecordedStart
     from playhead.rewind import RequestedRewind
 
 _ASKS = ("PLAYHEAD_REWIND", "PLAYHEAD_RESUME")

@@ -15,8 +15,8 @@ from playhead.model import names
 from playhead.model.canonical import canonical_json, content_of, parse_json
 from playhead.model.message import read_message
 from playhead.model.ref import ContentRef
-from playhead.replay.record import Record
-from playhead.replay.recorded_calls import RecordedCall
+from playhead.replaying.record import Record
+from playhead.replaying.recorded_calls import RecordedCall
 
 _FORMS = frozenset({"system", "messages"})
 _EXPECTED = 'expected {"system": text} or {"messages": {place: message, text, or null; "append": message}}, or a list'

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from playhead.model import names
-from playhead.replay.divergence import Divergence
-from playhead.replay.recorded_calls import Outcome, RecordedCall
+from playhead.replaying.divergence import Divergence
+from playhead.replaying.recorded_calls import Outcome, RecordedCall
 
 
 class Rerun:
