@@ -20,7 +20,7 @@ from playhead.calls.recorder import Redact
 from playhead.calls.runtime import OFF, UNCONFIGURED
 from playhead.calls.starting import read_starting_points_with
 from playhead.errors import PlayheadError
-from playhead.kernel.guard import log, log_internal_error, warn_once
+from playhead.kernel.guard import guarded, log, warn_once
 from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.recording import RecordingProcess, current_settings, load_for_recording, shutdown, start
 from playhead.settings.sdk import Settings, table
@@ -108,6 +108,14 @@ def start_from_environment() -> None:
 
 
 def _start_if_possible() -> None:
+    with guarded("start recording") as block:
+        _start_or_warn()
+    if block.raised is not None:
+        runtime.install(OFF)
+        RecordingProcess.is_refused = True
+
+
+def _start_or_warn() -> None:
     try:
         if RecordingProcess.recording is not None:  # still runs after `_rewind` failed and only reset the runtime
             RecordingProcess.install(RecordingProcess.recording)
@@ -127,11 +135,6 @@ def _start_if_possible() -> None:
             "short at start",
             f"nothing is recorded yet ({error!r}): there must be descriptors and memory for that; it is tried again",
         )
-    except BaseException as error:  # noqa: BLE001 - the guard
-        reraise_if_for_program(error)
-        runtime.install(OFF)
-        RecordingProcess.is_refused = True
-        log_internal_error("start recording", error)
 
 
 def _requested_rewind() -> "RequestedRewind | None":

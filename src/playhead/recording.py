@@ -41,9 +41,8 @@ from playhead.journal.memory import MemoryJournal
 from playhead.journal.ownership import OwnRuns, RunOwnership
 from playhead.journal.recorder import JournalRecorder
 from playhead.kernel.forks import at_exit, delay_forks, end_imports
-from playhead.kernel.guard import log_internal_error, warn_once
+from playhead.kernel.guard import guarded, warn_once
 from playhead.kernel.opentelemetry_sdk import SpanLimits, TracerProvider
-from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.objects.limits import ValueLimits
 from playhead.model.objects.masking import Mask
 from playhead.model.span import Attributes
@@ -185,7 +184,7 @@ def flush(timeout: float = 10.0) -> bool:
     recording = RecordingProcess.recording
     if recording is None:
         return not (RecordingProcess.missed or RecordingProcess.is_refused)
-    try:
+    with guarded("flush"):
         written = recording.write()
         shipper = recording.shipper
         # Records that cannot be written are delivered from memory.
@@ -193,10 +192,7 @@ def flush(timeout: float = 10.0) -> bool:
         RecordingProcess.wait_for_promises(timeout)
         LISTENERS.drain(timeout)
         return recording.no_record_lost() and delivered
-    except BaseException as error:  # noqa: BLE001 - the guard
-        reraise_if_for_program(error)
-        log_internal_error("flush", error)
-        return False
+    return False
 
 
 def deliver_all(timeout: float) -> bool:
@@ -213,7 +209,7 @@ def deliver_all(timeout: float) -> bool:
 def deliver_lanes(lanes: Sequence[Path]) -> None:
     """Delivers these lanes of dead processes together with this process's records: `flush` and the program's exit wait
     for them, too."""
-    try:
+    with guarded("deliver what dead processes have left"):
         runtime.recorder()
         recording = RecordingProcess.recording
         if recording is not None:
@@ -223,9 +219,6 @@ def deliver_lanes(lanes: Sequence[Path]) -> None:
             elif not all(map(is_delivered_everywhere, lanes)):
                 # Start the shipper here: a completed run that is resumed records nothing that would start it.
                 recording.journal.on_append()
-    except BaseException as error:  # noqa: BLE001 - the guard
-        reraise_if_for_program(error)
-        log_internal_error("deliver what dead processes have left", error)
 
 
 def shutdown(timeout: float | None = None) -> bool:
@@ -237,7 +230,7 @@ def shutdown(timeout: float | None = None) -> bool:
         runtime.install(UNCONFIGURED)
         if recording is None:
             return True
-        try:
+        with guarded("shut down"):
             written = recording.write()
             LISTENERS.drain(_LISTENERS_SECONDS)
             limit = recording.settings.exit_timeout_seconds if timeout is None else timeout
@@ -246,10 +239,7 @@ def shutdown(timeout: float | None = None) -> bool:
             RecordingProcess.own_runs.pulse.stop()
             recording.journal.close()
             return recording.no_record_lost() and done
-        except BaseException as error:  # noqa: BLE001 - the guard
-            reraise_if_for_program(error)
-            log_internal_error("shut down", error)
-            return False
+        return False
 
 
 def counters() -> dict[str, Any]:
@@ -522,7 +512,7 @@ def _resource(default_provider: TracerProvider) -> Attributes:
 def _in_child() -> None:
     """Resets the recording after `os.fork`: thread and lane are the parent's; the child starts its own with its first
     record."""
-    try:
+    with guarded("go on in a forked process"):
         RecordingProcess.mutex = threading.RLock()
         if RecordingProcess.starting_thread != threading.get_ident():
             RecordingProcess.starting_thread = None  # that thread does not exist in the child
@@ -535,9 +525,6 @@ def _in_child() -> None:
         # Contents that the parent had in memory may never be written: the child must record them again.
         recording.intake.forget()
         recording.journal.on_append = _on_first_append(recording)
-    except BaseException as error:  # noqa: BLE001 - the guard
-        reraise_if_for_program(error)
-        log_internal_error("go on in a forked process", error)
 
 
 def _at_exit() -> None:

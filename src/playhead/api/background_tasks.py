@@ -8,8 +8,7 @@ from typing import Any, cast
 from opentelemetry import context as otel
 
 from playhead.calls.begin import CURRENT
-from playhead.kernel.guard import log_internal_error
-from playhead.model.objects.interrupts import reraise_if_for_program
+from playhead.kernel.guard import guarded
 
 _CONTEXT = "_playhead_context"
 
@@ -32,24 +31,18 @@ def carry_run_into_background_tasks() -> None:
 def _patch(module: Any) -> None:
     import wrapt  # noqa: PLC0415 - needed only when recording starts
 
-    try:
+    with guarded("follow Starlette's background tasks"):  # another version
         kind: Any = module.BackgroundTask
         kind.__init__ = wrapt.FunctionWrapper(kind.__init__, _init)
         kind.__call__ = wrapt.FunctionWrapper(kind.__call__, _call)
-    except BaseException as error:  # noqa: BLE001 - the guard: another version
-        reraise_if_for_program(error)
-        log_internal_error("follow Starlette's background tasks", error)
 
 
 def _init(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> None:
     wrapped(*args, **kwargs)
     where = otel.get_current()
     if CURRENT in where:
-        try:
+        with guarded("follow a background task"):  # a subclass with slots
             setattr(instance, _CONTEXT, where)
-        except BaseException as error:  # noqa: BLE001 - the guard: a subclass with slots
-            reraise_if_for_program(error)
-            log_internal_error("follow a background task", error)
 
 
 def _call(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:

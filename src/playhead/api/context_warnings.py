@@ -10,9 +10,8 @@ from typing import Any
 
 from playhead.api.log_events import log_event_of
 from playhead.calls.span import ObservedSpan
-from playhead.kernel.guard import log_internal_error
+from playhead.kernel.guard import guarded
 from playhead.model import names
-from playhead.model.objects.interrupts import reraise_if_for_program
 
 log = logging.getLogger("playhead")
 
@@ -35,11 +34,8 @@ class ContextWarnings:
 
     def model_call_ended(self, span: ObservedSpan) -> None:
         """Warns if the call's context is nearly full. Never raises."""
-        try:
+        with guarded("look at the size of a context"):
             self._look(span, span.attributes)
-        except BaseException as error:  # noqa: BLE001 - the guard
-            reraise_if_for_program(error)
-            log_internal_error("look at the size of a context", error)
 
     def _look(self, span: ObservedSpan, attributes: Mapping[str, Any]) -> None:
         model, tokens = attributes.get(names.REQUEST_MODEL), attributes.get(names.INPUT_TOKENS)

@@ -13,10 +13,9 @@ from playhead.api.log_events import as_text, log_event, log_event_of
 from playhead.calls import runtime
 from playhead.calls.lifecycle import current_span
 from playhead.calls.span import ObservedSpan
-from playhead.kernel.guard import log_internal_error, warn_once
+from playhead.kernel.guard import guarded, warn_once
 from playhead.model import names
 from playhead.model.ids import SPAN_ID, WHOLE_ID
-from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.objects.plain_forms import safe_repr
 
 Priority = Literal["critical", "normal"]
@@ -79,7 +78,7 @@ def score(
     place of an earlier one; both are kept. The score is in the journal when this returns. Never raises: logs a warning
     for a score that cannot be recorded.
     """
-    try:
+    with guarded("record a score"):
         problem = _score_problem(name, value, run, span)
         if problem is not None:
             warn_once(f"score {problem}", f"playhead.score({safe_repr(name)}, ...) recorded nothing: {problem}")
@@ -91,9 +90,6 @@ def score(
             _record_score_of_run(run, _score_attributes(name, value, span, comment, None))
         else:
             warn_once("score outside", "playhead.score() recorded nothing: there is no run here, so say which: run=ID")
-    except BaseException as error:  # noqa: BLE001 - the guard
-        reraise_if_for_program(error)
-        log_internal_error("record a score", error)
 
 
 def _score_problem(name: Any, value: Any, run: Any, span: Any) -> str | None:

@@ -9,9 +9,8 @@ from playhead.calls.begin import process_attributes
 from playhead.calls.lifecycle import current_span, is_announced
 from playhead.calls.recorder import FrameList, Recorder
 from playhead.calls.span import ObservedSpan
-from playhead.kernel.guard import log_internal_error, warn_once
+from playhead.kernel.guard import guarded, warn_once
 from playhead.model import names
-from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.objects.limits import CUT_SENTENCES
 from playhead.model.objects.plain_forms import safe_repr
 from playhead.model.ref import ContentRef
@@ -73,7 +72,7 @@ def _payload_refs(
 
 def log_event_with_refs(span: ObservedSpan, event: str, attributes: Mapping[str, Any], refer: _Refer) -> None:
     """Journals a log event of this call with the refs that `refer` returns, unless the replayed record has it."""
-    try:
+    with guarded("record %s", event):
         to = runtime.recorder()
         if to is None or not span.run.recorded or span.run.is_taken_over():
             return
@@ -98,9 +97,6 @@ def log_event_with_refs(span: ObservedSpan, event: str, attributes: Mapping[str,
         event_attributes |= {name: ref for name, ref in refer(to, frames).items() if ref is not None}
         fields = (time.time_ns(), f"{span.trace_id:032x}", f"{span.span_id:016x}", event_attributes)
         to.log(event, fields, frames)
-    except BaseException as error:  # noqa: BLE001 - the guard
-        reraise_if_for_program(error)
-        log_internal_error(f"record {event}", error)
 
 
 def as_text(value: Any) -> str:

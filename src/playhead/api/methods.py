@@ -12,8 +12,7 @@ import types
 from typing import Any, cast
 
 from playhead.calls.proxy import CallObserver, ObservedFunction, observed
-from playhead.kernel.guard import log_internal_error, warn_once
-from playhead.model.objects.interrupts import reraise_if_for_program
+from playhead.kernel.guard import guarded, warn_once
 
 if sys.version_info >= (3, 14):
     import annotationlib
@@ -41,11 +40,8 @@ def observe_methods(cls: type[Any], how: CallObserver) -> None:
         warn_once(f"observe {cls.__module__}.{cls.__qualname__}", f"{problem}: decorate the class that defines them")
     for name, method in methods.items():
         if not _is_observed(method):
-            try:
+            with guarded("observe %s.%s", prefix, name):  # a metaclass may refuse it
                 setattr(cls, name, observed(method, how, f"{prefix}.{name}"))
-            except BaseException as error:  # noqa: BLE001 - the guard: a metaclass may refuse it
-                reraise_if_for_program(error)
-                log_internal_error(f"observe {prefix}.{name}", error)
 
 
 def public_methods(cls: type[Any]) -> dict[str, Any]:

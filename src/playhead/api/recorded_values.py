@@ -32,9 +32,8 @@ from playhead.calls.own_code import is_own_code
 from playhead.calls.run import ActiveRun
 from playhead.calls.span import ObservedSpan
 from playhead.kernel.forks import ForkSafeLock
-from playhead.kernel.guard import log_internal_error, warn_once
+from playhead.kernel.guard import guarded, warn_once
 from playhead.model import names
-from playhead.model.objects.interrupts import reraise_if_for_program
 
 _NO_VALUE: Any = object()
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -69,13 +68,10 @@ class RecordedValues:
 
 def kinds_of(kinds: Any) -> frozenset[str]:
     """Parses `record=`: `"clock,uuid"` or a list of kinds. Unknown kinds are logged once and ignored."""
-    try:
+    kind_names: frozenset[str] = frozenset()
+    with guarded("read what a run records"):
         words: Iterable[Any] = kinds.split(",") if isinstance(kinds, str) else (kinds or ())
         kind_names = frozenset(str(word).strip() for word in words) - {""}
-    except BaseException as error:  # noqa: BLE001 - the guard
-        reraise_if_for_program(error)
-        log_internal_error("read what a run records", error)
-        return frozenset()
     if unknown := sorted(kind_names.difference(names.VALUE_KINDS)):
         warn_once(
             f"record {unknown[0]}", f"record={unknown[0]!r} is not known: it may be {', '.join(names.VALUE_KINDS)}"
@@ -155,7 +151,7 @@ def _recorded_or_real(span: ObservedSpan, name: str, real: Callable[[], Any]) ->
     value = real()
     if span.run.is_taken_over():
         return value
-    try:
+    with guarded("record %s", name):
         to = span.recorder
         frames = to.frames()
         frames.new = {}
@@ -168,9 +164,6 @@ def _recorded_or_real(span: ObservedSpan, name: str, real: Callable[[], Any]) ->
             attributes[names.RUN_ATTEMPT] = span.run.attempt
         fields = (_real_time_ns(), f"{span.trace_id:032x}", f"{span.span_id:016x}", {**attributes, names.VALUE: value})
         to.log(names.VALUE_READ, fields, frames)
-    except BaseException as error:  # noqa: BLE001 - the guard
-        reraise_if_for_program(error)
-        log_internal_error(f"record {name}", error)
     return value
 
 

@@ -34,10 +34,9 @@ from playhead.calls.run import root_attributes
 from playhead.calls.span import ObservedSpan
 from playhead.calls.starting import RecordedCheckpoint, StartingPoint, starting_point_of
 from playhead.dialect.openai_chat import to_message
-from playhead.kernel.guard import log_internal_error
+from playhead.kernel.guard import guarded
 from playhead.model import names
 from playhead.model.message import message_text
-from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.ref import ContentRef
 
 P = ParamSpec("P")
@@ -198,7 +197,7 @@ class run:  # noqa: N801 - it is used like a function
 
 def _link_runs(span: ObservedSpan, continued: StartingPoint) -> None:
     """Records in the continued run that the run of `span` continues it."""
-    try:
+    with guarded("link two runs"):
         to, ids = runtime.recorder(), continued.root
         if to is None or ids is None or not span.run.recorded or span.run.replay is not None:
             return
@@ -206,9 +205,6 @@ def _link_runs(span: ObservedSpan, continued: StartingPoint) -> None:
         frames.new = {}
         attributes = {names.RUN_ID: continued.run_id, names.CONTINUES: span.run.id}
         to.log(names.CONTINUED, (time.time_ns(), *ids, attributes), frames)
-    except BaseException as error:  # noqa: BLE001 - the guard
-        reraise_if_for_program(error)
-        log_internal_error("link two runs", error)
 
 
 # --- inside a run -----------------------------------------------------------------------------------------------------

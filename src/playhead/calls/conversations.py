@@ -15,9 +15,8 @@ from typing import Any, Protocol
 
 from playhead.calls.recorder import Recorder
 from playhead.calls.run import ActiveRun
-from playhead.kernel.guard import log_internal_error
+from playhead.kernel.guard import guarded
 from playhead.model.message import Message
-from playhead.model.objects.interrupts import reraise_if_for_program
 
 # Conversations remembered per thread. Each of them keeps its messages in memory.
 _MOST_RUNS = 4
@@ -88,13 +87,10 @@ def _answered_before(runs: Sequence[ActiveRun], request: RequestMessages) -> Act
     """Returns the run in which one of these messages was a model's answer; None if there is none."""
     if not any(run.answers for run in runs):
         return None
-    try:
+    hashes: set[int] = set()
+    with guarded("compare a call's messages with earlier answers"):  # they are the user's values
         hashes = {hash(_text(message)) for message in map(request.to_message, request.messages[-_MOST_COMPARED:])
                 if message["role"] != "assistant"}  # fmt: skip
-    except BaseException as error:  # noqa: BLE001 - the guard: it is the user's value
-        reraise_if_for_program(error)
-        log_internal_error("compare a call's messages with earlier answers", error)
-        return None
     return next((run for run in runs if not hashes.isdisjoint(run.answers or ())), None)
 
 

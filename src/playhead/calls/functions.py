@@ -17,8 +17,7 @@ from playhead.calls.lifecycle import abort, attach, detach, enter, fail, fail_an
 from playhead.calls.recorded_answer import recorded_answer, recorded_answer_async
 from playhead.calls.replay import ReplayAnswer
 from playhead.calls.span import ObservedSpan
-from playhead.kernel.guard import log_internal_error
-from playhead.model.objects.interrupts import reraise_if_for_program
+from playhead.kernel.guard import guarded
 from playhead.model.objects.kinds import plan_of
 from playhead.model.objects.plain_forms import class_of
 
@@ -96,12 +95,9 @@ def _replayed(span: ObservedSpan, output: str | None, answer: ReplayAnswer, fit:
 
 
 def _fitted(fit: Fit, value: Any) -> Any:
-    try:
+    with guarded("give an outcome in its framework's form"):
         return fit(value)
-    except BaseException as error:  # noqa: BLE001 - the guard
-        reraise_if_for_program(error)
-        log_internal_error("give an outcome in its framework's form", error)
-        return value
+    return value
 
 
 def with_name_of(ours: Any, name: Any) -> Any:
@@ -407,10 +403,8 @@ def _bytes_of(item: Any) -> int:
     kind = class_of(item)
     if kind in _SIZED:
         return sys.getsizeof(item)
-    try:
+    with guarded("read the size of an item", log=False):  # a library's own code, or the user's in a subclass
         if not plan_of(kind).family:
             return _OBJECT_BYTES
         return int(item.nbytes)
-    except BaseException as error:  # noqa: BLE001 - a library's own, or the user's code in a subclass
-        reraise_if_for_program(error)
-        return _TABLE_BYTES
+    return _TABLE_BYTES

@@ -12,9 +12,8 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
-from playhead.kernel.guard import log_internal_error
+from playhead.kernel.guard import guarded
 from playhead.model.objects.infrastructure import name_of_type
-from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.objects.masking import KeyedValue
 
 # A class is injected if its name is in `_CLASSES` and its package in `_PACKAGES`.
@@ -44,14 +43,11 @@ _PLAIN_TYPES = (bool, int, float, type(None))
 
 def injected_parameters(function: Callable[..., Any]) -> frozenset[str]:
     """Returns the names of the parameters that an agent framework fills in."""
-    try:
+    with guarded("read the annotations of a tool"):  # annotations may be any code
         function = inspect.unwrap(function)
         written = cast("dict[str, Any]", getattr(function, "__annotations__", None) or {})
         return frozenset(name for name, annotation in written.items() if _is_injected(_read(annotation, function)))
-    except BaseException as error:  # noqa: BLE001 - the guard: annotations may be any code
-        reraise_if_for_program(error)
-        log_internal_error("read the annotations of a tool", error)
-        return frozenset()
+    return frozenset()
 
 
 def without_injected(arguments: dict[str, Any], injected: frozenset[str]) -> tuple[dict[str, Any], str | None]:
@@ -69,7 +65,7 @@ def without_injected(arguments: dict[str, Any], injected: frozenset[str]) -> tup
 
 def request_parameters(function: Callable[..., Any]) -> dict[str, str | None]:
     """Returns the parameters that a web framework fills in: name → header name, `cookie`, or None for a dependency."""
-    try:
+    with guarded("read the parameters of a tool", log=False):  # no signature, or annotations that are any code
         filled_in: dict[str, str | None] = {}
         function = inspect.unwrap(getattr(function, "__func__", function))
         for name, parameter in inspect.signature(function).parameters.items():
@@ -83,9 +79,7 @@ def request_parameters(function: Callable[..., Any]) -> dict[str, str | None]:
                 elif "Header" in kinds:
                     filled_in[name] = str(getattr(marker, "alias", None) or name)
         return filled_in
-    except BaseException as error:  # noqa: BLE001 - a callable without a signature, annotations that are any code
-        reraise_if_for_program(error)
-        return {}
+    return {}
 
 
 def describe_filled_in(arguments: dict[str, Any], filled_in: dict[str, str | None]) -> dict[str, Any]:
@@ -112,11 +106,9 @@ def _read(annotation: Any, function: Any) -> Any:
         return annotation
     if not any(name in annotation for name in _NAMES_WORTH_READING):
         return None
-    try:
+    with guarded("read an annotation", log=False):  # it may have a name of a scope that is gone, or that comes later
         return eval(annotation, getattr(function, "__globals__", {}))  # noqa: S307 - as `typing.get_type_hints` does
-    except BaseException as error:  # noqa: BLE001 - a name of a scope that is gone, or that comes later
-        reraise_if_for_program(error)
-        return None
+    return None
 
 
 def _is_injected(annotation: Any) -> bool:

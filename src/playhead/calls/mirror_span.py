@@ -18,10 +18,9 @@ from playhead.calls.grouping import forget_span, note_span, run_around_span
 from playhead.calls.joining import joined_run
 from playhead.calls.span import ObservedSpan
 from playhead.kernel.forks import ForkSafeLock
-from playhead.kernel.guard import log_internal_error, warn_once
+from playhead.kernel.guard import guarded, warn_once
 from playhead.kernel.opentelemetry_sdk import ReadableSpan, Span, SpanProcessor, TracerProvider
 from playhead.model import names
-from playhead.model.objects.interrupts import reraise_if_for_program
 
 _KINDS = {"llm": SpanKind.CLIENT}
 
@@ -61,13 +60,10 @@ class _RunIdProcessor(SpanProcessor):
         note_span(span.get_span_context(), span.parent)
 
     def on_end(self, span: ReadableSpan) -> None:
-        try:
+        with guarded("record the span around calls"):
             record_outer_span(span)
             if span.context is not None:
                 forget_span(span.context)
-        except BaseException as error:  # noqa: BLE001 - the guard
-            reraise_if_for_program(error)
-            log_internal_error("record the span around calls", error)
 
 
 def set_run_id(span: Span, parent_context: Context | None) -> None:
@@ -125,11 +121,8 @@ def _add_run_id_processor(of: TracerProvider) -> None:
         if of in _prepared_providers:
             return
         _prepared_providers.add(of)
-    try:
+    with guarded("name the run on other spans"):  # the program's own provider may raise anything
         of.add_span_processor(_RunIdProcessor())
-    except BaseException as error:  # noqa: BLE001 - the guard: the program's own provider may raise anything
-        reraise_if_for_program(error)
-        log_internal_error("name the run on other spans", error)
 
 
 def start_mirror(of: TracerProvider, span: ObservedSpan, where: Context) -> None:

@@ -10,10 +10,9 @@ from weakref import WeakSet
 from playhead.calls.recorder import KnownThreads, RunOwner
 from playhead.calls.replay import Replay
 from playhead.calls.starting import StartingPoint
-from playhead.kernel.guard import log_internal_error, warn_once
+from playhead.kernel.guard import guarded, warn_once
 from playhead.kernel.ids import new_process_id, new_run_id
 from playhead.model import names
-from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.objects.plain_forms import safe_repr
 from playhead.settings.sdk import RETENTION, retention_seconds
 
@@ -213,7 +212,7 @@ class NextRun:
 def root_attributes(session: Any, user: Any, tags: Any, retention: Any = None) -> dict[str, Any]:
     """Returns the root span's attributes for session, user, tags and retention; empty, with a warning, if they cannot
     be read."""
-    try:
+    with guarded("describe a run"):
         values = {names.CONVERSATION: session, names.USER: user}
         attributes: dict[str, Any] = {name: str(value) for name, value in values.items() if value is not None}
         if tags:
@@ -221,10 +220,7 @@ def root_attributes(session: Any, user: Any, tags: Any, retention: Any = None) -
         if retention is not None:
             attributes |= _retention(retention)
         return attributes
-    except BaseException as error:  # noqa: BLE001 - the guard
-        reraise_if_for_program(error)
-        log_internal_error("describe a run", error)
-        return {}
+    return {}
 
 
 def _retention(value: object) -> dict[str, Any]:

@@ -18,9 +18,8 @@ from playhead.calls.flow import ExecutionFlow
 from playhead.calls.propagation import handed_on
 from playhead.calls.recorder import Recorder, Redact
 from playhead.calls.run import ActiveRun
-from playhead.kernel.guard import log_internal_error
+from playhead.kernel.guard import guarded
 from playhead.model import names
-from playhead.model.objects.interrupts import reraise_if_for_program
 
 # The limits of OpenTelemetry's SDK: a program may add events and attributes in an endless loop.
 _MAX_EVENTS = 128
@@ -35,11 +34,8 @@ def _never_raises(method: Callable[P, None]) -> Callable[P, None]:
 
     @functools.wraps(method)
     def quiet(*args: P.args, **kwargs: P.kwargs) -> None:
-        try:
+        with guarded("%s of a span", method.__name__):
             method(*args, **kwargs)
-        except BaseException as error:  # noqa: BLE001 - the guard
-            reraise_if_for_program(error)
-            log_internal_error(f"{method.__name__} of a span", error)
 
     return quiet
 

@@ -17,8 +17,7 @@ from typing import Any
 from playhead.errors import ClientError, CollectorUnreachable, Conflict, NotAuthorized, NotFound
 from playhead.journal.promises import PromiseFiles
 from playhead.kernel.forks import ForkSafeLock
-from playhead.kernel.guard import log_internal_error
-from playhead.model.objects.interrupts import reraise_if_for_program
+from playhead.kernel.guard import guarded
 from playhead.model.times import parse_time
 from playhead.settings.sdk import Settings
 from playhead.wire.operations.promises import Promise, PromiseAnswer
@@ -68,11 +67,8 @@ class BackgroundTasks:
                     self._thread = None
                     return
                 task = self._tasks.popleft()
-            try:
+            with guarded("tell the collector of a promise"):
                 task()
-            except BaseException as error:  # noqa: BLE001 - the guard
-                reraise_if_for_program(error)
-                log_internal_error("tell the collector of a promise", error)
 
 
 # --- the store --------------------------------------------------------------------------------------------------------

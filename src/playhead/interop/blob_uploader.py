@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from playhead.calls import runtime
 from playhead.interop.readable_spans import RecordedContent, is_recorded
-from playhead.kernel.guard import log_internal_error
-from playhead.model.objects.interrupts import reraise_if_for_program
+from playhead.kernel.guard import guarded
 from playhead.recording import current_settings
 
 
@@ -18,7 +17,7 @@ class PlayheadBlobUploader:
     def upload(self, blob: Any) -> str | None:
         """Records the data of a blob, and returns the URL under which the collector will have them. None: the data are
         not recorded, or there is no collector."""
-        try:
+        with guarded("record a blob"):
             to = runtime.current.recorder or runtime.recorder()
             if to is None or not to.content:
                 return None
@@ -27,10 +26,7 @@ class PlayheadBlobUploader:
             contents.keep()
             endpoint = current_settings().endpoint
             return f"{endpoint}/api/v1/content/{ref}" if endpoint is not None and is_recorded(ref) else None
-        except BaseException as error:  # noqa: BLE001 - the guard
-            reraise_if_for_program(error)
-            log_internal_error("record a blob", error)
-            return None
+        return None
 
     def shutdown(self, timeout_sec: float = 10.0) -> None:
         """Does nothing: the data are already in the journal."""

@@ -14,10 +14,9 @@ from typing import Any, Final, cast
 from playhead.calls import runtime
 from playhead.interop.readable_spans import RecordedContent, without_unrecorded
 from playhead.interop.zero_code import record_spans_of_others
-from playhead.kernel.guard import log_internal_error
+from playhead.kernel.guard import guarded
 from playhead.lift import lift
 from playhead.model import names
-from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.span import Span
 
 _SCOPE: Final = "opentelemetry.util.genai"
@@ -42,7 +41,7 @@ class PlayheadCompletionHook:
     ) -> None:
         """Records the contents of one call, and sets their refs on `span` and `log_record`. Called by the
         instrumentation. Never raises."""
-        try:
+        with guarded("record what a completion hook was given"):
             to = runtime.current.recorder or runtime.recorder()
             if to is None or not to.content:
                 return
@@ -64,9 +63,6 @@ class PlayheadCompletionHook:
                 span.set_attributes(refs)
             if log_record is not None:
                 log_record.attributes = {**(log_record.attributes or {}), **refs}
-        except BaseException as error:  # noqa: BLE001 - the guard
-            reraise_if_for_program(error)
-            log_internal_error("record what a completion hook was given", error)
 
     def shutdown(self, *_: Any, **__: Any) -> None:
         """Does nothing: the contents are already in the journal."""

@@ -20,12 +20,11 @@ from opentelemetry.trace import Link, Status, StatusCode
 from playhead.calls import runtime
 from playhead.calls.recorder import Recorder
 from playhead.kernel.forks import ForkSafeLock
-from playhead.kernel.guard import log_internal_error
+from playhead.kernel.guard import guarded
 from playhead.lift import lift, lift_log
 from playhead.lift.extraction import ExtractedContent
 from playhead.model import names
 from playhead.model.message import Message, without_reasoning
-from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.ref import ContentRef
 from playhead.model.span import Attributes, LogEvent, Span, SpanEvent
 
@@ -120,7 +119,7 @@ _mutex = ForkSafeLock()
 def with_refs(span: ReadableSpan) -> RefSpan:
     """Returns the span with refs.  Its contents are in the journal when this returns.  Never raises: after an error,
     returns the span without content."""
-    try:
+    with guarded("take the content out of a span") as block:
         with _mutex:
             ref_span = _lifted.get(span)
         if ref_span is None:
@@ -128,10 +127,7 @@ def with_refs(span: ReadableSpan) -> RefSpan:
             with _mutex:
                 _lifted[span] = ref_span
         return ref_span
-    except BaseException as error:  # noqa: BLE001 - the guard
-        reraise_if_for_program(error)
-        log_internal_error("take the content out of a span", error)
-        return RefSpan(_span_without_content(span, _safe_attributes(span.attributes, error)), None)
+    return RefSpan(_span_without_content(span, _safe_attributes(span.attributes, block.raised)), None)
 
 
 def _with_refs(span: ReadableSpan) -> RefSpan:
@@ -252,15 +248,15 @@ def _plain_value(value: Any) -> Any:
     return str(value)
 
 
-def _safe_attributes(attributes: Mapping[str, Any] | None, error: BaseException | None = None) -> dict[str, Any]:
-    """Returns the attributes that cannot hold content: numbers, and those that identify the call. With an `error`, adds
-    its class name."""
+def _safe_attributes(attributes: Mapping[str, Any] | None, raised: type[BaseException] | None = None) -> dict[str, Any]:
+    """Returns the attributes that cannot hold content: numbers, and those that identify the call. `raised`: the class
+    of an error, whose name is added."""
     safe = {
         key: value
         for key, value in (attributes or {}).items()
         if isinstance(value, bool | int | float) or (key in _CALL_NAMES and isinstance(value, str))
     }
-    return safe if error is None else {**safe, _LIFT_FAILED: type(error).__name__}
+    return safe if raised is None else {**safe, _LIFT_FAILED: raised.__name__}
 
 
 class _ChangedSpan(ReadableSpan):
@@ -317,12 +313,9 @@ def _span_without_content(span: ReadableSpan, attributes: Mapping[str, Any]) -> 
 def log_with_refs(log: Any) -> Any:
     """Returns a log record of the SDK (`ReadableLogRecord`, or `LogData` before 1.37) with refs.  Never raises: after
     an error, returns the record without content."""
-    try:
+    with guarded("take the content out of a log record") as block:
         return _log_with_refs(log)
-    except BaseException as error:  # noqa: BLE001 - the guard
-        reraise_if_for_program(error)
-        log_internal_error("take the content out of a log record", error)
-        return _changed_log(log, _safe_attributes(getattr(log.log_record, "attributes", None), error), None)
+    return _changed_log(log, _safe_attributes(getattr(log.log_record, "attributes", None), block.raised), None)
 
 
 def _log_with_refs(log: Any) -> Any:

@@ -17,9 +17,8 @@ from playhead.calls.mirror_span import program_provider, record_outer_span, set_
 from playhead.capture.preference import is_preferred_scope
 from playhead.interop.readable_spans import log_with_refs, with_refs
 from playhead.kernel.forks import ForkSafeLock
-from playhead.kernel.guard import log_internal_error
+from playhead.kernel.guard import guarded
 from playhead.model import names
-from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.span import Span as RecordedSpan
 from playhead.recording import RecordingProcess
 
@@ -66,12 +65,9 @@ class RefSpanProcessor(SpanProcessor):
 
     def on_end(self, span: ReadableSpan) -> None:
         lifted = with_refs(span)
-        try:
+        with guarded("record another instrumentation's span"):
             if self._record and lifted.recorded is not None:
                 self._take(span, lifted.recorded, has_content=lifted.has_content)
-        except BaseException as error:  # noqa: BLE001 - the guard
-            reraise_if_for_program(error)
-            log_internal_error("record another instrumentation's span", error)
         if self._inner is not None:
             self._inner.on_end(lifted.changed or span)
 
@@ -183,13 +179,10 @@ class RefLogExporter(_LogExporter):
 def _flush_provider() -> None:
     """Exports the spans that wait in the program's tracer provider, before recording ends: the provider's own exit
     function may run later."""
-    try:
+    with guarded("flush the program's spans"):  # the program's own exporter may raise anything
         provider = program_provider()
         if provider is not None:
             provider.force_flush()
-    except BaseException as error:  # noqa: BLE001 - the guard: the program's own exporter may raise anything
-        reraise_if_for_program(error)
-        log_internal_error("flush the program's spans", error)
 
 
 def _checked_exporter(inner: Any, example: str) -> Any:

@@ -16,8 +16,7 @@ from playhead.calls.own_code import Launcher
 from playhead.capture.instrumented import report_at_exit_if_asked
 from playhead.capture.registry import LIBRARIES, OPT_IN, instrument
 from playhead.kernel.forks import ForkSafeLock, delay_forks
-from playhead.kernel.guard import log_internal_error, warn_once
-from playhead.model.objects.interrupts import reraise_if_for_program
+from playhead.kernel.guard import guarded, warn_once
 from playhead.settings.sdk import load
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ class _SpansOfOthers:
 def before_instrumentors() -> None:
     """Makes other instrumentations use our hooks for content, and records their spans.  Called by
     `opentelemetry-instrument` after it has set up OpenTelemetry, and before any instrumentor is on.  Never raises."""
-    try:
+    with guarded("record other instrumentations"):
         report_at_exit_if_asked()
         settings = load(on_invalid=lambda sentence: warn_once(sentence, sentence))
         if settings.disabled or not settings.record_others:
@@ -48,9 +47,6 @@ def before_instrumentors() -> None:
                 os.environ[variable] = "playhead"
         _SpansOfOthers.is_on = True
         record_spans_of_others()
-    except BaseException as error:  # noqa: BLE001 - the guard
-        reraise_if_for_program(error)
-        log_internal_error("record other instrumentations", error)
 
 
 def after_instrumentors() -> None:
@@ -58,7 +54,7 @@ def after_instrumentors() -> None:
     `opentelemetry-instrument` after it has switched on the instrumentors that have entry points; ours for frameworks
     have none.  In `OTEL_PYTHON_DISABLED_INSTRUMENTATIONS`, our instrumentors are called `playhead-LIBRARY`.  Never
     raises."""
-    try:
+    with guarded("instrument what is installed"):
         Launcher.name = Launcher.name or Launcher.OPENTELEMETRY
         off = {name.strip() for name in os.environ.get("OTEL_PYTHON_DISABLED_INSTRUMENTATIONS", "").split(",")}
         wanted = [] if "*" in off else [name for name in LIBRARIES if off.isdisjoint(_names_of(name))]
@@ -66,9 +62,6 @@ def after_instrumentors() -> None:
         commands = OPT_IN if load(on_invalid=lambda sentence: warn_once(sentence, sentence)).record_commands else ()
         if installed or commands:
             instrument(*installed, *commands)
-    except BaseException as error:  # noqa: BLE001 - the guard
-        reraise_if_for_program(error)
-        log_internal_error("instrument what is installed", error)
 
 
 def _names_of(library: str) -> set[str]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from playhead.kernel.forks import ForkSafeLock
-from playhead.kernel.guard import log_internal_error, warn_once
+from playhead.kernel.guard import guarded, warn_once
 
 EventListener = Callable[[dict[str, Any]], object]
 # A few seconds of a busy program; each is some hundred bytes.
@@ -99,23 +99,19 @@ class EventListeners:
             if isinstance(item, threading.Event):
                 item.set()
                 continue
-            try:
+            events: Sequence[dict[str, Any]] = ()
+            with guarded("read a record for on_event"):
                 from playhead.journal.recorded_events import events_of  # noqa: PLC0415 - `on_event` has imported it
 
                 events = events_of(*item)
-            except BaseException as error:  # noqa: BLE001 - the guard
-                log_internal_error("read a record for on_event", error)
-                continue
             self._call(events)
 
     def _call(self, events: Sequence[dict[str, Any]]) -> None:
         for event in events:
             for registration in self.active:
                 if registration.wants(event):
-                    try:
+                    with guarded("call a function given to on_event"):  # it is the user's code
                         registration.function(event)
-                    except BaseException as error:  # noqa: BLE001 - the guard: it is the user's code
-                        log_internal_error("call a function given to on_event", error)
 
 
 LISTENERS = EventListeners()

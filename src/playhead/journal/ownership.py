@@ -15,8 +15,7 @@ from weakref import WeakValueDictionary
 
 from playhead.journal.ended_runs import SharedLinesFile
 from playhead.journal.lane import is_own, is_owned
-from playhead.kernel.guard import log, log_internal_error
-from playhead.model.objects.interrupts import reraise_if_for_program
+from playhead.kernel.guard import guarded, log
 
 # For records, a check that is this old is enough: checking the disk for each would cost as much as writing it.
 _TRUSTED_SECONDS = 0.02
@@ -103,11 +102,8 @@ class RunOwnership:
     def loss(self, *, exact: bool) -> str | None:
         now = self._now()
         if self._loss is None and (exact or now >= self._look_at):
-            try:
+            with guarded("see who has the run"):
                 self._find_out(now)
-            except BaseException as error:  # noqa: BLE001 - the guard
-                reraise_if_for_program(error)
-                log_internal_error("see who has the run", error)
             self._look_at = self._now() + _TRUSTED_SECONDS
         return self._loss
 

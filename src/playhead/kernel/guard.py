@@ -45,18 +45,18 @@ class guarded:  # noqa: N801 - a block, like `contextlib.suppress`
             return recorder.payload(output, span.frames)
         return None
 
-    After the block, `error` is the error that was swallowed, or None. Holding it keeps the frame alive, so read it
-    only where its type matters.
+    After the block, `raised` is the class of the error that was swallowed, or None. (The error itself would keep the
+    values of the block alive.)
     """
 
     # A class and no generator: entering and leaving takes a third of the time, in each observed call.
-    __slots__ = ("_about", "_doing", "_log", "error")
+    __slots__ = ("_about", "_doing", "_log", "raised")
 
     def __init__(self, doing: str, *about: object, log: bool = True) -> None:
         self._doing = doing
         self._about = about
         self._log = log
-        self.error: BaseException | None = None
+        self.raised: type[BaseException] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -69,7 +69,7 @@ class guarded:  # noqa: N801 - a block, like `contextlib.suppress`
         try:
             if must_reach_program(error):
                 return False
-            self.error = error
+            self.raised = kind
             if self._log:
                 log_internal_error(self._doing, error, *self._about)
         except RecursionError:  # too little stack left to look at the error, so it is one of these

@@ -13,8 +13,8 @@ from types import GetSetDescriptorType, MemberDescriptorType
 from typing import Any, cast, get_args
 
 from playhead.errors import CannotRestore, NotFaithful
+from playhead.kernel.guard import guarded
 from playhead.model.objects.error_texts import argument_text, error_text
-from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.refs.named_classes import ClassGone, builtin_base, class_named, is_built_in, name_of
 from playhead.refs.object_codecs import set_state, state_of
 from playhead.refs.plain import parts_for_json
@@ -247,11 +247,9 @@ def http_tree(value: Any) -> Tree | None:
         return None
     if kind.__name__ == "Request":
         return tagged("http request", library=library, method=value.method, url=str(value.url))
-    try:
+    body = ""
+    with guarded("read the body of a response", log=False):  # a stream may not be read yet
         body = value.text if len(value.content) <= _MAX_BODY else ""
-    except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
-        reraise_if_for_program(error)
-        body = ""
     headers = [[name, text] for name, text in value.headers.multi_items() if name.lower() not in _NOT_KEPT]
     try:
         request = http_tree(value.request)

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import orjson
 
-from playhead.kernel.guard import warn_once
+from playhead.kernel.guard import guarded, warn_once
 from playhead.model.canonical import (
     BYTES,
     JSON,
@@ -25,7 +25,6 @@ from playhead.model.canonical import (
     value_of,
 )
 from playhead.model.digest import sha256
-from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.objects.limits import NO_LIMITS, Cut, ValueLimits, is_light
 from playhead.model.objects.masking import Mask
 from playhead.model.objects.reading import reading
@@ -183,10 +182,10 @@ class PayloadIntake:
         """Returns the ref of a value that is likely the same as in an earlier call."""
         if self._redact is not None or redact is not None:
             return self.payload(value, sink, redact)
-        try:
+        raw: bytes | None = None
+        with guarded("write a value as JSON", log=False):  # it is the user's code, and may raise anything
             raw = orjson.dumps(value)
-        except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
-            reraise_if_for_program(error)
+        if raw is None:
             return self.payload(value, sink)
         key = (len(raw), raw[-_END_BYTES:])
         seen = self._repeated.get(key)
@@ -235,17 +234,16 @@ class PayloadIntake:
 
     def _redacted(self, value: Any, redact: Redact | None, limits: ValueLimits) -> tuple[Any, Cut | None]:
         cut: Cut | None = None
-        try:
+        with guarded("redact a value", log=False) as block:  # a hook is the user's code, and may raise anything
             for hook in (redact, self._redact):
                 if hook is not None:
                     with reading():
                         copy, why = self._copied(value, limits)
                         value, cut = hook(copy), cut or why
             return value, cut
-        except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
-            reraise_if_for_program(error)
-            _warn_of_hook(error)
-            return {_MARKER: "redaction failed", "error": type(error).__name__}, cut
+        raised = block.raised.__name__ if block.raised is not None else ""
+        _warn_of_hook(raised)
+        return {_MARKER: "redaction failed", "error": raised}, cut
 
     def as_recorded(self, value: Any, redact: Redact | None = None) -> Any:
         """Returns what is recorded of the value after redaction hooks, masks and limits, as plain JSON values."""
@@ -284,9 +282,8 @@ class PayloadIntake:
         self._repeated.clear()
 
 
-def _warn_of_hook(error: BaseException) -> None:
-    # Without the exception's text, which may contain a part of the payload.
-    raised = type(error).__name__
+def _warn_of_hook(raised: str) -> None:
+    """`raised`: the class name of what the hook raised. Its text may contain a part of the payload."""
     warn_once(
         f"redaction {raised}",
         f"a redaction hook raised {raised}: a marker is recorded in place of what it was given; a hook is called with "

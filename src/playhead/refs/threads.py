@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import orjson
 
+from playhead.kernel.guard import guarded
 from playhead.model.canonical import JSON, canonical_json, parse_json
 from playhead.model.json_changes import patch_between
 from playhead.model.message import LARGE_PART_BYTES, Message, message_contents, plain_message_json, text_message
@@ -288,11 +289,10 @@ def _prefix(messages: list[Any], threads: list[KnownThread], generation: int, re
 
 def _equal(messages: list[Any], thread: KnownThread, count: int) -> bool:
     """Whether the first `count` messages equal the thread's first ones."""
-    try:
-        if messages[:count] != (thread.messages if count == len(thread.messages) else thread.messages[:count]):
-            return False
-    except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
-        reraise_if_for_program(error)
+    equal = False
+    with guarded("compare messages", log=False):  # it is the user's code, and may raise anything
+        equal = messages[:count] == (thread.messages if count == len(thread.messages) else thread.messages[:count])
+    if not equal:
         return False
     for position in thread.numeric:
         if position < count and _json(messages[position]) != _json(thread.messages[position]):
@@ -306,11 +306,9 @@ def _common(messages: list[Any], thread: KnownThread, count: int) -> int:
     for position, (message, remembered) in enumerate(zip(messages, thread.messages[:count], strict=False)):
         # Only dictionaries are compared by `==`: other objects may claim to equal anything.
         if type(message) is dict and position not in numeric:
-            try:
+            with guarded("compare messages", log=False):  # it is the user's code, and may raise anything
                 if message == remembered:
                     continue
-            except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
-                reraise_if_for_program(error)
         if canonical_json(_native(message)) != canonical_json(remembered):
             return position
     return min(len(messages), count)
@@ -342,11 +340,11 @@ def _native(message: Any) -> Any:
                 arrived.append(error)
             raise
 
-    try:
+    with guarded("copy a message", log=False):  # numbers beyond 64 bits, lone surrogates, foreign objects
         return orjson.loads(orjson.dumps(message, default=plain))
-    except BaseException as error:  # noqa: BLE001 - numbers beyond 64 bits, lone surrogates, foreign objects
-        reraise_if_for_program(arrived[0] if arrived else error)
-        return parse_json(canonical_json(message))
+    if arrived:
+        reraise_if_for_program(arrived[0])
+    return parse_json(canonical_json(message))
 
 
 def _copied(value: Any) -> Any:
@@ -375,11 +373,9 @@ _SCALARS = frozenset({str, int, float, bool, type(None)})
 
 def _json(value: Any) -> bytes:
     """JSON bytes; different values give different bytes."""
-    try:
+    with guarded("write a message as JSON", log=False):  # it is the user's code, and may raise anything
         return orjson.dumps(value)
-    except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
-        reraise_if_for_program(error)
-        return canonical_json(value)
+    return canonical_json(value)
 
 
 def _has_numbers(value: Any) -> bool:
@@ -396,11 +392,9 @@ def _canonical(native: Any, to_message: ToMessage, intake: PayloadIntake, redact
     """Returns the canonical form of a message, and the message after the redaction hooks."""
     if redact is not None or intake.redacts:
         native = intake.redacted(native, redact)
-    try:
+    with guarded("read a message", log=False):  # it is the user's code, and may raise anything
         return to_message(native), native
-    except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
-        reraise_if_for_program(error)
-        return {"role": "user", "parts": [{"type": "unparsed", "content": native}]}, native
+    return {"role": "user", "parts": [{"type": "unparsed", "content": native}]}, native
 
 
 def _plain(value: Any) -> Any:

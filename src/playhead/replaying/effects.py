@@ -20,8 +20,7 @@ from playhead.calls.begin import CURRENT, NEXT_RUN
 from playhead.calls.run import NextRun
 from playhead.calls.span import ObservedSpan
 from playhead.errors import RunStopped
-from playhead.kernel.guard import log_internal_error
-from playhead.model.objects.interrupts import reraise_if_for_program
+from playhead.kernel.guard import guarded
 
 # Index of the command in the event's arguments.
 _COMMANDS = {"subprocess.Popen": 1, "os.system": 0, "os.exec": 1, "os.posix_spawn": 1, "os.spawn": 2, "os.startfile": 0}
@@ -108,17 +107,26 @@ def _audit(event: str, args: tuple[Any, ...]) -> None:
     if getattr(_AuditHook.here, "is_busy", False) or sys.is_finalizing():
         return
     _AuditHook.here.is_busy = True  # the report may write to a file
+    stopped: RunStopped | None = None
+    try:
+        with guarded("see what the program does again"):
+            stopped = _report(event, args)
+    finally:
+        _AuditHook.here.is_busy = False
+    if stopped is not None:
+        raise stopped
+
+
+def _report(event: str, args: tuple[Any, ...]) -> RunStopped | None:
+    """Reports the event to the watcher of the current call. Returns the error with which the watcher stops the run;
+    None: the run goes on."""
     try:
         tell = _tells(event, args)
         if tell is not None and (watcher := _watcher()) is not None:
             tell(watcher)
-    except RunStopped:
-        raise
-    except BaseException as error:  # noqa: BLE001 - the guard
-        reraise_if_for_program(error)
-        log_internal_error("see what the program does again", error)
-    finally:
-        _AuditHook.here.is_busy = False
+    except RunStopped as error:
+        return error
+    return None
 
 
 def _tells(event: str, args: tuple[Any, ...]) -> Callable[[EffectWatcher], None] | None:

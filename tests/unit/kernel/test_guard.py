@@ -270,7 +270,7 @@ def test_a_bug_of_ours_is_said_once_and_costs_only_the_record(
 def test_a_block_gives_its_result_and_logs_nothing(caplog: pytest.LogCaptureFixture):
     with guard.guarded("count") as block:
         seen = len("abc")
-    assert (seen, block.error, caplog.records) == (3, None, [])
+    assert (seen, block.raised, caplog.records) == (3, None, [])
 
 
 @pytest.mark.parametrize(
@@ -292,7 +292,7 @@ def test_a_block_says_what_could_not_be_done_once(caplog: pytest.LogCaptureFixtu
     for _ in range(3):
         with guard.guarded("read %r of %s", "a name", 5) as block:
             _failing(ValueError)
-        assert isinstance(block.error, ValueError)
+        assert block.raised is ValueError
     assert [record.message for record in caplog.records] == ["could not read 'a name' of 5; your program is unaffected"]
 
 
@@ -314,7 +314,7 @@ def test_a_silent_block_swallows_and_logs_nothing(caplog: pytest.LogCaptureFixtu
     guard.reset_logged_causes()
     with guard.guarded("count", log=False) as block:
         _failing(ValueError)
-    assert (type(block.error), caplog.records) == (ValueError, [])
+    assert (block.raised, caplog.records) == (ValueError, [])
 
 
 @pytest.mark.parametrize("log", [True, False])

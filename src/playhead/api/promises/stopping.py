@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -12,9 +13,8 @@ from playhead.calls.replay import Replay, ReplayAnswer, ResponseRestorer
 from playhead.calls.run import ActiveRun
 from playhead.calls.span import ObservedSpan
 from playhead.errors import Interrupted, JournalUnusable
-from playhead.kernel.guard import log_internal_error
+from playhead.kernel.guard import guarded
 from playhead.model import names
-from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.promises import ANSWERED
 from playhead.model.times import parse_time, rfc3339
 
@@ -114,7 +114,7 @@ def poll_interrupts() -> None:
 
     If the folder cannot be read, it is read again next time; the journal's writer reports such errors.
     """
-    try:
+    with guarded("look for interrupts"), suppress(JournalUnusable, OSError):
         store = promise_store()
         live_runs = [run for reference in _runs.valuerefs() if (run := reference()) is not None]
         runs = {run.id: run for run in live_runs if not isinstance(run.replay, StoppedRun)}
@@ -122,11 +122,6 @@ def poll_interrupts() -> None:
             run = runs.get(promise["run"] or "")
             if run is not None:
                 run.replay = StoppedRun(_interrupting(store, promise), run.replay)
-    except (JournalUnusable, OSError):
-        return
-    except BaseException as error:  # noqa: BLE001 - the guard
-        reraise_if_for_program(error)
-        log_internal_error("look for interrupts", error)
 
 
 def watching_for_interrupts(values: Callable[[ObservedSpan], None] | None) -> Callable[[ObservedSpan], None]:

@@ -21,11 +21,10 @@ from playhead.calls.recorder import Recorder
 from playhead.calls.span import ObservedSpan
 from playhead.calls.steps import Steps
 from playhead.errors import Suspended
-from playhead.kernel.guard import log_internal_error
+from playhead.kernel.guard import guarded
 from playhead.model import names
 from playhead.model import promises as p
 from playhead.model.canonical import content_of, value_of
-from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.objects.masking import Mask
 from playhead.model.objects.plain_forms import safe_repr
 from playhead.model.times import parse_time, rfc3339
@@ -205,12 +204,9 @@ def _suspended(promise: Promise, span: ObservedSpan | None) -> Suspended:
 
 
 def _remind(question: Question, promise: Promise) -> None:
-    try:
+    with guarded("call a reminder"):  # it is the user's code
         if question.on_reminder is not None:
             question.on_reminder(promise)
-    except BaseException as error:  # noqa: BLE001 - the guard: it is the user's code
-        reraise_if_for_program(error)
-        log_internal_error("call a reminder", error)
 
 
 def _note_request(span: ObservedSpan, promise: Promise, key: str) -> None:
