@@ -72,9 +72,12 @@ class JournalRecorder:
     def repeated(self, value: Any, frames: Any, redact: Redact | None = None) -> ContentRef | None:
         if not self.content:
             return None
-        with guarded("record a payload"):
+        try:
             return self.intake.repeated(value, frames, redact)
-        return None
+        except BaseException as error:  # noqa: BLE001 - with a `guarded` block, a model call takes longer
+            reraise_if_for_program(error)
+            log_internal_error("record a payload", error)
+            return None
 
     def digest_of_part(self, value: Any, part: Callable[[Any], Any], redact: Redact | None = None) -> str | None:
         if not self.content:
@@ -113,13 +116,16 @@ class JournalRecorder:
     ) -> tuple[ContentRef | None, ContentRef | None]:
         if not self.content:
             return None, None
-        with guarded("record a model call's messages"):
+        try:
             threads, intake = conversation.threads, self.intake
             thread, exact = sent_thread_refs(
                 intake, messages, to_message, from_message, threads, frames, redact, uncut_prefix
             )
             return thread, exact if shape is None else self._shape_ref(shape, exact, frames)
-        return None, None
+        except BaseException as error:  # noqa: BLE001 - with a `guarded` block, a model call takes longer
+            reraise_if_for_program(error)
+            log_internal_error("record a model call's messages", error)
+            return None, None
 
     def continues_conversation(
         self,

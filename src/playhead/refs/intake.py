@@ -25,6 +25,7 @@ from playhead.model.canonical import (
     value_of,
 )
 from playhead.model.digest import sha256
+from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.objects.limits import NO_LIMITS, Cut, ValueLimits, is_light
 from playhead.model.objects.masking import Mask
 from playhead.model.objects.reading import reading
@@ -182,10 +183,10 @@ class PayloadIntake:
         """Returns the ref of a value that is likely the same as in an earlier call."""
         if self._redact is not None or redact is not None:
             return self.payload(value, sink, redact)
-        raw: bytes | None = None
-        with guarded("write a value as JSON", log=False):  # it is the user's code, and may raise anything
+        try:
             raw = orjson.dumps(value)
-        if raw is None:
+        except BaseException as error:  # noqa: BLE001 - the user's code; with a block, a model call takes longer
+            reraise_if_for_program(error)
             return self.payload(value, sink)
         key = (len(raw), raw[-_END_BYTES:])
         seen = self._repeated.get(key)

@@ -289,10 +289,11 @@ def _prefix(messages: list[Any], threads: list[KnownThread], generation: int, re
 
 def _equal(messages: list[Any], thread: KnownThread, count: int) -> bool:
     """Whether the first `count` messages equal the thread's first ones."""
-    equal = False
-    with guarded("compare messages", log=False):  # it is the user's code, and may raise anything
-        equal = messages[:count] == (thread.messages if count == len(thread.messages) else thread.messages[:count])
-    if not equal:
+    try:
+        if messages[:count] != (thread.messages if count == len(thread.messages) else thread.messages[:count]):
+            return False
+    except BaseException as error:  # noqa: BLE001 - the user's code; with a block, a model call takes longer
+        reraise_if_for_program(error)
         return False
     for position in thread.numeric:
         if position < count and _json(messages[position]) != _json(thread.messages[position]):
