@@ -3,7 +3,7 @@
 Code that runs in the user's program stands in a block of `guarded`. Errors inside it are logged once per cause and not
 raised; the user's results, exceptions and timing are unchanged. The same holds for exceptions that the user's code
 raises when recording calls it (`__repr__`, a property, a hook), `SystemExit` included. Exceptions that are meant for
-the program leave the block (`must_reach_program`).
+the program leave the block (`is_meant_for_program`).
 """
 
 import logging
@@ -13,7 +13,7 @@ import threading
 from types import TracebackType
 from typing import Self
 
-from playhead.model.objects.interrupts import must_reach_program, reraise_if_for_program
+from playhead.model.objects.interrupts import is_meant_for_program, reraise_if_for_program
 
 log = logging.getLogger("playhead")
 
@@ -67,7 +67,7 @@ class guarded:  # noqa: N801 - a block, like `contextlib.suppress`
         if error is None:
             return False
         try:
-            if must_reach_program(error):
+            if is_meant_for_program(error):
                 return False
             self.raised = kind
             if self._log:

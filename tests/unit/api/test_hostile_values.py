@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -33,7 +34,6 @@ RAISED: list[type[BaseException]] = [
     Own,
     RuntimeError,
     StopIteration,
-    KeyboardInterrupt,
 ]
 METHODS = [
     "__repr__",
@@ -77,7 +77,7 @@ def hostile(base: tuple[type, ...], broken: list[str], raised: type[BaseExceptio
     return made_as.__new__(kind)
 
 
-@pytest.mark.parametrize("raised", [SystemExit, asyncio.CancelledError, KeyboardInterrupt])  # the others: below
+@pytest.mark.parametrize("raised", [SystemExit, asyncio.CancelledError])  # the others: below
 @pytest.mark.parametrize("name", [*METHODS, *PROPERTIES])
 def test_whatever_a_method_of_a_value_raises_stays_in_here(
     recording: Recording, name: str, raised: type[BaseException]
@@ -187,8 +187,20 @@ def by_name(number: int, frame: Any) -> None:
     raise SystemExit(3)
 
 
+class ByCall:
+    """A handler that is no function."""
+
+    def __call__(self, number: int, frame: Any) -> None:
+        raise SystemExit(3)
+
+    def method(self, code: int, number: int, frame: Any) -> None:
+        raise SystemExit(code)
+
+
 HANDLERS: dict[str, Callable[..., Any]] = {
     "a function": by_name,
+    "an object": ByCall(),
+    "a partial of a method": functools.partial(ByCall().method, 3),
     "a lambda": lambda *_: sys.exit(3),
     "a deeper call": lambda number, frame: by_name(number, None),
 }
@@ -283,43 +295,59 @@ def test_a_handler_that_raises_keyboard_interrupt_reaches_the_program(
         give(Interrupted(lambda: signal.raise_signal(signal.SIGUSR1)))
 
 
-def test_what_was_thrown_into_our_own_frames_is_from_outside():
-    assert is_meant_for_program(KeyboardInterrupt())
-    assert not is_meant_for_program(ValueError())
-    lock = threading.Condition()
-    with pytest.raises(RuntimeError) as raised:
-        lock.notify()
-    assert not is_meant_for_program(raised.value)
-    assert is_meant_for_program(SystemExit().with_traceback(raised.tb))  # thrown in while `threading` waited
+def test_a_time_limit_by_an_alarm_reaches_the_program(recording: Recording):
+    def handler(number: int, frame: Any) -> None:
+        raise Late
+
+    @observe
+    def give(x: Any) -> Any:
+        return x
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.alarm(1)
+        with pytest.raises(Late):
+            give(Interrupted(lambda: time.sleep(30)))
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+    assert playhead.current_run_id() is None
 
 
-@pytest.mark.parametrize(
-    ("modules", "outside"),
-    [
-        (("playhead.calls.lifecycle", "traceback", "linecache"), True),
-        (("playhead.calls.lifecycle", "json"), True),
-        (("playhead.calls.lifecycle", "__main__"), False),
-        (("playhead.calls.lifecycle", "shop", "argparse"), False),
-    ],
-)
-def test_what_was_thrown_into_what_ours_calls_is_from_outside(modules: tuple[str, ...], outside: bool):
-    def leave() -> None:
-        raise SystemExit
+def test_celery_s_soft_time_limit_reaches_the_program(recording: Recording):
+    """As in a worker's process: its parent sends the signal when a task has run too long."""
+    pool = pytest.importorskip("billiard.pool")
 
-    def relay(call: Callable[[], None]) -> None:
-        call()
+    @observe
+    def task(x: Any) -> Any:
+        return x
 
-    def placed(function: Any, module: str) -> Any:
-        return types.FunctionType(function.__code__, {"__name__": module, "SystemExit": SystemExit})
+    before = signal.signal(pool.SIG_SOFT_TIMEOUT, pool.soft_timeout_sighandler)
+    try:
+        with pytest.raises(pool.SoftTimeLimitExceeded):
+            task(Interrupted(lambda: signal.raise_signal(pool.SIG_SOFT_TIMEOUT)))
+    finally:
+        signal.signal(pool.SIG_SOFT_TIMEOUT, before)
+    assert playhead.current_run_id() is None
 
-    call = placed(leave, modules[-1])
-    for module in modules[-2::-1]:
-        call = functools.partial(placed(relay, module), call)
+
+def test_an_exception_is_meant_for_the_program_only_while_the_handler_is_installed(
+    on_signal: Callable[[Any], None],
+):
     with pytest.raises(SystemExit) as raised:
-        call()
-    assert (
-        is_meant_for_program(raised.value.with_traceback(raised.tb.tb_next)) is outside
-    )  # without this test's own frame
+        by_name(signal.SIGUSR1, None)
+    assert not is_meant_for_program(raised.value)
+    on_signal(by_name)
+    assert is_meant_for_program(raised.value)
+
+
+def test_what_has_no_traceback_of_a_handler_stays_in_here():
+    assert is_meant_for_program(KeyboardInterrupt())
+    assert not is_meant_for_program(SystemExit())
+    assert not is_meant_for_program(RecursionError())
+    with pytest.raises(RuntimeError) as raised:
+        threading.Condition().notify()
+    assert not is_meant_for_program(raised.value)
 
 
 @pytest.mark.parametrize("trio", [types.ModuleType("trio"), None])

@@ -1,12 +1,14 @@
 """A signal's handler raises at every moment of an observed call at which Python can run it: the call is over after it.
 
 Python runs handlers where a function begins and after calls of functions in C.  A trace function stands for the signal:
-it is called there, and what it raises is raised there.
+it is called there, and what it raises is raised there.  It is installed as a signal's handler, too, since recording
+knows what a handler raises by the handler's code.
 """
 
 import asyncio
 import gc
 import os
+import signal
 import subprocess
 import sys
 import warnings
@@ -15,7 +17,7 @@ from contextlib import suppress
 from dis import opname
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from opentelemetry import context as otel
@@ -165,9 +167,13 @@ def nothing_said_of_finalizers() -> Iterator[None]:
 
 @pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")
 @pytest.mark.parametrize("shape", SHAPES)
-def test_an_interrupted_call_is_not_current_any_more(recording: Recording, shape: str) -> None:
+def test_an_interrupted_call_is_not_current_any_more(
+    recording: Recording, shape: str, request: pytest.FixtureRequest
+) -> None:
     left: list[str] = []
     number = 0
+    before = signal.signal(signal.SIGUSR1, cast(Any, Interruption(0)))
+    request.addfinalizer(lambda: signal.signal(signal.SIGUSR1, before))
     SHAPES[shape]()
     while True:
         number += 1
