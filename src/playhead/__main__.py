@@ -15,9 +15,7 @@ def main() -> None:
 
         sys.exit(run(sys.argv[2:]))
     try:
-        from playhead.cli import command_line  # noqa: PLC0415 - `run` does not need it
-
-        execute = command_line(sys.argv[1:])
+        from playhead.cli import app  # noqa: PLC0415 - `run` does not need it
     except ModuleNotFoundError as error:
         missing = (error.name or "playhead").partition(".")[0]
         if missing == "playhead":
@@ -27,7 +25,7 @@ def main() -> None:
             'pip install "playhead[cli]", or "playhead[collector]" where a collector runs\n'
         )
         sys.exit(_MISUSED)
-    execute()
+    app()
 
 
 if __name__ == "__main__":

@@ -1,18 +1,18 @@
-"""The application without commands, and one with a single command.
+"""The command line: one table of all commands, options for the collector, printing of errors, exit codes.
 
-`new_application` makes a command line with the options for the collector, the printing of errors and the exit codes;
-`all_commands` adds all commands. `single` makes one with the command that was typed: loading all commands takes longer
-than reading a run from the journal.
+A command's module is imported when the command is called, or when its help is needed: importing all of them takes
+longer than reading a run from the journal.
 """
 
-import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from functools import cache
 from importlib import import_module
 from itertools import islice
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperGroup
+from typer.main import get_group
 
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress
@@ -29,6 +29,108 @@ cannot be reached.
 """
 
 
+# --- all commands -----------------------------------------------------------------------------------------------------
+
+
+class Command(NamedTuple):
+    """Where a command is, and where help lists it."""
+
+    module: str
+    """Module in `playhead.cli`."""
+    function: str
+    """Name of the command's function in the module, or of a `typer.Typer` with several commands."""
+    panel: str
+    """Heading of the help page below which the command stands."""
+    context_settings: dict[str, Any] | None = None
+    """Settings for the parser of this command's arguments."""
+
+
+# All arguments of `run` are passed to the program that it starts.
+_AS_GIVEN = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+# In the order of the help page.
+COMMANDS: Mapping[str, Command] = {
+    "runs": Command("runs", "runs", "Look"),
+    "show": Command("runs", "show", "Look"),
+    "scores": Command("scores", "scores", "Look"),
+    "tree": Command("tree", "tree", "Look"),
+    "events": Command("read", "events", "Look"),
+    "state": Command("read", "state", "Look"),
+    "context": Command("read", "context", "Look"),
+    "messages": Command("read", "messages", "Look"),
+    "tokens": Command("contexts", "tokens", "Look"),
+    "content": Command("read", "content", "Look"),
+    "watch": Command("read", "watch", "Look"),
+    "why": Command("why", "why", "Ask"),
+    "suspects": Command("suspects", "suspects", "Ask"),
+    "decisions": Command("why", "decisions", "Ask"),
+    "reasoning": Command("reasoning", "reasoning", "Ask"),
+    "compressions": Command("contexts", "compressions", "Ask"),
+    "diff": Command("differences", "diff", "Ask"),
+    "compare": Command("differences", "compare", "Ask"),
+    "explain": Command("reasoning", "explain", "Ask"),
+    "ask-again": Command("reasoning", "ask_again", "Ask"),
+    "score": Command("scores", "score", "Score"),
+    "resume": Command("rewinding", "resume", "Rewind"),
+    "fork": Command("rewinding", "fork", "Rewind"),
+    "checkpoints": Command("read", "checkpoints", "Rewind"),
+    "promises": Command("promises", "promises", "Wait"),
+    "approve": Command("promises", "approve", "Wait"),
+    "deny": Command("promises", "deny", "Wait"),
+    "answer": Command("promises", "answer", "Wait"),
+    "interrupt": Command("promises", "interrupt", "Wait"),
+    "serve": Command("start", "serve", "Operate"),
+    "run": Command("start", "run", "Operate", _AS_GIVEN),
+    "demo": Command("start", "demo", "Operate"),
+    "doctor": Command("doctor", "doctor", "Operate"),
+    "journal": Command("journal", "journal", "Operate"),
+    "ship": Command("start", "ship", "Operate"),
+    "migrate": Command("start", "migrate", "Operate"),
+    "storage": Command("storage", "storage", "Operate"),
+    "export": Command("archives.commands", "export", "Operate"),
+    "delete": Command("storage", "delete", "Operate"),
+    "gc": Command("storage", "gc", "Operate"),
+    "import": Command("archives.commands", "import_files", "Operate"),
+    "across": Command("across", "app", "Ask"),
+    "search": Command("search", "app", "Ask"),
+    "keys": Command("keys", "app", "Operate"),
+    "forward": Command("forward", "app", "Operate"),
+}
+
+
+class _LazyCommands(MutableMapping[str, Any]):
+    """The commands of the table by name, for Typer's group: each is imported when it is read."""
+
+    def __getitem__(self, name: str) -> Any:
+        return _load(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        raise TypeError(f"the command {name} has to be listed in COMMANDS")
+
+    def __delitem__(self, name: str) -> None:
+        raise TypeError(f"the command {name} has to be removed from COMMANDS")
+
+
+@cache
+def _load(name: str) -> Any:
+    """Imports a command of the table and returns it as Typer's group needs it. Raises KeyError."""
+    module, attribute, panel, settings = COMMANDS[name]
+    found = getattr(import_module(f"playhead.cli.{module}"), attribute)
+    application = typer.Typer()
+    if isinstance(found, typer.Typer):
+        application.add_typer(found, name=name, rich_help_panel=panel)
+    else:
+        application.command(name, rich_help_panel=panel, context_settings=settings)(found)
+    return get_group(application).commands[name]
+
+
+# --- the command line -------------------------------------------------------------------------------------------------
+
 # Options for the collector, which may stand anywhere. These two have a value.
 _WITH_VALUE = ("--url", "--api-key")
 _LOCAL = "--local"
@@ -37,7 +139,12 @@ _STARTED = ["run"]
 
 
 class Commands(TyperGroup):
-    """Prints our errors as one sentence, and exits with their code. Accepts the options for the collector anywhere."""
+    """The commands of the table. Prints our errors as one sentence, and exits with their code. Accepts the options for
+    the collector anywhere."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = _LazyCommands()
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Moves the options for the collector before the subcommand's name. Arguments after `--` stay in place."""
@@ -80,17 +187,13 @@ def exit_code(error: PlayheadError) -> int:
             return USAGE
 
 
-def new_application() -> typer.Typer:
-    """Makes a command line to which commands can be added."""
-    app = typer.Typer(
-        cls=Commands,
-        help=HELP,
-        no_args_is_help=True,
-        context_settings={"auto_envvar_prefix": "PLAYHEAD", "help_option_names": ["-h", "--help"]},
-        pretty_exceptions_enable=False,
-    )
-    app.callback()(_keep_collector_options)
-    return app
+app = typer.Typer(
+    cls=Commands,
+    help=HELP,
+    no_args_is_help=True,
+    context_settings={"auto_envvar_prefix": "PLAYHEAD", "help_option_names": ["-h", "--help"]},
+    pretty_exceptions_enable=False,
+)
 
 
 def _print_version(wanted: bool) -> None:
@@ -104,6 +207,7 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+@app.callback()
 def _keep_collector_options(
     ctx: typer.Context,
     url: Annotated[
@@ -128,37 +232,3 @@ def _keep_collector_options(
     ] = False,
 ) -> None:
     ctx.obj = CollectorAddress(url, api_key, is_local=local)
-
-
-# --- one command ------------------------------------------------------------------------------------------------------
-
-# Commands that are not in this table work as well, but start a little later.
-_MODULE_OF_COMMAND = {
-    "runs": "runs", "show": "runs",
-    "events": "read", "state": "read", "context": "read", "messages": "read", "content": "read", "checkpoints": "read",
-    "tree": "tree", "tokens": "contexts", "why": "why", "suspects": "suspects", "decisions": "why",
-    "compressions": "contexts", "compare": "differences", "diff": "differences",
-}  # fmt: skip
-_COMPLETION_VARIABLE = "_PLAYHEAD_COMPLETE"
-
-
-def single(args: Sequence[str]) -> typer.Typer | None:
-    """Returns a command line with the command that these arguments begin with; None if all commands have to be
-    loaded."""
-    name = _first_word(args)
-    if name not in _MODULE_OF_COMMAND or _COMPLETION_VARIABLE in os.environ:
-        return None
-
-    app = new_application()
-    app.command()(getattr(import_module(f"playhead.cli.{_MODULE_OF_COMMAND[name]}"), name))
-    return app
-
-
-def _first_word(args: Sequence[str]) -> str:
-    remaining = iter(args)
-    for arg in remaining:
-        if arg in _WITH_VALUE:
-            next(remaining, None)
-        elif not arg.startswith("-"):
-            return arg
-    return ""

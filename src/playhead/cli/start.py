@@ -14,10 +14,11 @@ from playhead.errors import SettingInvalid
 from playhead.launch import command as launch
 
 
-def serve_command() -> Callable[..., None]:
+def _serve_command() -> Callable[..., None]:
     """Returns the `serve` command, with an option for each of the collector's settings."""
 
     def serve(json: bool, **options: Any) -> None:
+        """Start a collector: on your Postgres, or on one that is started for you."""
         raise typer.Exit(_collector().serve(as_json=json, **options))
 
     made: Any = serve
@@ -35,14 +36,36 @@ def _option(line: Any) -> inspect.Parameter:
     )
 
 
-RUN = "Start a program that is recorded without a change of its code: playhead run -- python app.py"
-AS_GIVEN = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+def _table() -> Any:
+    try:
+        from playhead_collector import settings  # noqa: PLC0415 - the collector is an extra
+
+        return settings.table()
+    except ImportError:
+        return ()
+
+
+def _collector() -> Any:
+    """Returns the module that starts the collector. Raises SettingInvalid if the extra for it is not installed; the
+    message says how to install it."""
+    try:
+        from playhead_collector import cli  # noqa: PLC0415 - the collector is an extra
+    except ImportError as error:
+        if (error.name or "playhead").startswith("playhead"):
+            raise  # an error in our own code, not a missing extra
+        problem = f"this needs the collector, and {error.name or 'a part of it'} is not installed"
+        raise SettingInvalid(f'{problem}: pip install "playhead[collector]"') from error
+    return cli
+
+
+serve = _serve_command()
 
 
 def run(
     command: Annotated[list[str] | None, typer.Argument(help="The program, as it is always started.")] = None,
 ) -> None:
-    """Start a program that is recorded without a change of its code; `playhead.__main__` does without this library."""
+    """Start a program that is recorded without a change of its code: playhead run -- python app.py"""
+    # Mostly, `playhead.__main__` starts the program itself, without Typer.
     raise typer.Exit(launch.run(command or []))
 
 
@@ -117,25 +140,3 @@ def _header(text: str) -> tuple[str, str]:
 def _is_typed(ctx: typer.Context, option: str) -> bool:
     source = ctx.get_parameter_source(option)
     return source is not None and source.name == "COMMANDLINE"
-
-
-def _table() -> Any:
-    try:
-        from playhead_collector import settings  # noqa: PLC0415 - the collector is an extra
-
-        return settings.table()
-    except ImportError:
-        return ()
-
-
-def _collector() -> Any:
-    """Returns the module that starts the collector. Raises SettingInvalid if the extra for it is not installed; the
-    message says how to install it."""
-    try:
-        from playhead_collector import cli  # noqa: PLC0415 - the collector is an extra
-    except ImportError as error:
-        if (error.name or "playhead").startswith("playhead"):
-            raise  # an error in our own code, not a missing extra
-        problem = f"this needs the collector, and {error.name or 'a part of it'} is not installed"
-        raise SettingInvalid(f'{problem}: pip install "playhead[collector]"') from error
-    return cli
