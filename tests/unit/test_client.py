@@ -1,6 +1,7 @@
 """Both clients ask the same questions, get the same typed answers, and say what to do when there is none."""
 
 import inspect
+import ssl
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 
@@ -10,7 +11,7 @@ import pytest
 from playhead.client import AsyncClient, Client
 from playhead.client.operations import Operations
 from playhead.client.requests import client_method, paged_client_method
-from playhead.client.responses import collector_url
+from playhead.client.responses import collector_url, verification
 from playhead.errors import BadRequest, ClientError, CollectorUnreachable, NotAuthorized, NotFound, SettingInvalid
 from playhead.model import event as ev
 from playhead.model.canonical import value_of
@@ -258,3 +259,10 @@ def test_a_list_that_another_program_answers_with_is_named_as_such(foreign: obje
         pytest.raises(CollectorUnreachable, match="is no Playhead"),
     ):
         list(client.promises(run="0" * 32))
+
+
+def test_only_an_address_with_tls_makes_a_client_read_certificates():
+    plain = verification("http://127.0.0.1:4318")
+    assert isinstance(plain, ssl.SSLContext)
+    assert (plain.get_ca_certs(), plain.verify_mode) == ([], ssl.CERT_REQUIRED)  # trusts nothing, should TLS be used
+    assert verification("https://collector.example") is True

@@ -38,9 +38,13 @@ class CollectorAddress:
         if self.asks_journal:
             return cast("Client", self.ask_journal(timeout_seconds))
         from playhead.client import Client  # noqa: PLC0415 - `--help` does without an HTTP library
-        from playhead.local.transport import CollectorOrJournal  # noqa: PLC0415 - needs the HTTP library, too
 
-        transport = None if self.url else CollectorOrJournal(load().journal_dir, _say)
+        if self.url:
+            return Client(self.url, self.api_key, timeout_seconds=timeout_seconds)
+        from playhead.client.responses import collector_url, verification  # noqa: PLC0415 - needs it, too
+        from playhead.local.transport import CollectorOrJournal  # noqa: PLC0415
+
+        transport = CollectorOrJournal(load().journal_dir, _say, verification(collector_url()))
         return Client(self.url, self.api_key, timeout_seconds=timeout_seconds, transport=transport)
 
     @property

@@ -1,10 +1,9 @@
 """Commands for whole runs: list them, and show one."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.text import Text
 
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress
@@ -24,6 +23,9 @@ from playhead.cli.options import (
 )
 from playhead.cli.scores import shown_value
 from playhead.wire.operations import RunDetail, RunProcess, RunSummary
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 _COLUMNS = (
     *("run", "status", "started", "took", "name", "events", "model calls", "tool calls", "tokens", "cost"),
@@ -150,7 +152,9 @@ def _line_for_people(row: RunSummary, name: str) -> tuple[object, ...]:
     )
 
 
-def _name_and_details(row: RunSummary) -> Text:
+def _name_and_details(row: RunSummary) -> "Text":
+    from rich.text import Text  # noqa: PLC0415 - only for a terminal
+
     details = [f"{name} {row[name]}" for name in ("session", "user") if row[name]]
     details += [f"fork of {row['fork_of'][-8:]}"] if row["fork_of"] else []
     record = _record(row)

@@ -1,6 +1,7 @@
 """HTTP transports over the journal: the collector's application in this process, or the collector first."""
 
 import asyncio
+import ssl
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,11 +45,12 @@ class CollectorOrJournal(httpx.BaseTransport):
     """Sends requests to the collector. If no collector can be reached and the journal has records, answers from the
     journal from then on."""
 
-    def __init__(self, journal_dir: Path, say: Callable[[str], None]) -> None:
-        """`say` is called with a sentence when the journal answers instead, and for each of its damaged files."""
+    def __init__(self, journal_dir: Path, say: Callable[[str], None], verify: ssl.SSLContext | bool = True) -> None:
+        """`say` is called with a sentence when the journal answers instead, and for each of its damaged files.
+        `verify`: as of httpx, for the collector."""
         self._journal_dir = journal_dir
         self._say = say
-        self._collector = httpx.HTTPTransport()
+        self._collector = httpx.HTTPTransport(verify=verify)
         self._journal: JournalTransport | None = None
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
