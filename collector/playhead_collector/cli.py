@@ -6,6 +6,7 @@ A failed start writes one sentence with the reason to stderr and leaves nothing 
 text or as one line of JSON, once they answer; everything else goes to the log on stderr.
 """
 
+import argparse
 import asyncio
 import errno
 import logging
@@ -323,5 +324,20 @@ def announce(settings: CollectorSettings, database: str, addresses: Addresses, a
     log.info("listening on %s", addresses.http)
 
 
+# --- python -m playhead_collector.cli ---------------------------------------------------------------------------------
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a collector with the settings of the environment, for those who start it without the `playhead` command.
+    Returns the exit code. `arguments` None: those of the process."""
+    parser = argparse.ArgumentParser(
+        prog="python -m playhead_collector.cli",
+        description="Start a collector. Its settings are environment variables; `playhead serve --help` names them.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--json", action="store_true", help="Print the addresses as JSON.")
+    return serve(as_json=parser.parse_args(arguments).json)
+
+
 if __name__ == "__main__":
-    sys.exit(serve(as_json="--json" in sys.argv[1:]))
+    sys.exit(main())

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from playhead_collector.cli import Addresses, announce, listen, url_of, warn_if_unprotected
+from playhead_collector import cli
+from playhead_collector.cli import Addresses, announce, listen, main, url_of, warn_if_unprotected
 from playhead_collector.logs import JsonLines
 from playhead_collector.settings import CollectorSettings
 
@@ -71,3 +72,20 @@ def test_a_log_line_may_be_json():
     line = json.loads(JsonLines().format(record))
     assert (line["level"], line["logger"], line["message"]) == ("warning", "a", "it went")
     assert "ValueError: no" in line["traceback"]
+
+
+@pytest.mark.parametrize(("arguments", "code"), [(["--help"], 0), (["--port", "1"], 2)])
+def test_the_module_prints_its_help_or_refuses_arguments_without_starting_a_collector(
+    arguments: list[str], code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(cli, "serve", lambda **_: pytest.fail("a collector was started"))
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    printed = capsys.readouterr()
+    assert (ended.value.code, "usage: python -m playhead_collector.cli" in printed.out + printed.err) == (code, True)
+
+
+@pytest.mark.parametrize("arguments", [[], ["--json"]])
+def test_the_module_serves(arguments: list[str], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(cli, "serve", lambda *, as_json: 7 if as_json == bool(arguments) else 1)
+    assert main(arguments) == 7
