@@ -1,13 +1,14 @@
 """`playhead across`: analyses of many runs."""
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Annotated, Any
 
 import typer
 
 from playhead.cli import output
-from playhead.cli.connection import CollectorAddress
+from playhead.cli.connection import ask
 from playhead.cli.options import (
     Json,
     OfAgent,
@@ -43,16 +44,16 @@ def _question(show: Callable[[Any], None], method: str, summary: str, **extra: t
     """Makes a command that calls the client's `method`. Its options are the conditions for runs and `extra` (name →
     type and default). `show` prints the answer; `summary` is the help text."""
 
-    def ask(ctx: typer.Context, json: bool, **options: Any) -> None:
+    def command(ctx: typer.Context, json: bool, **options: Any) -> None:
         options["since"], options["until"] = parse_time_option(options["since"]), parse_time_option(options["until"])
         arguments = {name: value for name, value in options.items() if value is not None}
-        with ctx.ensure_object(CollectorAddress).ask() as client:
+        with ask(ctx) as client:
             answer = getattr(client, method)(**arguments)
-        if json:
-            output.as_json(answer)
-        else:
-            output.facts(_population(answer["population"]))
-            show(answer)
+        output.answer_as(json, answer, render)
+
+    def render(answer: Any) -> None:
+        output.facts(_population(answer["population"]))
+        show(answer)
 
     keyword = inspect.Parameter.KEYWORD_ONLY
     parameters = [inspect.Parameter("ctx", keyword, annotation=typer.Context)]
@@ -61,9 +62,9 @@ def _question(show: Callable[[Any], None], method: str, summary: str, **extra: t
         inspect.Parameter(name, keyword, default=None, annotation=kind) for name, kind in _CONDITIONS.items()
     ]
     parameters.append(inspect.Parameter("json", keyword, default=False, annotation=Json))
-    made: Any = ask
+    made: Any = command
     made.__signature__, made.__doc__ = inspect.Signature(parameters), summary
-    return ask
+    return command
 
 
 def _population(population: Mapping[str, Any]) -> dict[str, Any]:
@@ -83,89 +84,127 @@ def _moments(evidence: Sequence[Mapping[str, Any]]) -> str:
     return ", ".join(f"{event['run'][-8:]} at {event['seq']}" for event in evidence[:3])
 
 
+def _fields(*names: str) -> output.Columns[Any]:
+    """Returns columns with the title and the value of these fields."""
+    return [(name, itemgetter(name)) for name in names]
+
+
 def _statistics(answer: Any) -> None:
-    columns = ("count", "mean", "p50", "p95", "max")
-    rows = [(name, *(f"{row[column]:g}" for column in columns)) for name, row in answer["measures"].items()]
-    output.table(("measure", *columns), rows)
-    tools = ("tool", "runs", "calls", "failed", "returned_error")
-    output.table(tools, [tuple(row[column] for column in tools) for row in answer["tools"]])
+    output.rows_of(_MEASURE_COLUMNS, answer["measures"].items())
+    output.rows_of(_TOOL_COLUMNS, answer["tools"])
+
+
+def _figure(name: str) -> tuple[str, Callable[[Any], str]]:
+    return name, lambda measure: f"{measure[1][name]:g}"
+
+
+# Rows are pairs of a measure's name and its figures.
+_MEASURE_COLUMNS: output.Columns[Any] = (
+    ("measure", itemgetter(0)),
+    *map(_figure, ("count", "mean", "p50", "p95", "max")),
+)
+_TOOL_COLUMNS: output.Columns[Any] = _fields("tool", "runs", "calls", "failed", "returned_error")
 
 
 def _transitions(answer: Any) -> None:
-    columns = ("from", "to", "times", "runs", "share", "succeeded", "evidence")
-    output.table(columns, (
-        (transition["source"], transition["to"], transition["times"], transition["runs"], f"{transition['share']:.2f}",
-         _rate(transition["success"]), _moments(transition["evidence"]))
-        for transition in answer["transitions"]
-    ))  # fmt: skip
+    output.rows_of(_TRANSITION_COLUMNS, answer["transitions"])
+
+
+_TRANSITION_COLUMNS: output.Columns[Any] = (
+    ("from", itemgetter("source")),
+    *_fields("to", "times", "runs"),
+    ("share", lambda row: f"{row['share']:.2f}"),
+    ("succeeded", lambda row: _rate(row["success"])),
+    ("evidence", lambda row: _moments(row["evidence"])),
+)
 
 
 def _patterns(answer: Any) -> None:
-    columns = ("after", "result", "choice", "runs", "share", "succeeded", "otherwise", "evidence")
-    output.table(columns, (
-        (pattern["tool"], pattern["result"], pattern["choice"], pattern["runs"], f"{pattern['share']:.2f}",
-         _rate(pattern["success"]), _rate(pattern["otherwise"]), _moments(pattern["evidence"]))
-        for pattern in answer["patterns"]
-    ))  # fmt: skip
+    output.rows_of(_PATTERN_COLUMNS, answer["patterns"])
+
+
+_PATTERN_COLUMNS: output.Columns[Any] = (
+    ("after", itemgetter("tool")),
+    *_fields("result", "choice", "runs"),
+    ("share", lambda row: f"{row['share']:.2f}"),
+    ("succeeded", lambda row: _rate(row["success"])),
+    ("otherwise", lambda row: _rate(row["otherwise"])),
+    ("evidence", lambda row: _moments(row["evidence"])),
+)
 
 
 def _differences(answer: Any) -> None:
     if answer["note"]:
         typer.echo(answer["note"])
-    columns = ("feature", "failed", "succeeded", "p", "q", "evidence")
-    output.table(columns, map(_difference, answer["differences"]))
+    output.rows_of(_DIFFERENCE_COLUMNS, answer["differences"])
     output.facts({"features tried": answer["tried"], "correction of q": answer["correction"]})
 
 
-def _difference(difference: OutcomeDifference) -> tuple[object, ...]:
-    def side(value: Any) -> str:
-        return f"{value['runs']} of {value['of']}" if isinstance(value, dict) else f"median {value:g}"
+def _side(value: Any) -> str:
+    return f"{value['runs']} of {value['of']}" if isinstance(value, dict) else f"median {value:g}"
 
-    sides, evidence = (
-        (side(difference["failed"]), side(difference["succeeded"])),
-        [run[-8:] for run in difference["evidence"]],
-    )
-    return difference["feature"], *sides, f"{difference['p']:.2g}", f"{difference['q']:.2g}", evidence
+
+_DIFFERENCE_COLUMNS: output.Columns[OutcomeDifference] = (
+    ("feature", lambda row: row["feature"]),
+    ("failed", lambda row: _side(row["failed"])),
+    ("succeeded", lambda row: _side(row["succeeded"])),
+    ("p", lambda row: f"{row['p']:.2g}"),
+    ("q", lambda row: f"{row['q']:.2g}"),
+    ("evidence", lambda row: [run[-8:] for run in row["evidence"]]),
+)
 
 
 def _compression(answer: Any) -> None:
-    output.table(
-        ("compressions", "succeeded"), ((n, _rate(success)) for n, success in answer["by_compressions"].items())
-    )
+    output.rows_of(_COMPRESSION_COLUMNS, answer["by_compressions"].items())
     output.facts({"p": answer["p"]})
 
 
+# Rows are pairs of a number of compressions and the success of the runs with so many.
+_COMPRESSION_COLUMNS: output.Columns[Any] = (
+    ("compressions", itemgetter(0)),
+    ("succeeded", lambda row: _rate(row[1])),
+)
+
+
 def _failures(answer: Any) -> None:
-    columns = ("runs", "share", "error", "of", "last decisions", "pattern", "evidence")
-    output.table(columns, (
-        (cluster["runs"], f"{cluster['share']:.2f}", cluster["error_type"], cluster["about"],
-         [f"{step['tool']} {step['result']}" for step in cluster["last"]], cluster["pattern"],
-         _moments(cluster["evidence"]))
-        for cluster in answer["clusters"]
-    ))  # fmt: skip
+    output.rows_of(_FAILURE_COLUMNS, answer["clusters"])
+
+
+_FAILURE_COLUMNS: output.Columns[Any] = (
+    ("runs", itemgetter("runs")),
+    ("share", lambda row: f"{row['share']:.2f}"),
+    ("error", itemgetter("error_type")),
+    ("of", itemgetter("about")),
+    ("last decisions", lambda row: [f"{step['tool']} {step['result']}" for step in row["last"]]),
+    ("pattern", itemgetter("pattern")),
+    ("evidence", lambda row: _moments(row["evidence"])),
+)
 
 
 def _divergences(answer: Any) -> None:
     for divergence in answer["divergences"]:
         after = " > ".join(divergence["after"]) or "the beginning"
         output.echo(f"\n{divergence['task']}: {divergence['runs']} runs, {divergence['gain']:.2f} bits, after {after}")
-        output.table(("choice", "arguments", "succeeded", "evidence"), _branches(divergence["branches"]))
+        output.rows_of(_BRANCH_COLUMNS, divergence["branches"])
 
 
-def _branches(branches: Iterable[Any]) -> Iterable[tuple[object, ...]]:
-    return (
-        (branch["tool"], branch["arguments"], _rate(branch["success"]), _moments(branch["evidence"]))
-        for branch in branches
-    )
+_BRANCH_COLUMNS: output.Columns[Any] = (
+    ("choice", itemgetter("tool")),
+    ("arguments", itemgetter("arguments")),
+    ("succeeded", lambda row: _rate(row["success"])),
+    ("evidence", lambda row: _moments(row["evidence"])),
+)
 
 
 def _contents(answer: Any) -> None:
-    columns = ("content", "role", "bytes", "sent", "runs", "share", "text")
-    output.table(columns, (
-        (content["content"], content["role"], content["bytes"], content["sent"], content["runs"],
-         f"{content['share']:.3f}", output.shortened(content["preview"]))
-        for content in answer["contents"]
-    ))  # fmt: skip
+    output.rows_of(_CONTENT_COLUMNS, answer["contents"])
+
+
+_CONTENT_COLUMNS: output.Columns[Any] = (
+    *_fields("content", "role", "bytes", "sent", "runs"),
+    ("share", lambda row: f"{row['share']:.3f}"),
+    ("text", lambda row: output.shortened(row["preview"])),
+)
 
 
 _QUESTIONS: Mapping[str, Callable[..., None]] = {

@@ -12,6 +12,8 @@ from playhead.model.ids import WHOLE_ID
 from playhead.settings.sdk import load
 
 if TYPE_CHECKING:
+    import typer
+
     from playhead.client import Client
     from playhead.local.client import JournalClient
 
@@ -72,6 +74,16 @@ class CollectorAddress:
                 "(PLAYHEAD_COLLECTOR_URL, --url)"
             )
         return Client(self.url, self.api_key, timeout_seconds=timeout_seconds)
+
+
+def ask(ctx: typer.Context, timeout_seconds: float = _SECONDS) -> Client:
+    """Returns the client that the command's options name, to be used in a `with`: see `CollectorAddress.ask`."""
+    return ctx.ensure_object(CollectorAddress).ask(timeout_seconds)
+
+
+def ask_collector(ctx: typer.Context) -> Client:
+    """Returns a client for operations that only a collector has: see `CollectorAddress.ask_collector`."""
+    return ctx.ensure_object(CollectorAddress).ask_collector()
 
 
 def _say(sentence: str) -> None:

@@ -5,16 +5,24 @@ that were needed later.
 """
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Annotated, Any, cast
 
 import typer
 
 from playhead.cli import output
-from playhead.cli.connection import CollectorAddress, run_id
+from playhead.cli.connection import ask, run_id
 from playhead.cli.options import MOMENT, Json, Limit, Run, first_rows, note_if_more
 from playhead.model.message import Message
 from playhead.wire.operations import TokenPoint, TokenTimeline
-from playhead.wire.operations.compression import Compression, CompressionAudit, ContextMessage, FactNeeded
+from playhead.wire.operations.compression import (
+    Compression,
+    CompressionAudit,
+    ContextMessage,
+    FactNeeded,
+    LostFact,
+    PreservedFact,
+)
 from playhead.wire.operations.tokens import TokenSplit
 
 # --- playhead compressions --------------------------------------------------------------------------------------------
@@ -28,7 +36,7 @@ def compressions(
     json: Json = False,
 ) -> None:
     """List where the context lost messages; with SEQ, show what went, which facts, and which were needed later."""
-    with ctx.ensure_object(CollectorAddress).ask() as client:
+    with ask(ctx) as client:
         full_id = run_id(client, run)
         audit = client.compression(full_id, seq) if seq is not None else None
         rows = (
@@ -36,20 +44,29 @@ def compressions(
             if audit is None
             else []
         )
-    if json:
-        output.as_json(audit or rows)
-    elif audit is not None:
-        _print_audit(audit)
+    if audit is not None:
+        output.answer_as(json, audit, _print_audit)
     else:
-        columns = ("seq", "time", "actor", "strategy", "origin", "messages", "kept", "summarised", "dropped", "tokens")
-        output.table(columns, map(_compression_line, rows))
+        output.list_as(json, rows, _COMPRESSION_COLUMNS)
 
 
-def _compression_line(row: Compression) -> tuple[object, ...]:
-    counts, tokens = row["messages"], row["tokens"]
-    changed = None if tokens["saved"] is None else f"{tokens['before']} to {tokens['after']}"
-    cells = (f"{counts['before']} to {counts['after']}", counts["kept"], counts["summarised"], counts["dropped"])
-    return (row["seq"], row["time"][11:23], row["actor"], row["strategy"], row["origin"], *cells, changed)
+def _tokens_changed(row: Compression) -> str | None:
+    tokens = row["tokens"]
+    return None if tokens["saved"] is None else f"{tokens['before']} to {tokens['after']}"
+
+
+_COMPRESSION_COLUMNS: output.Columns[Compression] = (
+    ("seq", lambda row: row["seq"]),
+    ("time", lambda row: row["time"][11:23]),
+    ("actor", lambda row: row["actor"]),
+    ("strategy", lambda row: row["strategy"]),
+    ("origin", lambda row: row["origin"]),
+    ("messages", lambda row: f"{row['messages']['before']} to {row['messages']['after']}"),
+    ("kept", lambda row: row["messages"]["kept"]),
+    ("summarised", lambda row: row["messages"]["summarised"]),
+    ("dropped", lambda row: row["messages"]["dropped"]),
+    ("tokens", _tokens_changed),
+)
 
 
 def _print_audit(audit: CompressionAudit) -> None:
@@ -69,28 +86,11 @@ def _print_audit(audit: CompressionAudit) -> None:
         *(("summarised", message) for message in audit["summarised"]),
         *(("dropped", message) for message in audit["dropped"]),
     ]
-    output.table(("fate", "seq", "role", "message"), (_lost_message_line(fate, message) for fate, message in gone))
+    output.rows_of(_GONE_COLUMNS, gone)
     typer.echo()
-    rows = (
-        (fact["kind"], fact["text"], fact["label"], _seqs(fact["quotes"]), _needs(fact["needed"]))
-        for fact in audit["lost"]
-    )
-    output.table(("lost", "fact", "called", "said at", "needed later"), rows)
+    output.rows_of(_LOST_COLUMNS, audit["lost"])
     typer.echo()
-    kept = (
-        (fact["kind"], fact["text"], fact["label"], _seqs(fact["quotes"]), [kept["where"] for kept in fact["kept_in"]])
-        for fact in audit["preserved"]
-    )
-    output.table(("preserved", "fact", "called", "said at", "stands in"), kept)
-
-
-def _lost_message_line(fate: str, message: ContextMessage) -> tuple[object, ...]:
-    return (
-        fate,
-        message["seq"],
-        message["role"],
-        output.shortened(output.message_text(cast(Message | None, message.get("value")))),
-    )
+    output.rows_of(_PRESERVED_COLUMNS, audit["preserved"])
 
 
 def _seqs(quotes: Iterable[Any]) -> str:
@@ -101,6 +101,29 @@ def _needs(needs: Iterable[FactNeeded]) -> str:
     return "; ".join(
         f"{need['how']} at {need['seq']}" + (f": {need['value']}" if need["value"] else "") for need in needs
     )
+
+
+# Rows are pairs of a message's outcome and the message.
+_GONE_COLUMNS: output.Columns[tuple[str, ContextMessage]] = (
+    ("fate", lambda pair: pair[0]),
+    ("seq", lambda pair: pair[1]["seq"]),
+    ("role", lambda pair: pair[1]["role"]),
+    ("message", lambda pair: output.shortened(output.message_text(cast(Message | None, pair[1].get("value"))))),
+)
+_LOST_COLUMNS: output.Columns[LostFact] = (
+    ("lost", lambda fact: fact["kind"]),
+    ("fact", lambda fact: fact["text"]),
+    ("called", lambda fact: fact["label"]),
+    ("said at", lambda fact: _seqs(fact["quotes"])),
+    ("needed later", lambda fact: _needs(fact["needed"])),
+)
+_PRESERVED_COLUMNS: output.Columns[PreservedFact] = (
+    ("preserved", lambda fact: fact["kind"]),
+    ("fact", lambda fact: fact["text"]),
+    ("called", lambda fact: fact["label"]),
+    ("said at", lambda fact: _seqs(fact["quotes"])),
+    ("stands in", lambda fact: [kept["where"] for kept in fact["kept_in"]]),
+)
 
 
 # --- playhead tokens --------------------------------------------------------------------------------------------------
@@ -120,7 +143,7 @@ def tokens(
     json: Json = False,
 ) -> None:
     """Show how a run's contexts grew, how near they came to their limits, and what that cost."""
-    with ctx.ensure_object(CollectorAddress).ask() as client:
+    with ask(ctx) as client:
         full_id = run_id(client, run)
         answer = client.tokens(full_id, limit=min(limit, _POINTS_PER_PAGE), split=split)
         points, cursor = answer["items"], answer["next_cursor"]
@@ -129,18 +152,18 @@ def tokens(
             points, cursor = [*points, *page["items"]], page["next_cursor"]
         answer["items"], answer["next_cursor"] = points, cursor
         note_if_more(ctx, "points", limit, is_more=cursor is not None)
-    if json:
-        output.as_json(answer)
-        return
+    output.answer_as(json, answer, partial(_print_tokens, calls=calls, split=split))
+
+
+def _print_tokens(answer: TokenTimeline, *, calls: bool, split: bool) -> None:
     _print_totals(answer)
     typer.echo()
+    points = answer["items"]
     if split:
         output.table(("seq", "model", "context", *_SPLIT_PARTS, "basis"), _split_lines(answer, points))
-        return
-    wanted = [point for point in points if not calls or point["kind"] != "message_added"]
-    output.table(
-        ("seq", "kind", "role", "added", "context", "of limit", "level", "basis", "cost"), map(_token_line, wanted)
-    )
+    else:
+        wanted = [point for point in points if not calls or point["kind"] != "message_added"]
+        output.rows_of(_TOKEN_COLUMNS, wanted)
 
 
 def _split_lines(answer: TokenTimeline, points: Iterable[TokenPoint]) -> Iterator[tuple[object, ...]]:
@@ -171,8 +194,14 @@ def _print_totals(answer: TokenTimeline) -> None:
     output.facts(facts)
 
 
-def _token_line(point: TokenPoint) -> tuple[object, ...]:
-    ratio = None if point["ratio"] is None else f"{point['ratio']:.1%}"
-    basis = point["added_basis"] or point["context_basis"]
-    numbers = (point["added"], point["context"], ratio, point["level"], basis, point["cost"])
-    return (point["seq"], point["kind"], point["role"], *numbers)
+_TOKEN_COLUMNS: output.Columns[TokenPoint] = (
+    ("seq", lambda point: point["seq"]),
+    ("kind", lambda point: point["kind"]),
+    ("role", lambda point: point["role"]),
+    ("added", lambda point: point["added"]),
+    ("context", lambda point: point["context"]),
+    ("of limit", lambda point: None if point["ratio"] is None else f"{point['ratio']:.1%}"),
+    ("level", lambda point: point["level"]),
+    ("basis", lambda point: point["added_basis"] or point["context_basis"]),
+    ("cost", lambda point: point["cost"]),
+)

@@ -5,7 +5,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from playhead.cli import output
-from playhead.cli.connection import CollectorAddress, run_id
+from playhead.cli.connection import ask, run_id
 from playhead.cli.options import MOMENT, Json, Limit, Run, note_if_more
 from playhead.model.message import Message
 from playhead.wire.operations.compare import CallPair, ComparedCall, Comparison
@@ -24,12 +24,13 @@ def compare(
     json: Json = False,
 ) -> None:
     """Show how two runs differ: where they part, which calls stand for which, and what came of it."""
-    with ctx.ensure_object(CollectorAddress).ask() as client:
+    with ask(ctx) as client:
         answer = client.compare(run_id(client, a), run_id(client, b), limit=limit)
     note_if_more(ctx, "pairs", limit, is_more=answer["next_cursor"] is not None)
-    if json:
-        output.as_json(answer)
-        return
+    output.answer_as(json, answer, _print_comparison)
+
+
+def _print_comparison(answer: Comparison) -> None:
     output.facts(_comparison_facts(answer))
     parts = answer["parts"]
     if parts is not None:
@@ -38,7 +39,7 @@ def compare(
             output.echo(f"  {change['what']}:")
             output.echo("\n".join(f"    {line}" for line in change["lines"]))
     typer.echo()
-    output.table(("", "a", "b", "kind", "name", "differs"), map(_pair_row, answer["items"]))
+    output.rows_of(_PAIR_COLUMNS, answer["items"])
 
 
 def _comparison_facts(answer: Comparison) -> dict[str, object]:
@@ -64,18 +65,25 @@ def _outcome_text(value: Any) -> str:
 
 def _pair_text(pair: CallPair) -> str:
     call_a, call_b = pair["a"], pair["b"]
-    call = call_a or call_b
+    call = _call_of(pair)
     label = f"{call['kind']} {call['name'] or ''}".strip() if call else ""
     if call_a is not None and call_b is not None:
         return f"{label} at {call_a['seq']} and {call_b['seq']} ({', '.join(pair['differs'])})"
     return f"{label} at {call['seq'] if call else ''}, in {'a' if call_a else 'b'} only"
 
 
-def _pair_row(pair: CallPair) -> tuple[object, ...]:
-    call_a, call_b = pair["a"], pair["b"]
-    call: ComparedCall | None = call_a or call_b
-    named = (call["kind"], call["name"]) if call else (None, None)
-    return (_PAIR_SIGNS[pair["op"]], call_a and call_a["seq"], call_b and call_b["seq"], *named, pair["differs"])
+def _call_of(pair: CallPair) -> ComparedCall | None:
+    return pair["a"] or pair["b"]
+
+
+_PAIR_COLUMNS: output.Columns[CallPair] = (
+    ("", lambda pair: _PAIR_SIGNS[pair["op"]]),
+    ("a", lambda pair: pair["a"] and pair["a"]["seq"]),
+    ("b", lambda pair: pair["b"] and pair["b"]["seq"]),
+    ("kind", lambda pair: (call := _call_of(pair)) and call["kind"]),
+    ("name", lambda pair: (call := _call_of(pair)) and call["name"]),
+    ("differs", lambda pair: pair["differs"]),
+)
 
 
 # --- playhead diff ----------------------------------------------------------------------------------------------------
@@ -91,11 +99,12 @@ def diff(
     json: Json = False,
 ) -> None:
     """Show what is different between two events: the state, and what the model saw."""
-    with ctx.ensure_object(CollectorAddress).ask() as client:
+    with ask(ctx) as client:
         answer = client.diff(run_id(client, run), before, after)
-    if json:
-        output.as_json(answer)
-        return
+    output.answer_as(json, answer, _print_diff)
+
+
+def _print_diff(answer: Diff) -> None:
     output.facts(
         {"run": answer["run"], "from": answer["from"]["seq"], "to": answer["to"]["seq"], **_state_facts(answer)}
     )

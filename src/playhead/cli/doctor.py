@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, entry_points, version
 from importlib.util import find_spec
+from operator import itemgetter
 from typing import Annotated, Any
 
 import typer
@@ -38,6 +39,7 @@ _WITHOUT_SETTING = (
     "PLAYHEAD_TRAJECTORIES",
 )
 _TAKES_RECORDS = "yes"
+_COLUMNS: output.Columns[Line] = [(name, itemgetter(name)) for name in ("of", "setting", "value", "from")]
 
 
 def doctor(
@@ -67,7 +69,7 @@ def doctor(
     if json:
         output.as_json({"settings": lines, "unknown": unknown, "reachable": problem is None})
     else:
-        output.table(("of", "setting", "value", "from"), [list(line.values()) for line in lines])
+        output.rows_of(_COLUMNS, lines)
         for entry in unknown:
             meant = f": did you mean {entry['meant']}?" if entry["meant"] else ""
             output.echo(f"playhead: nothing reads the variable {entry['variable']}{meant}", err=True)

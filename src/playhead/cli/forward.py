@@ -5,9 +5,10 @@ from typing import Annotated
 import typer
 
 from playhead.cli import output
-from playhead.cli.connection import CollectorAddress
+from playhead.cli.connection import ask_collector
 from playhead.cli.options import Json, Limit, first_rows, parse_time_option
 from playhead.errors import SettingInvalid
+from playhead.wire.operations.forward import DestinationAnswer, ForwardDeadLetter
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -29,51 +30,16 @@ def status(ctx: typer.Context, destination: OfDestination = None, limit: Limit =
     if destination is not None:
         _refused(ctx, destination, limit, json)
         return
-    with ctx.ensure_object(CollectorAddress).ask_collector() as client:
+    with ask_collector(ctx) as client:
         destinations = client.destinations()["items"]
-    if json:
-        output.as_json(destinations)
-        return
-    columns = ("destination", "at", "content", "sent", "waiting", "lag", "dead", "state")
-    output.table(
-        columns,
-        [
-            (
-                row["name"],
-                row["url"] or "not configured",
-                row["content"],
-                str(row["sent_spans"] + row["sent_logs"]),
-                str(row["waiting"]),
-                _lag(row["lag_seconds"]),
-                str(row["dead"]),
-                _state(row["failures"], row["last_error"]),
-            )
-            for row in destinations
-        ],
-    )
+    output.list_as(json, destinations, _DESTINATION_COLUMNS)
 
 
 def _refused(ctx: typer.Context, destination: str, limit: int, json: bool) -> None:
-    with ctx.ensure_object(CollectorAddress).ask_collector() as client:
+    with ask_collector(ctx) as client:
         letters = client.dead_letters(destination, limit=min(limit + 1, 1_000))["items"]
     rows = first_rows(ctx, "dead letters", letters, limit)
-    if json:
-        output.as_json(rows)
-        return
-    output.table(
-        ("entry", "run", "spans", "log events", "arrived", "reason"),
-        [
-            (
-                str(letter["entry"]),
-                letter["run"],
-                output.shortened(", ".join(letter["spans"])),
-                str(letter["logs"]),
-                letter["arrived"][:19],
-                letter["reason"],
-            )
-            for letter in rows
-        ],
-    )
+    output.list_as(json, rows, _LETTER_COLUMNS)
 
 
 def _lag(seconds: float | None) -> str:
@@ -86,10 +52,30 @@ def _state(failures: int, last_error: str | None) -> str:
     return f"failing ({failures} times in a row): {output.shortened(last_error or '')}"
 
 
+_DESTINATION_COLUMNS: output.Columns[DestinationAnswer] = (
+    ("destination", lambda row: row["name"]),
+    ("at", lambda row: row["url"] or "not configured"),
+    ("content", lambda row: row["content"]),
+    ("sent", lambda row: str(row["sent_spans"] + row["sent_logs"])),
+    ("waiting", lambda row: str(row["waiting"])),
+    ("lag", lambda row: _lag(row["lag_seconds"])),
+    ("dead", lambda row: str(row["dead"])),
+    ("state", lambda row: _state(row["failures"], row["last_error"])),
+)
+_LETTER_COLUMNS: output.Columns[ForwardDeadLetter] = (
+    ("entry", lambda letter: str(letter["entry"])),
+    ("run", lambda letter: letter["run"]),
+    ("spans", lambda letter: output.shortened(", ".join(letter["spans"]))),
+    ("log events", lambda letter: str(letter["logs"])),
+    ("arrived", lambda letter: letter["arrived"][:19]),
+    ("reason", lambda letter: letter["reason"]),
+)
+
+
 @app.command()
 def retry(ctx: typer.Context, destination: Destination, entry: Entries = None) -> None:
     """Send dead letters again; also ends the pause after a failure."""
-    with ctx.ensure_object(CollectorAddress).ask_collector() as client:
+    with ask_collector(ctx) as client:
         done = client.retry_forward(destination, entry)
     output.echo(f"{done['entries']} dead letters are sent again")
 
@@ -102,7 +88,7 @@ def drop(
     waiting: Annotated[bool, typer.Option("--waiting", help="Also what waits to be sent.")] = False,
 ) -> None:
     """Forget dead letters: they are not sent. The spans stay stored, and can be sent with a backfill."""
-    with ctx.ensure_object(CollectorAddress).ask_collector() as client:
+    with ask_collector(ctx) as client:
         done = client.drop_forward(destination, entry, waiting=waiting)
     output.echo(f"{done['entries']} entries are forgotten")
 
@@ -119,6 +105,6 @@ def backfill(
     """Send what is already stored: a run, or all runs since a time."""
     if (run is None) == (since is None):
         raise SettingInvalid("say which runs to send: give a run, or --since")
-    with ctx.ensure_object(CollectorAddress).ask_collector() as client:
+    with ask_collector(ctx) as client:
         done = client.backfill(destination, run, since=parse_time_option(since))
     output.echo(f"{done['runs']} runs will be sent to {destination}")

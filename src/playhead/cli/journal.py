@@ -41,9 +41,7 @@ def journal(
         )
         return
     output.facts(_shown(facts, lanes, total, settings))
-    columns = ("recorded by", "bytes", "runs", "open", "last record", "is deleted")
-    newest = lanes[: -limit - 1 : -1]
-    output.table(columns, [list(_cells(lane)) for lane in newest])
+    output.rows_of(_COLUMNS, lanes[: -limit - 1 : -1])
     if len(lanes) > limit:
         output.echo(f"there are {len(lanes) - limit:,} older processes: ask with a larger --limit", err=True)
 
@@ -76,9 +74,14 @@ def _shown(facts: dict[str, Any], lanes: Sequence[LaneForecast], total: int, set
     }
 
 
-def _cells(lane: LaneForecast) -> Sequence[object]:
-    expires = _time(lane.expires) if lane.expires is not None else f"not yet: {lane.kept_by}"
-    return lane.path.name, output.size(lane.bytes), lane.runs, lane.open_runs, _time(lane.last_record), expires
+_COLUMNS: output.Columns[LaneForecast] = (
+    ("recorded by", lambda lane: lane.path.name),
+    ("bytes", lambda lane: output.size(lane.bytes)),
+    ("runs", lambda lane: lane.runs),
+    ("open", lambda lane: lane.open_runs),
+    ("last record", lambda lane: _time(lane.last_record)),
+    ("is deleted", lambda lane: f"not yet: {lane.kept_by}" if lane.expires is None else _time(lane.expires)),
+)
 
 
 def _row(lane: LaneForecast) -> dict[str, Any]:

@@ -7,9 +7,10 @@ from typing import Annotated, cast
 import typer
 
 from playhead.cli import output
-from playhead.cli.connection import CollectorAddress
+from playhead.cli.connection import ask_collector
 from playhead.cli.options import Json
 from playhead.errors import NotFound, SettingInvalid
+from playhead.wire.operations.keys import Key, NewKey
 from playhead.wire.operations.operation import Scope as KeyScope
 
 app = typer.Typer(
@@ -41,47 +42,41 @@ def create(
 ) -> None:
     """Make a key, and print it: it cannot be shown again."""
     scopes = [cast(KeyScope, choice.value) for choice in scope or [Scope.INGEST]]
-    with ctx.ensure_object(CollectorAddress).ask_collector() as client:
+    with ask_collector(ctx) as client:
         made = client.create_key(name, scopes, expires_seconds=_seconds(expires))
-    if json:
-        output.as_json(made)
-        return
+    output.answer_as(json, made, _print_new_key)
+
+
+def _print_new_key(made: NewKey) -> None:
     typer.echo(made["key"])
     about = made["about"]
     until = f"until {about['expires'][:19]} UTC" if about["expires"] else "until it is revoked"
-    output.echo(f"key {about['id']} ({name}) may {', '.join(about['scopes'])} {until}", err=True)
+    output.echo(f"key {about['id']} ({about['name']}) may {', '.join(about['scopes'])} {until}", err=True)
 
 
 @app.command(name="list")
 def list_keys(ctx: typer.Context, json: Json = False) -> None:
     """List the keys by their beginnings."""
-    with ctx.ensure_object(CollectorAddress).ask_collector() as client:
+    with ask_collector(ctx) as client:
         keys = client.keys()["items"]
-    if json:
-        output.as_json(keys)
-        return
-    columns = ("id", "name", "key", "scopes", "created", "expires", "last used")
-    output.table(
-        columns,
-        [
-            (
-                str(key["id"]),
-                key["name"],
-                f"{key['prefix']}...",
-                ", ".join(key["scopes"]),
-                key["created"][:10],
-                (key["expires"] or "never")[:10],
-                (key["last_used"] or "never")[:13],
-            )
-            for key in keys
-        ],
-    )
+    output.list_as(json, keys, _COLUMNS)
+
+
+_COLUMNS: output.Columns[Key] = (
+    ("id", lambda key: str(key["id"])),
+    ("name", lambda key: key["name"]),
+    ("key", lambda key: f"{key['prefix']}..."),
+    ("scopes", lambda key: ", ".join(key["scopes"])),
+    ("created", lambda key: key["created"][:10]),
+    ("expires", lambda key: (key["expires"] or "never")[:10]),
+    ("last used", lambda key: (key["last_used"] or "never")[:13]),
+)
 
 
 @app.command()
 def revoke(ctx: typer.Context, key: Annotated[str, typer.Argument(help="Its id, name, or beginning.")]) -> None:
     """Revoke a key: it is refused within seconds."""
-    with ctx.ensure_object(CollectorAddress).ask_collector() as client:
+    with ask_collector(ctx) as client:
         matches = [
             entry
             for entry in client.keys()["items"]

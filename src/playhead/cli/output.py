@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, cast
 
 import typer
 
@@ -20,6 +20,10 @@ from playhead.model.message import Message, message_lines
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
+
+T = TypeVar("T")
+Columns = Sequence[tuple[str, Callable[[T], object]]]
+"""The columns of a table: for each its title, and the function that returns an item's cell."""
 
 # Recorded text must not control the terminal: move the cursor, or set the title. It must not change the direction of
 # the rest of the line: Unicode's bidirectional embeddings, overrides and isolates reach beyond their text if they are
@@ -35,6 +39,19 @@ _COLOURS = {
 }  # fmt: skip
 _LONG = 100  # characters of a value in a table
 _LINES_AT_A_TIME = 500  # lines of a table per write to a pipe: a write takes as long as making some lines
+
+
+def answer_as(json: bool, value: T, render: Callable[[T], None]) -> None:
+    """Prints the answer of a command: as JSON if `json` is set, else with `render`."""
+    if json:
+        as_json(value)
+    else:
+        render(value)
+
+
+def list_as(json: bool, items: Sequence[T], columns: Columns[T]) -> None:
+    """Prints the list that a command answers with: as JSON if `json` is set, else as a table."""
+    answer_as(json, items, lambda rows: rows_of(columns, rows))
 
 
 def as_json(value: Any) -> None:
@@ -87,6 +104,11 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     console().print(grid)
 
 
+def rows_of(columns: Columns[T], items: Iterable[T]) -> None:
+    """Prints a table with a row for each item, as `table` does."""
+    table([title for title, _ in columns], ([cell(item) for _, cell in columns] for item in items))
+
+
 def line(cells: Sequence[object]) -> None:
     """Prints one row at once, for a table whose rows are not all known yet. To a pipe: with tabs between the cells."""
     if is_terminal():
@@ -97,9 +119,12 @@ def line(cells: Sequence[object]) -> None:
         typer.echo("\t".join(map(_cell, cells)))
 
 
-def as_json_line(value: Any) -> None:
-    """Prints a value as JSON on one line, at once."""
-    typer.echo(_escaped(json.dumps(value, ensure_ascii=False)))
+def line_as(json: bool, item: T, columns: Columns[T]) -> None:
+    """Prints one item of a list at once: as JSON on a line if `json` is set, else as a row."""
+    if json:
+        typer.echo(_escaped(compact(item)))
+    else:
+        line([cell(item) for _, cell in columns])
 
 
 def facts(pairs: Mapping[str, object]) -> None:

@@ -38,10 +38,7 @@ def promises(
 ) -> None:
     """List what runs wait for: approvals, answers of people, events."""
     listing = [promise for promise in _store(ctx).listed(answered=every) if promise["kind"] != p.INTERRUPT]
-    if json:
-        output.as_json(listing)
-        return
-    output.table(("id", "kind", "asked", "what", "risk", "details", "run", "answer"), map(_row, listing))
+    output.list_as(json, listing, _COLUMNS)
 
 
 def approve(
@@ -147,13 +144,21 @@ def _answer(
     output.echo(f"{outcome}: {promise}")
 
 
-def _row(promise: Promise) -> tuple[Any, ...]:
-    given_answer = promise["answer"]
-    reply = None if given_answer is None else f"{given_answer['outcome']} by {given_answer['by'] or 'somebody'}"
-    action = promise["action"] or f"{promise['name']} {promise['key']}"
-    run = (promise["run"] or "")[-8:] or None
-    details = None if promise["details"] is None else output.compact(promise["details"])
-    return promise["id"][:8], promise["kind"], promise["created"][:19], action, promise["risk"], details, run, reply
+def _reply(promise: Promise) -> str | None:
+    answer = promise["answer"]
+    return None if answer is None else f"{answer['outcome']} by {answer['by'] or 'somebody'}"
+
+
+_COLUMNS: output.Columns[Promise] = (
+    ("id", lambda promise: promise["id"][:8]),
+    ("kind", lambda promise: promise["kind"]),
+    ("asked", lambda promise: promise["created"][:19]),
+    ("what", lambda promise: promise["action"] or f"{promise['name']} {promise['key']}"),
+    ("risk", lambda promise: promise["risk"]),
+    ("details", lambda promise: None if promise["details"] is None else output.compact(promise["details"])),
+    ("run", lambda promise: (promise["run"] or "")[-8:] or None),
+    ("answer", _reply),
+)
 
 
 def _files() -> PromiseFiles:

@@ -1,20 +1,21 @@
 """Commands that read a run: events (also live), state, context, messages, content."""
 
 import base64
+from collections.abc import Callable
 from typing import Annotated, Any, Literal, cast
 
 import typer
 
 from playhead.cli import output
-from playhead.cli.connection import CollectorAddress, complete_run, run_id
+from playhead.cli.connection import ask, complete_run, run_id
 from playhead.cli.options import At, Json, Limit, Run, first_rows
+from playhead.model.canonical import Content
 from playhead.model.message import Message
-from playhead.wire.operations import EventsMoved, HistoryEntry, RecordedEvent, StateAt
-from playhead.wire.operations.content import ContentAbout
+from playhead.wire.operations import CheckpointEntry, ContextAt, EventsMoved, HistoryEntry, RecordedEvent, StateAt
+from playhead.wire.operations.content import ContentAbout, ContentRun
 
 # Characters of a value beside an event, and with `--values`: the maximum that the API returns.
 _SHORT, _LONG = 120, 10_000
-_COLUMNS = ("seq", "time", "kind", "actor", "data")
 _INTERRUPTED = 130  # the exit code of a command that Ctrl-C ended
 _ID_END = 8  # digits shown of a run's id, from its end, which is random
 # Fields that are not shown: messages have events of their own, and `--json` and `context` show the rest.
@@ -41,16 +42,13 @@ def events(
     Branches that ran at the same time are told apart by `playhead tree`.
     """
     preview = _LONG if values else 0 if json else _SHORT
-    with ctx.ensure_object(CollectorAddress).ask() as client:
+    with ask(ctx) as client:
         listing = client.events(
             run_id(client, run), kinds=kind or (), priority=priority, after=after, preview=preview, last=last,
             limit=limit + 1,
         )  # fmt: skip
         rows = first_rows(ctx, "events", listing, limit)
-    if json:
-        output.as_json(rows)
-        return
-    output.table(_COLUMNS, map(_event, rows))
+    output.list_as(json, rows, _EVENT_COLUMNS)
 
 
 def watch(
@@ -76,15 +74,16 @@ def watch(
     Events that are there already come first. A connection that is lost is made again, and nothing is missed.
     """
     preview = _LONG if values else 0 if json else _SHORT
+    columns = _EVENT_COLUMNS if run is not None else (_RUN_COLUMN, *_EVENT_COLUMNS)
     try:
-        with ctx.ensure_object(CollectorAddress).ask() as client:
+        with ask(ctx) as client:
             stream = client.watch(
                 run, after=after, kinds=kind or (), priority=priority, preview=preview, on_moved=_note_move
             )
             for number, event in enumerate(stream):
                 if not number and not json:  # only after the first event: the run may be unknown
-                    output.line(_COLUMNS if run is not None else ("run", *_COLUMNS))
-                _show(event, with_run=run is None, as_json=json)
+                    output.line([title for title, _ in columns])
+                output.line_as(json, event, columns)
     except KeyboardInterrupt:
         raise typer.Exit(_INTERRUPTED) from None
 
@@ -97,12 +96,9 @@ def state(
     json: Json = False,
 ) -> None:
     """Show the state of a run right after an event."""
-    with ctx.ensure_object(CollectorAddress).ask() as client:
+    with ask(ctx) as client:
         answer = client.state(run_id(client, run), at=at, hydrate=hydrate)
-    if json:
-        output.as_json(answer)
-    else:
-        output.facts(_state(answer))
+    output.answer_as(json, answer, lambda state: output.facts(_state(state)))
 
 
 def checkpoints(
@@ -116,14 +112,10 @@ def checkpoints(
 ) -> None:
     """List the states that a run can go on from; `playhead content REF` has a whole one."""
     preview = _LONG if values else 0 if json else _SHORT
-    with ctx.ensure_object(CollectorAddress).ask() as client:
+    with ask(ctx) as client:
         listing = client.checkpoints(run_id(client, run), preview=preview, limit=limit + 1)
         rows = first_rows(ctx, "checkpoints", listing, limit)
-    if json:
-        output.as_json(rows)
-        return
-    lines = ((row["seq"], row["time"][11:23], row["name"], row["state"], row.get("preview")) for row in rows)
-    output.table(("seq", "time", "name", "ref", "state"), lines)
+    output.list_as(json, rows, _CHECKPOINT_COLUMNS)
 
 
 def context(
@@ -135,14 +127,15 @@ def context(
     json: Json = False,
 ) -> None:
     """Show exactly what the model saw at a call: the one that the event belongs to."""
-    with ctx.ensure_object(CollectorAddress).ask() as client:
+    with ask(ctx) as client:
         answer = client.context(run_id(client, run), at=at, form=form if json else "parts", exact=exact)
     if exact and not json:
         output.as_json(answer.get("request"))
-        return
-    if json:
-        output.as_json(answer)
-        return
+    else:
+        output.answer_as(json, answer, _print_context)
+
+
+def _print_context(answer: ContextAt) -> None:
     call = answer["call"]
     tools = cast(list[Any] | None, answer["tools"])
     output.facts(
@@ -166,11 +159,12 @@ def context(
 
 def messages(ctx: typer.Context, run: Run, at: At = None, limit: Limit = 1_000, json: Json = False) -> None:
     """Replay the conversation: each message once, when it entered the run, also what was taken out of context later."""
-    with ctx.ensure_object(CollectorAddress).ask() as client:
+    with ask(ctx) as client:
         rows = first_rows(ctx, "messages", client.messages(run_id(client, run), at=at, limit=limit + 1), limit)
-    if json:
-        output.as_json(rows)
-        return
+    output.answer_as(json, rows, _print_messages)
+
+
+def _print_messages(rows: list[HistoryEntry]) -> None:
     for row in rows:
         output.message(_head(row), row["role"], cast(Message | None, row.get("value")))
 
@@ -184,46 +178,31 @@ def content(
     json: Json = False,
 ) -> None:
     """Write the bytes that a ref names."""
-    with ctx.ensure_object(CollectorAddress).ask() as client:
+    with ask(ctx) as client:
         if about:
-            _about(client.about(ref), json=json)
+            output.answer_as(json, client.about(ref), _print_about)
             return
         payload = client.content(ref)
     if json:
-        text = None if output.is_binary(payload) else payload.data.decode("utf-8", "replace")
-        coded = base64.b64encode(payload.data).decode() if text is None else None
-        answer = {"media_type": payload.media_type, "size": len(payload.data), "text": text, "base64": coded}
-        output.as_json({name: value for name, value in answer.items() if value is not None})
-        return
-    output.content(payload)
+        output.as_json(_content_as_json(payload))
+    else:
+        output.content(payload)
 
 
-def _about(about: ContentAbout, *, json: bool) -> None:
-    if json:
-        output.as_json(about)
-        return
+def _content_as_json(payload: Content) -> dict[str, Any]:
+    text = None if output.is_binary(payload) else payload.data.decode("utf-8", "replace")
+    coded = base64.b64encode(payload.data).decode() if text is None else None
+    answer = {"media_type": payload.media_type, "size": len(payload.data), "text": text, "base64": coded}
+    return {name: value for name, value in answer.items() if value is not None}
+
+
+def _print_about(about: ContentAbout) -> None:
     names = ("ref", "kind", "role", "media_type", "size", "first_seen", "last_seen", "runs", "calls", "bytes_sent")
     output.facts({name: about[name] for name in names})
     typer.echo()
-    output.table(
-        ("run", "name", "status", "started", "calls", "where"),
-        (
-            (
-                *(run["run"], run["name"], run["status"], run["started"][:19], run["calls"]),
-                [f"{place['use']} at {place['seq']}" for place in run["places"]],
-            )
-            for run in about["items"]
-        ),
-    )
+    output.rows_of(_CONTENT_RUN_COLUMNS, about["items"])
     if about["next_cursor"] is not None or not about["complete"]:
         typer.echo("there are more runs than these", err=True)
-
-
-def _show(event: RecordedEvent, *, with_run: bool, as_json: bool) -> None:
-    if as_json:
-        output.as_json_line(event)
-    else:
-        output.line((event["run"][-_ID_END:], *_event(event)) if with_run else _event(event))
 
 
 def _note_move(moved: EventsMoved) -> None:
@@ -231,10 +210,9 @@ def _note_move(moved: EventsMoved) -> None:
     typer.echo(text, err=True)
 
 
-def _event(row: RecordedEvent) -> tuple[object, ...]:
+def _event_summary(row: RecordedEvent) -> str | None:
     values = {name: text for name, text in row.get("previews", {}).items() if name not in _NOT_SHOWN}
-    summary = ", ".join(filter(None, [output.pairs(row["data"]), output.pairs(values)]))
-    return (row["seq"], row["time"][11:23], row["kind"], row["actor"], summary or None)
+    return ", ".join(filter(None, [output.pairs(row["data"]), output.pairs(values)])) or None
 
 
 def _state(answer: StateAt) -> dict[str, Any]:
@@ -261,3 +239,28 @@ def _head(row: HistoryEntry) -> str:
         f"{removed['how']} at {removed['seq']}" if removed else "" if row["in_context"] else "not in context any more"
     )
     return f"{row['seq']} ({gone}) " if gone else f"{row['seq']} "
+
+
+_RUN_COLUMN: tuple[str, Callable[[RecordedEvent], object]] = ("run", lambda row: row["run"][-_ID_END:])
+_EVENT_COLUMNS: output.Columns[RecordedEvent] = (
+    ("seq", lambda row: row["seq"]),
+    ("time", lambda row: row["time"][11:23]),
+    ("kind", lambda row: row["kind"]),
+    ("actor", lambda row: row["actor"]),
+    ("data", _event_summary),
+)
+_CHECKPOINT_COLUMNS: output.Columns[CheckpointEntry] = (
+    ("seq", lambda row: row["seq"]),
+    ("time", lambda row: row["time"][11:23]),
+    ("name", lambda row: row["name"]),
+    ("ref", lambda row: row["state"]),
+    ("state", lambda row: row.get("preview")),
+)
+_CONTENT_RUN_COLUMNS: output.Columns[ContentRun] = (
+    ("run", lambda row: row["run"]),
+    ("name", lambda row: row["name"]),
+    ("status", lambda row: row["status"]),
+    ("started", lambda row: row["started"][:19]),
+    ("calls", lambda row: row["calls"]),
+    ("where", lambda row: [f"{place['use']} at {place['seq']}" for place in row["places"]]),
+)

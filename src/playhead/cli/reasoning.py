@@ -7,11 +7,12 @@ from typing import Annotated, Any, cast
 import typer
 
 from playhead.cli import output
-from playhead.cli.connection import CollectorAddress, run_id
+from playhead.cli.connection import ask, run_id
 from playhead.cli.options import MOMENT, At, Json, Run
 from playhead.errors import SettingInvalid
 from playhead.model.canonical import parse_json
 from playhead.wire.operations import Explanation, Quoted, Reasoning, StructuredReasoning
+from playhead.wire.operations.reasoning import AskedAgain
 
 # A model may think for minutes before it begins to answer.
 _EXPLAIN_SECONDS = 600.0
@@ -24,11 +25,12 @@ def reasoning(
     json: Json = False,
 ) -> None:
     """Show what the model was thinking at a call: captured, written down, and inferred."""
-    with ctx.ensure_object(CollectorAddress).ask() as client:
+    with ask(ctx) as client:
         answer = client.reasoning(run_id(client, run), seq)
-    if json:
-        output.as_json(answer)
-        return
+    output.answer_as(json, answer, _print_reasoning)
+
+
+def _print_reasoning(answer: Reasoning) -> None:
     output.facts({"run": answer["run"], "call": answer["call"]["seq"], "captured": answer["captured"]})
     for written in answer["structured"]:
         _structured(written)
@@ -45,12 +47,9 @@ def explain(
     json: Json = False,
 ) -> None:
     """Ask the model that the collector is configured with about a decision, or about the whole run."""
-    with ctx.ensure_object(CollectorAddress).ask(_EXPLAIN_SECONDS) as client:
+    with ask(ctx, _EXPLAIN_SECONDS) as client:
         answer = client.explain(run_id(client, run), at, again=again)
-    if json:
-        output.as_json(answer)
-        return
-    _explanation(answer)
+    output.answer_as(json, answer, _explanation)
 
 
 def ask_again(
@@ -69,11 +68,12 @@ def ask_again(
 ) -> None:
     """Ask a recorded model call again, of a model that the collector is configured with. The run stays as it is."""
     message_list = None if messages is None else _read_messages(messages)
-    with ctx.ensure_object(CollectorAddress).ask(_EXPLAIN_SECONDS) as client:
+    with ask(ctx, _EXPLAIN_SECONDS) as client:
         answer = client.ask_again(run_id(client, run), at, model=model, system=system, messages=message_list)
-    if json:
-        output.as_json(answer)
-        return
+    output.answer_as(json, answer, _print_answers)
+
+
+def _print_answers(answer: AskedAgain) -> None:
     changed = ", ".join(answer["changed"]) or "nothing"
     facts = {"call": answer["seq"], "changed": changed, "model": answer["model"], "kept as": answer["ref"]}
     output.facts({**facts, **answer["usage"], "same answer": "yes" if answer["same"] else "no"})

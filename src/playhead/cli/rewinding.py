@@ -22,7 +22,7 @@ import typer
 
 from playhead.calls.own_code import Launcher
 from playhead.cli import connection, output
-from playhead.cli.connection import CollectorAddress
+from playhead.cli.connection import ask
 from playhead.cli.options import Run
 from playhead.errors import (
     ClientError,
@@ -323,7 +323,7 @@ def _run_id(ctx: typer.Context, run: str) -> str:
     if len(run) == 32:  # a whole id needs no request: the journal may have the run
         return run
     try:
-        with ctx.ensure_object(CollectorAddress).ask() as client:
+        with ask(ctx) as client:
             return connection.run_id(client, run)
     except CollectorUnreachable as error:
         raise CollectorUnreachable(f"{error}; a run's whole id needs none where its journal is") from None
@@ -336,7 +336,7 @@ def _span_at(ctx: typer.Context, run_id: str, seq: int) -> int | str:
     Raises NoRecord if the run has no such event, or if the event belongs to no call.
     """
     try:
-        with ctx.ensure_object(CollectorAddress).ask() as client:
+        with ask(ctx) as client:
             events = list(client.events(run_id, after=max(seq, 1) - 1, limit=1))
     except ClientError:
         return seq  # the program looks it up in its journal, and reports if that fails

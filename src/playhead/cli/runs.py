@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from playhead.cli import output
-from playhead.cli.connection import CollectorAddress
+from playhead.cli.connection import ask
 from playhead.cli.options import (
     Json,
     Limit,
@@ -27,11 +27,6 @@ from playhead.wire.operations import RunDetail, RunProcess, RunSummary
 if TYPE_CHECKING:
     from rich.text import Text
 
-_COLUMNS = (
-    *("run", "status", "started", "took", "name", "events", "model calls", "tool calls", "tokens", "cost"),
-    *("session", "user", "forks", "record"),
-)
-_FOR_PEOPLE = ("run", "status", "started", "took", "calls", "tokens", "cost", "forks", "what")
 _COMPLETE = "complete"
 _NO_END = "no end recorded"
 _MIN_SHOWN = 0.0001
@@ -66,7 +61,7 @@ def runs(
 
     On a terminal a run is named by the end of its id, which every command takes; calls are model calls + tool calls.
     """
-    with ctx.ensure_object(CollectorAddress).ask() as client:
+    with ask(ctx) as client:
         listing = client.runs(
             agent=agent,
             status=status,
@@ -83,23 +78,18 @@ def runs(
             limit=limit + 1,
         )
         rows = first_rows(ctx, "runs", listing, limit)
-    if json:
-        output.as_json(rows)
-    elif output.is_terminal():
-        names = output.short_ids([row["run"] for row in rows])
-        output.table(_FOR_PEOPLE, (_line_for_people(row, name) for row, name in zip(rows, names, strict=True)))
+    if json or not output.is_terminal():
+        output.list_as(json, rows, _COLUMNS)
     else:
-        output.table(_COLUMNS, map(_line, rows))
+        names = output.short_ids([row["run"] for row in rows])
+        output.rows_of(_COLUMNS_FOR_PEOPLE, zip(names, rows, strict=True))
 
 
 def show(ctx: typer.Context, run: Run, json: Json = False) -> None:
     """Say what a run was: status, error, metadata, usage, cost, forks, how complete its record is."""
-    with ctx.ensure_object(CollectorAddress).ask() as client:
+    with ask(ctx) as client:
         answer = client.run(run)
-    if json:
-        output.as_json(answer)
-    else:
-        output.facts(_facts(answer))
+    output.answer_as(json, answer, lambda run: output.facts(_facts(run)))
 
 
 def _facts(answer: RunDetail) -> dict[str, Any]:
@@ -128,28 +118,23 @@ def _process(process: RunProcess) -> str:
     return f"{process['process']}: {process['spans']} spans{gaps}" + (", open" if process["ended"] is None else "")
 
 
-def _line(row: RunSummary) -> tuple[object, ...]:
-    tokens, record = row["input_tokens"] + row["output_tokens"], _record(row)
-    began = _local(row["started"]).strftime("%Y-%m-%d %H:%M:%S")
-    counts = (row["events"], row["llm_calls"], row["tool_calls"], tokens, _cost(row))
-    labels = (row["session"], row["user"], row["fork_count"] or None)
-    return (row["run"], row["status"], began, output.seconds(row["elapsed_ms"]), row["name"], *counts, *labels, record)
+def _calls(row: RunSummary) -> str:
+    return f"{row['llm_calls']}+{row['tool_calls']}"
 
 
-def _line_for_people(row: RunSummary, name: str) -> tuple[object, ...]:
-    """Returns a row for 80 columns: the day only if it is not today, calls in one column, other values below the
-    name."""
+def _tokens(row: RunSummary) -> int:
+    return row["input_tokens"] + row["output_tokens"]
+
+
+def _took(row: RunSummary) -> str | None:
+    return output.seconds(row["elapsed_ms"])
+
+
+def _short_time(row: RunSummary) -> str:
+    """Returns when a run began; with its day only if that is not today."""
     began = _local(row["started"])
     is_today = began.date() == datetime.now().astimezone().date()
-    calls, tokens = f"{row['llm_calls']}+{row['tool_calls']}", row["input_tokens"] + row["output_tokens"]
-    measured = (output.seconds(row["elapsed_ms"]), calls, tokens, _cost(row), row["fork_count"] or None)
-    return (
-        name,
-        row["status"],
-        began.strftime("%H:%M:%S" if is_today else "%m-%d %H:%M"),
-        *measured,
-        _name_and_details(row),
-    )
+    return began.strftime("%H:%M:%S" if is_today else "%m-%d %H:%M")
 
 
 def _name_and_details(row: RunSummary) -> "Text":
@@ -181,3 +166,33 @@ def _record(row: RunSummary) -> str:
     if row["status"] == "lost":
         parts.append(_NO_END)
     return ", ".join(parts) or _COMPLETE
+
+
+_COLUMNS: output.Columns[RunSummary] = (
+    ("run", lambda row: row["run"]),
+    ("status", lambda row: row["status"]),
+    ("started", lambda row: _local(row["started"]).strftime("%Y-%m-%d %H:%M:%S")),
+    ("took", _took),
+    ("name", lambda row: row["name"]),
+    ("events", lambda row: row["events"]),
+    ("model calls", lambda row: row["llm_calls"]),
+    ("tool calls", lambda row: row["tool_calls"]),
+    ("tokens", _tokens),
+    ("cost", _cost),
+    ("session", lambda row: row["session"]),
+    ("user", lambda row: row["user"]),
+    ("forks", lambda row: row["fork_count"] or None),
+    ("record", _record),
+)
+# For 80 columns: calls in one column, other values below the name. Rows are pairs of a short id and a run.
+_COLUMNS_FOR_PEOPLE: output.Columns[tuple[str, RunSummary]] = (
+    ("run", lambda pair: pair[0]),
+    ("status", lambda pair: pair[1]["status"]),
+    ("started", lambda pair: _short_time(pair[1])),
+    ("took", lambda pair: _took(pair[1])),
+    ("calls", lambda pair: _calls(pair[1])),
+    ("tokens", lambda pair: _tokens(pair[1])),
+    ("cost", lambda pair: _cost(pair[1])),
+    ("forks", lambda pair: pair[1]["fork_count"] or None),
+    ("what", lambda pair: _name_and_details(pair[1])),
+)

@@ -5,11 +5,9 @@ from typing import Annotated
 import typer
 
 from playhead.cli import output
-from playhead.cli.connection import CollectorAddress
+from playhead.cli.connection import ask
 from playhead.cli.options import MOMENT, Json, Limit, Run, Since, first_rows, parse_time_option
 from playhead.wire.operations.scores import RecordedScore
-
-_COLUMNS = ("run", "name", "value", "label", "call", "time", "by", "comment")
 
 
 def score(
@@ -27,12 +25,9 @@ def score(
 ) -> None:
     """Score a run.  A later score of the same name replaces it; both are kept."""
     read = value if text else value_of(value)
-    with ctx.ensure_object(CollectorAddress).ask() as client:
+    with ask(ctx) as client:
         answer = client.score(run, name, read, at=at, comment=comment, author=author)
-    if json:
-        output.as_json(answer)
-    else:
-        output.facts({**answer})
+    output.answer_as(json, answer, lambda score: output.facts({**score}))
 
 
 def scores(
@@ -45,13 +40,10 @@ def scores(
     json: Json = False,
 ) -> None:
     """List scores, newest first."""
-    with ctx.ensure_object(CollectorAddress).ask() as client:
+    with ask(ctx) as client:
         listing = client.scores(run, name=name, latest=not everything, since=parse_time_option(since), limit=limit + 1)
         rows = first_rows(ctx, "scores", listing, limit)
-    if json:
-        output.as_json(rows)
-    else:
-        output.table(_COLUMNS, map(_line, rows))
+    output.list_as(json, rows, _COLUMNS)
 
 
 def value_of(text: str) -> float | bool | str:
@@ -73,7 +65,13 @@ def shown_value(score: RecordedScore) -> str:
     return f"{value:g}" if isinstance(value, float | int) else value
 
 
-def _line(score: RecordedScore) -> tuple[object, ...]:
-    who = score["author"] or score["key"] or score["source"]
-    value = shown_value(score)
-    return (score["run"], score["name"], value, score["label"], score["span"], score["time"], who, score["comment"])
+_COLUMNS: output.Columns[RecordedScore] = (
+    ("run", lambda score: score["run"]),
+    ("name", lambda score: score["name"]),
+    ("value", shown_value),
+    ("label", lambda score: score["label"]),
+    ("call", lambda score: score["span"]),
+    ("time", lambda score: score["time"]),
+    ("by", lambda score: score["author"] or score["key"] or score["source"]),
+    ("comment", lambda score: score["comment"]),
+)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from playhead.cli import output
-from playhead.cli.connection import CollectorAddress
+from playhead.cli.connection import ask
 from playhead.cli.options import Json, Limit, Since, Until, first_rows, parse_time_option
 from playhead.wire.operations.search import FoundDecision, FoundText, FoundValue
 
@@ -46,7 +46,7 @@ def decisions(
     json: Json = False,
 ) -> None:
     """List decisions of all sealed runs, newest runs first; all conditions must hold."""
-    with ctx.ensure_object(CollectorAddress).ask() as client:
+    with ask(ctx) as client:
         matches = client.search_decisions(
             kind=kind, tool=tool, arguments=_named(argument or ()), value=value, attribution=attribution,
             source=source, suspect=suspect or None, result=result, after=after, agent=agent, status=status,
@@ -54,12 +54,7 @@ def decisions(
         )  # fmt: skip
         rows = first_rows(ctx, "decisions", matches, limit)
         _note_what_was_not_searched(ctx, client, found_any=bool(rows))
-    if json:
-        output.as_json(rows)
-    else:
-        output.table(
-            ("run", "seq", "time", "agent", "decision", "result", "after", "because", "status"), map(_decision, rows)
-        )
+    output.list_as(json, rows, _DECISION_COLUMNS)
 
 
 @app.command("texts")
@@ -77,16 +72,13 @@ def texts(
     json: Json = False,
 ) -> None:
     """List contents of all sealed runs with these words, and the runs that saw them."""
-    with ctx.ensure_object(CollectorAddress).ask() as client:
+    with ask(ctx) as client:
         matches = client.search_content(
             words, ref=ref, role=role, since=parse_time_option(since), until=parse_time_option(until), limit=limit + 1
         )
         rows = first_rows(ctx, "texts", matches, limit)
         _note_what_was_not_searched(ctx, client, found_any=bool(rows))
-    if json:
-        output.as_json(rows)
-    else:
-        output.table(("ref", "role", "time", "quote", "seen in"), map(_text, rows))
+    output.list_as(json, rows, _TEXT_COLUMNS)
 
 
 def _named(arguments: Sequence[str]) -> dict[str, str]:
@@ -109,20 +101,30 @@ def _note_what_was_not_searched(ctx: typer.Context, client: "Client", *, found_a
     ctx.call_on_close(lambda: typer.echo(text, err=True))
 
 
-def _decision(row: FoundDecision) -> tuple[object, ...]:
+def _decided(row: FoundDecision) -> str:
     called = row["tool"] and f"{row['tool']}({', '.join(map(_value, row['values']))})"
-    decided = called or f"{row['kind']}: {row['chosen'] or ''}".rstrip(": ")
-    return (
-        row["run"], row["seq"], row["time"][:19], row["agent"], output.shortened(decided), row["result"], row["after"],
-        row["attribution"], row["run_status"],
-    )  # fmt: skip
+    return output.shortened(called or f"{row['kind']}: {row['chosen'] or ''}".rstrip(": "))
 
 
 def _value(value: FoundValue) -> str:
     return f"{value['path']}={value['value']}{' (!)' if value['suspect'] else ''}"
 
 
-def _text(row: FoundText) -> tuple[object, ...]:
-    quotes = [entry["quote"] for entry in row["quotes"]]
-    seen = [f"{entry['run']} {entry['seq']}" for entry in row["seen"]]
-    return (row["ref"], row["role"], row["since"][:19], " … ".join(quotes), ", ".join(seen))
+_DECISION_COLUMNS: output.Columns[FoundDecision] = (
+    ("run", lambda row: row["run"]),
+    ("seq", lambda row: row["seq"]),
+    ("time", lambda row: row["time"][:19]),
+    ("agent", lambda row: row["agent"]),
+    ("decision", _decided),
+    ("result", lambda row: row["result"]),
+    ("after", lambda row: row["after"]),
+    ("because", lambda row: row["attribution"]),
+    ("status", lambda row: row["run_status"]),
+)
+_TEXT_COLUMNS: output.Columns[FoundText] = (
+    ("ref", lambda row: row["ref"]),
+    ("role", lambda row: row["role"]),
+    ("time", lambda row: row["since"][:19]),
+    ("quote", lambda row: " … ".join(entry["quote"] for entry in row["quotes"])),
+    ("seen in", lambda row: ", ".join(f"{entry['run']} {entry['seq']}" for entry in row["seen"])),
+)

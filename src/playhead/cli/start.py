@@ -116,18 +116,17 @@ def ship(
     if journal_dir is not None and _is_typed(ctx, "journal_dir") and not journal_dir.exists():
         raise SettingInvalid(f"there is no folder {journal_dir}: name the one that PLAYHEAD_JOURNAL_DIR was set to")
     report = ship_orphans(journal_dir, letters=dead_letters, headers=dict(map(_header, header or ())))
-    facts = asdict(report)
-    if json:
-        output.as_json(facts)
-    else:
-        elsewhere: dict[str, dict[str, Any]] = facts.pop("elsewhere")
-        output.facts(facts)
-        for name, sent in elsewhere.items():
-            output.facts({"to": name, **sent})
+    output.answer_as(json, asdict(report), _print_shipped)
     if report.left or report.dead_letters or any(sent.left for sent in report.elsewhere.values()):
         raise typer.Exit(3)
     if report.damaged_bytes:
         raise typer.Exit(4)
+
+
+def _print_shipped(report: dict[str, Any]) -> None:
+    output.facts({name: value for name, value in report.items() if name != "elsewhere"})
+    for name, sent in report["elsewhere"].items():
+        output.facts({"to": name, **sent})
 
 
 def _header(text: str) -> tuple[str, str]:

@@ -2,26 +2,26 @@
 refers to any more.
 """
 
-from collections.abc import Iterator
 from typing import Annotated
 
 import typer
 
 from playhead.cli import output
-from playhead.cli.connection import CollectorAddress, run_id
+from playhead.cli.connection import ask_collector, run_id
 from playhead.cli.options import Json, Run
-from playhead.wire.operations.storage import Amount, Storage, StorageSizes
+from playhead.wire.operations.storage import Amount, Collected, DeletedRuns, Storage, StoredKind
 
 
 def storage(ctx: typer.Context, json: Json = False) -> None:
     """Say how much is stored, by kind, and the inline bytes that it stands for; ~ marks estimates."""
-    with ctx.ensure_object(CollectorAddress).ask_collector() as client:
+    with ask_collector(ctx) as client:
         answer = client.storage()
-    if json:
-        output.as_json(answer)
-        return
+    output.answer_as(json, answer, _print_storage)
+
+
+def _print_storage(answer: Storage) -> None:
     output.facts(_storage_facts(answer))
-    output.table(("kind", "rows", "bytes", "indexes"), _kind_rows(answer["project"]))
+    output.rows_of(_KIND_COLUMNS, answer["project"]["kinds"].items())
 
 
 def _storage_facts(answer: Storage) -> dict[str, object]:
@@ -34,16 +34,6 @@ def _storage_facts(answer: Storage) -> dict[str, object]:
         "stored": f"{_size_text(project['bytes'])}, indexes {_size_text(project['index_bytes'])}",
         "whole database": f"{_size_text(database['bytes'])}, indexes {_size_text(database['index_bytes'])}",
     }
-
-
-def _kind_rows(sizes: StorageSizes) -> Iterator[tuple[str, ...]]:
-    for kind, amounts in sizes["kinds"].items():
-        yield (
-            kind.replace("_", " "),
-            _count_text(amounts["rows"]),
-            _size_text(amounts["bytes"]),
-            _size_text(amounts["index_bytes"]),
-        )
 
 
 def _count_text(number: Amount) -> str:
@@ -60,6 +50,15 @@ def _size_text(number: Amount) -> str:
     return text
 
 
+# Rows are pairs of a kind of stored data and its amounts.
+_KIND_COLUMNS: output.Columns[tuple[str, StoredKind]] = (
+    ("kind", lambda pair: pair[0].replace("_", " ")),
+    ("rows", lambda pair: _count_text(pair[1]["rows"])),
+    ("bytes", lambda pair: _size_text(pair[1]["bytes"])),
+    ("indexes", lambda pair: _size_text(pair[1]["index_bytes"])),
+)
+
+
 def delete(
     ctx: typer.Context,
     run: Run,
@@ -68,7 +67,7 @@ def delete(
     json: Json = False,
 ) -> None:
     """Delete a run for good.  Its content goes after a grace period, unless other runs name it."""
-    with ctx.ensure_object(CollectorAddress).ask_collector() as client:
+    with ask_collector(ctx) as client:
         about = client.run(run_id(client, run))
         named = (
             f"run {about['run']} ({about['name'] or 'without a name'}, {about['status']}, {about['started'][:19]} UTC)"
@@ -77,20 +76,22 @@ def delete(
             target = f"{named} and all its forks" if forks else named
             typer.confirm(f"Delete {output.visible(target)} for good?", abort=True, err=True)
         answer = client.delete_run(about["run"], forks=forks)
-    if json:
-        output.as_json(answer)
-        return
+    output.answer_as(json, answer, _print_deleted)
+
+
+def _print_deleted(answer: DeletedRuns) -> None:
     for deleted_run in answer["deleted"]:
         output.echo(f"deleted {deleted_run}")
 
 
 def gc(ctx: typer.Context, json: Json = False) -> None:
     """Delete content now that no run names any more and that is older than the grace period; `serve` does it, too."""
-    with ctx.ensure_object(CollectorAddress).ask_collector() as client:
+    with ask_collector(ctx) as client:
         answer = client.collect_garbage()
         while answer["phase"] is not None:
             answer = client.collect_garbage()
-    if json:
-        output.as_json(answer)
-    else:
-        output.facts({"contents deleted": answer["contents"], "thread nodes deleted": answer["thread_nodes"]})
+    output.answer_as(json, answer, _print_collected)
+
+
+def _print_collected(answer: Collected) -> None:
+    output.facts({"contents deleted": answer["contents"], "thread nodes deleted": answer["thread_nodes"]})

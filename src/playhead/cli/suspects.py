@@ -5,9 +5,9 @@ from typing import Annotated, Any
 import typer
 
 from playhead.cli import output
-from playhead.cli.connection import CollectorAddress, run_id
+from playhead.cli.connection import ask, run_id
 from playhead.cli.options import Json, Limit, Run
-from playhead.wire.operations.suspects import ComparedSiblings, RerankedSuspects, Suspect, Suspects
+from playhead.wire.operations.suspects import ComparedSiblings, RerankedSuspect, RerankedSuspects, Suspect, Suspects
 
 # A model may think for minutes before it begins to answer.
 _RERANK_SECONDS = 600.0
@@ -42,26 +42,30 @@ def suspects(
     json: Json = False,
 ) -> None:
     """Rank the steps of a failed run that most likely went wrong, each with its evidence."""
-    with ctx.ensure_object(CollectorAddress).ask(*([_RERANK_SECONDS] if rerank else [])) as client:
+    with ask(ctx, _RERANK_SECONDS) if rerank else ask(ctx) as client:
         full_id = run_id(client, run)
         others = [run_id(client, other) for other in sibling or ()]
         beside: Any = {"siblings": others, "task": task, "outcome": outcome, "find_siblings": find_siblings}
         opinion = client.rerank_suspects(full_id, **beside) if rerank else None
         answer = opinion["computed"] if opinion else client.suspects(full_id, **beside, limit=limit)
-    if json:
-        output.as_json(opinion or answer)
-        return
-    _show(answer)
     if opinion is not None:
-        _show_order(opinion)
+        output.answer_as(json, opinion, _print_reranked)
+    else:
+        output.answer_as(json, answer, _print_suspects)
 
 
-def _show(answer: Suspects) -> None:
+def _print_reranked(opinion: RerankedSuspects) -> None:
+    _print_suspects(opinion["computed"])
+    output.echo(f"\nin the order of {opinion['model']}, an opinion:")
+    output.rows_of(_ORDER_COLUMNS, opinion["order"])
+
+
+def _print_suspects(answer: Suspects) -> None:
     suspected = f"{answer['total']} of {answer['steps']} steps"
     output.facts({"run": answer["run"], "suspected": suspected, "siblings": _siblings(answer["siblings"])})
     for suspect in answer["items"]:
         typer.echo()
-        _show_suspect(suspect)
+        _print_suspect(suspect)
 
 
 def _siblings(siblings: ComparedSiblings) -> str:
@@ -76,7 +80,7 @@ def _siblings(siblings: ComparedSiblings) -> str:
     return f"{runs} (same {siblings['task']}, succeeded by {siblings['outcome']}{more})"
 
 
-def _show_suspect(suspect: Suspect) -> None:
+def _print_suspect(suspect: Suspect) -> None:
     output.facts({str(suspect["rank"]): f"seq {suspect['seq']}, turn {suspect['turn']}", "does": suspect["does"]})
     for finding in suspect["findings"]:
         output.echo(f"  {finding['strength']:6}  {finding['rule']}: {finding['reason']}")
@@ -84,8 +88,8 @@ def _show_suspect(suspect: Suspect) -> None:
             output.echo(f"          {quote['seq'] or '':>4}  {output.shortened(quote['text'])}")
 
 
-def _show_order(opinion: RerankedSuspects) -> None:
-    output.echo(f"\nin the order of {opinion['model']}, an opinion:")
-    output.table(
-        ("seq", "computed rank", "why"), ((row["seq"], row["computed_rank"], row["why"]) for row in opinion["order"])
-    )
+_ORDER_COLUMNS: output.Columns[RerankedSuspect] = (
+    ("seq", lambda row: row["seq"]),
+    ("computed rank", lambda row: row["computed_rank"]),
+    ("why", lambda row: row["why"]),
+)

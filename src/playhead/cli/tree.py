@@ -15,7 +15,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from playhead.cli import output
-from playhead.cli.connection import CollectorAddress, run_id
+from playhead.cli.connection import ask, run_id
 from playhead.cli.options import Json, Limit, Run, first_rows, note_if_more
 from playhead.wire.operations import RecordedEvent, TraceSpan
 from playhead.wire.operations.why import DecisionTree, RunOutcome, TreeBranch, TreeNode
@@ -60,18 +60,21 @@ def tree(
     With --decisions: the path of decisions that it took, the options that it left, and as branches its forks, the runs
     above it and the runs with the same context, each with its outcome.
     """
-    with ctx.ensure_object(CollectorAddress).ask() as client:
+    with ask(ctx) as client:
         full_id = run_id(client, run)
         if decisions:
-            show_decision_tree(ctx, read_decision_tree(client, full_id, limit), limit, json=json)
+            tree = read_decision_tree(client, full_id, limit)
+            note_if_more(ctx, "decisions", limit, is_more=tree["next_cursor"] is not None)
+            output.answer_as(json, tree, lambda tree: _print(render_decision_tree(tree)))
             return
         spans = first_rows(ctx, "spans", client.spans(full_id, limit=limit + 1), limit)
         most = _LONG if values else _SHORT
         events = [] if json else list(client.events(full_id, preview=most, kinds=_EVENT_KINDS))
-    if json:
-        output.as_json(spans)
-        return
-    Console(soft_wrap=not output.is_terminal(), highlight=False).print(render_tree(spans, values_by_span(events)))
+    output.answer_as(json, spans, lambda spans: _print(render_tree(spans, values_by_span(events))))
+
+
+def _print(tree: Tree) -> None:
+    Console(soft_wrap=not output.is_terminal(), highlight=False).print(tree)
 
 
 def values_by_span(events: Iterable[RecordedEvent]) -> Mapping[str | None, CallValues]:
@@ -137,15 +140,6 @@ def read_decision_tree(client: "Client", run: str, limit: int) -> DecisionTree:
         page["items"] = [*answer["items"], *page["items"]]
         answer = page
     return answer
-
-
-def show_decision_tree(ctx: typer.Context, answer: DecisionTree, limit: int, *, json: bool) -> None:
-    """Prints the tree."""
-    note_if_more(ctx, "decisions", limit, is_more=answer["next_cursor"] is not None)
-    if json:
-        output.as_json(answer)
-        return
-    Console(soft_wrap=not output.is_terminal(), highlight=False).print(render_decision_tree(answer))
 
 
 def render_decision_tree(answer: DecisionTree) -> Tree:

@@ -9,10 +9,19 @@ from typing import Annotated, Any
 import typer
 
 from playhead.cli import output
-from playhead.cli.connection import CollectorAddress, run_id
+from playhead.cli.connection import ask, run_id
 from playhead.cli.options import MOMENT, Json, Limit, Run, first_rows
 from playhead.errors import NotFound
-from playhead.wire.operations.why import Attribution, CausalGraph, DecisionDetail
+from playhead.wire.operations.why import (
+    Attribution,
+    CausalEdge,
+    CausalGraph,
+    Decision,
+    DecisionDetail,
+    ElsewhereChoice,
+    Option,
+    ValueOrigin,
+)
 
 SEQ_ARGUMENT = Annotated[str | None, typer.Argument(help=f"{MOMENT}.", show_default=False)]
 
@@ -29,59 +38,39 @@ def why(
     json: Json = False,
 ) -> None:
     """Say why tools were called, and where their arguments are from; with SEQ, one call, or any event's causes."""
-    with ctx.ensure_object(CollectorAddress).ask() as client:
+    with ask(ctx) as client:
         full_id = run_id(client, run)
         if causes:
             if seq is None:
                 raise NotFound("causes of which event? Give its seq: `playhead events RUN` lists them")
             graph = client.causes(full_id, seq)
-            output.as_json(graph) if json else _print_causes(graph)
-            return
-        answer = client.why(full_id, seq) if seq is not None else None
-        rows = [answer] if answer else first_rows(ctx, "calls", client.attributions(full_id, limit=limit + 1), limit)
-    if json:
-        output.as_json(answer or rows)
-    elif answer is not None:
-        show_attribution(answer)
-    else:
-        output.table(
-            ("seq", "tool", "why", "strength", "rule", "because", "suspects"),
-            ((r["seq"], r["name"], r["kind"], r["strength"], r["rule"], r["reason"], r["suspects"]) for r in rows),
-        )
+            output.answer_as(json, graph, _print_causes)
+        elif seq is not None:
+            output.answer_as(json, client.why(full_id, seq), _print_attribution)
+        else:
+            rows = first_rows(ctx, "calls", client.attributions(full_id, limit=limit + 1), limit)
+            output.list_as(json, rows, _ATTRIBUTION_COLUMNS)
 
 
-def show_attribution(attribution: Attribution) -> None:
+def _print_attribution(attribution: Attribution) -> None:
     """Prints why one tool was called."""
     output.facts({name: attribution[name] for name in ("seq", "name", "kind", "strength", "rule", "reason")})
     for evidence in attribution["evidence"]:
         output.echo(f"  {evidence['what']} {evidence['seq'] or ''}: {evidence['quote']}")
-    output.table(
-        ("argument", "value", "from", "how", "strength", "rule", "entered", "quote"),
-        (
-            (
-                value["path"],
-                _value_text(value["value"]),
-                value["source"],
-                value["how"],
-                value["strength"],
-                value["rule"],
-                value["first"] and value["first"]["seq"],
-                value["evidence"][0]["quote"] if value["evidence"] else value["note"],
-            )
-            for value in attribution["values"]
-        ),
-    )
+    output.rows_of(_ARGUMENT_COLUMNS, attribution["values"])
 
 
 def _print_causes(graph: CausalGraph) -> None:
     labels = {node["seq"]: f"{node['kind']}: {node['label']}" for node in graph["nodes"]}
-    output.table(
-        ("event", "rests on", "why", "strength", "rule", "what that was"),
-        (
-            (edge["effect"], edge["cause"], edge["why"], edge["strength"], edge["rule"], labels[edge["cause"]])
-            for edge in sorted(graph["edges"], key=lambda edge: (edge["effect"], edge["cause"]))
-        ),
+    columns: output.Columns[CausalEdge] = (
+        ("event", lambda edge: edge["effect"]),
+        ("rests on", lambda edge: edge["cause"]),
+        ("why", lambda edge: edge["why"]),
+        ("strength", lambda edge: edge["strength"]),
+        ("rule", lambda edge: edge["rule"]),
+        ("what that was", lambda edge: labels[edge["cause"]]),
     )
+    output.rows_of(columns, sorted(graph["edges"], key=lambda edge: (edge["effect"], edge["cause"])))
 
 
 def _value_text(value: object) -> str | None:
@@ -89,62 +78,75 @@ def _value_text(value: object) -> str | None:
     return text if text is None or len(text) <= 100 else text[:99] + "…"
 
 
+_ATTRIBUTION_COLUMNS: output.Columns[Attribution] = (
+    ("seq", lambda row: row["seq"]),
+    ("tool", lambda row: row["name"]),
+    ("why", lambda row: row["kind"]),
+    ("strength", lambda row: row["strength"]),
+    ("rule", lambda row: row["rule"]),
+    ("because", lambda row: row["reason"]),
+    ("suspects", lambda row: row["suspects"]),
+)
+_ARGUMENT_COLUMNS: output.Columns[ValueOrigin] = (
+    ("argument", lambda value: value["path"]),
+    ("value", lambda value: _value_text(value["value"])),
+    ("from", lambda value: value["source"]),
+    ("how", lambda value: value["how"]),
+    ("strength", lambda value: value["strength"]),
+    ("rule", lambda value: value["rule"]),
+    ("entered", lambda value: value["first"] and value["first"]["seq"]),
+    ("quote", lambda value: value["evidence"][0]["quote"] if value["evidence"] else value["note"]),
+)
+
+
 # --- playhead decisions -----------------------------------------------------------------------------------------------
 
 
 def decisions(ctx: typer.Context, run: Run, seq: SEQ_ARGUMENT = None, limit: Limit = 1_000, json: Json = False) -> None:
     """List where the agent chose; with SEQ, show one choice, what else was open, and what was chosen elsewhere."""
-    with ctx.ensure_object(CollectorAddress).ask() as client:
+    with ask(ctx) as client:
         full_id = run_id(client, run)
-        detail = client.decision(full_id, seq) if seq is not None else None
-        rows = first_rows(ctx, "decisions", client.decisions(full_id, limit=limit + 1), limit) if seq is None else []
-    if json:
-        output.as_json(detail or rows)
-    elif detail is not None:
-        _print_decision(detail)
-    else:
-        output.table(
-            ("seq", "time", "kind", "actor", "chosen", "reason"),
-            (
-                (
-                    row["seq"],
-                    row["time"][11:23],
-                    row["kind"],
-                    row["actor"],
-                    _choice_text(row["chosen"]),
-                    _choice_text(row["reason"]),
-                )
-                for row in rows
-            ),
-        )
+        if seq is not None:
+            output.answer_as(json, client.decision(full_id, seq), _print_decision)
+        else:
+            rows = first_rows(ctx, "decisions", client.decisions(full_id, limit=limit + 1), limit)
+            output.list_as(json, rows, _DECISION_COLUMNS)
 
 
 def _print_decision(detail: DecisionDetail) -> None:
     facts: dict[str, Any] = {name: detail[name] for name in ("seq", "kind", "actor", "call", "chosen", "reason")}
     output.facts({**facts, "reasoning": detail["reasoning"], "messages before": detail["context"]["messages"]})
     typer.echo()
-    output.table(
-        ("option", "chosen", "from", "considered"),
-        ((o["name"], "yes" if o["chosen"] else "", o["origin"], o["considered"]) for o in detail["options"]),
-    )
+    output.rows_of(_OPTION_COLUMNS, detail["options"])
     if detail["elsewhere"]:
         typer.echo("\nchosen elsewhere in exactly this context:")
-        output.table(
-            ("calls", "same", "chosen", "runs"),
-            (
-                (
-                    len(e["calls"]),
-                    "yes" if e["same"] else "",
-                    _choice_text(e["chosen"]),
-                    [c["run"] for c in e["calls"][:3]],
-                )
-                for e in detail["elsewhere"]
-            ),
-        )
+        output.rows_of(_ELSEWHERE_COLUMNS, detail["elsewhere"])
     for attribution in detail["attributions"]:
         typer.echo()
-        show_attribution(attribution)
+        _print_attribution(attribution)
 
 
 def _choice_text(value: object) -> str | None:
     return None if value is None else output.shortened(value if isinstance(value, str) else output.compact(value))
+
+
+_DECISION_COLUMNS: output.Columns[Decision] = (
+    ("seq", lambda row: row["seq"]),
+    ("time", lambda row: row["time"][11:23]),
+    ("kind", lambda row: row["kind"]),
+    ("actor", lambda row: row["actor"]),
+    ("chosen", lambda row: _choice_text(row["chosen"])),
+    ("reason", lambda row: _choice_text(row["reason"])),
+)
+_OPTION_COLUMNS: output.Columns[Option] = (
+    ("option", lambda option: option["name"]),
+    ("chosen", lambda option: "yes" if option["chosen"] else ""),
+    ("from", lambda option: option["origin"]),
+    ("considered", lambda option: option["considered"]),
+)
+_ELSEWHERE_COLUMNS: output.Columns[ElsewhereChoice] = (
+    ("calls", lambda other: len(other["calls"])),
+    ("same", lambda other: "yes" if other["same"] else ""),
+    ("chosen", lambda other: _choice_text(other["chosen"])),
+    ("runs", lambda other: [call["run"] for call in other["calls"][:3]]),
+)

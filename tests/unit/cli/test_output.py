@@ -43,3 +43,20 @@ def test_a_table_for_a_pipe_has_a_line_for_each_row_also_where_nothing_stands(
     output.table(["name"], ([None] for _ in range(rows)))
     assert "".join(f"{each}\n" for each in written) == "name\n" + "\n" * rows
     assert len(written) <= 1 + rows // 500, "each is a write"
+
+
+_COLUMNS: output.Columns[dict[str, int]] = (("n", lambda item: item["n"]), ("twice", lambda item: 2 * item["n"]))
+
+
+def test_a_list_is_printed_as_a_table_of_its_columns_or_as_json(capsys: pytest.CaptureFixture[str]):
+    items = [{"n": 1}, {"n": 2}]
+    output.list_as(False, items, _COLUMNS)
+    assert capsys.readouterr().out == "n\ttwice\n1\t2\n2\t4\n"
+    output.list_as(True, items, _COLUMNS)
+    assert json.loads(capsys.readouterr().out) == items
+
+
+def test_an_item_is_printed_at_once_as_a_row_or_as_json(capsys: pytest.CaptureFixture[str]):
+    output.line_as(False, {"n": 3}, _COLUMNS)
+    output.line_as(True, {"n": 3}, _COLUMNS)
+    assert capsys.readouterr().out == '3\t6\n{"n": 3}\n'
