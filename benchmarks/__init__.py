@@ -4,6 +4,7 @@
     journaled  J1 J3            what an append costs, alone and among 1,000 sessions
     replayed   R2 J2            how fast a record answers, and what keeping it costs a step
     local_read J4               how long a command takes to read one run of a journal with many
+    command_start B1            what a command costs that asks a collector, and its help
     short_lived J5              what 10,000 short-lived processes left costs the next program
     killed     R1               whether a killed agent goes on where it was
     durable    MATRIX           what becomes of a changed program, here and in durable engines

@@ -15,6 +15,7 @@ FAMILIES = {
     "sdk.journaled:measure": ("J1", "J3"),
     "sdk.replayed:measure": ("R2", "J2"),
     "sdk.local_read:measure": ("J4",),
+    "sdk.command_start:measure": ("B1",),
     "sdk.short_lived:measure": ("J5",),
     "sdk.whole_cpu:measure": ("C4",),
     "sdk.start_time:measure": ("C5",),

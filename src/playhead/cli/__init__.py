@@ -5,7 +5,7 @@
     ask       why (why, decisions), suspects, reasoning (reasoning, explain, ask-again), differences (diff, compare)
     score     scores (score, scores)
     across    across, search
-    rewind    rewinding (resume, fork)
+    rewind    rewinding (resume, fork), starting_again (starts the program for them)
     wait      promises (promises, approve, deny, answer, interrupt)
     operate   start (serve, run, demo, ship, migrate), doctor, journal, keys, forward, storage (storage, delete, gc)
     archives  commands (export, import)

@@ -9,20 +9,16 @@ import importlib
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from importlib.metadata import PackageNotFoundError, entry_points, version
 from importlib.util import find_spec
 from operator import itemgetter
 from typing import Annotated, Any
 
 import typer
-from packaging.requirements import Requirement
 
-from playhead.capture.registry import LIBRARIES
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress
 from playhead.cli.options import Json
 from playhead.errors import JournalUnusable, NotAuthorized, PlayheadError, SettingInvalid
-from playhead.launch import command as launch
 from playhead.model.instrumentations import FAMILIES, family_of
 from playhead.settings import sdk as settings
 
@@ -53,6 +49,8 @@ def doctor(
     `playhead doctor -- python app.py` starts the program as `playhead run` does. When it ends, it says on standard
     error what was instrumented in it, by whom, and which calls several instrumentations have seen."""
     if command:
+        from playhead.launch import command as launch  # noqa: PLC0415 - only for this
+
         raise typer.Exit(launch.report(command))
     tables = {"client": _client_settings(), "SDK": settings.in_force(), "collector": _collector_settings()}
     lines = [_setting_line(of, entry) for of, table in tables.items() for entry in table]
@@ -223,6 +221,12 @@ _DISABLED_VARIABLE = "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS"
 def libraries(prefer: str) -> Iterator[Line]:
     """Yields a line for each installed library that Playhead instruments. `prefer`: the instrumentation whose record of
     a call counts."""
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - `--help` does without
+
+    from packaging.requirements import Requirement  # noqa: PLC0415
+
+    from playhead.capture.registry import LIBRARIES  # noqa: PLC0415
+
     others = _other_instrumentors()
     for library, path in LIBRARIES.items():
         if find_spec(library.partition(".")[0]) is None or find_spec(library) is None:
@@ -256,6 +260,8 @@ def _seen_twice(others: dict[str, list[str]], prefer: str) -> Iterator[str]:
 
 def _other_instrumentors() -> dict[str, dict[str, list[str]]]:
     """Returns library → family → distributions with an instrumentor for it."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - see `libraries`
+
     by_library: dict[str, dict[str, list[str]]] = {}
     for entry in entry_points(group="opentelemetry_instrumentor"):
         module, distribution = entry.value.partition(":")[0], entry.dist

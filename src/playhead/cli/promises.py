@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from playhead.api.promises.answering import unasked, whole_id
-from playhead.api.promises.asking import interrupt_of
-from playhead.api.promises.waiting import answer_of
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress, is_run_id
 from playhead.cli.options import Json, Run
@@ -51,6 +48,8 @@ def approve(
     details: Annotated[str | None, typer.Option(help="With --key: its details, as JSON.")] = None,
 ) -> None:
     """Approve of what a run wants to do. With --key and --action also before it asks."""
+    from playhead.api.promises.answering import unasked  # noqa: PLC0415 - `--help` does without recording
+
     if key is not None and action is not None:
         parsed_details = None if details is None else _json(details)
         promise = p.approval_id(key, action, parsed_details)
@@ -76,6 +75,8 @@ def answer(
     key: Key = None,
 ) -> None:
     """Answer a question of a run, or tell of an event that runs wait for, also before they do."""
+    from playhead.api.promises.answering import unasked  # noqa: PLC0415 - see `approve`
+
     new_promise = None
     if key is not None:
         new_promise = unasked(p.event_id(promise, key), p.EVENT, key=key, name=promise)
@@ -85,6 +86,8 @@ def answer(
 
 def interrupt(ctx: typer.Context, run: Run, reason: Reason = None, by: By = None) -> None:
     """Ask a run to stop at its next call of a model or tool; `playhead resume` goes on with it."""
+    from playhead.api.promises.asking import interrupt_of  # noqa: PLC0415 - see `approve`
+
     address = ctx.ensure_object(CollectorAddress)
     if not _is_local(ctx):
         try:
@@ -137,6 +140,9 @@ def _answer(
 ) -> None:
     if promise is None:
         raise typer.BadParameter("name a promise, or --key and --action")
+    from playhead.api.promises.answering import whole_id  # noqa: PLC0415 - see `approve`
+    from playhead.api.promises.waiting import answer_of  # noqa: PLC0415
+
     store = _store(ctx)
     if new_promise is None:
         promise = whole_id(store, promise)

@@ -1,126 +1,113 @@
 """Commands that run a program again on a recorded run: resume, fork. The program's own code is not changed.
 
-The request is passed to the program in its environment (see `playhead.rewind`). The command's exit code is that of the
-program, except if the run was stopped (see `playhead.replaying.stops`).
+`starting_again` starts the program. It is imported when a command runs: replaying takes 0.15 s to import.
 """
 
 import json
-import os
-import signal
-import subprocess
-import tempfile
-import threading
-from collections import Counter
-from collections.abc import Callable, Generator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import typer
 
-from playhead.calls.own_code import Launcher
-from playhead.cli import connection, output
+from playhead.cli import connection
 from playhead.cli.connection import ask
 from playhead.cli.options import Run
-from playhead.errors import (
-    ClientError,
-    CollectorUnreachable,
-    JournalUnusable,
-    NoRecord,
-    ReplayError,
-    RunStopped,
-    SettingInvalid,
-)
-from playhead.launch.command import RECORD_COMMANDS, environment
-from playhead.model import names
-from playhead.model.shares import wilson
-from playhead.replaying.lifecycle import check_before_start, has_commands, launch_of, read_record
-from playhead.replaying.stops import StopNote
-from playhead.rewind import ASKED, CHOICES
-from playhead.settings.sdk import load
+from playhead.errors import ClientError, CollectorUnreachable, NoRecord, SettingInvalid
 
-# Programs mostly wait for models, but each needs memory.
-_AT_A_TIME = 4
-_MAX_SHOWN = 100
 _SPAN_ID_DIGITS = 16
 _BEGINS_JSON = ("{", "[", '"')
 
 Program = Annotated[list[str], typer.Argument(help="The program, as it is always started.", show_default=False)]
+
+# --- playhead resume --------------------------------------------------------------------------------------------------
+
+_InDoubt = Annotated[
+    str | None,
+    typer.Option(help="A tool that had begun when the process died: raise (the default), or rerun."),
+]
+_OnDivergence = Annotated[
+    str | None,
+    typer.Option(help="The program asks something else than it did: raise (the default), or live."),
+]
+_Completed = Annotated[
+    str | None,
+    typer.Option(
+        help="With --on-divergence live, a tool that had completed with the same arguments: raise (the default), "
+        "reuse (its recorded result), or rerun."
+    ),
+]
+_Live = Annotated[
+    str | None,
+    typer.Option(
+        help="What is executed where the record ends: all, or llm (no tools). A fork goes on as it was made, "
+        "another run with all."
+    ),
+]
+_Tools = Annotated[str | None, typer.Option(help="With llm, tools that the record cannot answer: deny (the default).")]
+_OtherProcesses = Annotated[
+    str | None,
+    typer.Option(help="Calls of other processes that would be made again: raise (the default), or rerun."),
+]
+_Renamed = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="OLD=NEW: the path of an observed function that has another name or place now. May be given again.",
+        show_default=False,
+    ),
+]
+_New = Annotated[
+    list[str] | None,
+    typer.Option(help="A function that the program did not have, and not a renamed one.", show_default=False),
+]
+_Outcomes = Annotated[
+    list[str] | None,
+    typer.Option(help="SEQ_OR_ID=JSON: what came of a call. May be given again.", show_default=False),
+]
+_Unrecorded = Annotated[
+    str | None,
+    typer.Option(
+        help="Tools that models asked for and that were executed outside the record: raise (the default: say "
+        "which, and stop), or rerun."
+    ),
+]
+_Force = Annotated[
+    bool,
+    typer.Option("--force", help="Even if another process has it, or has not delivered all: that one is stopped."),
+]
 
 
 def resume(
     ctx: typer.Context,
     run: Run,
     program: Program,
-    in_doubt: Annotated[
-        str | None,
-        typer.Option(help="A tool that had begun when the process died: raise (the default), or rerun."),
-    ] = None,
-    on_divergence: Annotated[
-        str | None,
-        typer.Option(help="The program asks something else than it did: raise (the default), or live."),
-    ] = None,
-    completed: Annotated[
-        str | None,
-        typer.Option(
-            help="With --on-divergence live, a tool that had completed with the same arguments: raise (the default), "
-            "reuse (its recorded result), or rerun."
-        ),
-    ] = None,
-    live: Annotated[
-        str | None,
-        typer.Option(
-            help="What is executed where the record ends: all, or llm (no tools). A fork goes on as it was made, "
-            "another run with all."
-        ),
-    ] = None,
-    tools: Annotated[
-        str | None, typer.Option(help="With llm, tools that the record cannot answer: deny (the default).")
-    ] = None,
-    other_processes: Annotated[
-        str | None,
-        typer.Option(help="Calls of other processes that would be made again: raise (the default), or rerun."),
-    ] = None,
-    renamed: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="OLD=NEW: the path of an observed function that has another name or place now. May be given again.",
-            show_default=False,
-        ),
-    ] = None,
-    new: Annotated[
-        list[str] | None,
-        typer.Option(help="A function that the program did not have, and not a renamed one.", show_default=False),
-    ] = None,
-    outcome: Annotated[
-        list[str] | None,
-        typer.Option(help="SEQ_OR_ID=JSON: what came of a call. May be given again.", show_default=False),
-    ] = None,
-    unrecorded: Annotated[
-        str | None,
-        typer.Option(
-            help="Tools that models asked for and that were executed outside the record: raise (the default: say "
-            "which, and stop), or rerun."
-        ),
-    ] = None,
-    force: Annotated[
-        bool,
-        typer.Option("--force", help="Even if another process has it, or has not delivered all: that one is stopped."),
-    ] = False,
+    in_doubt: _InDoubt = None,
+    on_divergence: _OnDivergence = None,
+    completed: _Completed = None,
+    live: _Live = None,
+    tools: _Tools = None,
+    other_processes: _OtherProcesses = None,
+    renamed: _Renamed = None,
+    new: _New = None,
+    outcome: _Outcomes = None,
+    unrecorded: _Unrecorded = None,
+    force: _Force = False,
 ) -> None:
     """Run a program again where its run ended: recorded calls are answered, the rest goes live.
 
     playhead resume [OPTIONS] RUN -- python agent.py
     """
+    from playhead.cli.starting_again import check_choices, start  # noqa: PLC0415 - `--help` does without replaying
+
     options: dict[str, Any] = {"in_doubt": in_doubt, "live": live, "tools": tools, "other_processes": other_processes}
-    options |= {"unrecorded": unrecorded}
-    _check_choices(options)
-    options |= {"force": force} | _diverged(on_divergence, completed, renamed, new)
+    options |= {"unrecorded": unrecorded, "on_divergence": on_divergence, "completed": completed}
+    check_choices(options)
+    options |= {"force": force, "renamed": _renamed_paths(renamed or ()), "new": new}
     options["outcomes"] = dict(map(_named_outcome, outcome or ()))
     request = {"resume": _run_id(ctx, run), "options": options}
-    raise typer.Exit(_start(program, request).returncode)
+    raise typer.Exit(start(program, request).returncode)
+
+
+# --- playhead fork ----------------------------------------------------------------------------------------------------
 
 
 def fork(
@@ -162,161 +149,23 @@ def fork(
 
     playhead fork [OPTIONS] RUN --at 9 -- python agent.py
     """
-    chosen = {"in_doubt": in_doubt, "other_processes": other_processes, "unrecorded": unrecorded}
-    _check_choices({"live": live, "tools": tools, **chosen})
-    options: dict[str, Any] = {"at": at, "live": live}
-    options |= chosen | _diverged(on_divergence, completed, renamed, new)
-    options["tools"] = tools if live == "llm" else None
+    from playhead.cli.starting_again import check_choices, start, start_many  # noqa: PLC0415 - see `resume`
+
+    options: dict[str, Any] = {"live": live, "in_doubt": in_doubt, "other_processes": other_processes}
+    options |= {"unrecorded": unrecorded, "on_divergence": on_divergence, "completed": completed}
+    check_choices({"tools": tools, **options})
+    options |= {"renamed": _renamed_paths(renamed or ()), "new": new, "tools": tools if live == "llm" else None}
     if outcome is not None:
         options["outcome"] = _outcome(outcome)
     run_id = _run_id(ctx, run)
-    if at.isdecimal() and len(at) < _SPAN_ID_DIGITS:
-        options["at"] = _span_at(ctx, run_id, int(at))
-    request = {"fork": run_id, "options": options}
+    is_seq = at.isdecimal() and len(at) < _SPAN_ID_DIGITS
+    request = {"fork": run_id, "options": {"at": _span_at(ctx, run_id, int(at)) if is_seq else at, **options}}
     if times == 1:
-        raise typer.Exit(_start(program, request).returncode)
-    _run_many(program, request, run_id, times)
+        raise typer.Exit(start(program, request).returncode)
+    start_many(program, request, run_id, times)
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramResult:
-    """How one execution of the program ended: its exit code, and the last line of its output."""
-
-    code: int
-    line: str
-
-
-def _run_many(program: list[str], request: dict[str, Any], parent: str, times: int) -> None:
-    from rich.console import Console  # noqa: PLC0415 - `--help` does without it
-    from rich.progress import track  # noqa: PLC0415
-
-    with ThreadPoolExecutor(_AT_A_TIME) as pool:
-        running = [pool.submit(_run, program, request) for _ in range(times)]
-        ended = [outcome.result() for outcome in track(running, "forks", times, console=Console(stderr=True))]
-    seen = Counter(ended).most_common()
-    for outcome, count in seen:
-        output.echo(f"{count:5} x  exit {outcome.code}  {outcome.line[:_MAX_SHOWN]}")
-    # A parent that has not ended would go on live, which the user did not request.
-    whole = _has_ended(parent)
-    as_it_was = {"resume": parent, "options": {"unrecorded": request["options"]["unrecorded"]}}
-    usual = _run(program, as_it_was) if whole else seen[0][0]
-    other = sum(outcome != usual for outcome in ended)
-    low, high = wilson(other, times)
-    usually = "the parent's" if whole else "the most frequent one (the parent has not ended)"
-    output.echo(f"{usually}: exit {usual.code}  {usual.line[:_MAX_SHOWN]}")
-    typer.echo(f"another outcome in {other} of {times}: {other / times:.0%} (95 %: {low:.0%} to {high:.0%})")
-    raise typer.Exit(max(outcome.code for outcome in ended))
-
-
-def _has_ended(run_id: str) -> bool:
-    from playhead.client import Client  # noqa: PLC0415 - `--help` does without an HTTP library
-
-    settings = load()
-    record = read_record(run_id, settings.journal_dir, lambda: Client(settings.collector, settings.api_key))
-    # A root that is a model or tool call does not end the run: other calls may follow. A fork's record also has its
-    # parent's spans.
-    return any(
-        names.RUN_ROOT in span.attributes
-        and span.attributes.get(names.KIND) not in names.CALL_KINDS
-        and span.attributes.get(names.RUN_ID) == run_id
-        and span.end_ns is not None
-        for span in record.spans
-    )
-
-
-def _run(program: list[str], request: dict[str, Any]) -> ProgramResult:
-    done = _start(program, request, stdout=subprocess.PIPE)
-    lines = done.stdout.strip().splitlines()
-    return ProgramResult(done.returncode, lines[-1] if lines else "")
-
-
-def _start(
-    program: list[str], request: dict[str, Any], stdout: int | None = None
-) -> "subprocess.CompletedProcess[str]":
-    """Runs the program to its end. Its exit code becomes 76 if the run was stopped, whatever code the program returned.
-
-    Raises ReplayError if the program ends with code 0 without having continued the run; SettingInvalid if it cannot be
-    started.
-    """
-    made, mark = tempfile.mkstemp(prefix="playhead-")
-    os.close(made)
-    stop = StopNote(Path(f"{mark}.stop"))
-    environ = {**_environment(request), ASKED: json.dumps({**request, "mark": mark, "stop": f"{mark}.stop"})}
-    try:
-        with _interrupts_are_the_programs():
-            done = subprocess.run(program, env=environ, stdout=stdout, text=True, check=False)  # noqa: S603 - the user's own
-        if done.returncode == 0 and Path(mark).exists():
-            raise ReplayError(
-                f"{' '.join(program)} has ended without going on with the run: it has made no observed call, or did "
-                "not get the environment that it was started with; give the program that was recorded, after --"
-            )
-        if (why := stop.read()) is not None:
-            done.returncode = RunStopped.EXIT_CODE
-            if why:
-                typer.echo(f"playhead: {why}", err=True)
-        return done
-    except OSError as error:
-        raise SettingInvalid(
-            f"{program[0]} cannot be started ({error.strerror}): give the program as you always start it, after --"
-        ) from error
-    finally:
-        Path(mark).unlink(missing_ok=True)
-        stop.delete()
-
-
-def _environment(request: dict[str, Any]) -> dict[str, str]:
-    """Returns the environment for the program, with the same recording options as when the run was recorded. Raises
-    ReplayError if the run cannot be continued."""
-    run_id = str(request.get("resume") or request.get("fork"))
-    with _reading() as client:
-        try:
-            record = read_record(run_id, load().journal_dir, client)
-        except (NoRecord, JournalUnusable):
-            return dict(os.environ)  # the program may set its journal's folder itself
-        options = request["options"]
-        check_before_start(run_id, record, client, options.get("at"), options.get("unrecorded") or "raise")
-    launch = launch_of(run_id, record)
-    commands = has_commands(record) or launch == Launcher.RUN_WITH_COMMANDS
-    environ = dict(os.environ) if launch is None else environment(os.environ)
-    return {**environ, **RECORD_COMMANDS} if commands else environ
-
-
-@contextmanager
-def _reading() -> Generator[Callable[[], Any]]:
-    """Gives a function that returns a client of the collector; the client is made at the first call."""
-    from playhead.client import Client  # noqa: PLC0415 - `--help` does without an HTTP library
-
-    clients: list[Client] = []
-
-    def client() -> Client:
-        if not clients:
-            settings = load()
-            clients.append(Client(settings.collector, settings.api_key))
-        return clients[0]
-
-    try:
-        yield client
-    finally:
-        for open_client in clients:
-            open_client.close()
-
-
-@contextmanager
-def _interrupts_are_the_programs() -> Generator[None]:
-    """Leaves Ctrl-C to the program, which also gets the signal and may take its time to end; `subprocess.run` would
-    kill it soon."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, _leave_it_to_the_program)  # not SIG_IGN: the program would inherit that
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _leave_it_to_the_program(number: int, frame: object) -> None:
-    """Does nothing: the program gets the same signal."""
+# --- what both need ---------------------------------------------------------------------------------------------------
 
 
 def _run_id(ctx: typer.Context, run: str) -> str:
@@ -352,17 +201,14 @@ def _named_outcome(text: str) -> tuple[str, Any]:
     return event, _outcome(outcome)
 
 
-def _diverged(
-    on_divergence: str | None, completed: str | None, renamed: list[str] | None, new: list[str] | None
-) -> dict[str, Any]:
-    _check_choices({"on_divergence": on_divergence, "completed": completed})
+def _renamed_paths(renamed: Iterable[str]) -> dict[str, str]:
     paths: dict[str, str] = {}
-    for pair in renamed or ():
+    for pair in renamed:
         old, _, now = pair.partition("=")
         if not old or not now:
             raise SettingInvalid(f"--renamed {pair}: expected OLD=NEW, for example trip/plan=trip/make_plan")
         paths[old] = now
-    return {"on_divergence": on_divergence, "completed": completed, "renamed": paths, "new": new}
+    return paths
 
 
 def _outcome(text: str) -> Any:
@@ -376,10 +222,3 @@ def _outcome(text: str) -> Any:
                 '(a text that begins with {, [ or " has to be a JSON string)'
             ) from error
         return text  # a plain text: the result of a tool, or the answer of a model
-
-
-def _check_choices(options: Mapping[str, str | None]) -> None:
-    for option, value in options.items():
-        if value is not None and value not in CHOICES[option]:
-            expected = " or ".join(CHOICES[option])
-            raise SettingInvalid(f"--{option.replace('_', '-')} {value}: expected {expected}")

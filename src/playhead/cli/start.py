@@ -11,7 +11,6 @@ import typer
 from playhead.cli import output
 from playhead.cli.options import Json
 from playhead.errors import SettingInvalid
-from playhead.launch import command as launch
 
 
 def _serve_command() -> Callable[..., None]:
@@ -66,6 +65,8 @@ def run(
 ) -> None:
     """Start a program that is recorded without a change of its code: playhead run -- python app.py"""
     # Mostly, `playhead.__main__` starts the program itself, without Typer.
+    from playhead.launch import command as launch  # noqa: PLC0415 - `--help` does without instrumentations
+
     raise typer.Exit(launch.run(command or []))
 
 

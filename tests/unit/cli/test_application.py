@@ -42,6 +42,20 @@ def test_the_help_of_a_command_imports_no_other_command():
     assert loaded == {"application", "connection", "options", "output", "read"}
 
 
+def test_the_help_of_all_commands_imports_no_http_library_and_nothing_that_records_or_replays():
+    code = "import sys; from playhead.cli import app; app(['--help'], standalone_mode=False); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.splitlines()[-1].split())
+    late = {
+        "httpx",
+        "opentelemetry.sdk",
+        "playhead.recording",
+        "playhead.replaying.lifecycle",
+        "playhead.capture.registry",
+    }
+    assert (late & loaded, "playhead.cli.doctor" in loaded) == (set(), True)
+
+
 def test_a_misspelt_command_gets_a_suggestion():
     done = CliRunner().invoke(app, ["evnts"])
     assert (done.exit_code, "Did you mean 'events'?" in done.stderr) == (2, True)

@@ -4,6 +4,7 @@ from importlib.metadata import version
 
 import pytest
 
+from playhead.capture import registry
 from playhead.cli import doctor
 
 
@@ -38,5 +39,5 @@ def test_a_version_that_is_not_supported_is_told_with_what_it_needs(monkeypatch:
 
 
 def test_what_is_not_installed_is_not_named(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(doctor, "LIBRARIES", {"no_such_library": "playhead.capture.openai"})
+    monkeypatch.setattr(registry, "LIBRARIES", {"no_such_library": "playhead.capture.openai"})
     assert list(doctor.libraries("playhead")) == []
