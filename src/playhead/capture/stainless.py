@@ -20,6 +20,7 @@ import wrapt
 
 from playhead.capture.client_methods import ClientApi, MethodCall
 from playhead.capture.model_call import ObservedModelCall
+from playhead.capture.restoring import as_awaitable, kept_answer, recorded_chunks
 from playhead.capture.streams import ObservedOpenResponse, ObservedRawResponse, StreamRecording, observed_stream
 from playhead.errors import CannotRestore
 from playhead.model.canonical import canonical_json
@@ -225,7 +226,7 @@ def restore(
         and method == "create"
         and (made := _built_directly(raw, form, kwargs, client, headers)) is not None
     ):
-        return _as_awaitable(made) if is_async else made
+        return as_awaitable(made) if is_async else made
     if streamed:
         events = _sse_events_async if is_async else _sse_events
         headers = {"content-type": "text/event-stream; charset=utf-8", **headers}
@@ -256,12 +257,10 @@ def _built_directly(
 
 
 def _check_recorded(raw: Any, form: AnswerForm, *, streamed: bool) -> None:
-    recorded = cast("dict[str, Any]", raw if isinstance(raw, dict) else {})
-    if isinstance(recorded.get("$playhead"), str):  # a marker in the place of content that was not kept
-        raise CannotRestore(f"the model's answer was not kept ({recorded['$playhead']}); fork the run before this call")
-    if streamed and not isinstance(recorded.get("stream"), list):
-        raise CannotRestore("a stream is asked for, and none was recorded")
-    if not streamed and form.key not in recorded:
+    recorded = kept_answer(raw)
+    if streamed:
+        recorded_chunks(recorded)
+    elif form.key not in recorded:
         raise CannotRestore("an unstreamed answer is asked for, and none was recorded")
 
 
@@ -341,11 +340,11 @@ class _RecordedHttpAnswer:
         library: Any = modules[type(request).__module__.partition(".")[0]]
         response = library.Response(200, headers=self._headers, content=self._content(), request=request)
         response.elapsed = timedelta(0)
-        return _as_awaitable(response) if self._is_async else response
+        return as_awaitable(response) if self._is_async else response
 
     def unchanged(self, value: Any) -> Any:
         """Replaces a hook of the client that may change its argument."""
-        return _as_awaitable(value) if self._is_async else value
+        return as_awaitable(value) if self._is_async else value
 
     def check(self) -> None:
         """Raises CannotRestore if the client did not read this answer."""
@@ -362,10 +361,6 @@ class _ReplayedHttpClient(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTy
 
     def send(self, request: Any, **options: Any) -> Any:
         return self._self_answer.send(request, **options)
-
-
-async def _as_awaitable(value: Any) -> Any:
-    return value
 
 
 def _sse_events(chunks: Sequence[Any], form: AnswerForm, ending: BaseException | None) -> Iterator[bytes]:

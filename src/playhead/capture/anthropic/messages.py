@@ -14,6 +14,7 @@ from playhead.calls.lifecycle import current_span
 from playhead.calls.run import ActiveRun
 from playhead.capture import stainless
 from playhead.capture.model_call import ModelRequest, ModelResponse
+from playhead.capture.restoring import recorded_metadata
 from playhead.capture.stainless import (
     LEFT_OUT,
     TRANSPORT,
@@ -492,15 +493,12 @@ def with_message(recorded: Any, message: Any, *, model: str, streamed: bool) -> 
     content = fields.get("content")
     blocks: list[Any] = [{"type": "text", "text": content}] if isinstance(content, str) else list(content or ())
     calls = any(isinstance(block, dict) and cast("dict[str, Any]", block).get("type") == "tool_use" for block in blocks)
-    answer: dict[str, Any] = {**_DEFAULTS, "model": model, **_recorded_metadata(recorded)}
+    answer: dict[str, Any] = {
+        **_DEFAULTS,
+        "model": model,
+        **recorded_metadata(recorded, _RECORDED_KEYS_REPLACED, joined_message),
+    }
     answer |= {"stop_reason": "tool_use" if calls else "end_turn", "stop_sequence": None}
     answer["usage"] = {"input_tokens": 0, "output_tokens": 0}
     answer |= {**fields, "content": blocks}
     return {"stream": events_of(answer)} if streamed else answer
-
-
-def _recorded_metadata(recorded: Any) -> dict[str, Any]:
-    answer = cast("dict[str, Any]", recorded) if isinstance(recorded, dict) else {}
-    if isinstance(answer.get("stream"), list):
-        answer = joined_message(answer["stream"])
-    return {key: value for key, value in answer.items() if key not in _RECORDED_KEYS_REPLACED}

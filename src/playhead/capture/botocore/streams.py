@@ -19,6 +19,7 @@ from typing import Any, cast
 import wrapt
 
 from playhead.calls.replay import ReplayAnswer
+from playhead.capture.restoring import kept_answer
 from playhead.capture.streams import StreamRecording
 from playhead.errors import CannotRestore
 from playhead.kernel.guard import log_internal_error
@@ -142,9 +143,7 @@ _UNKNOWN_MEMBER = "SDK_UNKNOWN_MEMBER"
 
 def restore(raw: Any, client: Any, operation: str, ending: BaseException | None) -> Any:
     """Rebuilds the client's response to this operation from `raw`.  Raises CannotRestore."""
-    recorded = cast("dict[str, Any]", raw if isinstance(raw, dict) else {})
-    if isinstance(recorded.get("$playhead"), str):  # a marker in the place of content that was not kept
-        raise CannotRestore(f"the model's answer was not kept ({recorded['$playhead']}); fork the run before this call")
+    recorded = kept_answer(raw)
     is_stream = isinstance(recorded.get("stream"), list)
     if is_stream != (operation in STREAMED):
         wanted = "a stream" if operation in STREAMED else "an unstreamed answer"

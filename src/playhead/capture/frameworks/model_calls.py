@@ -36,6 +36,7 @@ from playhead.capture.model_call import (
     ResponseReplayer,
 )
 from playhead.capture.patching import Wrapper
+from playhead.capture.restoring import kept_answer, recorded_chunks
 from playhead.errors import CannotRestore, RunStopped
 from playhead.kernel.guard import log_internal_error
 from playhead.model.objects.interrupts import reraise_if_for_program
@@ -80,15 +81,13 @@ class FrameworkModelApi:
     def restore(self, raw: Any, ending: BaseException | None) -> Any:
         """Rebuilds the method's result: the answer, or an iterator of its chunks that raises `ending` at its end.  If
         the method does not stream, raises `ending` itself, unless it is RunStopped.  Raises CannotRestore."""
-        recorded = cast("dict[str, Any]", raw) if isinstance(raw, dict) else {}
-        if isinstance(recorded.get("$playhead"), str):  # a marker in the place of content that was not kept
-            raise CannotRestore(f"the answer was not kept ({recorded['$playhead']}); fork the run before this call")
+        recorded = kept_answer(raw)
         if self.join is None and ending is not None and not isinstance(ending, RunStopped):
             raise ending
         try:
             if self.join is None:
                 return self.load(raw)
-            return _with_ending([self.load(chunk) for chunk in recorded["stream"]], ending)
+            return _with_ending([self.load(chunk) for chunk in recorded_chunks(recorded)], ending)
         except Exception as error:
             raise CannotRestore(f"the recorded answer cannot be read ({type(error).__name__}: {error})") from error
 

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from playhead.capture.client_methods import MethodCall
 from playhead.capture.model_call import ModelRequest, ModelResponse
+from playhead.capture.restoring import as_awaitable, kept_answer, recorded_chunks, recorded_metadata
 from playhead.dialect import google_genai as dialect
 from playhead.errors import CannotRestore
 from playhead.model import names
@@ -284,39 +285,28 @@ _RECORDED_KEYS_REPLACED = frozenset({"candidates", "usageMetadata", "promptFeedb
 
 def restore(raw: Any, call: MethodCall, ending: BaseException | None) -> Any:
     """Rebuilds what the client's method returned from `raw`; see `ClientApi.restore`.  Raises CannotRestore."""
-    recorded = cast("dict[str, Any]", raw) if isinstance(raw, dict) else {}
-    if isinstance(recorded.get("$playhead"), str):  # a marker in the place of content that was not kept
-        raise CannotRestore(f"the model's answer was not kept ({recorded['$playhead']}); fork the run before this call")
+    recorded = kept_answer(raw)
     make = _answer_maker()
     if is_streamed(call):
-        if not isinstance(recorded.get("stream"), list):
-            raise CannotRestore("a stream is asked for, and none was recorded")
-        chunks = cast("list[Any]", recorded["stream"])
+        chunks = recorded_chunks(recorded)
         return (
-            _awaited(_recorded_chunks_async(chunks, make, ending))
+            as_awaitable(_recorded_chunks_async(chunks, make, ending))
             if call.is_async
             else _recorded_chunks(chunks, make, ending)
         )
     if "stream" in recorded or not isinstance(raw, dict):
         raise CannotRestore("an unstreamed answer is asked for, and none was recorded")
     answer = make(recorded)
-    return _awaited(answer) if call.is_async else answer
+    return as_awaitable(answer) if call.is_async else answer
 
 
 def with_message(recorded: Any, message: str | Mapping[str, Any], call: MethodCall) -> dict[str, Any]:
     """Returns the recorded response with this answer: a text, or a content as the API writes it."""
     content: dict[str, Any] = {"parts": [{"text": message}]} if isinstance(message, str) else dict(message)
-    response = {"modelVersion": model_of(call.kwargs), **_recorded_metadata(recorded)}
+    response = {"modelVersion": model_of(call.kwargs), **recorded_metadata(recorded, _RECORDED_KEYS_REPLACED)}
     candidate = {"content": {"role": "model", **content}, "finishReason": "STOP", "index": 0}
     whole = {**response, "candidates": [candidate]}
     return {"stream": [whole]} if is_streamed(call) else whole
-
-
-def _recorded_metadata(recorded: Any) -> dict[str, Any]:
-    answer = cast("dict[str, Any]", recorded) if isinstance(recorded, dict) else {}
-    if answer.get("stream"):
-        answer = cast("dict[str, Any]", answer["stream"][0])
-    return {key: value for key, value in answer.items() if key not in _RECORDED_KEYS_REPLACED}
 
 
 def _answer_maker() -> Callable[[Any], Any]:
@@ -340,7 +330,3 @@ async def _recorded_chunks_async(
 ) -> AsyncIterator[Any]:
     for chunk in _recorded_chunks(chunks, make, ending):
         yield chunk
-
-
-async def _awaited(value: Any) -> Any:
-    return value

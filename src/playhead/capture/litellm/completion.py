@@ -20,6 +20,7 @@ from playhead.capture.litellm.arguments import (
 from playhead.capture.model_call import ModelRequest, ModelResponse, ObservedModelCall
 from playhead.capture.openai import chat
 from playhead.capture.openai.chat import copy_of_chunk, with_message
+from playhead.capture.restoring import as_awaitable, kept_answer
 from playhead.capture.stainless import as_list, usage_of
 from playhead.capture.streams import ObservedAsyncStream, ObservedStream, StreamRecording
 from playhead.dialect import openai_chat as dialect
@@ -157,15 +158,12 @@ def _with_edit(call: MethodCall, messages: list[Any] | None, system: str | None)
 
 def restore(raw: Any, call: MethodCall, ending: BaseException | None) -> Any:
     """Rebuilds what the function returned from `raw`, or an awaitable of it.  Raises CannotRestore."""
-    recorded = cast("dict[str, Any]", raw if isinstance(raw, dict) else {})
-    if isinstance(recorded.get("$playhead"), str):  # a marker in the place of content that was not kept
-        why = recorded["$playhead"]
-        raise CannotRestore(f"the model's answer was not kept ({why}); fork the run before this call")
+    recorded = kept_answer(raw)
     try:
         restored = _restored_stream(recorded, ending) if "stream" in recorded else _restored_answer(recorded)
     except Exception as error:
         raise CannotRestore(f"litellm cannot read the recorded answer ({type(error).__name__}: {error})") from error
-    return _as_awaitable(restored) if call.is_async else restored
+    return as_awaitable(restored) if call.is_async else restored
 
 
 def _restored_answer(recorded: Mapping[str, Any]) -> Any:
@@ -181,10 +179,6 @@ def _restored_stream(recorded: Mapping[str, Any], ending: BaseException | None) 
     kind = cast(Any, ModelResponseStream)
     chunks = [restore_hidden_params(kind(**chunk), recorded) for chunk in recorded["stream"]]
     return _recorded_stream_class()(chunks, recorded.get(KEY) or {}, ending)
-
-
-async def _as_awaitable(value: Any) -> Any:
-    return value
 
 
 @cache

@@ -8,6 +8,7 @@ from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 from playhead.capture.model_call import ModelRequest, ModelResponse
+from playhead.capture.restoring import recorded_metadata
 from playhead.capture.stainless import (
     TRANSPORT,
     answer_json,
@@ -287,8 +288,8 @@ def with_message(recorded: Any, message: str | Mapping[str, Any], *, model: str,
     fields = {"content": message} if isinstance(message, str) else message
     native: dict[str, Any] = {"role": "assistant", "content": None, **fields}
     ending = "tool_calls" if native.get("tool_calls") else "stop"
-    about = _recorded_metadata(recorded) | {"object": "chat.completion.chunk" if streamed else "chat.completion"}
-    about = {**_DEFAULTS, "model": model, **about}
+    about: dict[str, Any] = {**_DEFAULTS, "model": model, **recorded_metadata(recorded, _RECORDED_KEYS_REPLACED)}
+    about["object"] = "chat.completion.chunk" if streamed else "chat.completion"
     if not streamed:
         choice = {"index": 0, "finish_reason": ending, "logprobs": None, "message": native}
         return {**about, "choices": [choice]}
@@ -299,10 +300,3 @@ def with_message(recorded: Any, message: str | Mapping[str, Any], *, model: str,
         {"index": 0, "delta": {}, "finish_reason": ending},
     ]
     return {"stream": [{**about, "choices": [piece]} for piece in pieces]}
-
-
-def _recorded_metadata(recorded: Any) -> dict[str, Any]:
-    answer = cast("dict[str, Any]", recorded) if isinstance(recorded, dict) else {}
-    if answer.get("stream"):
-        answer = cast("dict[str, Any]", answer["stream"][0])
-    return {key: value for key, value in answer.items() if key not in _RECORDED_KEYS_REPLACED}

@@ -19,6 +19,7 @@ from playhead.capture.client_methods import ClientApi, MethodCall
 from playhead.capture.model_call import ModelRequest, ModelResponse
 from playhead.capture.openai.chat import provider_of, response_format
 from playhead.capture.openai.replay import restore
+from playhead.capture.restoring import recorded_metadata
 from playhead.capture.stainless import (
     LEFT_OUT,
     TRANSPORT,
@@ -451,7 +452,7 @@ _RECORDED_KEYS_REPLACED = {"output", "usage", "stream", "incomplete_details", "e
 def with_message(recorded: Any, message: str | Mapping[str, Any], *, model: str, streamed: bool) -> dict[str, Any]:
     """Returns the recorded response with this output: a text, a message or another item in OpenAI's form, or
     `{"output": [...]}`."""
-    response = {**_DEFAULTS, "model": model, **_recorded_metadata(recorded)}
+    response = {**_DEFAULTS, "model": model, **recorded_metadata(recorded, _RECORDED_KEYS_REPLACED, joined_response)}
     response |= {"status": "completed", "error": None, "incomplete_details": None, "usage": None}
     response["output"] = [_output_item(item, index) for index, item in enumerate(_output_items(message))]
     return {"stream": events_of(response)} if streamed else response
@@ -470,13 +471,6 @@ def _output_item(value: Any, index: int) -> Any:
     if isinstance(item.get("content"), str):
         item["content"] = [{"type": "output_text", "text": item["content"], "annotations": []}]
     return {"id": f"msg_playhead_{index}", "type": "message", "role": "assistant", "status": "completed", **item}
-
-
-def _recorded_metadata(recorded: Any) -> dict[str, Any]:
-    response = cast("dict[str, Any]", recorded) if isinstance(recorded, dict) else {}
-    if isinstance(response.get("stream"), list):
-        response = joined_response(response["stream"])
-    return {key: value for key, value in response.items() if key not in _RECORDED_KEYS_REPLACED}
 
 
 # --- retrieve() -------------------------------------------------------------------------------------------------------
