@@ -10,7 +10,7 @@ in any other request, `calls.trace_state` writes the entry in `tracestate` that 
 """
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +19,6 @@ from weakref import WeakKeyDictionary
 
 from opentelemetry import trace
 from opentelemetry.context import Context
-from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from playhead.api.observe import ObserveOptions
@@ -30,25 +29,11 @@ from playhead.calls.lifecycle import as_current, current_span
 from playhead.calls.mirror_span import add_run_id_processor
 from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks.observing import enclosing_tool_call, log_errors_and_return_none
-from playhead.capture.patching import Instrumentation, Wrap, Wrapper
+from playhead.capture.patching import Instrumentation, Wrap, Wrapper, instrumentor
 from playhead.model import names
 from playhead.model.span import STATUS_ERROR
 
 SUPPORTS = "mcp >= 1.10"
-
-
-class McpInstrumentor(BaseInstrumentor):
-    """For `opentelemetry-instrument`, and for programs that use OpenTelemetry's instrumentors."""
-
-    def instrumentation_dependencies(self) -> Collection[str]:
-        """Returns the supported versions of the library."""
-        return (SUPPORTS,)
-
-    def _instrument(self, **kwargs: Any) -> None:
-        patch()
-
-    def _uninstrument(self, **kwargs: Any) -> None:
-        unpatch()
 
 
 # --- a client's calls: what is asked ----------------------------------------------------------------------------------
@@ -326,3 +311,4 @@ _mcp = Instrumentation(
     ]
 )
 patch, unpatch = _mcp.patch, _mcp.unpatch
+McpInstrumentor = instrumentor("McpInstrumentor", SUPPORTS, patch, unpatch)

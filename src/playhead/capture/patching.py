@@ -5,11 +5,12 @@ Each capture module lists what it wraps; this module applies and undoes that, al
 
 import functools
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 import wrapt
+from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
 
 from playhead.capture.preference import is_recorded_by_other_instrumentation
 from playhead.kernel.guard import log_internal_error
@@ -254,3 +255,23 @@ class Instrumentation:
             except BaseException as error:  # noqa: BLE001 - the guard: another version, or another library of that name
                 reraise_if_for_program(error)
                 log_internal_error(f"instrument {name}", error)
+
+
+def instrumentor(
+    name: str, supports: str, patch: Callable[[], None], unpatch: Callable[[], None]
+) -> type[BaseInstrumentor]:
+    """Returns the instrumentor of a library, a class of this name, for `opentelemetry-instrument` and for programs that
+    use OpenTelemetry's instrumentors.  `supports`: the supported versions, as pip writes them."""
+
+    class Instrumentor(BaseInstrumentor):
+        def instrumentation_dependencies(self) -> Collection[str]:
+            return (supports,)
+
+        def _instrument(self, **kwargs: Any) -> None:
+            patch()
+
+        def _uninstrument(self, **kwargs: Any) -> None:
+            unpatch()
+
+    Instrumentor.__name__ = Instrumentor.__qualname__ = name
+    return Instrumentor

@@ -10,8 +10,6 @@ from functools import partial
 from itertools import product
 from typing import Any, cast
 
-from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
-
 from playhead.capture.anthropic import messages as messages_api
 from playhead.capture.anthropic.message_stream import observing_async_helper, observing_helper
 from playhead.capture.anthropic.messages import read_request, read_response, restore, with_message
@@ -26,7 +24,7 @@ from playhead.capture.frameworks.observing import (
     record_returned,
     tool,
 )
-from playhead.capture.patching import Instrumentation, Wrap, Wrapper
+from playhead.capture.patching import Instrumentation, Wrap, Wrapper, instrumentor
 from playhead.capture.stainless import end_with_result
 from playhead.model import names
 
@@ -42,20 +40,6 @@ _MESSAGES_MODULES = (
     "anthropic.lib.vertex._beta_messages",
 )
 _TOOLS_MODULE = "anthropic.lib.tools._beta_functions"
-
-
-class AnthropicInstrumentor(BaseInstrumentor):
-    """For `opentelemetry-instrument`, and for programs that use OpenTelemetry's instrumentors."""
-
-    def instrumentation_dependencies(self) -> Collection[str]:
-        """Returns the supported versions of the library."""
-        return (SUPPORTS,)
-
-    def _instrument(self, **kwargs: Any) -> None:
-        patch()
-
-    def _uninstrument(self, **kwargs: Any) -> None:
-        unpatch()
 
 
 # --- messages ---------------------------------------------------------------------------------------------------------
@@ -137,3 +121,4 @@ def _wraps() -> Iterator[Wrap]:
 
 _anthropic = Instrumentation(_wraps())
 patch, unpatch = _anthropic.patch, _anthropic.unpatch
+AnthropicInstrumentor = instrumentor("AnthropicInstrumentor", SUPPORTS, patch, unpatch)

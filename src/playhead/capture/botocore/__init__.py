@@ -9,33 +9,17 @@ import base64
 from collections.abc import Collection, Mapping
 from typing import Any, cast
 
-from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
-
 from playhead.capture.botocore import converse, invoke
 from playhead.capture.botocore.converse import sent
 from playhead.capture.botocore.streams import STREAMED, ObservedBody, observe_events, restore, with_own_error
 from playhead.capture.client_methods import ClientApi, MethodCall, begin_call, end_call
 from playhead.capture.model_call import ObservedModelCall
-from playhead.capture.patching import Instrumentation, Wrap
+from playhead.capture.patching import Instrumentation, Wrap, instrumentor
 from playhead.capture.streams import StreamRecording
 
 SUPPORTS = "botocore >= 1.35"
 
 _SERVICE = "bedrock-runtime"
-
-
-class BotocoreInstrumentor(BaseInstrumentor):
-    """For `opentelemetry-instrument`, and for programs that use OpenTelemetry's instrumentors."""
-
-    def instrumentation_dependencies(self) -> Collection[str]:
-        """Returns the supported versions of the library."""
-        return (SUPPORTS,)
-
-    def _instrument(self, **kwargs: Any) -> None:
-        patch()
-
-    def _uninstrument(self, **kwargs: Any) -> None:
-        unpatch()
 
 
 # --- the end of a call ------------------------------------------------------------------------------------------------
@@ -165,3 +149,4 @@ def _observed(api: ClientApi, wrapped: Any, instance: Any, args: tuple[Any, ...]
 
 _botocore = Instrumentation([Wrap("botocore.client", "BaseClient._make_api_call", _make_api_call)])
 patch, unpatch = _botocore.patch, _botocore.unpatch
+BotocoreInstrumentor = instrumentor("BotocoreInstrumentor", SUPPORTS, patch, unpatch)

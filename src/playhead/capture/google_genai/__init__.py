@@ -11,8 +11,6 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any, cast
 
-from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
-
 from playhead.capture.client_methods import (
     ClientApi,
     MethodCall,
@@ -34,7 +32,7 @@ from playhead.capture.google_genai import content
 from playhead.capture.google_genai.content import method_of, read_request, read_response, with_edit
 from playhead.capture.google_genai.embeddings import EMBEDDINGS, is_embedding
 from playhead.capture.model_call import ObservedModelCall
-from playhead.capture.patching import Instrumentation, Wrap, Wrapper
+from playhead.capture.patching import Instrumentation, Wrap, Wrapper, instrumentor
 from playhead.capture.streams import StreamRecording, observed_stream
 from playhead.model import names
 
@@ -44,20 +42,6 @@ SUPPORTS = "google-genai >= 1.10"
 
 _CLIENT_MODULE, _FUNCTIONS_MODULE = "google.genai._api_client", "google.genai._extra_utils"
 _ARGUMENTS = ("http_method", "path", "request_dict", "http_options")
-
-
-class GoogleGenAIInstrumentor(BaseInstrumentor):
-    """For `opentelemetry-instrument`, and for programs that use OpenTelemetry's instrumentors."""
-
-    def instrumentation_dependencies(self) -> Collection[str]:
-        """Returns the supported versions of the library."""
-        return (SUPPORTS,)
-
-    def _instrument(self, **kwargs: Any) -> None:
-        patch()
-
-    def _uninstrument(self, **kwargs: Any) -> None:
-        unpatch()
 
 
 # --- model calls ------------------------------------------------------------------------------------------------------
@@ -147,3 +131,4 @@ _google = Instrumentation(
     ]
 )
 patch, unpatch = _google.patch, _google.unpatch
+GoogleGenAIInstrumentor = instrumentor("GoogleGenAIInstrumentor", SUPPORTS, patch, unpatch)

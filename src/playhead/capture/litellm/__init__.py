@@ -11,31 +11,15 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from typing import Any, cast
 
-from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
-
 from playhead.capture.client_methods import recording_method, recording_method_async
 from playhead.capture.litellm.completion import COMPLETION
 from playhead.capture.litellm.embedding import EMBEDDING
 from playhead.capture.model_call import note_sent_body
-from playhead.capture.patching import Instrumentation, Wrap
+from playhead.capture.patching import Instrumentation, Wrap, instrumentor
 from playhead.kernel.guard import log_internal_error
 from playhead.model.objects.interrupts import reraise_if_for_program
 
 SUPPORTS = "litellm >= 1.70.4"
-
-
-class LiteLLMInstrumentor(BaseInstrumentor):
-    """For `opentelemetry-instrument`, and for programs that use OpenTelemetry's instrumentors."""
-
-    def instrumentation_dependencies(self) -> Collection[str]:
-        """Returns the supported versions of the library."""
-        return (SUPPORTS,)
-
-    def _instrument(self, **kwargs: Any) -> None:
-        patch()
-
-    def _uninstrument(self, **kwargs: Any) -> None:
-        unpatch()
 
 
 # --- the body that is sent --------------------------------------------------------------------------------------------
@@ -90,3 +74,4 @@ def _wraps() -> Iterator[Wrap]:
 
 _litellm = Instrumentation(_wraps())
 patch, unpatch = _litellm.patch, _litellm.unpatch
+LiteLLMInstrumentor = instrumentor("LiteLLMInstrumentor", SUPPORTS, patch, unpatch)

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
-
 from playhead.capture.client_methods import ClientApi, MethodCall, recording_method, recording_method_async
 from playhead.capture.openai import responses
 from playhead.capture.openai.chat import (
@@ -27,7 +25,7 @@ from playhead.capture.openai.chat import (
 from playhead.capture.openai.embeddings import EMBEDDINGS
 from playhead.capture.openai.replay import restore
 from playhead.capture.openai.responses import RETRIEVAL
-from playhead.capture.patching import Instrumentation, Wrap
+from playhead.capture.patching import Instrumentation, Wrap, instrumentor
 from playhead.capture.stainless import end_with_result
 
 SUPPORTS = "openai >= 1.60"
@@ -109,20 +107,6 @@ _RETRIEVAL = _Methods(RETRIEVAL, _RESPONSES.modules, _RESPONSES.classes, methods
 _EMBEDDINGS = _Methods(EMBEDDINGS, modules=("openai.resources.embeddings",), classes=("Embeddings", "AsyncEmbeddings"))
 
 
-class OpenAIInstrumentor(BaseInstrumentor):
-    """For `opentelemetry-instrument`, and for programs that use OpenTelemetry's instrumentors."""
-
-    def instrumentation_dependencies(self) -> Collection[str]:
-        """Returns the supported versions of the library."""
-        return (SUPPORTS,)
-
-    def _instrument(self, **kwargs: Any) -> None:
-        patch()
-
-    def _uninstrument(self, **kwargs: Any) -> None:
-        unpatch()
-
-
 def patch() -> None:
     """Wraps the client's methods.  A second time changes nothing.
 
@@ -150,3 +134,4 @@ def _wraps() -> Iterator[Wrap]:
 
 
 _openai = Instrumentation(_wraps())
+OpenAIInstrumentor = instrumentor("OpenAIInstrumentor", SUPPORTS, patch, unpatch)
