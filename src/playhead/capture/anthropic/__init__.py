@@ -5,7 +5,7 @@ The client's own retries happen inside the wrapped method, so they are one call 
 called by the tool runner or by the program, are recorded as tool calls. Token counting and batches are not recorded.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from functools import partial
 from itertools import product
 from typing import Any, cast

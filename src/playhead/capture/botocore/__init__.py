@@ -6,7 +6,7 @@ stream or body is read. aiobotocore is not observed.
 """
 
 import base64
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any, cast
 
 from playhead.capture.botocore import converse, invoke

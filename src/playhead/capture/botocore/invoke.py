@@ -17,6 +17,7 @@ from playhead.capture.botocore.converse import PROVIDER, events_of, joined_answe
 from playhead.capture.botocore.streams import STREAMED, body_bytes
 from playhead.capture.client_methods import MethodCall
 from playhead.capture.model_call import ModelRequest, ModelResponse
+from playhead.capture.restoring import no_message
 from playhead.dialect import bedrock, openai_chat
 from playhead.errors import CannotRestore
 from playhead.model import names
@@ -370,7 +371,7 @@ class _Embeddings:
         return ModelResponse([], raw, attributes={} if count is None else {names.INPUT_TOKENS: count})
 
     def with_message(self, recorded: Sequence[Any], message: Any, *, streamed: bool) -> list[Any]:
-        raise CannotRestore('an embedding has no message: give the outcome as {"result": ...} or {"error": ...}')
+        return no_message()
 
     def with_messages(self, body: dict[str, Any], messages: Sequence[Any]) -> dict[str, Any] | None:
         return None

@@ -7,7 +7,7 @@ instrumentation of `mcp`. Not recorded: `count_tokens`, batches, files, images, 
 Interactions API.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from functools import partial
 from typing import Any, cast
 

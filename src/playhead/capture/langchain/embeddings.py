@@ -7,8 +7,8 @@ from playhead.capture.client_methods import MethodCall
 from playhead.capture.frameworks.model_calls import FrameworkModelApi, observing_model, observing_model_async
 from playhead.capture.model_call import ModelRequest, ModelResponse
 from playhead.capture.patching import WrapSubclasses
+from playhead.capture.restoring import no_message
 from playhead.capture.vectors import pack_vector, unpack_vector
-from playhead.errors import CannotRestore
 
 
 def _read_request(call: MethodCall) -> ModelRequest:
@@ -34,10 +34,6 @@ def _load(raw: Any, *, is_query: bool) -> Any:
     return _change(raw["vector" if is_query else "vectors"], unpack_vector, is_query=is_query)
 
 
-def _no_message(_message: Any, _call: MethodCall) -> Any:
-    raise CannotRestore('an embedding has no message: give the outcome as {"result": ...} or {"error": ...}')
-
-
 def _api(*, is_query: bool) -> FrameworkModelApi:
     return FrameworkModelApi(
         read_request=_read_request,
@@ -45,7 +41,7 @@ def _api(*, is_query: bool) -> FrameworkModelApi:
         dump=partial(_dump, is_query=is_query),
         load=partial(_load, is_query=is_query),
         read=lambda raw: ModelResponse([], raw),
-        from_message=_no_message,
+        from_message=no_message,
     )
 
 

@@ -7,7 +7,7 @@ that LiteLLM makes for a provider is noted where LiteLLM logs each request befor
 """
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, cast
 

@@ -6,7 +6,7 @@ over a WebSocket (`connect()`) are not recorded: they have no requests and answe
 
 import importlib
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
