@@ -16,6 +16,8 @@ from playhead.model import names
 from playhead.model.objects.plain_forms import safe_repr
 from playhead.settings.sdk import RETENTION, retention_seconds
 
+_MAX_RESPONSES = 4096  # bounds the memory of an endless run
+
 _live: "WeakSet[ActiveRun]" = WeakSet()
 
 
@@ -130,6 +132,12 @@ class ActiveRun:
         """Data about model responses by their ids, for APIs where the server keeps the conversation."""
         self._mutex = threading.RLock()  # not ForkSafeLock: it is taken in each call
         _live.add(self)
+
+    def remember_response(self, response_id: str, about: Any) -> None:
+        """Adds to `responses`; of an endless run, the oldest are forgotten."""
+        self.responses[response_id] = about
+        while len(self.responses) > _MAX_RESPONSES:
+            self.responses.pop(next(iter(self.responses)), None)
 
     @property
     def is_named_by_span(self) -> bool:

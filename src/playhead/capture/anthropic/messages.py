@@ -297,9 +297,6 @@ def _dumped(value: Any) -> Any:
 
 # --- messages that the server keeps -----------------------------------------------------------------------------------
 
-# Limits the memory of an endless run; the oldest are forgotten first.
-_MAX_REMEMBERED = 4096
-
 
 def earlier_messages(run: ActiveRun | None, request: Mapping[str, Any]) -> list[Any]:
     """Returns the messages of the thread before those of this request, cut (see `dialect.anthropic`)."""
@@ -323,9 +320,7 @@ def remember(run: ActiveRun, request: Mapping[str, Any], sent: Sequence[Any], an
     if not isinstance(request.get("thread"), Mapping) or not isinstance(name, str):
         return
     reply = {"role": "assistant", "content": answer.get("content")}
-    run.responses[name] = (_previous_message_id(request), [*sent, reply])
-    while len(run.responses) > _MAX_REMEMBERED:
-        run.responses.pop(next(iter(run.responses)), None)
+    run.remember_response(name, (_previous_message_id(request), [*sent, reply]))
 
 
 def _previous_message_id(request: Mapping[str, Any]) -> str | None:

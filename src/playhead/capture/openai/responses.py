@@ -234,9 +234,6 @@ def _items_in(native: dict[str, Any]) -> list[dict[str, Any]]:
 
 # --- the conversation before a request --------------------------------------------------------------------------------
 
-# Limits the memory of an endless run; the oldest are forgotten first.
-_MAX_REMEMBERED = 4096
-
 
 @dataclass(frozen=True, slots=True)
 class KnownResponse:
@@ -303,9 +300,7 @@ def _remember_output(run: ActiveRun, response: Mapping[str, Any], previous: str 
         return
     output, model = response.get("output") or (), str(response.get("model") or "")
     is_ended = response.get("status") not in ("queued", "in_progress")
-    run.responses[name] = KnownResponse(previous, sent, output, model, is_ended)
-    while len(run.responses) > _MAX_REMEMBERED:
-        run.responses.pop(next(iter(run.responses)), None)
+    run.remember_response(name, KnownResponse(previous, sent, output, model, is_ended))
 
 
 def _elsewhere(key: str, value: Any) -> dict[str, Any]:
