@@ -15,7 +15,7 @@ from playhead.calls.lifecycle import current_span, enter, fail_and_detach, finis
 from playhead.capture.frameworks.observing import (
     StartSpan,
     agent,
-    call_async,
+    answered_wrappers,
     is_inside_run,
     is_observed,
     log_errors_and_return_none,
@@ -101,6 +101,10 @@ def _tool(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
     )
 
 
+def _fit_of(instance: Any, _kwargs: Any) -> Callable[[Any], Any]:
+    return partial(_as_task_result, instance)
+
+
 def _as_task_result(instance: Any, value: Any) -> Any:
     """Converts a text to the TaskResult of a tool that runs an agent or a team; any other value is unchanged. A fork
     may set such a text as the tool's result."""
@@ -113,16 +117,14 @@ def _as_task_result(instance: Any, value: Any) -> Any:
     return cast(Any, TaskResult)(messages=[message])
 
 
-def _call_tool(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    begin, made = _tool(instance, args, kwargs), wrapped(*args, **kwargs)
-    fit = partial(_as_task_result, instance)
-    return made if begin is None else call_async(begin, made, names.TOOL_RESULT_REF, fit)
+_, _call_tool = answered_wrappers(_tool, fit=_fit_of)
 
 
 def _stream_tool(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     begin, made = _tool(instance, args, kwargs), wrapped(*args, **kwargs)
-    fit = partial(_as_task_result, instance)
-    return made if begin is None else functions.iterate_async(begin, names.TOOL_RESULT_REF, made, fit=fit)
+    if begin is None:
+        return made
+    return functions.iterate_async(begin, names.TOOL_RESULT_REF, made, fit=_fit_of(instance, kwargs))
 
 
 def _run_function(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:

@@ -14,13 +14,13 @@ from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks.observing import (
     StartSpan,
     agent,
+    answered_wrappers,
     call,
     call_async,
     enclosing_tool_call,
     is_inside_run,
     is_observed,
     log_errors_and_return_none,
-    record_returned,
     retriever,
     tool,
 )
@@ -158,14 +158,7 @@ def _as_nodes(value: Any) -> Any:
     return [make_node(node=make_text(text=item)) if isinstance(item, str) else item for item in items]
 
 
-def _retrieve(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    begin = _retriever(instance, args, kwargs)
-    return (
-        wrapped(*args, **kwargs) if begin is None else call(begin, names.OUTPUT_REF, wrapped, args, kwargs, _as_nodes)
-    )
-
-
-_aretrieve = record_returned(_retriever, partial(call_async, output=names.OUTPUT_REF, fit=_as_nodes))
+_retrieve, _aretrieve = answered_wrappers(_retriever, names.OUTPUT_REF, lambda instance, kwargs: _as_nodes)
 
 _RETRIEVERS = "llama_index.core.base.base_retriever"
 _llama_index = Instrumentation(

@@ -26,7 +26,8 @@ RUN: Any = None
 def test_vectors_are_packed_in_the_record_and_unpacked_for_the_program():
     response = API.read_response(ANSWER, RUN, CALL)
 
-    assert response is not None and response.raw == PACKED and response.raw != ANSWER
+    assert response is not None
+    assert response.raw == PACKED != ANSWER
     assert response.attributes == {"model": "m"}
     assert API.restore(response.raw, CALL, None) == ANSWER
     assert API.read_response("no answer", RUN, CALL) is None

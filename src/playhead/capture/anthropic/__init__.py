@@ -6,7 +6,6 @@ called by the tool runner or by the program, are recorded as tool calls. Token c
 """
 
 from collections.abc import Iterator
-from functools import partial
 from itertools import product
 from typing import Any, cast
 
@@ -16,17 +15,14 @@ from playhead.capture.anthropic.messages import read_request, read_response, res
 from playhead.capture.client_methods import ClientApi, MethodCall, recording_method, recording_method_async
 from playhead.capture.frameworks.observing import (
     StartSpan,
-    call,
-    call_async,
+    answered_wrappers,
     is_inside_run,
     is_observed,
     log_errors_and_return_none,
-    record_returned,
     tool,
 )
 from playhead.capture.patching import Instrumentation, Wrap, Wrapper, instrumentor
 from playhead.capture.stainless import end_with_result
-from playhead.model import names
 
 __all__ = ["SUPPORTS", "AnthropicInstrumentor", "patch", "read_request", "read_response", "unpatch"]
 
@@ -90,13 +86,8 @@ def _begin_tool(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
     return tool(instance.name, arguments, None)
 
 
-def call_tool(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    """Wraps `BetaFunctionTool.call`.  The tool call gets the id of the model's request for it."""
-    begin = _begin_tool(instance, args, kwargs)
-    return wrapped(*args, **kwargs) if begin is None else call(begin, names.TOOL_RESULT_REF, wrapped, args, kwargs)
-
-
-call_tool_async = record_returned(_begin_tool, partial(call_async, output=names.TOOL_RESULT_REF))
+# `call` of function tools.  The tool call gets the id of the model's request for it.
+_call_tool, _call_tool_async = answered_wrappers(_begin_tool)
 
 
 # --- what is wrapped --------------------------------------------------------------------------------------------------
@@ -115,8 +106,8 @@ def _wraps() -> Iterator[Wrap]:
     }
     for module, ((owner, method), wrapper) in product(_MESSAGES_MODULES, wrappers.items()):
         yield Wrap(module, f"{owner}.{method}", wrapper, is_optional=True)
-    yield Wrap(_TOOLS_MODULE, "BetaFunctionTool.call", call_tool, is_optional=True)
-    yield Wrap(_TOOLS_MODULE, "BetaAsyncFunctionTool.call", call_tool_async, is_optional=True)
+    yield Wrap(_TOOLS_MODULE, "BetaFunctionTool.call", _call_tool, is_optional=True)
+    yield Wrap(_TOOLS_MODULE, "BetaAsyncFunctionTool.call", _call_tool_async, is_optional=True)
 
 
 _anthropic = Instrumentation(_wraps())

@@ -167,6 +167,33 @@ async def _awaited(made: Awaitable[Any]) -> Any:
     return await made
 
 
+def answered_wrappers(
+    read: Callable[[Any, Any, Any], StartSpan | None],
+    output: str = names.TOOL_RESULT_REF,
+    fit: Callable[[Any, Any], functions.Fit] | None = None,
+) -> tuple[Wrapper, Wrapper]:
+    """Returns the wrappers of a plain function and of one whose result is awaited, for calls that the record answers:
+    of tools, or with another `output` of retrievers and checks.
+
+    `read` gets the object, args and kwargs of a call (None: it is not recorded).  `fit` gets the object and the kwargs,
+    and returns the function that converts an outcome which a person set.
+    """
+
+    def plain(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+        begin = read(instance, args, kwargs)
+        if begin is None:
+            return wrapped(*args, **kwargs)
+        return call(begin, output, wrapped, args, kwargs, None if fit is None else fit(instance, kwargs))
+
+    def asynchronous(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+        begin, made = read(instance, args, kwargs), wrapped(*args, **kwargs)
+        if begin is None:
+            return made
+        return call_async(begin, made, output, None if fit is None else fit(instance, kwargs))
+
+    return plain, asynchronous
+
+
 # --- recorded calls that run again on resume --------------------------------------------------------------------------
 
 BeginSpan = Callable[[Any, Any, Any], ObservedSpan | None]

@@ -8,7 +8,6 @@ Interactions API.
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, cast
 
 from playhead.capture.client_methods import (
@@ -20,12 +19,10 @@ from playhead.capture.client_methods import (
 )
 from playhead.capture.frameworks.observing import (
     StartSpan,
-    call,
-    call_async,
+    answered_wrappers,
     is_inside_run,
     is_observed,
     log_errors_and_return_none,
-    record_returned,
     tool,
 )
 from playhead.capture.google_genai import content
@@ -34,7 +31,6 @@ from playhead.capture.google_genai.embeddings import EMBEDDINGS, is_embedding
 from playhead.capture.model_call import ObservedModelCall
 from playhead.capture.patching import Instrumentation, Wrap, Wrapper, instrumentor
 from playhead.capture.streams import StreamRecording, observed_stream
-from playhead.model import names
 
 __all__ = ["SUPPORTS", "GoogleGenAIInstrumentor", "patch", "read_request", "read_response", "unpatch"]
 
@@ -107,14 +103,7 @@ def _begin_function(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
     return tool(function.__name__, dict(parameters["args"]), None)
 
 
-def invoke(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    """Wraps `invoke_function_from_dict_args`."""
-    begin = _begin_function(instance, args, kwargs)
-    return wrapped(*args, **kwargs) if begin is None else call(begin, names.TOOL_RESULT_REF, wrapped, args, kwargs)
-
-
-invoke_async = record_returned(_begin_function, partial(call_async, output=names.TOOL_RESULT_REF))
-"""Wraps `invoke_function_from_dict_args_async`."""
+_invoke, _invoke_async = answered_wrappers(_begin_function)
 
 
 # --- what is wrapped --------------------------------------------------------------------------------------------------
@@ -126,8 +115,8 @@ _google = Instrumentation(
         Wrap(_CLIENT_MODULE, "BaseApiClient.request_streamed", _plain),
         Wrap(_CLIENT_MODULE, "BaseApiClient.async_request", _later),
         Wrap(_CLIENT_MODULE, "BaseApiClient.async_request_streamed", _later),
-        Wrap(_FUNCTIONS_MODULE, "invoke_function_from_dict_args", invoke),
-        Wrap(_FUNCTIONS_MODULE, "invoke_function_from_dict_args_async", invoke_async, is_optional=True),
+        Wrap(_FUNCTIONS_MODULE, "invoke_function_from_dict_args", _invoke),
+        Wrap(_FUNCTIONS_MODULE, "invoke_function_from_dict_args_async", _invoke_async, is_optional=True),
     ]
 )
 patch, unpatch = _google.patch, _google.unpatch

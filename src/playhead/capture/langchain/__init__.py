@@ -6,17 +6,14 @@ instrumented client inside records them (see `capture.frameworks.model_calls`).
 
 import json
 from collections.abc import Callable
-from functools import partial
 from typing import Any, cast
 
 from playhead.capture.frameworks.observing import (
     StartSpan,
-    call,
-    call_async,
+    answered_wrappers,
     is_inside_run,
     is_observed,
     log_errors_and_return_none,
-    record_returned,
     retriever,
     tool,
 )
@@ -24,6 +21,7 @@ from playhead.capture.langchain.chat_models import CHAT_MODELS
 from playhead.capture.langchain.embeddings import EMBEDDINGS
 from playhead.capture.patching import Instrumentation, Wrap
 from playhead.model import names
+from playhead.model.json_value import text_at
 
 SUPPORTS = "langchain-core >= 1.0"
 
@@ -55,13 +53,9 @@ def _without_injected(instance: Any, arguments: dict[str, Any]) -> dict[str, Any
     return {name: value for name, value in arguments.items() if name in parameters}
 
 
-def _tool_call_id(kwargs: Any) -> str | None:
-    value = kwargs.get("tool_call_id")
-    return value if isinstance(value, str) else None
-
-
-def _as_tool_output(instance: Any, call_id: str | None) -> Callable[[Any], Any]:
-    """Returns a function that converts a plain value to a `ToolMessage` with this call id, if the call has one."""
+def _as_tool_output(instance: Any, kwargs: Any) -> Callable[[Any], Any]:
+    """Returns a function that converts a plain value to a `ToolMessage` with the id of the call, if it has one."""
+    call_id = text_at(kwargs, "tool_call_id", None)
 
     def fit(value: Any) -> Any:
         from langchain_core.messages import ToolMessage  # noqa: PLC0415 - of the library that is in use
@@ -103,19 +97,7 @@ def _type_of(block: Any) -> Any:
     return cast("dict[str, Any]", block).get("type") if isinstance(block, dict) else None
 
 
-def _run_tool(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    begin = _begin_tool(instance, args, kwargs)
-    if begin is None:
-        return wrapped(*args, **kwargs)
-    return call(begin, names.TOOL_RESULT_REF, wrapped, args, kwargs, _as_tool_output(instance, _tool_call_id(kwargs)))
-
-
-def _arun_tool(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    begin, made = _begin_tool(instance, args, kwargs), wrapped(*args, **kwargs)
-    if begin is None:
-        return made
-    return call_async(begin, made, names.TOOL_RESULT_REF, _as_tool_output(instance, _tool_call_id(kwargs)))
-
+_run_tool, _arun_tool = answered_wrappers(_begin_tool, fit=_as_tool_output)
 
 _TOOLS_MODULE = "langchain_core.tools.base"
 TOOLS = (Wrap(_TOOLS_MODULE, "BaseTool.run", _run_tool), Wrap(_TOOLS_MODULE, "BaseTool.arun", _arun_tool))
@@ -139,14 +121,9 @@ def _as_documents(value: Any) -> Any:
     return [Document(page_content=item) if isinstance(item, str) else item for item in items]
 
 
-def _invoke_retriever(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    begin = _begin_retriever(instance, args, kwargs)
-    if begin is None:
-        return wrapped(*args, **kwargs)
-    return call(begin, names.OUTPUT_REF, wrapped, args, kwargs, _as_documents)
-
-
-_ainvoke_retriever = record_returned(_begin_retriever, partial(call_async, output=names.OUTPUT_REF, fit=_as_documents))
+_invoke_retriever, _ainvoke_retriever = answered_wrappers(
+    _begin_retriever, names.OUTPUT_REF, lambda instance, kwargs: _as_documents
+)
 
 _RETRIEVERS_MODULE = "langchain_core.retrievers"
 RETRIEVERS = (

@@ -1,7 +1,6 @@
 """pydantic-ai: function tools, agents (also those that tools of another agent start), output validators, models without
 an instrumented client, and tools that wait for a person."""
 
-from functools import partial
 from typing import Any
 
 from playhead.calls.lifecycle import enter, fail, finish
@@ -9,7 +8,7 @@ from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks.observing import (
     StartSpan,
     agent,
-    call_async,
+    answered_wrappers,
     guardrail,
     is_inside_run,
     is_observed,
@@ -96,8 +95,8 @@ class _StartedAgent:
             fail(self._span, raised)
 
 
-_call_tool = record_returned(_tool, partial(call_async, output=names.TOOL_RESULT_REF))
-_validate = record_returned(_validator, partial(call_async, output=names.OUTPUT_REF))
+_, _call_tool = answered_wrappers(_tool)
+_, _validate = answered_wrappers(_validator, names.OUTPUT_REF)
 _iter = record_returned(_agent, _StartedAgent)
 
 _pydantic_ai = Instrumentation(
