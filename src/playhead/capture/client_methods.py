@@ -21,8 +21,7 @@ from playhead.capture.model_call import (
 )
 from playhead.capture.patching import Wrapper
 from playhead.capture.streams import StreamRecording, observed_stream
-from playhead.kernel.guard import log_internal_error
-from playhead.model.objects.interrupts import reraise_if_for_program
+from playhead.kernel.guard import guarded
 
 
 @dataclass(slots=True)  # not frozen: that costs a microsecond of each call
@@ -147,15 +146,12 @@ def begin_call(api: ClientApi, call: MethodCall) -> ObservedModelCall | None:
 
 def end_call(api: ClientApi, observed: ObservedModelCall, result: Any, call: MethodCall) -> Any:
     """Ends the call; if the result is a stream, the stream ends it later. Returns the value for the program."""
-    try:
+    with guarded("record a model's answer"):
         if observed.span.sent_body is not None:
             record_sent_body(observed.span)  # before the program can change its messages while it reads a stream
         return api.end_with_result(api, observed, result, call)
-    except BaseException as error:  # noqa: BLE001 - the guard
-        reraise_if_for_program(error)
-        log_internal_error("record a model's answer", error)
-        observed.end(lambda: None)
-        return result
+    observed.end(lambda: None)
+    return result
 
 
 def _recorded(api: ClientApi, run: ActiveRun, call: MethodCall) -> ResponseReplayer:

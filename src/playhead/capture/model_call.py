@@ -27,11 +27,10 @@ from playhead.calls.run import ActiveRun
 from playhead.calls.span import ObservedSpan
 from playhead.dialect import openai_chat as dialect
 from playhead.errors import ReplayDiverged
-from playhead.kernel.guard import log_internal_error
+from playhead.kernel.guard import guarded
 from playhead.model import names
 from playhead.model.canonical import canonical_json
 from playhead.model.message import Message, without_reasoning
-from playhead.model.objects.interrupts import reraise_if_for_program
 from playhead.model.ref import ContentRef
 
 # --- request and response ---------------------------------------------------------------------------------------------
@@ -167,7 +166,8 @@ class ObservedModelCall:
         start time, if it was found out only later that the call is to be recorded.  `only_if_known`: returns None for a
         call that the record of the resumed run does not have.  Raises RunStopped, and nothing else.
         """
-        try:
+        request = call = None
+        with guarded("observe a model call"):
             where = otel.get_current()
             if _is_part_of_model_call(where):
                 return None
@@ -179,10 +179,9 @@ class ObservedModelCall:
             call = cls(span)
             if began is not None:
                 span.start_ns, call.began = began.time_ns, began.counter_s
-        except BaseException as error:  # noqa: BLE001 - the guard
-            reraise_if_for_program(error)
-            log_internal_error("observe a model call", error)
+        if request is None or call is None:
             return None
+        span = call.span
         if span.run.replay is not None and recorded is not None:  # not guarded: the program gets what this raises
             call._ask_record(request, recorded(span.run), is_late=began is not None)
         if call.answer is None or call.answer.is_new:
@@ -224,13 +223,10 @@ class ObservedModelCall:
         """Notes the tool calls that an answer requests, so that tools which run now are linked to them.  `read` returns
         a recorded answer, or one chunk of a stream; of a stream, all chunks that request tools must be noted."""
         self.noted_tools = True
-        try:
+        with guarded("read a recorded answer"):
             response = read()
             if response is not None:
                 _request_tools(self.span, response)
-        except BaseException as error:  # noqa: BLE001 - the guard
-            reraise_if_for_program(error)
-            log_internal_error("read a recorded answer", error)
 
     def first_chunk(self) -> None:
         """Notes that the first chunk of a streamed answer has arrived."""
@@ -255,15 +251,12 @@ class ObservedModelCall:
     def _take(self, read: Callable[[], ModelResponse | None]) -> None:
         if not self.span.run.recorded:
             return
-        try:
+        with guarded("read a model's answer"):
             response = read()
             if response is not None:
                 _record_response(self.span, response)
                 if not self.noted_tools:
                     _request_tools(self.span, response)
-        except BaseException as error:  # noqa: BLE001 - the guard
-            reraise_if_for_program(error)
-            log_internal_error("read a model's answer", error)
 
 
 def _is_part_of_model_call(where: Context) -> bool:
@@ -471,13 +464,10 @@ def record_sent_body(span: ObservedSpan) -> None:
     if span.sent_body is None:
         return
     read, span.sent_body = span.sent_body, None
-    try:
+    with guarded("record the body of a model's request"):
         body = read()
         if body is not None and span.run.recorded:
             _record_body(span, body)
-    except BaseException as error:  # noqa: BLE001 - the guard
-        reraise_if_for_program(error)
-        log_internal_error("record the body of a model's request", error)
 
 
 def _record_body(span: ObservedSpan, body: Mapping[str, Any]) -> None:

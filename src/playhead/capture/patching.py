@@ -13,8 +13,7 @@ import wrapt
 from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
 
 from playhead.capture.preference import is_recorded_by_other_instrumentation
-from playhead.kernel.guard import log_internal_error
-from playhead.model.objects.interrupts import reraise_if_for_program
+from playhead.kernel.guard import guarded
 
 Wrapper = Callable[[Any, Any, Any, Any], Any]
 """Called instead of a function, with the function, its object (None: it has none), args and kwargs."""
@@ -148,11 +147,8 @@ class _SubclassHook:
             self._own.__get__(None, kind)(**options)
         else:
             super(self._owner, kind).__init_subclass__(**options)
-        try:
+        with guarded("instrument %s", getattr(kind, "__qualname__", "a class")):  # the class is the user's
             self._wrap(kind)
-        except BaseException as error:  # noqa: BLE001 - the guard: the class is the user's
-            reraise_if_for_program(error)
-            log_internal_error(f"instrument {getattr(kind, '__qualname__', 'a class')}", error)
 
     def remove(self) -> None:
         """Restores the class's own `__init_subclass__`."""
@@ -250,11 +246,8 @@ class Instrumentation:
 
     def _on_import(self, name: str, module: Any) -> None:
         for patch in self._patches[name] if self.is_on else ():
-            try:
+            with guarded("instrument %s", name):  # another version, or another library of that name
                 patch.apply(module, functools.partial(self._records, name.partition(".")[0]))
-            except BaseException as error:  # noqa: BLE001 - the guard: another version, or another library of that name
-                reraise_if_for_program(error)
-                log_internal_error(f"instrument {name}", error)
 
 
 def instrumentor(

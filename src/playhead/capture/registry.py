@@ -10,8 +10,7 @@ import wrapt
 
 from playhead.errors import SettingInvalid
 from playhead.kernel.forks import delay_forks
-from playhead.kernel.guard import log, log_internal_error, warn_once
-from playhead.model.objects.interrupts import reraise_if_for_program
+from playhead.kernel.guard import guarded, log, warn_once
 
 LIBRARIES: dict[str, str] = {
     "openai": "playhead.capture.openai",
@@ -86,16 +85,13 @@ def instrument(*libraries: str) -> tuple[str, ...]:
 
 def _instrument(name: str, *, is_explicit: bool) -> bool:
     """Returns whether the library is patched, or will be when it is imported."""
-    try:
+    with guarded("instrument %s", name):
         path = _path(name, is_explicit=is_explicit)
         if path is not None:
             _patch_when_imported(name, path)
             _requested.add(name)
             _left_alone.discard(name)
             return True
-    except BaseException as error:  # noqa: BLE001 - the guard
-        reraise_if_for_program(error)
-        log_internal_error(f"instrument {name}", error)
     return False
 
 
@@ -109,7 +105,7 @@ def _asked_for() -> tuple[str, ...]:
 def uninstrument(*libraries: str) -> None:
     """Stops recording the calls of these libraries, or of all."""
     for name in libraries or (*LIBRARIES, *BORDERS, *OPT_IN):
-        try:
+        with guarded("stop instrumenting %s", name):
             _waiting.discard(name)
             _requested.discard(name)
             if libraries and name in BORDERS:
@@ -117,9 +113,6 @@ def uninstrument(*libraries: str) -> None:
             module = sys.modules.get(_module_of(name) or "")
             if module is not None:
                 cast(Capture, module).unpatch()
-        except BaseException as error:  # noqa: BLE001 - the guard
-            reraise_if_for_program(error)
-            log_internal_error(f"stop instrumenting {name}", error)
 
 
 def instrumented() -> frozenset[str]:
@@ -150,13 +143,10 @@ def _patch_when_imported(name: str, path: str) -> None:
 
 
 def _on_import(name: str, path: str, _: object) -> None:
-    try:
+    with guarded("instrument %s", name):
         if name in _waiting:
             _waiting.discard(name)
             _patch(name, path)
-    except BaseException as error:  # noqa: BLE001 - the guard
-        reraise_if_for_program(error)
-        log_internal_error(f"instrument {name}", error)
 
 
 def _patch(name: str, path: str) -> None:

@@ -23,8 +23,8 @@ from playhead.capture.model_call import ObservedModelCall
 from playhead.capture.restoring import as_awaitable, kept_answer, recorded_chunks
 from playhead.capture.streams import ObservedOpenResponse, ObservedRawResponse, StreamRecording, observed_stream
 from playhead.errors import CannotRestore
+from playhead.kernel.guard import guarded
 from playhead.model.canonical import canonical_json
-from playhead.model.objects.interrupts import reraise_if_for_program
 
 # --- arguments and answers --------------------------------------------------------------------------------------------
 
@@ -129,12 +129,10 @@ def audio_usage(usage: Mapping[str, Any], groups: Mapping[str, str]) -> dict[str
 
 def schema_of_class(kind: type) -> dict[str, Any]:
     """Returns the name and JSON schema of a class; the schema is None if the class has none."""
-    try:
+    json_schema = None
+    with guarded("read the schema of a class", log=False):  # the class is the user's
         schema = getattr(kind, "model_json_schema", None)
         json_schema = schema() if callable(schema) else None
-    except BaseException as error:  # noqa: BLE001 - the class is the user's
-        reraise_if_for_program(error)
-        json_schema = None
     return {"type": kind.__qualname__, "json_schema": json_schema}
 
 

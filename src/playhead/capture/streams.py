@@ -12,8 +12,7 @@ import wrapt
 
 from playhead.calls.lifecycle import detach
 from playhead.capture.model_call import ModelResponse, ObservedModelCall
-from playhead.kernel.guard import log_internal_error
-from playhead.model.objects.interrupts import reraise_if_for_program
+from playhead.kernel.guard import guarded
 
 Assemble = Callable[[list[Any]], ModelResponse | None]
 """Makes one response from the chunks received so far; None if they are not an answer."""
@@ -70,20 +69,15 @@ class StreamRecording:
         return self.assemble(self.chunks)
 
     def __del__(self) -> None:
-        try:
-            self.finish(aborted=self.begun)
-        except BaseException as error:  # noqa: BLE001 - the guard
-            reraise_if_for_program(error)
-            log_internal_error("end a stream that was dropped", error)
+        if self.call is not None:
+            with guarded("end a stream that was dropped"):
+                self.finish(aborted=self.begun)
 
 
 def _kept(keep: Callable[[Any], Any], chunk: Any) -> Any:
-    try:
+    with guarded("keep a chunk of a streamed answer"):
         return keep(chunk)
-    except BaseException as error:  # noqa: BLE001 - the guard
-        reraise_if_for_program(error)
-        log_internal_error("keep a chunk of a streamed answer", error)
-        return chunk
+    return chunk
 
 
 class _ResponseOfStream(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgument]

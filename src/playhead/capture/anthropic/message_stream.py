@@ -9,8 +9,7 @@ from typing import Any, cast
 
 from playhead.capture.client_methods import ClientApi, recording_method, recording_method_async, with_iterators_read
 from playhead.capture.patching import Wrapper
-from playhead.kernel.guard import log_internal_error
-from playhead.model.objects.interrupts import reraise_if_for_program
+from playhead.kernel.guard import guarded
 
 _REQUEST = "__api_request"
 # Bounds the helpers of other instrumentations around the client's.  There are three such instrumentations.
@@ -31,13 +30,10 @@ def _observing_helper(api: ClientApi, observe: Wrapper, kind: "type[_Request | _
     def stream(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         kwargs = with_iterators_read(api, kwargs)
         helper = wrapped(*args, **kwargs)
-        try:
+        with guarded("record a stream of anthropic"):  # another version
             holder, name = _held(helper)
             request = kind(wrapped, kwargs, holder[name], lambda ask: observe(ask, instance, args, kwargs))
             holder[name] = request
-        except BaseException as error:  # noqa: BLE001 - the guard: another version
-            reraise_if_for_program(error)
-            log_internal_error("record a stream of anthropic", error)
         return helper
 
     return stream

@@ -27,9 +27,9 @@ from playhead.capture.stainless import (
 )
 from playhead.dialect import anthropic as dialect
 from playhead.dialect.parts import provider_edits
+from playhead.kernel.guard import guarded
 from playhead.model import names
 from playhead.model.canonical import canonical_json, parse_json
-from playhead.model.objects.interrupts import reraise_if_for_program
 
 # --- requests and answers ---------------------------------------------------------------------------------------------
 
@@ -133,13 +133,11 @@ def _known_turns(messages: list[Any], prompt: Any) -> list[Any] | None:
 def _begins_with(messages: list[Any], prompt: Any, begin: list[Any]) -> bool:
     if (begin[0].get("role") == "system") is (prompt is None):
         return False
-    try:
+    with guarded("compare messages", log=False):  # it is the user's code, and may raise anything
         if prompt is None:
             return messages[: len(begin)] == begin
         return begin[0]["content"] == prompt and len(begin[0]) == 2 and [begin[0], *messages[: len(begin) - 1]] == begin
-    except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything
-        reraise_if_for_program(error)
-        return False
+    return False
 
 
 def _sent(message: Any) -> Any:
@@ -202,15 +200,14 @@ def _with_output_format(kwargs: dict[str, Any]) -> dict[str, Any]:
 
 def output_format(kind: Any) -> Any:
     """Returns the schema that the client sends for a class."""
-    try:
+    # Fails in another version of the library, or for a class that it does not take.
+    with guarded("read the schema of a class", log=False):
         # The library is the user's.
         from anthropic.lib._parse._transform import transform_schema  # noqa: PLC0415 # pyright: ignore[reportMissingTypeStubs]
         from pydantic import TypeAdapter  # noqa: PLC0415
 
         return {"type": "json_schema", "schema": transform_schema(TypeAdapter(kind).json_schema())}
-    except BaseException as error:  # noqa: BLE001 - another version of the library, or a class that it does not take
-        reraise_if_for_program(error)
-        return schema_of_class(kind) if isinstance(kind, type) else kind
+    return schema_of_class(kind) if isinstance(kind, type) else kind
 
 
 def read_response(response: Any, run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:

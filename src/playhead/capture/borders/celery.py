@@ -8,8 +8,7 @@ from typing import Any
 
 from playhead.calls.borders import WorkBorder
 from playhead.kernel.forks import ForkSafeLock
-from playhead.kernel.guard import log_internal_error
-from playhead.model.objects.interrupts import reraise_if_for_program
+from playhead.kernel.guard import guarded
 
 SUPPORTS = "celery >= 5.4"
 _NAME = "playhead"
@@ -41,22 +40,16 @@ def _signals() -> Any:
 
 
 def _began(sender: Any = None, task_id: Any = None, **_: Any) -> None:
-    try:
+    with guarded("note that a task of Celery begins"):
         border = WorkBorder(str(getattr(sender, "name", None) or "celery task"))
         border.begin()
         with _ExecutedTasks.mutex:
             _ExecutedTasks.borders[task_id] = border
-    except BaseException as error:  # noqa: BLE001 - the guard
-        reraise_if_for_program(error)
-        log_internal_error("note that a task of Celery begins", error)
 
 
 def _ended(task_id: Any = None, **_: Any) -> None:
-    try:
+    with guarded("note that a task of Celery has ended"):
         with _ExecutedTasks.mutex:
             border = _ExecutedTasks.borders.pop(task_id, None)
         if border is not None:
             border.end()
-    except BaseException as error:  # noqa: BLE001 - the guard
-        reraise_if_for_program(error)
-        log_internal_error("note that a task of Celery has ended", error)

@@ -22,9 +22,8 @@ from playhead.calls.replay import ReplayAnswer
 from playhead.capture.restoring import kept_answer
 from playhead.capture.streams import StreamRecording
 from playhead.errors import CannotRestore
-from playhead.kernel.guard import log_internal_error
+from playhead.kernel.guard import guarded
 from playhead.model.canonical import canonical_json
-from playhead.model.objects.interrupts import reraise_if_for_program
 
 STREAMED = frozenset({"ConverseStream", "InvokeModelWithResponseStream"})
 INVOKED = frozenset({"InvokeModel", "InvokeModelWithResponseStream"})
@@ -45,12 +44,9 @@ def observe_events(stream: Any, recording: StreamRecording, copy_of: Callable[[A
 
 
 def _copied(copy_of: Callable[[Any], Any], event: Any) -> Any:
-    try:
+    with guarded("record an event of a stream"):
         return copy_of(event)
-    except BaseException as error:  # noqa: BLE001 - the guard
-        reraise_if_for_program(error)
-        log_internal_error("record an event of a stream", error)
-        return {}
+    return {}
 
 
 @lru_cache(maxsize=8)

@@ -38,8 +38,7 @@ from playhead.capture.model_call import (
 from playhead.capture.patching import Wrapper
 from playhead.capture.restoring import kept_answer, recorded_chunks
 from playhead.errors import CannotRestore, RunStopped
-from playhead.kernel.guard import log_internal_error
-from playhead.model.objects.interrupts import reraise_if_for_program
+from playhead.kernel.guard import guarded
 
 # --- a framework's description of its models --------------------------------------------------------------------------
 
@@ -194,11 +193,8 @@ class FrameworkModelCall:
             self._keep(chunk)
 
     def _keep(self, chunk: Any) -> None:
-        try:  # now, since frameworks change chunks later
+        with guarded("record a chunk of a model's answer"):  # now, since frameworks change chunks later
             self._chunks.append(self._api.dump(chunk))
-        except BaseException as error:  # noqa: BLE001 - the guard
-            reraise_if_for_program(error)
-            log_internal_error("record a chunk of a model's answer", error)
 
     def end_stream(self, *, aborted: bool = False) -> None:
         """Ends the call with the chunks so far; `aborted`: the reader stopped before the end of the stream."""
@@ -226,13 +222,10 @@ class FrameworkModelCall:
         if self._is_decided:
             return
         self._is_decided = True
-        try:
+        with guarded("remember a model's class"):  # a class without weak references
             (_KnownModelClasses.with_client if self._inner_call.is_set else _KnownModelClasses.without_client).add(
                 self._kind
             )
-        except BaseException as error:  # noqa: BLE001 - the guard: a class without weak references
-            reraise_if_for_program(error)
-            log_internal_error("remember a model's class", error)
         if not self._inner_call.is_set:
             self._start(began=self._began)
 

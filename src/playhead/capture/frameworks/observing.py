@@ -17,9 +17,8 @@ from playhead.calls.proxy import ObservedFunction
 from playhead.calls.run import root_attributes
 from playhead.calls.span import ObservedSpan
 from playhead.capture.patching import Wrapper
-from playhead.kernel.guard import log_internal_error
+from playhead.kernel.guard import guarded
 from playhead.model import names
-from playhead.model.objects.interrupts import reraise_if_for_program
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -36,12 +35,9 @@ def log_errors_and_return_none(read: Callable[P, T]) -> Callable[P, T | None]:
 
     @functools.wraps(read)
     def quiet(*args: P.args, **kwargs: P.kwargs) -> T | None:
-        try:
+        with guarded("observe what %s does", read.__module__.rpartition(".")[2]):
             return read(*args, **kwargs)
-        except BaseException as error:  # noqa: BLE001 - the guard
-            reraise_if_for_program(error)
-            log_internal_error(f"observe what {read.__module__.rpartition('.')[2]} does", error)
-            return None
+        return None
 
     return quiet
 

@@ -38,9 +38,8 @@ from playhead.capture.langgraph.interrupts import (
     noting_answers_async,
 )
 from playhead.capture.patching import Instrumentation, Wrap
-from playhead.kernel.guard import log_internal_error
+from playhead.kernel.guard import guarded
 from playhead.model import names
-from playhead.model.objects.interrupts import reraise_if_for_program
 
 SUPPORTS = "langgraph >= 1.0"
 
@@ -140,7 +139,7 @@ class _GraphCall:
 
 
 def _say_handoffs(bubbled: Any) -> None:
-    try:
+    with guarded("see whom a graph hands over to"):  # another version
         command = bubbled.args[0] if bubbled.args else None
         goto: Any = getattr(command, "goto", None)
         if not goto or getattr(bubbled, "_playhead_said", False):
@@ -150,9 +149,6 @@ def _say_handoffs(bubbled: Any) -> None:
             name = str(getattr(to, "node", to))  # pyright: ignore[reportUnknownArgumentType]
             if name != "__end__":
                 log_event(names.HANDOFF, {names.HANDOFF_TO: name}, {})
-    except BaseException as error:  # noqa: BLE001 - the guard: another version
-        reraise_if_for_program(error)
-        log_internal_error("see whom a graph hands over to", error)
 
 
 # --- wrappers of a graph's methods ------------------------------------------------------------------------------------

@@ -16,8 +16,7 @@ from playhead.capture.litellm.completion import COMPLETION
 from playhead.capture.litellm.embedding import EMBEDDING
 from playhead.capture.model_call import note_sent_body
 from playhead.capture.patching import Instrumentation, Wrap, instrumentor
-from playhead.kernel.guard import log_internal_error
-from playhead.model.objects.interrupts import reraise_if_for_program
+from playhead.kernel.guard import guarded
 
 SUPPORTS = "litellm >= 1.70.4"
 
@@ -29,14 +28,11 @@ _NOT_SENT = frozenset({"extra_body", "extra_headers", "extra_query", "timeout"})
 
 
 def _note_body(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    try:
+    with guarded("read a request of litellm"):
         more: Any = args[3] if len(args) > 3 else kwargs.get("additional_args")
         body: Any = cast("Mapping[str, Any]", more).get("complete_input_dict") if isinstance(more, Mapping) else None
         if body is not None:
             note_sent_body(partial(_sent_body, body))
-    except BaseException as error:  # noqa: BLE001 - the guard
-        reraise_if_for_program(error)
-        log_internal_error("read a request of litellm", error)
     return wrapped(*args, **kwargs)
 
 

@@ -8,7 +8,7 @@ from inspect import signature
 from typing import Any, cast
 
 from playhead.capture.client_methods import MethodCall
-from playhead.model.objects.interrupts import reraise_if_for_program
+from playhead.kernel.guard import guarded
 
 # --- arguments --------------------------------------------------------------------------------------------------------
 
@@ -91,15 +91,13 @@ def described_class(kind: type) -> Any:
 
 def asked_provider(arguments: Mapping[str, Any]) -> str:
     """Returns the provider according to the model's name; `litellm` for a router's model group or an unknown name."""
-    try:
+    with guarded("find the provider of a model", log=False):  # it raises for a name that it does not know
         import litellm  # noqa: PLC0415 # pyright: ignore[reportMissingImports] - the library is the user's
 
         provider = arguments.get("custom_llm_provider")
         result = cast(Any, litellm).get_llm_provider(str(arguments.get("model", "")), custom_llm_provider=provider)
         return provider_name(result[1])
-    except BaseException as error:  # noqa: BLE001 - it raises for a name that it does not know
-        reraise_if_for_program(error)
-        return "litellm"
+    return "litellm"
 
 
 def provider_name(name: Any) -> str:

@@ -20,9 +20,9 @@ from playhead.capture.stainless import (
     usage_of,
 )
 from playhead.dialect import openai_chat as dialect
+from playhead.kernel.guard import guarded
 from playhead.model import names
 from playhead.model.message import Message
-from playhead.model.objects.interrupts import reraise_if_for_program
 
 # --- requests and answers ---------------------------------------------------------------------------------------------
 
@@ -193,13 +193,12 @@ _PROVIDERS = {
 
 def response_format(kind: type) -> Any:
     """Returns the schema that the client sends for a class given as response format."""
-    try:
+    # Fails in another version of the library, or for a class that it does not take.
+    with guarded("read the schema of a class", log=False):
         from openai.lib._parsing import type_to_response_format_param  # noqa: PLC0415 - the library is the user's
 
         return type_to_response_format_param(kind)
-    except BaseException as error:  # noqa: BLE001 - another version of the library, or a class that it does not take
-        reraise_if_for_program(error)
-        return schema_of_class(kind)
+    return schema_of_class(kind)
 
 
 # --- chunks of a stream -----------------------------------------------------------------------------------------------

@@ -33,9 +33,9 @@ from playhead.capture.stainless import (
 )
 from playhead.dialect import openai_responses as dialect
 from playhead.dialect.parts import provider_edits
+from playhead.kernel.guard import guarded
 from playhead.model import names
 from playhead.model.message import Message
-from playhead.model.objects.interrupts import reraise_if_for_program
 
 # --- requests and answers ---------------------------------------------------------------------------------------------
 
@@ -86,13 +86,12 @@ def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create")
 
 def text_format(kind: type) -> Any:
     """Returns the schema that the client sends for a class given as text format."""
-    try:
+    # Fails in another version of the library, or for a class that it does not take.
+    with guarded("read the schema of a class", log=False):
         from openai.lib._parsing._responses import type_to_text_format_param  # noqa: PLC0415 - the library is the user's
 
         return type_to_text_format_param(kind)
-    except BaseException as error:  # noqa: BLE001 - another version of the library, or a class that it does not take
-        reraise_if_for_program(error)
-        return schema_of_class(kind)
+    return schema_of_class(kind)
 
 
 def _form_of(value: Any) -> str:

@@ -28,10 +28,9 @@ from playhead.capture.openai_agents.handoffs import AgentRun, agent_turn
 from playhead.capture.openai_agents.interruptions import note_decisions, note_interruptions
 from playhead.capture.openai_agents.models import MODELS
 from playhead.capture.patching import Instrumentation, Wrap
-from playhead.kernel.guard import log_internal_error
+from playhead.kernel.guard import guarded
 from playhead.model import names
 from playhead.model.canonical import parse_json
-from playhead.model.objects.interrupts import reraise_if_for_program
 
 SUPPORTS = "openai-agents >= 0.14"
 
@@ -203,12 +202,10 @@ def _run_streamed(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _await_end(run: AgentRun, result: Any) -> None:
-    try:
+    with guarded("see when a streamed run of an agent ends"):  # another version
         result.run_loop_task.add_done_callback(partial(_end_streamed, run, result))
-    except BaseException as error:  # noqa: BLE001 - the guard: another version
-        reraise_if_for_program(error)
-        log_internal_error("see when a streamed run of an agent ends", error)
-        run.finish(None)
+        return
+    run.finish(None)
 
 
 def _end_streamed(run: AgentRun, result: Any, task: Any) -> None:

@@ -14,9 +14,8 @@ from playhead.api.log_events import log_event_of
 from playhead.calls.lifecycle import as_current, detach, enter, fail, finish
 from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks.observing import agent
-from playhead.kernel.guard import log_internal_error
+from playhead.kernel.guard import guarded
 from playhead.model import names
-from playhead.model.objects.interrupts import reraise_if_for_program
 
 _CURRENT_RUN = otel.create_key("playhead-openai-agents-run")
 
@@ -42,13 +41,10 @@ class AgentRun:
 
     def span_of(self, acting: Any) -> ObservedSpan | None:
         """Returns the span of the acting agent; None if that is the run's own span. Never raises."""
-        try:
+        with guarded("see which agent acts"):
             if acting is not self._acting:
                 self._switch_agent(acting)
             self._has_acted = True
-        except BaseException as error:  # noqa: BLE001 - the guard
-            reraise_if_for_program(error)
-            log_internal_error("see which agent acts", error)
         return self._taken_over
 
     def _switch_agent(self, to: Any) -> None:

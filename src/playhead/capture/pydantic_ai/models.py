@@ -13,10 +13,9 @@ from playhead.capture.frameworks.model_calls import FrameworkModelApi, Framework
 from playhead.capture.model_call import ModelRequest, ModelResponse
 from playhead.capture.patching import WrapSubclasses
 from playhead.dialect.parts import write_arguments
-from playhead.kernel.guard import log_internal_error
+from playhead.kernel.guard import guarded
 from playhead.model import names
 from playhead.model.canonical import parse_json
-from playhead.model.objects.interrupts import reraise_if_for_program
 
 # --- calls ------------------------------------------------------------------------------------------------------------
 
@@ -197,12 +196,9 @@ class _ObservedStreamBlock:
 
     def _watch(self, response: Any) -> None:
         """Records the events of the model class; the framework's own part of the stream is not changed."""
-        try:
+        with guarded("record a stream of pydantic-ai"):  # another version
             self._response, events = response, response._get_event_iterator
             response._get_event_iterator = lambda: self._watched(events())
-        except BaseException as error:  # noqa: BLE001 - the guard: another version
-            reraise_if_for_program(error)
-            log_internal_error("record a stream of pydantic-ai", error)
 
     async def _watched(self, events: AsyncIterator[Any]) -> AsyncIterator[Any]:
         try:
@@ -221,12 +217,9 @@ class _ObservedStreamBlock:
     def _keep(self, event: Any) -> None:
         if self._recording.observed is None:
             return
-        try:  # now, since later events extend this event's part
+        with guarded("record an event of a stream"):  # now, since later events extend this event's part
             [dumped] = _events_adapter().dump_python([event], mode="json", warnings=False)
             self._events.append(dumped)
-        except BaseException as error:  # noqa: BLE001 - the guard
-            reraise_if_for_program(error)
-            log_internal_error("record an event of a stream", error)
 
     def _raw(self) -> Any:
         return {"stream": self._events, "response": _dump_answer(self._response.get())}
