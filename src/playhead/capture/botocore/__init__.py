@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from playhead.capture.botocore import converse, invoke
 from playhead.capture.botocore.converse import sent
-from playhead.capture.botocore.streams import STREAMED, ObservedBody, observe_events, restore, with_own_error
+from playhead.capture.botocore.streams import STREAMED, ObservedBody, ObservedEvents, restore, with_own_error
 from playhead.capture.client_methods import ClientApi, MethodCall, begin_call, end_call
 from playhead.capture.model_call import ObservedModelCall
 from playhead.capture.patching import Instrumentation, Wrap, instrumentor
@@ -34,7 +34,7 @@ def record_converse(api: ClientApi, observed: ObservedModelCall, result: Any, ca
     run, headers = observed.span.run, kept_headers(result)
     if call.args[0] in STREAMED:
         recording = StreamRecording(observed, lambda seen: _streamed_response(api, headers, seen, call))
-        observe_events(result["stream"], recording, sent)
+        result["stream"] = ObservedEvents(result["stream"], recording, sent)
         return result
     body = sent({name: value for name, value in result.items() if name != "ResponseMetadata"})
     observed.end(lambda: api.read_recorded({"headers": headers, "body": body}, run, call))
@@ -46,7 +46,7 @@ def record_invoked(api: ClientApi, observed: ObservedModelCall, result: Any, cal
     run, headers = observed.span.run, kept_headers(result)
     if call.args[0] in STREAMED:
         recording = StreamRecording(observed, lambda seen: _streamed_response(api, headers, seen, call))
-        observe_events(result[_BODY], recording, _kept_chunk)
+        result[_BODY] = ObservedEvents(result[_BODY], recording, _kept_chunk)
         return result
     body = result[_BODY]
     recording = StreamRecording(

@@ -12,7 +12,6 @@ import io
 import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from sys import modules
 from typing import Any, cast
 
@@ -32,45 +31,48 @@ INVOKED = frozenset({"InvokeModel", "InvokeModelWithResponseStream"})
 # --- recorded while read ----------------------------------------------------------------------------------------------
 
 
-def observe_events(stream: Any, recording: StreamRecording, copy_of: Callable[[Any], Any]) -> None:
-    """Changes an `EventStream` of the client so that its call ends when reading ends, in whatever way.  `copy_of`
-    returns the copy of an event to record: programs change events (langchain-aws pops the usage from them).
+class ObservedEvents:
+    """Stands for an `EventStream` of the client: its call ends when reading ends, in whatever way.
 
-    Sets the class of the object to a subclass.  A proxy would not do: it behaves differently in `list += stream`.
+    No `wrapt.ObjectProxy`: that one also passes number methods on, and then Python's `list += stream` asks the stream
+    to add itself to the list.  `isinstance(stream, EventStream)` is False.
     """
-    recording.begun = True
-    stream._playhead_recording, stream._playhead_copy = recording, copy_of
-    stream.__class__ = _observed_class(cast(Any, type(stream)))
+
+    def __init__(self, stream: Any, recording: StreamRecording, copy_of: Callable[[Any], Any]):
+        """`copy_of` returns the copy of an event to record: programs change events (langchain-aws pops the usage from
+        them)."""
+        recording.begun = True
+        self._playhead_stream = stream
+        self._playhead_recording = recording
+        self._playhead_copy = copy_of
+
+    def __iter__(self) -> Iterator[Any]:
+        recording, events = self._playhead_recording, iter(self._playhead_stream)
+        while True:
+            try:
+                event = next(events)
+            except StopIteration:
+                recording.finish()
+                return
+            except BaseException as error:
+                recording.fail(error)
+                raise
+            recording.add_chunk(_copied(self._playhead_copy, event))
+            yield event
+
+    def close(self) -> Any:
+        """Ends the call with the events so far, and closes the stream."""
+        self._playhead_recording.finish(aborted=True)
+        return self._playhead_stream.close()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._playhead_stream, name)
 
 
 def _copied(copy_of: Callable[[Any], Any], event: Any) -> Any:
     with guarded("record an event of a stream"):
         return copy_of(event)
     return {}
-
-
-@lru_cache(maxsize=8)
-def _observed_class(kind: Any) -> Any:
-    def iterate(self: Any) -> Iterator[Any]:
-        watch, events = self._playhead_recording, kind.__iter__(self)
-        while True:
-            try:
-                event = next(events)
-            except StopIteration:
-                watch.finish()
-                return
-            except BaseException as error:
-                watch.fail(error)
-                raise
-            watch.add_chunk(_copied(self._playhead_copy, event))
-            yield event
-
-    def close(self: Any) -> Any:
-        self._playhead_recording.finish(aborted=True)
-        return kind.close(self)
-
-    names = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__}
-    return type(kind.__name__, (kind,), {"__iter__": iterate, "close": close, **names})
 
 
 class ObservedBody(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgument]
