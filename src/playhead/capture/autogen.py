@@ -11,7 +11,8 @@ from typing import Any, cast
 
 from playhead.api import scope
 from playhead.calls import functions
-from playhead.calls.lifecycle import current_span, enter, fail_and_detach, finish, set_payload
+from playhead.calls.lifecycle import current_span, finish, set_payload
+from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks.observing import (
     StartSpan,
     agent,
@@ -21,6 +22,7 @@ from playhead.capture.frameworks.observing import (
     log_errors_and_return_none,
     record_returned,
     tool,
+    with_span_async,
 )
 from playhead.capture.patching import Instrumentation, Wrap, WrapSubclasses
 from playhead.model import names
@@ -51,19 +53,14 @@ def _answer(result: Any) -> Any:
     return result.messages[-1] if hasattr(result, "stop_reason") and result.messages else None
 
 
-async def _recorded(begin: StartSpan, made: Any) -> Any:
-    span = begin()
-    if span is None:
-        return await made
-    enter(span)
-    try:
-        result = await made
-    except BaseException as error:
-        fail_and_detach(span, error)
-        raise
+def _begin_run(instance: Any, args: Any, kwargs: Any) -> ObservedSpan | None:
+    begin = _agent(instance, args, kwargs)
+    return None if begin is None else begin()
+
+
+def _end_run(span: ObservedSpan, result: Any, _args: Any, _kwargs: Any) -> None:
     answer = _answer(result)
     finish(span, names.OUTPUT_REF if answer is not None else None, log_errors_and_return_none(_text)(answer))
-    return result
 
 
 def _streamed(begin: StartSpan, made: Any) -> Any:
@@ -142,7 +139,7 @@ def _with_run(wrapped: Any, instance: Any) -> Callable[..., Any] | None:
     return partial(wrapped.__func__, other)
 
 
-_run = record_returned(_agent, _recorded)
+_run = with_span_async(_begin_run, _end_run)
 _run_stream = record_returned(_agent, _streamed)
 
 _AGENTS = "autogen_agentchat.agents._base_chat_agent"

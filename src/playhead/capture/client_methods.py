@@ -5,7 +5,8 @@ A capture module describes each API of its library (`ClientApi`) and wraps the m
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 from inspect import isawaitable
 from typing import Any, cast
 
@@ -21,26 +22,8 @@ from playhead.capture.model_call import (
 )
 from playhead.capture.patching import Wrapper
 from playhead.capture.streams import StreamRecording, observed_stream
+from playhead.capture.wrapping import CallRecording, MethodCall, wrap, wrap_async
 from playhead.kernel.guard import guarded
-
-
-@dataclass(slots=True)  # not frozen: that costs a microsecond of each call
-class MethodCall:
-    """A call of a client's method, or of a function (`client` is None), with the arguments to pass.
-
-    Clients differ in whether they take arguments by position or by name.
-    """
-
-    client: Any
-    method: str
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    is_async: bool = False
-
-    def with_kwargs(self, kwargs: dict[str, Any]) -> "MethodCall":
-        """Returns the same call with other keyword arguments."""
-        return replace(self, kwargs=kwargs)
-
 
 EndCall = Callable[["ClientApi", ObservedModelCall, Any, MethodCall], Any]
 """Ends the call with the method's result (already awaited); if that is a stream, the stream ends the call later.
@@ -91,67 +74,59 @@ class ClientApi:
     """Names of arguments that may be iterators.  They are replaced by lists, since both we and the client read them."""
 
 
+class MethodRecording(CallRecording):
+    """One recorded call of a client's method."""
+
+    __slots__ = ("_api", "observed")
+
+    def __init__(self, api: ClientApi, observed: ObservedModelCall, call: MethodCall):
+        super().__init__(call if observed.edited is None else observed.edited)
+        self._api = api
+        self.observed = observed
+
+    @property
+    def has_answer(self) -> bool:
+        return self.observed.answer is not None
+
+    def answer(self) -> Any:
+        return None if self.observed.answer is None else self.observed.unwrap(self.observed.answer)
+
+    async def answer_async(self) -> Any:
+        if self.observed.answer is not None:
+            await wait_for_slot(self.observed.span, self.observed.answer)
+        result = self.answer()
+        return await result if isawaitable(result) else result
+
+    def end(self, result: Any) -> Any:
+        """If the result is a stream, the stream ends the call later."""
+        observed = self.observed
+        with guarded("record a model's answer"):
+            if observed.span.sent_body is not None:
+                record_sent_body(observed.span)  # before the program can change its messages while it reads a stream
+            return self._api.end_with_result(self._api, observed, result, self.call)
+        observed.end(lambda: None)
+        return result
+
+    def fail(self, raised: BaseException) -> None:
+        self.observed.fail(raised)
+
+
 def recording_method(api: ClientApi) -> Wrapper:
     """Returns the wrapper for a plain method."""
-
-    def call(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        method_call = MethodCall(instance, wrapped.__name__, args, with_iterators_read(api, kwargs))
-        observed = begin_call(api, method_call)
-        if observed is None:
-            return wrapped(*args, **method_call.kwargs)
-        if observed.answer is not None:
-            return observed.unwrap(observed.answer)
-        if observed.edited is not None:
-            method_call = observed.edited
-        try:
-            return end_call(api, observed, wrapped(*method_call.args, **method_call.kwargs), method_call)
-        except BaseException as error:
-            observed.fail(error)
-            raise
-
-    return call
+    return wrap(partial(begin_method, api))
 
 
 def recording_method_async(api: ClientApi) -> Wrapper:
     """Returns the wrapper for a method whose result is awaited."""
-
-    async def call(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        method_call = MethodCall(instance, wrapped.__name__, args, with_iterators_read(api, kwargs), is_async=True)
-        observed = begin_call(api, method_call)
-        if observed is None:
-            return await wrapped(*args, **method_call.kwargs)
-        if observed.answer is not None:
-            await wait_for_slot(observed.span, observed.answer)
-            result = observed.unwrap(observed.answer)
-            return await result if isawaitable(result) else result
-        if observed.edited is not None:
-            method_call = observed.edited
-        try:
-            return end_call(api, observed, await wrapped(*method_call.args, **method_call.kwargs), method_call)
-        except BaseException as error:
-            observed.fail(error)
-            raise
-
-    return call
+    return wrap_async(partial(begin_method, api))
 
 
-def begin_call(api: ClientApi, call: MethodCall) -> ObservedModelCall | None:
-    """Begins to record the call; returns None if the call is not recorded.  Raises RunStopped, in resumed runs.
-
-    If the result has an `answer`, `unwrap` that instead of calling the method; if it has `edited`, make that MethodCall
-    instead.
-    """
-    return ObservedModelCall.start(lambda: api.read_request(call), lambda run: _recorded(api, run, call))
-
-
-def end_call(api: ClientApi, observed: ObservedModelCall, result: Any, call: MethodCall) -> Any:
-    """Ends the call; if the result is a stream, the stream ends it later. Returns the value for the program."""
-    with guarded("record a model's answer"):
-        if observed.span.sent_body is not None:
-            record_sent_body(observed.span)  # before the program can change its messages while it reads a stream
-        return api.end_with_result(api, observed, result, call)
-    observed.end(lambda: None)
-    return result
+def begin_method(api: ClientApi, call: MethodCall) -> MethodRecording | None:
+    """Begins to record a call of a client's method; None: it is not recorded.  Raises RunStopped, in resumed runs."""
+    if api.one_shot:
+        call.kwargs = with_iterators_read(api, call.kwargs)
+    observed = ObservedModelCall.start(lambda: api.read_request(call), lambda run: _recorded(api, run, call))
+    return None if observed is None else MethodRecording(api, observed, call)
 
 
 def _recorded(api: ClientApi, run: ActiveRun, call: MethodCall) -> ResponseReplayer:

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from playhead.calls.run import ActiveRun
-from playhead.capture.client_methods import ClientApi, EndCall, MethodCall, end_with_result
+from playhead.capture.client_methods import ClientApi, EndCall, end_with_result
 from playhead.capture.model_call import ModelRequest, ModelResponse
 from playhead.capture.restoring import kept_answer, no_message
 from playhead.capture.vectors import pack_vector, unpack_vector
+from playhead.capture.wrapping import MethodCall
 from playhead.errors import CannotRestore
 from playhead.model.json_value import Json, objects_at
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, cast
 
 from playhead.api import scope
-from playhead.calls.lifecycle import detach, enter, fail, fail_and_detach, finish
+from playhead.calls.lifecycle import detach, fail, finish
 from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks.observing import (
     StartSpan,
@@ -23,6 +23,7 @@ from playhead.capture.frameworks.observing import (
     log_errors_and_return_none,
     retriever,
     tool,
+    with_span,
 )
 from playhead.capture.patching import Instrumentation, Wrap, WrapSubclasses
 from playhead.model import names
@@ -50,20 +51,14 @@ def _question(event: Any) -> Any:
     return {name: value for name, value in event.model_dump().items() if value is not None}
 
 
-def _run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+def _begin_run(instance: Any, args: Any, kwargs: Any) -> ObservedSpan | None:
     begin = _workflow(instance, args, kwargs)
-    span = None if begin is None else begin()
-    if span is None:
-        return wrapped(*args, **kwargs)
-    enter(span)
-    try:
-        handler = wrapped(*args, **kwargs)
-    except BaseException as error:
-        fail_and_detach(span, error)
-        raise
+    return None if begin is None else begin()
+
+
+def _started(span: ObservedSpan, handler: Any, _args: Any, _kwargs: Any) -> None:
     detach(span)  # the tasks that it has started have copies of the context, in which the span stays current
     _await_end(span, handler)
-    return handler
 
 
 @log_errors_and_return_none
@@ -163,7 +158,9 @@ _retrieve, _aretrieve = answered_wrappers(_retriever, names.OUTPUT_REF, lambda i
 _RETRIEVERS = "llama_index.core.base.base_retriever"
 _llama_index = Instrumentation(
     [
-        Wrap("workflows.workflow", "Workflow.run", _run),  # which agents' own `run` goes through
+        Wrap(
+            "workflows.workflow", "Workflow.run", with_span(_begin_run, _started)
+        ),  # which agents' own `run` goes through
         WrapSubclasses("llama_index.core.tools.types", "AsyncBaseTool", {"call": _call, "acall": _acall}),
         Wrap(_RETRIEVERS, "BaseRetriever.retrieve", _retrieve),
         Wrap(_RETRIEVERS, "BaseRetriever.aretrieve", _aretrieve),

@@ -18,10 +18,11 @@ from typing import Any, cast
 
 import wrapt
 
-from playhead.capture.client_methods import ClientApi, MethodCall
+from playhead.capture.client_methods import ClientApi
 from playhead.capture.model_call import ObservedModelCall
 from playhead.capture.restoring import as_awaitable, kept_answer, recorded_chunks
 from playhead.capture.streams import ObservedOpenResponse, ObservedRawResponse, StreamRecording, observed_stream
+from playhead.capture.wrapping import MethodCall
 from playhead.errors import CannotRestore
 from playhead.kernel.guard import guarded
 from playhead.model.canonical import canonical_json

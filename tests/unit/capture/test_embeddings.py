@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from playhead.capture.client_methods import MethodCall
 from playhead.capture.embeddings import embeddings_api, with_data_vectors
 from playhead.capture.model_call import ModelRequest
 from playhead.capture.vectors import pack_vector
+from playhead.capture.wrapping import MethodCall
 from playhead.errors import CannotRestore
 
 CALL = MethodCall(None, "create", (), {})

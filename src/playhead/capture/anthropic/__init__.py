@@ -12,7 +12,7 @@ from typing import Any, cast
 from playhead.capture.anthropic import messages as messages_api
 from playhead.capture.anthropic.message_stream import observing_async_helper, observing_helper
 from playhead.capture.anthropic.messages import read_request, read_response, restore, with_message
-from playhead.capture.client_methods import ClientApi, MethodCall, recording_method, recording_method_async
+from playhead.capture.client_methods import ClientApi, recording_method, recording_method_async
 from playhead.capture.frameworks.observing import (
     StartSpan,
     answered_wrappers,
@@ -23,6 +23,7 @@ from playhead.capture.frameworks.observing import (
 )
 from playhead.capture.patching import Instrumentation, Wrap, Wrapper, instrumentor
 from playhead.capture.stainless import end_with_result
+from playhead.capture.wrapping import MethodCall
 
 __all__ = ["SUPPORTS", "AnthropicInstrumentor", "patch", "read_request", "read_response", "unpatch"]
 

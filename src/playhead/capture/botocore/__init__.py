@@ -12,10 +12,11 @@ from typing import Any, cast
 from playhead.capture.botocore import converse, invoke
 from playhead.capture.botocore.converse import sent
 from playhead.capture.botocore.streams import STREAMED, ObservedBody, ObservedEvents, restore, with_own_error
-from playhead.capture.client_methods import ClientApi, MethodCall, begin_call, end_call
+from playhead.capture.client_methods import ClientApi, MethodRecording, begin_method
 from playhead.capture.model_call import ObservedModelCall
 from playhead.capture.patching import Instrumentation, Wrap, instrumentor
 from playhead.capture.streams import StreamRecording
+from playhead.capture.wrapping import MethodCall, wrap
 
 SUPPORTS = "botocore >= 1.35"
 
@@ -123,30 +124,17 @@ _APIS = {
 # --- the wrapped method -----------------------------------------------------------------------------------------------
 
 
-def _make_api_call(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Wraps `_make_api_call(operation_name, api_params)`, which every method of every client calls."""
-    if instance._service_model.service_name != _SERVICE or len(args) != len(("operation", "parameters")):
-        return wrapped(*args, **kwargs)
-    api = _APIS.get(args[0])
-    return wrapped(*args, **kwargs) if api is None else _observed(api, wrapped, instance, args)
+def _begin(call: MethodCall) -> MethodRecording | None:
+    """Begins to record `_make_api_call(operation_name, api_params)`, which every method of every client calls."""
+    if call.client._service_model.service_name != _SERVICE or len(call.args) != len(("operation", "parameters")):
+        return None
+    api = _APIS.get(call.args[0])
+    recording = None if api is None else begin_method(api, call)
+    if recording is not None and recording.observed.answer is not None:
+        recording.observed.answer = with_own_error(recording.observed.answer, call.client)
+    return recording
 
 
-def _observed(api: ClientApi, wrapped: Any, instance: Any, args: tuple[Any, ...]) -> Any:
-    call = MethodCall(instance, args[0], args, {})
-    observed = begin_call(api, call)
-    if observed is None:
-        return wrapped(*args)
-    if observed.answer is not None:
-        return observed.unwrap(with_own_error(observed.answer, instance))
-    if observed.edited is not None:
-        call = observed.edited
-    try:
-        return end_call(api, observed, wrapped(*call.args), call)
-    except BaseException as error:
-        observed.fail(error)
-        raise
-
-
-_botocore = Instrumentation([Wrap("botocore.client", "BaseClient._make_api_call", _make_api_call)])
+_botocore = Instrumentation([Wrap("botocore.client", "BaseClient._make_api_call", wrap(_begin))])
 patch, unpatch = _botocore.patch, _botocore.unpatch
 BotocoreInstrumentor = instrumentor("BotocoreInstrumentor", SUPPORTS, patch, unpatch)

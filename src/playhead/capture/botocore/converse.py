@@ -7,8 +7,8 @@ import binascii
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from playhead.capture.client_methods import MethodCall
 from playhead.capture.model_call import ModelRequest, ModelResponse
+from playhead.capture.wrapping import MethodCall
 from playhead.dialect import bedrock as dialect
 from playhead.model import names
 from playhead.model.canonical import canonical_json, parse_json

@@ -15,9 +15,9 @@ from playhead.capture.anthropic.messages import joined_message
 from playhead.capture.botocore import converse
 from playhead.capture.botocore.converse import PROVIDER, events_of, joined_answer, sent, usage_attributes
 from playhead.capture.botocore.streams import STREAMED, body_bytes
-from playhead.capture.client_methods import MethodCall
 from playhead.capture.model_call import ModelRequest, ModelResponse
 from playhead.capture.restoring import no_message
+from playhead.capture.wrapping import MethodCall
 from playhead.dialect import bedrock, openai_chat
 from playhead.errors import CannotRestore
 from playhead.model import names

@@ -12,11 +12,11 @@ the like. Who records a call is decided as follows:
 - In a resumed run whose record has a call here, the call is answered from the record, before anything is called.
 """
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, cast
+from functools import partial
+from typing import Any, ClassVar
 from weakref import WeakSet
 
 from opentelemetry import context as otel
@@ -26,7 +26,6 @@ from playhead.calls.begin import CURRENT, NEXT_RUN
 from playhead.calls.lifecycle import as_current, detach
 from playhead.calls.replay import ResponseRestorer
 from playhead.calls.span import ObservedSpan
-from playhead.capture.client_methods import MethodCall
 from playhead.capture.model_call import (
     CallStart,
     InnerCallMark,
@@ -37,6 +36,14 @@ from playhead.capture.model_call import (
 )
 from playhead.capture.patching import Wrapper
 from playhead.capture.restoring import kept_answer, recorded_chunks
+from playhead.capture.wrapping import (
+    MethodCall,
+    StreamedCallRecording,
+    wrap,
+    wrap_async,
+    wrap_stream,
+    wrap_stream_async,
+)
 from playhead.errors import CannotRestore, RunStopped
 from playhead.kernel.guard import guarded
 
@@ -122,7 +129,7 @@ class _KnownModelClasses:
         return kind in cls.without_client and kind not in cls.with_client
 
 
-class FrameworkModelCall:
+class FrameworkModelCall(StreamedCallRecording):
     """One call of a framework's model.  Its methods raise only RunStopped, in resumed runs; `answer` also raises the
     recorded error.
 
@@ -130,10 +137,10 @@ class FrameworkModelCall:
     one of `end`, `end_stream` and `fail`.
     """
 
-    __slots__ = ("_api", "_began", "_chunks", "_inner_call", "_is_decided", "_kind", "call", "observed")
+    __slots__ = ("_api", "_began", "_chunks", "_inner_call", "_is_decided", "_kind", "observed")
 
     def __init__(self, api: FrameworkModelApi, call: MethodCall):
-        self.call = call
+        super().__init__(call)
         self._kind: type = type(call.client)
         self.observed: ObservedModelCall | None = None
         """The recorded call; None: not recorded here, or not known yet."""
@@ -167,9 +174,10 @@ class FrameworkModelCall:
         """Returns the context in which to run the framework's method, or one step of its stream."""
         return self._inner_call.current() if self.observed is None else as_current(self.observed.span)
 
-    def end(self, result: Any) -> None:
-        """Ends the call with the method's result."""
+    def end(self, result: Any) -> Any:
+        """Ends the call with the method's result, and returns it."""
         self.end_raw(lambda: self._api.dump(result))
+        return result
 
     def end_raw(self, raw: Callable[[], Any], *, aborted: bool = False) -> None:
         """Ends the call with the answer in its raw form; `aborted`: the reader stopped before the end of the stream."""
@@ -266,114 +274,28 @@ def _may_be_resumed() -> bool:
 
 # --- wrappers: plain, asynchronous, streamed --------------------------------------------------------------------------
 
-_END: Any = object()
-
 
 def observing_model(api: FrameworkModelApi) -> Wrapper:
     """Returns the wrapper for a plain method that returns the answer."""
-
-    def call(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-        recording = FrameworkModelCall(api, MethodCall(instance, wrapped.__name__, args, kwargs))
-        recording.begin()
-        if recording.has_answer:
-            return recording.answer()
-        method_call = recording.call
-        try:
-            with recording.current():
-                result = wrapped(*method_call.args, **method_call.kwargs)
-        except BaseException as error:
-            recording.fail(error)
-            raise
-        recording.end(result)
-        return result
-
-    return call
+    return wrap(partial(_begin_model, api))
 
 
 def observing_model_async(api: FrameworkModelApi) -> Wrapper:
     """Returns the wrapper for a coroutine method that returns the answer."""
-
-    async def call(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-        recording = FrameworkModelCall(api, MethodCall(instance, wrapped.__name__, args, kwargs, is_async=True))
-        recording.begin()
-        if recording.has_answer:
-            return recording.answer()
-        method_call = recording.call
-        try:
-            with recording.current():
-                result = await wrapped(*method_call.args, **method_call.kwargs)
-        except BaseException as error:
-            recording.fail(error)
-            raise
-        recording.end(result)
-        return result
-
-    return call
+    return wrap_async(partial(_begin_model, api))
 
 
 def observing_model_stream(api: FrameworkModelApi) -> Wrapper:
     """Returns the wrapper for a method that returns an iterator of chunks."""
-
-    def call(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Iterator[Any]:
-        recording = FrameworkModelCall(api, MethodCall(instance, wrapped.__name__, args, kwargs))
-        recording.begin()
-        if recording.has_answer:
-            yield from recording.answer()
-            return
-        method_call = recording.call
-        chunks: Any = None
-        try:
-            with recording.current():
-                chunks = iter(wrapped(*method_call.args, **method_call.kwargs))
-            while True:
-                with recording.current():
-                    chunk = next(chunks, _END)
-                if chunk is _END:
-                    break
-                recording.add_chunk(chunk)
-                yield chunk
-        except BaseException as error:
-            if isinstance(error, GeneratorExit) and hasattr(chunks, "close"):
-                chunks.close()
-            recording.fail(error)
-            raise
-        recording.end_stream()
-
-    return call
+    return wrap_stream(partial(_begin_model, api))
 
 
 def observing_model_stream_async(api: FrameworkModelApi) -> Wrapper:
     """Returns the wrapper for a method that returns an asynchronous iterator of chunks, or a coroutine of one."""
+    return wrap_stream_async(partial(_begin_model, api))
 
-    async def call(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> AsyncIterator[Any]:
-        recording = FrameworkModelCall(api, MethodCall(instance, wrapped.__name__, args, kwargs, is_async=True))
-        recording.begin()
-        if recording.has_answer:
-            for chunk in cast("Iterable[Any]", recording.answer()):
-                yield chunk
-            return
-        method_call = recording.call
-        chunks: Any = None
-        leaving = False
-        try:
-            with recording.current():
-                made = wrapped(*method_call.args, **method_call.kwargs)
-                chunks = aiter(await made if asyncio.iscoroutine(made) else made)
-            while True:
-                with recording.current():
-                    chunk = await anext(chunks, _END)
-                if chunk is _END:
-                    break
-                recording.add_chunk(chunk)
-                leaving = True
-                yield chunk
-                leaving = False
-        except BaseException as error:
-            if isinstance(error, GeneratorExit) and hasattr(chunks, "aclose"):
-                await chunks.aclose()
-            # An event loop that shuts down cancels generators whose reader stopped early.
-            recording.fail(GeneratorExit() if leaving else error)
-            raise
-        recording.end_stream()
 
-    return call
+def _begin_model(api: FrameworkModelApi, call: MethodCall) -> FrameworkModelCall:
+    recording = FrameworkModelCall(api, call)
+    recording.begin()
+    return recording

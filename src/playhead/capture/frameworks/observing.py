@@ -5,9 +5,9 @@ A framework is patched when the program imports it. A tool whose function is und
 Each agent has a span: the outermost agent is a run, agents that start inside are agents of that run.
 """
 
-import functools
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from functools import partial, wraps
 from typing import Any, ParamSpec, TypeVar, cast
 
 from playhead.api.observe import ObserveOptions
@@ -17,6 +17,7 @@ from playhead.calls.proxy import ObservedFunction
 from playhead.calls.run import root_attributes
 from playhead.calls.span import ObservedSpan
 from playhead.capture.patching import Wrapper
+from playhead.capture.wrapping import CallRecording, MethodCall, wrap, wrap_async
 from playhead.kernel.guard import guarded
 from playhead.model import names
 
@@ -33,7 +34,7 @@ _AGENT = ObserveOptions(None, "agent", True, True, None, {}, None)
 def log_errors_and_return_none(read: Callable[P, T]) -> Callable[P, T | None]:
     """Decorator for functions that inspect a framework's objects: any error is logged, and the result is None."""
 
-    @functools.wraps(read)
+    @wraps(read)
     def quiet(*args: P.args, **kwargs: P.kwargs) -> T | None:
         with guarded("observe what %s does", read.__module__.rpartition(".")[2]):
             return read(*args, **kwargs)
@@ -205,37 +206,36 @@ def with_span(begin: BeginSpan, end: EndSpan, fail: FailSpan = fail_and_detach) 
     gets span, result, args and kwargs, and ends the span. `fail` ends it with the exception, which is then raised
     again.
     """
-
-    def run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-        span = begin(instance, args, kwargs)
-        if span is None:
-            return wrapped(*args, **kwargs)
-        enter(span)
-        try:
-            result = wrapped(*args, **kwargs)
-        except BaseException as error:
-            fail(span, error)
-            raise
-        end(span, result, args, kwargs)
-        return result
-
-    return run
+    return wrap(partial(_begin_with_span, begin, end, fail))
 
 
 def with_span_async(begin: BeginSpan, end: EndSpan, fail: FailSpan = fail_and_detach) -> Wrapper:
     """The same as `with_span`, for a method whose result is awaited."""
+    return wrap_async(partial(_begin_with_span, begin, end, fail))
 
-    async def run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-        span = begin(instance, args, kwargs)
-        if span is None:
-            return await wrapped(*args, **kwargs)
-        enter(span)
-        try:
-            result = await wrapped(*args, **kwargs)
-        except BaseException as error:
-            fail(span, error)
-            raise
-        end(span, result, args, kwargs)
+
+class _SpanRecording(CallRecording):
+    """One call with a span of its own, which is current already."""
+
+    __slots__ = ("_end", "_fail", "_span")
+
+    def __init__(self, call: MethodCall, span: ObservedSpan, end: EndSpan, fail: FailSpan):
+        super().__init__(call)
+        self._span = span
+        self._end = end
+        self._fail = fail
+
+    def end(self, result: Any) -> Any:
+        self._end(self._span, result, self.call.args, self.call.kwargs)
         return result
 
-    return run
+    def fail(self, raised: BaseException) -> None:
+        self._fail(self._span, raised)
+
+
+def _begin_with_span(begin: BeginSpan, end: EndSpan, fail: FailSpan, call: MethodCall) -> CallRecording | None:
+    span = begin(call.client, call.args, call.kwargs)
+    if span is None:
+        return None
+    enter(span)
+    return _SpanRecording(call, span, end, fail)

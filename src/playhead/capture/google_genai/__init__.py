@@ -10,13 +10,7 @@ Interactions API.
 from collections.abc import Callable
 from typing import Any, cast
 
-from playhead.capture.client_methods import (
-    ClientApi,
-    MethodCall,
-    end_with_result,
-    recording_method,
-    recording_method_async,
-)
+from playhead.capture.client_methods import ClientApi, end_with_result, recording_method, recording_method_async
 from playhead.capture.frameworks.observing import (
     StartSpan,
     answered_wrappers,
@@ -31,6 +25,7 @@ from playhead.capture.google_genai.embeddings import EMBEDDINGS, is_embedding
 from playhead.capture.model_call import ObservedModelCall
 from playhead.capture.patching import Instrumentation, Wrap, Wrapper, instrumentor
 from playhead.capture.streams import StreamRecording, observed_stream
+from playhead.capture.wrapping import MethodCall
 
 __all__ = ["SUPPORTS", "GoogleGenAIInstrumentor", "patch", "read_request", "read_response", "unpatch"]
 

@@ -12,9 +12,9 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from sys import modules
 from typing import Any, cast
 
-from playhead.capture.client_methods import MethodCall
 from playhead.capture.model_call import ModelRequest, ModelResponse
 from playhead.capture.restoring import as_awaitable, kept_answer, recorded_chunks, recorded_metadata
+from playhead.capture.wrapping import MethodCall
 from playhead.dialect import google_genai as dialect
 from playhead.errors import CannotRestore
 from playhead.model import names

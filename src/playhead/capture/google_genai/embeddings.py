@@ -6,11 +6,11 @@ Inputs and vectors are content; vectors are packed in the record.
 from collections.abc import Callable
 from typing import Any
 
-from playhead.capture.client_methods import MethodCall
 from playhead.capture.embeddings import embeddings_api
 from playhead.capture.google_genai import content
 from playhead.capture.google_genai.content import body_of, model_of, provider_of, usage_of
 from playhead.capture.model_call import ModelRequest
+from playhead.capture.wrapping import MethodCall
 from playhead.model import names
 from playhead.model.json_value import Json, JsonValue, list_at, objects_at
 

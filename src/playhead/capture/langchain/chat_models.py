@@ -8,7 +8,6 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
-from playhead.capture.client_methods import MethodCall
 from playhead.capture.frameworks.chat import chat_request, chat_response
 from playhead.capture.frameworks.model_calls import (
     FrameworkModelApi,
@@ -19,6 +18,7 @@ from playhead.capture.frameworks.model_calls import (
 )
 from playhead.capture.model_call import ModelRequest, ModelResponse
 from playhead.capture.patching import WrapSubclasses
+from playhead.capture.wrapping import MethodCall
 from playhead.model import names
 
 _NOT_SETTINGS = frozenset({"messages", "run_manager", "tools", "stop", "functions"})

@@ -3,12 +3,12 @@
 from functools import partial
 from typing import Any, cast
 
-from playhead.capture.client_methods import MethodCall
 from playhead.capture.frameworks.model_calls import FrameworkModelApi, observing_model, observing_model_async
 from playhead.capture.model_call import ModelRequest, ModelResponse
 from playhead.capture.patching import WrapSubclasses
 from playhead.capture.restoring import no_message
 from playhead.capture.vectors import pack_vector, unpack_vector
+from playhead.capture.wrapping import MethodCall
 
 
 def _read_request(call: MethodCall) -> ModelRequest:

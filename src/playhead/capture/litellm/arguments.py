@@ -7,7 +7,7 @@ from functools import cache
 from inspect import signature
 from typing import Any, cast
 
-from playhead.capture.client_methods import MethodCall
+from playhead.capture.wrapping import MethodCall
 from playhead.kernel.guard import guarded
 
 # --- arguments --------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, cast
 
 from playhead.calls.run import ActiveRun
-from playhead.capture.client_methods import ClientApi, MethodCall
+from playhead.capture.client_methods import ClientApi
 from playhead.capture.litellm.arguments import (
     KEY,
     answering_provider,
@@ -23,6 +23,7 @@ from playhead.capture.openai.chat import copy_of_chunk, with_message
 from playhead.capture.restoring import as_awaitable, kept_answer
 from playhead.capture.stainless import as_list, usage_of
 from playhead.capture.streams import ObservedAsyncStream, ObservedStream, StreamRecording
+from playhead.capture.wrapping import MethodCall
 from playhead.dialect import openai_chat as dialect
 from playhead.errors import CannotRestore
 from playhead.model import names

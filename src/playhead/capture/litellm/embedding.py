@@ -2,7 +2,6 @@
 
 from typing import Any, cast
 
-from playhead.capture.client_methods import MethodCall
 from playhead.capture.embeddings import embeddings_api, with_data_vectors
 from playhead.capture.litellm.arguments import (
     KEY,
@@ -16,6 +15,7 @@ from playhead.capture.litellm.arguments import (
 from playhead.capture.model_call import ModelRequest
 from playhead.capture.restoring import as_awaitable
 from playhead.capture.stainless import usage_of
+from playhead.capture.wrapping import MethodCall
 from playhead.errors import CannotRestore
 from playhead.model import names
 from playhead.model.json_value import Json, object_at

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from playhead.capture.client_methods import ClientApi, MethodCall, recording_method, recording_method_async
+from playhead.capture.client_methods import ClientApi, recording_method, recording_method_async
 from playhead.capture.openai import responses
 from playhead.capture.openai.chat import (
     assemble,
@@ -27,6 +27,7 @@ from playhead.capture.openai.replay import restore
 from playhead.capture.openai.responses import RETRIEVAL
 from playhead.capture.patching import Instrumentation, Wrap, instrumentor
 from playhead.capture.stainless import end_with_result
+from playhead.capture.wrapping import MethodCall
 
 SUPPORTS = "openai >= 1.60"
 

@@ -3,11 +3,11 @@
 from typing import Any
 
 from playhead.capture import stainless
-from playhead.capture.client_methods import MethodCall
 from playhead.capture.embeddings import embeddings_api, with_data_vectors
 from playhead.capture.model_call import ModelRequest
 from playhead.capture.openai.chat import provider_of
 from playhead.capture.stainless import TRANSPORT, AnswerForm, end_with_result, schema_of_class, settings_of, usage_of
+from playhead.capture.wrapping import MethodCall
 from playhead.model import names
 from playhead.model.json_value import Json, object_at
 

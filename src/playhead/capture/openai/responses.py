@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from playhead.calls.lifecycle import current_span
 from playhead.calls.run import ActiveRun
-from playhead.capture.client_methods import ClientApi, MethodCall
+from playhead.capture.client_methods import ClientApi
 from playhead.capture.model_call import ModelRequest, ModelResponse
 from playhead.capture.openai.chat import provider_of, response_format
 from playhead.capture.openai.replay import restore
@@ -31,6 +31,7 @@ from playhead.capture.stainless import (
     settings_of,
     usage_of,
 )
+from playhead.capture.wrapping import MethodCall
 from playhead.dialect import openai_responses as dialect
 from playhead.dialect.parts import provider_edits
 from playhead.kernel.guard import guarded

@@ -6,13 +6,15 @@ A guardrail whose tripwire was triggered has the outcome `tripped`. Its `output_
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, cast
 
 import wrapt
 
-from playhead.calls.lifecycle import current_span, detach, enter, fail_and_detach, finish, note_error
+from playhead.calls.lifecycle import current_span, detach, enter, finish, note_error
+from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks.observing import (
     StartSpan,
     agent,
@@ -21,13 +23,14 @@ from playhead.capture.frameworks.observing import (
     is_inside_run,
     is_observed,
     log_errors_and_return_none,
-    record_returned,
     tool,
+    with_span_async,
 )
 from playhead.capture.openai_agents.handoffs import AgentRun, agent_turn
 from playhead.capture.openai_agents.interruptions import note_decisions, note_interruptions
 from playhead.capture.openai_agents.models import MODELS
 from playhead.capture.patching import Instrumentation, Wrap
+from playhead.capture.wrapping import CallRecording, MethodCall, wrap, wrap_async
 from playhead.kernel.guard import guarded
 from playhead.model import names
 from playhead.model.canonical import parse_json
@@ -160,48 +163,42 @@ def _final_output(result: Any) -> Any:
     return getattr(result, "final_output", None)
 
 
-async def _recorded_agent(agent: tuple[StartSpan, Any, Any], made: Any) -> Any:
-    begin, starting, run_input = agent
-    span = begin()
-    if span is None:
-        return await made
-    enter(span)
-    note_decisions(span, run_input)
-    run = AgentRun(span, starting)
-    try:
-        with run.current():
-            result = await made
-    except BaseException as error:
-        run.fail(error)
-        raise
-    note_interruptions(span, result)
-    run.finish(_final_output(result))
-    return result
+class _RunRecording(CallRecording):
+    """One call of `Runner.run` or `Runner.run_streamed`."""
+
+    def __init__(self, call: MethodCall, run: AgentRun, end: Callable[[AgentRun, Any], None]):
+        super().__init__(call)
+        self._run = run
+        self._end = end
+
+    def current(self) -> AbstractContextManager[None]:
+        return self._run.current()
+
+    def end(self, result: Any) -> Any:
+        self._end(self._run, result)
+        return result
+
+    def fail(self, raised: BaseException) -> None:
+        self._run.fail(raised)
 
 
-_run_agent = record_returned(_begin_agent, _recorded_agent)
-
-
-def _run_streamed(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    parts = _begin_agent(instance, args, kwargs)
+def _begin_run(end: Callable[[AgentRun, Any], None], call: MethodCall) -> CallRecording | None:
+    parts = _begin_agent(call.client, call.args, call.kwargs)
     span = None if parts is None else parts[0]()
     if parts is None or span is None:
-        return wrapped(*args, **kwargs)
+        return None
     enter(span)
     note_decisions(span, parts[2])
-    run = AgentRun(span, parts[1])
-    try:
-        with run.current():
-            result = wrapped(*args, **kwargs)
-    except BaseException as error:
-        run.fail(error)
-        raise
-    detach(span)  # the task that it has started has a copy of the context, in which the span stays current
-    _await_end(run, result)
-    return result
+    return _RunRecording(call, AgentRun(span, parts[1]), end)
+
+
+def _finish_run(run: AgentRun, result: Any) -> None:
+    note_interruptions(run.span, result)
+    run.finish(_final_output(result))
 
 
 def _await_end(run: AgentRun, result: Any) -> None:
+    detach(run.span)  # the task that the call has started has a copy of the context, in which the span stays current
     with guarded("see when a streamed run of an agent ends"):  # another version
         result.run_loop_task.add_done_callback(partial(_end_streamed, run, result))
         return
@@ -213,8 +210,10 @@ def _end_streamed(run: AgentRun, result: Any, task: Any) -> None:
     if raised is not None:
         run.fail(raised)
     else:
-        note_interruptions(run.span, result)
-        run.finish(_final_output(result))
+        _finish_run(run, result)
+
+
+_run_agent, _run_streamed = wrap_async(partial(_begin_run, _finish_run)), wrap(partial(_begin_run, _await_end))
 
 
 # --- guardrails -------------------------------------------------------------------------------------------------------
@@ -236,20 +235,15 @@ def _begin_guardrail(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
     return guardrail(str(instance.get_name()), checked)
 
 
-async def _recorded_guardrail(begin: StartSpan, made: Awaitable[Any]) -> Any:
-    span = begin()
-    if span is None:
-        return await made
-    enter(span)
-    try:
-        result = await made
-    except BaseException as error:
-        fail_and_detach(span, error)
-        raise
+def _begin_check(instance: Any, args: Any, kwargs: Any) -> ObservedSpan | None:
+    begin = _begin_guardrail(instance, args, kwargs)
+    return None if begin is None else begin()
+
+
+def _end_check(span: ObservedSpan, result: Any, _args: Any, _kwargs: Any) -> None:
     if _is_tripped(result):
         span.attributes[names.OUTCOME] = names.TRIPPED
     finish(span, names.OUTPUT_REF, _output_info(result))
-    return result
 
 
 @log_errors_and_return_none
@@ -266,7 +260,7 @@ def _output_info(result: Any) -> Any:
     return getattr(result, "output", result).output_info
 
 
-_run_guardrail = record_returned(_begin_guardrail, _recorded_guardrail)
+_run_guardrail = with_span_async(_begin_check, _end_check)
 GUARDRAILS = (
     *(Wrap("agents.guardrail", f"{kind}.run", _run_guardrail) for kind in ("InputGuardrail", "OutputGuardrail")),
     *(

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from typing import Any, cast
 
-from playhead.capture.client_methods import MethodCall
 from playhead.capture.frameworks.model_calls import (
     FrameworkModelApi,
     observing_model_async,
@@ -14,6 +13,7 @@ from playhead.capture.frameworks.model_calls import (
 from playhead.capture.model_call import ModelRequest, ModelResponse
 from playhead.capture.openai.responses import events_of, joined_response, with_message
 from playhead.capture.patching import WrapSubclasses
+from playhead.capture.wrapping import MethodCall
 from playhead.dialect import openai_responses as dialect
 from playhead.model import names
 

@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, cast
 
-from playhead.capture.client_methods import MethodCall
 from playhead.capture.frameworks.chat import chat_request, chat_response
 from playhead.capture.frameworks.model_calls import FrameworkModelApi, FrameworkModelCall, observing_model_async
 from playhead.capture.model_call import ModelRequest, ModelResponse
 from playhead.capture.patching import WrapSubclasses
+from playhead.capture.wrapping import MethodCall
 from playhead.dialect.parts import write_arguments
 from playhead.kernel.guard import guarded
 from playhead.model import names

@@ -15,7 +15,6 @@ import pytest
 
 import playhead
 from playhead import observe
-from playhead.capture.client_methods import MethodCall
 from playhead.capture.frameworks.chat import chat_request, chat_response
 from playhead.capture.frameworks.model_calls import (
     FrameworkModelApi,
@@ -25,6 +24,7 @@ from playhead.capture.frameworks.model_calls import (
     observing_model_stream_async,
 )
 from playhead.capture.patching import Instrumentation, WrapSubclasses
+from playhead.capture.wrapping import MethodCall
 from playhead.errors import ReplayDiverged
 from playhead.model import names
 from playhead.model.span import Span
