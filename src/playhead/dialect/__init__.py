@@ -9,9 +9,10 @@ keys. These are kept under `extra`, of the message or of a part:
 - a key with null: the native message did not have this key, although its format normally has it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Protocol
 
+from playhead.model.json_value import Json, JsonMapping
 from playhead.model.message import Message
 
 
@@ -23,24 +24,24 @@ class Dialect(Protocol):
         """Name of the dialect."""
         ...
 
-    def to_message(self, native: Mapping[str, Any], /) -> Message:
+    def to_message(self, native: JsonMapping, /) -> Message:
         """Returns the canonical form. It may share values with the native message: treat both as immutable."""
         ...
 
-    def from_message(self, message: Message, /) -> dict[str, Any]:
+    def from_message(self, message: Message, /) -> Json:
         """Returns the native form. A message that came from another dialect is written as closely as this one can
         express it."""
         ...
 
-    def to_messages(self, natives: Iterable[Mapping[str, Any]], /) -> list[Message]:
+    def to_messages(self, natives: Iterable[JsonMapping], /) -> list[Message]:
         """Converts each message with `to_message`."""
         ...
 
-    def from_messages(self, messages: Iterable[Message], /) -> list[dict[str, Any]]:
+    def from_messages(self, messages: Iterable[Message], /) -> list[Json]:
         """Converts each message with `from_message`."""
         ...
 
-    def output_message(self, native: Mapping[str, Any], /) -> tuple[Message, Any]:
+    def output_message(self, native: JsonMapping, /) -> tuple[Message, Any]:
         """Returns a model's answer, and its reasoning (None: there is none).
 
         Most clients do not send reasoning back, so it is removed from the message: then the answer has the same ref as

@@ -32,6 +32,7 @@ from playhead.dialect.parts import (
     with_extra,
     without_nulls,
 )
+from playhead.model.json_value import Json, JsonMapping, JsonValue, text_at
 from playhead.model.message import Message, Part
 
 __all__ = [
@@ -246,14 +247,14 @@ _MODALITIES = {"image": "image", "document": "file"}
 _BLOCK_OF_MODALITY = {modality: kind for kind, modality in _MODALITIES.items()}
 
 
-def content_part(native: Any) -> Part:
+def content_part(native: JsonValue) -> Part:
     """Returns the part for a block. An unknown block is kept, without nulls and `cache_control`."""
     if not isinstance(native, dict):
         return opaque_part(native)
-    kind: Any = native.get("type")  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-    if kind == "text" and len(native) == 2 and type(text := native.get("text")) is str:  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType, reportUnknownArgumentType]
+    kind: Any = native.get("type")
+    if kind == "text" and len(native) == 2 and type(text := native.get("text")) is str:
         return {"type": "text", "content": text}
-    native = cast(dict[str, Any], native)  # not before the test above: a cast is a function call
+
     if not isinstance(kind, str):
         return opaque_part(native)
     native = {key: value for key, value in native.items() if value is not None and key != _CACHE}
@@ -287,7 +288,7 @@ def native_block(part: Part) -> Any:
             return part  # unknown here, or a part that only other dialects have
 
 
-def _read_text(native: dict[str, Any]) -> Part | None:
+def _read_text(native: Json) -> Part | None:
     text = native.get("text")
     if not isinstance(text, str):
         return None
@@ -295,7 +296,7 @@ def _read_text(native: dict[str, Any]) -> Part | None:
     return with_extra({"type": "text", "content": text}, unknown_keys(native, ("type", "text", "parsed_output")))
 
 
-def _read_thinking(native: dict[str, Any]) -> Part | None:
+def _read_thinking(native: Json) -> Part | None:
     """Keeps the signature in the part: the server refuses a thought that is sent back changed or without its
     signature."""
     text = native.get("thinking")
@@ -304,7 +305,7 @@ def _read_thinking(native: dict[str, Any]) -> Part | None:
     return with_extra({"type": "reasoning", "content": text}, unknown_keys(native, ("type", "thinking")))
 
 
-def _read_tool_use(native: dict[str, Any]) -> Part | None:
+def _read_tool_use(native: Json) -> Part | None:
     call_id, name = native.get("id"), native.get("name")
     if not (isinstance(call_id, str) and isinstance(name, str) and "input" in native):
         return None
@@ -315,7 +316,7 @@ def _read_tool_use(native: dict[str, Any]) -> Part | None:
     return with_extra(part, extra)
 
 
-def _read_tool_result(native: dict[str, Any]) -> Part | None:
+def _read_tool_result(native: Json) -> Part | None:
     call_id = native.get("tool_use_id")
     if not isinstance(call_id, str):
         return None
@@ -328,25 +329,23 @@ def _read_tool_result(native: dict[str, Any]) -> Part | None:
     return with_extra(part, extra)
 
 
-def _result_content(content: Any) -> Any:
+def _result_content(content: JsonValue) -> Any:
     """Returns a tool's result unchanged, but without `cache_control` in its blocks."""
     if not isinstance(content, list | tuple):
         return content
     return [
-        {key: value for key, value in cast(dict[str, Any], block).items() if key != _CACHE}
-        if isinstance(block, dict)
-        else block
-        for block in cast(list[Any], content)
+        {key: value for key, value in block.items() if key != _CACHE} if isinstance(block, dict) else block
+        for block in content
     ]
 
 
-def _read_media(native: dict[str, Any]) -> Part | None:
+def _read_media(native: Json) -> Part | None:
     """Reads an image, or a document that is a file. Returns None for a document of text or blocks, which is kept as it
     is."""
     source = native.get(_SOURCE)
     if not isinstance(source, dict):
         return None
-    fields, modality = cast(dict[str, Any], source), _MODALITIES[native["type"]]
+    fields, modality = source, _MODALITIES[text_at(native, "type")]
     extra = unknown_keys(native, ("type", _SOURCE))
     match fields:
         case {"type": "base64", "media_type": str(mime_type), "data": str(data)} if len(fields) == 3:
@@ -359,7 +358,7 @@ def _read_media(native: dict[str, Any]) -> Part | None:
             return None
 
 
-def _native_media(part: Part, extra: dict[str, Any]) -> Any:
+def _native_media(part: Part, extra: Json) -> Any:
     kind = _BLOCK_OF_MODALITY.get(str(part.get("modality")))
     if kind is None:
         return part
@@ -373,7 +372,7 @@ def _native_media(part: Part, extra: dict[str, Any]) -> Any:
     return {**extra, "type": kind, _SOURCE: without_nulls(source)}
 
 
-_READERS: dict[str, Callable[[dict[str, Any]], Part | None]] = {
+_READERS: dict[str, Callable[[Json], Part | None]] = {
     "text": _read_text,
     "thinking": _read_thinking,
     "tool_use": _read_tool_use,
@@ -393,16 +392,16 @@ _READ_KEYS = frozenset({"role", "content", PLACE})
 _TEXT_PART_KEYS = {"type", "content"}
 
 
-def to_message(native: Mapping[str, Any]) -> Message:
+def to_message(native: JsonMapping) -> Message:
     """Returns the canonical form of one element of `messages`, cut or not."""
     role, content = native.get("role"), native.get("content")
     if len(native) == 2 and type(role) is str and role in _ROLES:
         if type(content) is str:
             return {"role": role, "parts": [{"type": "text", "content": content}]}
-        if type(content) is list and len(content) == 1 and role == "assistant":  # pyright: ignore[reportUnknownArgumentType]
+        if type(content) is list and len(content) == 1 and role == "assistant":
             part = content_part(content[0])  # not a tool result, and there are no other keys
             return {"role": role, "parts": [part]}
-    extra: dict[str, Any] = {key: value for key, value in native.items() if value is not None and key not in _READ_KEYS}
+    extra: Json = {key: value for key, value in native.items() if value is not None and key not in _READ_KEYS}
     if isinstance(role, str):
         ours = role
     else:
@@ -411,17 +410,17 @@ def to_message(native: Mapping[str, Any]) -> Message:
     if isinstance(content, str):
         parts = [{"type": "text", "content": content}]
     elif isinstance(content, list | tuple):
-        parts = [content_part(block) for block in cast("list[Any]", content)]
+        parts = [content_part(block) for block in content]
     else:
         extra["content"] = content
     return message_of_blocks(role, ours, parts, extra)
 
 
-def from_message(message: Message) -> dict[str, Any]:
+def from_message(message: Message) -> Json:
     """Returns one cut element of `messages`. A single text becomes a plain text unless the role is `assistant`; any
     other content becomes a list of blocks."""
-    extra, parts, role = extra_of(cast(dict[str, Any], message)), message["parts"], message["role"]
-    native: dict[str, Any] = {"role": "user" if role == "tool" else role}
+    extra, parts, role = extra_of(message), message["parts"], message["role"]
+    native: Json = {"role": "user" if role == "tool" else role}
     if len(parts) == 1 and role != "assistant" and parts[0].keys() == _TEXT_PART_KEYS and parts[0]["type"] == "text":
         native["content"] = parts[0]["content"]
     else:
@@ -430,18 +429,18 @@ def from_message(message: Message) -> dict[str, Any]:
     return {key: value for key, value in native.items() if value is not None}
 
 
-def to_messages(natives: Iterable[Mapping[str, Any]]) -> list[Message]:
+def to_messages(natives: Iterable[JsonMapping]) -> list[Message]:
     """Converts the `messages` of a request; each tool result becomes a message."""
     return [to_message(native) for native in split_turns(natives)]
 
 
-def from_messages(messages: Iterable[Message]) -> list[dict[str, Any]]:
+def from_messages(messages: Iterable[Message]) -> list[Json]:
     """Returns the `messages` of a request; a system prompt is the first element."""
     system, joined = merge_turns(map(from_message, messages))
     return joined if system is None else [{"role": "system", "content": system}, *joined]
 
 
-def output_message(native: Mapping[str, Any]) -> tuple[Message, Any]:
+def output_message(native: JsonMapping) -> tuple[Message, Any]:
     """Returns a response's `content` as the message that the client sends back, and the text of its thoughts (None:
     there are none)."""
     message = to_message({"role": native.get("role", "assistant"), "content": native.get("content")})

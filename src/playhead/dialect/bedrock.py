@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from playhead.dialect.parts import AS_IS, NO_ROLE, extra_of, message_of_blocks, opaque_part, unknown_keys, with_extra
+from playhead.model.json_value import Json, JsonMapping, JsonValue, object_at
 from playhead.model.message import Message, Part
 
 __all__ = [
@@ -56,26 +57,26 @@ _MIME_TYPES = {
 _FORMATS = {(kind, mime_type): name for (kind, name), mime_type in _MIME_TYPES.items()}
 
 
-def content_part(native: Any) -> Part:
+def content_part(native: JsonValue) -> Part:
     """Returns the part for a block. An unknown block is wrapped with `opaque_part`."""
     if not isinstance(native, dict):
         return opaque_part(native)
-    block = {key: value for key, value in cast("dict[str, Any]", native).items() if value is not None}
+    block = {key: value for key, value in native.items() if value is not None}
     if len(block) != 1:
         return opaque_part(native)
     [(kind, body)] = block.items()
     if kind == "text" and isinstance(body, str):
         return {"type": "text", "content": body}
     reader = _READERS.get(kind)
-    part = reader(kind, cast("dict[str, Any]", body)) if reader is not None and isinstance(body, dict) else None
+    part = reader(kind, body) if reader is not None and isinstance(body, dict) else None
     return opaque_part(native) if part is None else part
 
 
-def is_cache_point(native: Any) -> bool:
+def is_cache_point(native: JsonValue) -> bool:
     """Whether the block marks the end of what the server caches for later requests."""
     if not isinstance(native, Mapping):
         return False
-    block = cast("Mapping[str, Any]", native)
+    block = native
     point = block.get(_CACHE)
     return len(block) == 1 and isinstance(point, Mapping) and "type" in point
 
@@ -102,51 +103,51 @@ def native_block(part: Part) -> Any:
             return part  # a part that only other dialects have
 
 
-def _read_guarded(kind: str, body: dict[str, Any]) -> Part | None:
+def _read_guarded(kind: str, body: Json) -> Part | None:
     """Reads a text that a guardrail checks. For the model it is a text like any other."""
     match body.get("text"):
         case {"text": str(text)} as fields if len(body) == 1:
-            more = unknown_keys(cast("dict[str, Any]", fields), ("text",))
+            more = unknown_keys(fields, ("text",))
             return {"type": "text", "content": text, "extra": {kind: more}}
         case _:
             return None
 
 
-def _read_cited(kind: str, body: dict[str, Any]) -> Part | None:
+def _read_cited(kind: str, body: Json) -> Part | None:
     match body.get("content"):
-        case [{"text": str(text)} as only] if len(cast("dict[str, Any]", only)) == 1:
+        case [{"text": str(text)} as only] if len(only) == 1:
             return {"type": "text", "content": text, "extra": {kind: unknown_keys(body, ("content",))}}
         case _:
             return None
 
 
-def _native_text(part: Part, extra: dict[str, Any]) -> Any:
+def _native_text(part: Part, extra: Json) -> Any:
     if "guardContent" in extra:
-        return {"guardContent": {"text": {"text": part.get("content"), **extra["guardContent"]}}}
+        return {"guardContent": {"text": {"text": part.get("content"), **object_at(extra, "guardContent")}}}
     if "citationsContent" in extra:
-        return {"citationsContent": {"content": [{"text": part.get("content")}], **extra["citationsContent"]}}
+        return {
+            "citationsContent": {"content": [{"text": part.get("content")}], **object_at(extra, "citationsContent")}
+        }
     return {"text": part.get("content")}
 
 
-def _read_reasoning(kind: str, body: dict[str, Any]) -> Part | None:
+def _read_reasoning(kind: str, body: Json) -> Part | None:
     """Keeps the signature in the part: the model refuses a thought that is sent back changed or without its
     signature."""
     match body:
         case {"reasoningText": {"text": str(text)} as fields} if len(body) == 1:
-            return with_extra(
-                {"type": "reasoning", "content": text}, unknown_keys(cast("dict[str, Any]", fields), ("text",))
-            )
+            return with_extra({"type": "reasoning", "content": text}, unknown_keys(fields, ("text",)))
         case {"redactedContent": str(data)} if len(body) == 1:
             return {"type": "reasoning", "extra": {"redactedContent": data}}
         case _:
             return None
 
 
-def _native_reasoning(part: Part, extra: dict[str, Any]) -> Any:
+def _native_reasoning(part: Part, extra: Json) -> Any:
     return {"reasoningText": {"text": part["content"], **extra}} if "content" in part else extra
 
 
-def _read_tool_use(kind: str, body: dict[str, Any]) -> Part | None:
+def _read_tool_use(kind: str, body: Json) -> Part | None:
     call_id, name = body.get("toolUseId"), body.get("name")
     if not (isinstance(call_id, str) and isinstance(name, str) and body.get("input") is not None):
         return None
@@ -154,59 +155,63 @@ def _read_tool_use(kind: str, body: dict[str, Any]) -> Part | None:
     return with_extra(part, unknown_keys(body, ("toolUseId", "name", "input")))
 
 
-def _read_tool_result(kind: str, body: dict[str, Any]) -> Part | None:
+def _read_tool_result(kind: str, body: Json) -> Part | None:
     call_id, content = body.get("toolUseId"), body.get("content")
     if not isinstance(call_id, str) or not isinstance(content, list):
         return None
-    part: Part = {"type": "tool_call_response", "id": call_id, "response": _result_content(cast("list[Any]", content))}
+    part: Part = {
+        "type": "tool_call_response",
+        "id": call_id,
+        "response": _result_content(content),
+    }
     extra = unknown_keys(body, ("toolUseId", "content"))
     if extra.get("status") == _SUCCESS:
         del extra["status"]
     return with_extra(part, extra)
 
 
-def _result_content(content: list[Any]) -> Any:
+def _result_content(content: list[JsonValue]) -> Any:
     """Returns the text of a result of one text, as other providers send it; any other content stays unchanged."""
     match content:
-        case [{"text": str(text)} as only] if len(cast("dict[str, Any]", only)) == 1:
+        case [{"text": str(text)} as only] if len(only) == 1:
             return text
         case _:
             return content
 
 
-def _native_result_content(response: Any) -> Any:
+def _native_result_content(response: JsonValue) -> Any:
     if isinstance(response, list):
-        return cast("list[Any]", response)
+        return response
     return [{"text": response}] if isinstance(response, str) else [{"json": response}]
 
 
-def _read_media(kind: str, body: dict[str, Any]) -> Part | None:
+def _read_media(kind: str, body: Json) -> Part | None:
     """Reads an image, document, video or audio, inline or in S3. Returns None for a document of text, which is kept as
     it is."""
     name, modality = body.get("format"), _MODALITIES[kind]
     extra = unknown_keys(body, ("format", "source"))
     match body.get("source"):
-        case {"bytes": str(data)} as source if len(cast("dict[str, Any]", source)) == 1 and isinstance(name, str):
+        case {"bytes": str(data)} as source if len(source) == 1 and isinstance(name, str):
             mime_type = _MIME_TYPES.get((kind, name), f"{_mime_family(kind)}/{name}")
             if _media_format(kind, mime_type) != name:
                 return None
             return with_extra({"type": "blob", "mime_type": mime_type, "modality": modality, "content": data}, extra)
         case {"s3Location": {"uri": str(uri)} as location} as source if len(source) == 1 and "s3Location" not in extra:
-            more = {"format": name, "s3Location": unknown_keys(cast("dict[str, Any]", location), ("uri",)) or None}
+            more = {"format": name, "s3Location": unknown_keys(location, ("uri",)) or None}
             extra |= {key: value for key, value in more.items() if value is not None}
             return with_extra({"type": "uri", "modality": modality, "uri": uri}, extra)
         case _:
             return None
 
 
-def _native_media(part: Part, extra: dict[str, Any]) -> Any:
+def _native_media(part: Part, extra: Json) -> Any:
     kind = _BLOCK_OF_MODALITY.get(str(part.get("modality")))
     if kind is None:
         return part
     if part.get("type") == "blob":
         name = _media_format(kind, str(part.get("mime_type")))
         return {kind: {"format": name, "source": {"bytes": part.get("content")}, **extra}}
-    location = {"uri": part.get("uri"), **extra.get("s3Location", {})}
+    location = {"uri": part.get("uri"), **object_at(extra, "s3Location")}
     return {kind: {"source": {"s3Location": location}, **unknown_keys(extra, ("s3Location",))}}
 
 
@@ -218,7 +223,7 @@ def _mime_family(kind: str) -> str:
     return "application" if kind == "document" else kind
 
 
-_READERS: dict[str, Callable[[str, dict[str, Any]], Part | None]] = {
+_READERS: dict[str, Callable[[str, Json], Part | None]] = {
     "toolUse": _read_tool_use,
     RESULT: _read_tool_result,
     "reasoningContent": _read_reasoning,
@@ -323,42 +328,42 @@ NAME = "bedrock"
 _READ_KEYS = frozenset({"role", "content", PLACE})
 
 
-def to_message(native: Mapping[str, Any]) -> Message:
+def to_message(native: JsonMapping) -> Message:
     """Returns the canonical form of one element of `messages`, cut or not."""
     role, content = native.get("role"), native.get("content")
-    extra: dict[str, Any] = {key: value for key, value in native.items() if value is not None and key not in _READ_KEYS}
+    extra: Json = {key: value for key, value in native.items() if value is not None and key not in _READ_KEYS}
     ours = role if isinstance(role, str) else NO_ROLE
     if ours == NO_ROLE:
         extra["role"] = role
     parts: list[Part] = []
     if isinstance(content, list | tuple):
-        parts = [content_part(block) for block in cast("list[Any]", content) if not is_cache_point(block)]
+        parts = [content_part(block) for block in content if not is_cache_point(block)]
     else:
         extra["content"] = content
     return message_of_blocks(role, ours, parts, extra)
 
 
-def from_message(message: Message) -> dict[str, Any]:
+def from_message(message: Message) -> Json:
     """Returns one cut element of `messages`."""
     role = message["role"]
-    native: dict[str, Any] = {"role": "user" if role == "tool" else role}
+    native: Json = {"role": "user" if role == "tool" else role}
     native["content"] = [native_block(part) for part in message["parts"]]
-    native |= extra_of(cast("dict[str, Any]", message))
+    native |= extra_of(message)
     return {key: value for key, value in native.items() if value is not None}
 
 
-def to_messages(natives: Iterable[Mapping[str, Any]]) -> list[Message]:
+def to_messages(natives: Iterable[JsonMapping]) -> list[Message]:
     """Converts the `messages` of a request; each tool result becomes a message."""
     return [to_message(native) for native in split_turns(natives)]
 
 
-def from_messages(messages: Iterable[Message]) -> list[dict[str, Any]]:
+def from_messages(messages: Iterable[Message]) -> list[Json]:
     """Returns the `messages` of a request; a system prompt is the first element."""
     system, joined = merge_turns(map(from_message, messages))
     return joined if system is None else [{"role": "system", "content": system}, *joined]
 
 
-def output_message(native: Mapping[str, Any]) -> tuple[Message, Any]:
+def output_message(native: JsonMapping) -> tuple[Message, Any]:
     """Returns a response's `message` as the client sends it back, and the text of its thoughts (None: there are
     none)."""
     message = to_message({"role": "assistant", **native})

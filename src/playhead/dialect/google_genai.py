@@ -25,6 +25,7 @@ from itertools import groupby
 from typing import Any, NotRequired, TypedDict, cast
 
 from playhead.dialect.parts import AS_IS, NO_ROLE, extra_of, opaque_part, unknown_keys, without_nulls
+from playhead.model.json_value import Json, JsonMapping, JsonValue, object_at, object_of
 from playhead.model.message import Message, Part
 
 __all__ = [
@@ -173,7 +174,7 @@ def _has_response(part: Any) -> bool:
 
 def _parts_of_role(content: Any, role: str) -> list[Any]:
     """Returns the parts of a content that has this role and no other keys; [] for any other content."""
-    fields = cast("dict[str, Any]", content) if isinstance(content, dict) else {}
+    fields = object_of(content)
     parts = fields.get("parts")
     if fields.get("role") != role or fields.keys() != _CONTENT_KEYS or not isinstance(parts, list):
         return []
@@ -206,7 +207,7 @@ def _join_turn(turn: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], Cuts]:
 
 
 def _kind_for_joining(part: Any) -> str:
-    fields = cast("dict[str, Any]", part) if isinstance(part, dict) else {}
+    fields = object_of(part)
     text = fields.get("text")
     if not isinstance(text, str) or not _is_unicode(text):
         return _OTHER_KIND
@@ -297,11 +298,10 @@ _SERVER_TOOLS = {
 _SERVER_PARTS = frozenset(_SERVER_TOOLS.values())
 
 
-def content_part(native: Any) -> Part:
+def content_part(native: JsonValue) -> Part:
     """Returns the part for an element of `parts`. An unknown element is wrapped with `opaque_part`."""
     if not isinstance(native, dict):
         return opaque_part(native)
-    native = cast(dict[str, Any], native)
     if len(native) == 1 and type(text := native.get("text")) is str:  # the usual form
         return {"type": "text", "content": text}
     fields = _with_renamed_keys(native, _PART_KEYS)
@@ -336,23 +336,23 @@ def native_part(part: Part) -> Any:
         return part
     key, value = written
     if isinstance(value, dict):
-        value = {**cast(dict[str, Any], value), **cast(dict[str, Any], extra.get(key) or {})}
+        value = {**value, **object_at(extra, key)}
     native = {name: extra_value for name, extra_value in extra.items() if name != key}
     if kind == "reasoning":
         native[_THOUGHT] = True
     return {**native, key: value}
 
 
-_ReadPart = tuple[Part, dict[str, Any]]
+_ReadPart = tuple[Part, Json]
 """A part, and the keys of the native value that the part does not hold."""
 
 
-def _read_text(value: Any) -> _ReadPart | None:
+def _read_text(value: JsonValue) -> _ReadPart | None:
     return ({"type": "text", "content": value}, {}) if isinstance(value, str) else None
 
 
-def _read_function_call(value: Any) -> _ReadPart | None:
-    call = cast(dict[str, Any], value) if isinstance(value, dict) else {}
+def _read_function_call(value: JsonValue) -> _ReadPart | None:
+    call = object_of(value)
     if not isinstance(call.get("name"), str):
         return None
     part: Part = {"type": "tool_call", "name": call["name"]}
@@ -362,10 +362,10 @@ def _read_function_call(value: Any) -> _ReadPart | None:
     return part, unknown_keys(call, ("id", "name", "args"))
 
 
-def _read_function_response(value: Any) -> _ReadPart | None:
+def _read_function_response(value: JsonValue) -> _ReadPart | None:
     if not isinstance(value, dict):
         return None
-    fields = cast(dict[str, Any], value)
+    fields = value
     part: Part = {"type": "tool_call_response"}
     for key in ("id", "name", "response"):
         if fields.get(key) is not None:
@@ -373,7 +373,7 @@ def _read_function_response(value: Any) -> _ReadPart | None:
     return part, unknown_keys(fields, ("id", "name", "response"))
 
 
-def _read_blob(value: Any) -> _ReadPart | None:
+def _read_blob(value: JsonValue) -> _ReadPart | None:
     fields = _media_fields(value)
     kind, data = fields.get("mime_type"), fields.get("data")
     if not isinstance(kind, str) or not isinstance(data, str):
@@ -382,7 +382,7 @@ def _read_blob(value: Any) -> _ReadPart | None:
     return part, unknown_keys(fields, ("mime_type", "data"))
 
 
-def _read_uri(value: Any) -> _ReadPart | None:
+def _read_uri(value: JsonValue) -> _ReadPart | None:
     fields = _media_fields(value)
     if not isinstance(fields.get("file_uri"), str):
         return None
@@ -394,10 +394,10 @@ def _read_uri(value: Any) -> _ReadPart | None:
     return part, unknown_keys(fields, ("file_uri", "mime_type"))
 
 
-def _media_fields(value: Any) -> dict[str, Any]:
+def _media_fields(value: JsonValue) -> Json:
     """Returns a blob or a file with its keys in snake case; {} for another type, or if a key is present in both
     spellings."""
-    fields = cast(dict[str, Any], value) if isinstance(value, dict) else {}
+    fields = object_of(value)
     renamed = _with_renamed_keys(fields, _INNER_KEYS)
     return renamed if len(renamed) == len(fields) else {}
 
@@ -410,10 +410,10 @@ def _modality(mime_type: str) -> str:
 def _server_tool_reader(key: str) -> Callable[[Any], _ReadPart | None]:
     kind = _SERVER_TOOLS[key]
 
-    def read(value: Any) -> _ReadPart | None:
+    def read(value: JsonValue) -> _ReadPart | None:
         if not isinstance(value, dict) or "type" in value:
             return None
-        fields = cast(dict[str, Any], value)
+        fields = value
         tool = fields.get("toolType")
         name = tool if isinstance(tool, str) else _CODE_TOOL
         part: Part = {"type": kind, "name": name, kind: {"type": key, **fields}}
@@ -432,7 +432,7 @@ _READERS: dict[str, Callable[[Any], _ReadPart | None]] = {
 }
 
 
-def _write_part(kind: str, part: Part) -> tuple[str, Any] | None:
+def _write_part(kind: str, part: Part) -> tuple[str, JsonValue] | None:
     """Returns the native key and its value; None for a part that cannot be written."""
     match kind:
         case "text" | "reasoning":
@@ -446,17 +446,17 @@ def _write_part(kind: str, part: Part) -> tuple[str, Any] | None:
         case "uri":
             return "fileData", _present_keys(part, {"uri": "file_uri", "mime_type": "mime_type"})
         case _ if kind in _SERVER_PARTS and isinstance(part.get(kind), dict):
-            fields = dict(cast(dict[str, Any], part[kind]))
+            fields = dict(part[kind])
             return str(fields.pop("type", "toolCall")), fields
         case _:
             return None
 
 
-def _present_keys(part: Part, keys: Mapping[str, str]) -> dict[str, Any]:
+def _present_keys(part: Part, keys: Mapping[str, str]) -> Json:
     return {native: part[ours] for ours, native in keys.items() if ours in part}
 
 
-def _with_renamed_keys(native: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+def _with_renamed_keys(native: Json, names: Mapping[str, str]) -> Json:
     """Renames keys. If a key is present under both names, the result has fewer keys."""
     return native if names.keys().isdisjoint(native) else {names.get(key, key): value for key, value in native.items()}
 
@@ -470,13 +470,13 @@ _OUR_ROLES = {"model": "assistant", "function": "tool"}
 _NATIVE_ROLES = {"assistant": "model", "tool": "user"}
 
 
-def to_message(native: Mapping[str, Any]) -> Message:
+def to_message(native: JsonMapping) -> Message:
     """Returns the canonical form of one element of `contents`."""
     native_parts, role = native.get("parts"), native.get("role")
     extra = unknown_keys(native, ("role", "parts"))
     parts: list[Part] = []
     if isinstance(native_parts, list | tuple):
-        parts = [content_part(part) for part in cast(Sequence[Any], native_parts)]
+        parts = [content_part(part) for part in native_parts]
     else:
         extra["parts"] = native_parts
     ours = _our_role(role, parts)
@@ -488,35 +488,35 @@ def to_message(native: Mapping[str, Any]) -> Message:
     return message
 
 
-def from_message(message: Message) -> dict[str, Any]:
+def from_message(message: Message) -> Json:
     """Returns one element of `contents`."""
     role = message["role"]
-    native: dict[str, Any] = {
+    native: Json = {
         "role": _NATIVE_ROLES.get(role, role),
         "parts": [native_part(part) for part in message["parts"]],
     }
-    return without_nulls({**native, **extra_of(cast(dict[str, Any], message))})
+    return without_nulls({**native, **extra_of(message)})
 
 
-def to_messages(natives: Iterable[Mapping[str, Any]]) -> list[Message]:
+def to_messages(natives: Iterable[JsonMapping]) -> list[Message]:
     """Converts the `contents` of a request; each function response and each turn of the model becomes a message."""
     return [to_message(content) for content in thread_of(list(natives))[0]]
 
 
-def from_messages(messages: Iterable[Message]) -> list[dict[str, Any]]:
+def from_messages(messages: Iterable[Message]) -> list[Json]:
     """Returns the `contents` of a request; the system instruction is the first element."""
     contents, _ = contents_of([from_message(message) for message in messages], {"system": None})
     return contents
 
 
-def output_message(native: Mapping[str, Any]) -> tuple[Message, Any]:
+def output_message(native: JsonMapping) -> tuple[Message, Any]:
     """Returns the message of a candidate's `content`, and the text of its thoughts (None: there are none)."""
     message = to_message({"role": "model", **without_nulls(native)})
     thoughts = [part["content"] for part in message["parts"] if part.get("type") == "reasoning" and part.get("content")]
     return message, "\n\n".join(thoughts) or None
 
 
-def _our_role(role: Any, parts: Sequence[Part]) -> str:
+def _our_role(role: JsonValue, parts: Sequence[Part]) -> str:
     if role is None:
         role = "user"  # the API's default
     if not isinstance(role, str):

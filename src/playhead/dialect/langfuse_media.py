@@ -8,8 +8,9 @@ bytes, and the content can be found by it.
 import base64
 import re
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple, cast
+from typing import Final, NamedTuple, cast
 
+from playhead.model.json_value import JsonValue
 from playhead.model.message import Message, Part
 
 ID_CHARACTERS: Final = 22
@@ -38,7 +39,7 @@ def media_token(content_type: str, number: str) -> str:
     return f"{MARK}type={content_type}|id={number}|source=base64_data_uri@@@"
 
 
-def read_media_token(value: Any) -> MediaToken | None:
+def read_media_token(value: JsonValue) -> MediaToken | None:
     """Parses a value that consists of one reference; returns None for any other value."""
     if not isinstance(value, str) or not value.startswith(MARK):
         return None

@@ -7,7 +7,7 @@ A null key, and an empty list under any key except `content`, count as missing: 
 `tool_calls: []` to their answers, clients drop them when they send the answer back, and both must be one message.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
 from playhead.dialect.parts import (
@@ -24,6 +24,7 @@ from playhead.dialect.parts import (
     without_nulls,
     write_arguments,
 )
+from playhead.model.json_value import Json, JsonMapping, JsonValue, object_at, text_at, value_at
 from playhead.model.message import Message, Part
 
 # --- elements of a `content` list -------------------------------------------------------------------------------------
@@ -33,11 +34,10 @@ _AUDIO_TYPES = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 _AUDIO_FORMATS = {mime_type: name for name, mime_type in _AUDIO_TYPES.items()}
 
 
-def content_part(native: Any) -> Part:
+def content_part(native: JsonValue) -> Part:
     """Returns the part for an element of `content`. An unknown element is kept, without nulls."""
     if not isinstance(native, dict):
         return opaque_part(native)
-    native = cast(dict[str, Any], native)
     kind = native.get("type")
     if not isinstance(kind, str):
         return opaque_part(native)
@@ -74,7 +74,7 @@ def native_part(part: Part) -> Any:
             return part  # unknown here, or a part that only other dialects have
 
 
-def _read_refusal(native: dict[str, Any]) -> Part | None:
+def _read_refusal(native: Json) -> Part | None:
     text = native.get("refusal")
     if not isinstance(text, str):
         return None
@@ -87,53 +87,53 @@ def _read_refusal(native: dict[str, Any]) -> Part | None:
     }
 
 
-def _with_other_keys(native: dict[str, Any], key: str, part: Part, read_keys: tuple[str, ...]) -> Part:
+def _with_other_keys(native: Json, key: str, part: Part, read_keys: tuple[str, ...]) -> Part:
     """Adds the other keys of the native element, and of the object under `key`, to the part's `extra`. `read_keys`:
     keys of that object that the part holds already."""
     extra = unknown_keys(native, ("type", key))
-    if inner := unknown_keys(native[key], read_keys):
+    if inner := unknown_keys(object_at(native, key), read_keys):
         extra[key] = inner
     return with_extra(part, extra)
 
 
-def _read_image(native: dict[str, Any]) -> Part | None:
+def _read_image(native: Json) -> Part | None:
     image = native.get("image_url")
-    url = cast(dict[str, Any], image).get("url") if isinstance(image, dict) else None
+    url = value_at(image, "url")
     if not isinstance(url, str):
         return None
     part = read_data_uri(url, "image") or {"type": "uri", "modality": "image", "uri": url}
     return _with_other_keys(native, "image_url", part, ("url",))
 
 
-def _read_audio(native: dict[str, Any]) -> Part | None:
+def _read_audio(native: Json) -> Part | None:
     audio = native.get("input_audio")
     if not isinstance(audio, dict):
         return None
-    data, name = cast(dict[str, Any], audio).get("data"), cast(dict[str, Any], audio).get("format")
+    data, name = audio.get("data"), audio.get("format")
     if not isinstance(data, str) or not isinstance(name, str) or name not in _AUDIO_TYPES:
         return None
     part: Part = {"type": "blob", "mime_type": _AUDIO_TYPES[name], "modality": "audio", "content": data}
     return _with_other_keys(native, "input_audio", part, ("data", "format"))
 
 
-def _read_file(native: dict[str, Any]) -> Part | None:
+def _read_file(native: Json) -> Part | None:
     file = native.get("file")
     if not isinstance(file, dict):
         return None
-    blob = read_data_uri(cast(dict[str, Any], file).get("file_data"), "file")
+    blob = read_data_uri(file.get("file_data"), "file")
     if blob:
         return _with_other_keys(native, "file", blob, ("file_data",))
-    file_id = cast(dict[str, Any], file).get("file_id")
+    file_id = file.get("file_id")
     if not isinstance(file_id, str):
         return None
     return _with_other_keys(native, "file", {"type": "file", "modality": "file", "file_id": file_id}, ("file_id",))
 
 
-def _native_element(kind: str, body: dict[str, Any], extra: dict[str, Any]) -> dict[str, Any]:
-    return {**extra, "type": kind, kind: {**body, **extra.get(kind, {})}}
+def _native_element(kind: str, body: Json, extra: Json) -> Json:
+    return {**extra, "type": kind, kind: {**body, **object_at(extra, kind)}}
 
 
-_READERS: dict[str, Callable[[dict[str, Any]], Part | None]] = {
+_READERS: dict[str, Callable[[Json], Part | None]] = {
     "refusal": _read_refusal,
     "image_url": _read_image,
     "input_audio": _read_audio,
@@ -156,12 +156,12 @@ _READ_RESULT_KEYS = frozenset({"role", "content", "tool_call_id"})
 _LEGACY_CALL = "function_call"
 
 
-def to_message(native: Mapping[str, Any]) -> Message:
+def to_message(native: JsonMapping) -> Message:
     """Returns the canonical form of one element of `messages`."""
     role, content = native.get("role"), native.get("content")
     if type(content) is str and len(native) == 2 and type(role) is str and role in _PLAIN_ROLES:
         return {"role": role, "parts": [{"type": "text", "content": content}]}
-    extra: dict[str, Any] = {}
+    extra: Json = {}
     if type(role) is not str:
         ours = NO_ROLE
         extra["role"] = role
@@ -185,10 +185,10 @@ def to_message(native: Mapping[str, Any]) -> Message:
     return message
 
 
-def from_message(message: Message) -> dict[str, Any]:
+def from_message(message: Message) -> Json:
     """Returns one element of `messages`."""
-    extra = extra_of(cast(dict[str, Any], message))
-    native: dict[str, Any] = {"role": extra.get("role", message["role"])}
+    extra = extra_of(message)
+    native: Json = {"role": extra.get("role", message["role"])}
     if native["role"] is None:
         del native["role"]
     parts = message["parts"]
@@ -202,17 +202,17 @@ def from_message(message: Message) -> dict[str, Any]:
     return native
 
 
-def to_messages(natives: Iterable[Mapping[str, Any]]) -> list[Message]:
+def to_messages(natives: Iterable[JsonMapping]) -> list[Message]:
     """Converts the `messages` of a request."""
     return [to_message(native) for native in natives]
 
 
-def from_messages(messages: Iterable[Message]) -> list[dict[str, Any]]:
+def from_messages(messages: Iterable[Message]) -> list[Json]:
     """Returns the `messages` of a request."""
     return [from_message(message) for message in messages]
 
 
-def output_message(native: Mapping[str, Any]) -> tuple[Message, Any]:
+def output_message(native: JsonMapping) -> tuple[Message, Any]:
     """Returns the message of `choices[i].message` without its reasoning, and the reasoning: its text, an object of
     values by key if it is not a single text, None if there is none."""
     if "role" not in native:
@@ -227,12 +227,12 @@ def output_message(native: Mapping[str, Any]) -> tuple[Message, Any]:
     return message, reasoning or None
 
 
-def _keep_extra(extra: dict[str, Any], key: str, value: Any) -> None:
+def _keep_extra(extra: Json, key: str, value: JsonValue) -> None:
     if type(cast(object, value)) is not list or value:
         extra[key] = value
 
 
-def _read_parts(native: Mapping[str, Any], extra: dict[str, Any]) -> list[Part]:
+def _read_parts(native: JsonMapping, extra: Json) -> list[Part]:
     """Returns the parts in a fixed order, because the order of keys means nothing. Adds keys with unreadable values to
     `extra`."""
     parts: list[Part] = []
@@ -248,13 +248,13 @@ def _read_parts(native: Mapping[str, Any], extra: dict[str, Any]) -> list[Part]:
         else:
             _keep_extra(extra, "refusal", refusal)
     if (calls := get("tool_calls")) is not None:
-        if isinstance(calls, list | tuple) and all(isinstance(call, dict) for call in cast(list[Any], calls)):
-            parts += map(_read_call, cast(list[dict[str, Any]], calls))
+        if isinstance(calls, list | tuple) and all(isinstance(call, dict) for call in calls):
+            parts += map(_read_call, cast("Sequence[Json]", calls))
         else:
             _keep_extra(extra, "tool_calls", calls)
     if (call := get(_LEGACY_CALL)) is not None:
-        if isinstance(call, dict) and isinstance(cast(dict[str, Any], call).get("name"), str):
-            part, function = _read_function(cast(dict[str, Any], call))
+        if isinstance(call, dict) and isinstance(call.get("name"), str):
+            part, function = _read_function(call)
             part["extra"] = {"type": _LEGACY_CALL, "function": function} if function else {"type": _LEGACY_CALL}
             parts.append(part)
         else:
@@ -262,7 +262,7 @@ def _read_parts(native: Mapping[str, Any], extra: dict[str, Any]) -> list[Part]:
     return parts
 
 
-def _read_reasoning(key: str, value: Any, parts: list[Part], extra: dict[str, Any]) -> None:
+def _read_reasoning(key: str, value: JsonValue, parts: list[Part], extra: Json) -> None:
     if not isinstance(value, str):
         _keep_extra(extra, key, value)
     elif key == _REASONING_TEXTS[0]:
@@ -271,11 +271,11 @@ def _read_reasoning(key: str, value: Any, parts: list[Part], extra: dict[str, An
         parts.append({"type": "reasoning", "content": value, "extra": {"key": key}})
 
 
-def _read_content(content: Any, parts: list[Part], extra: dict[str, Any]) -> None:
+def _read_content(content: JsonValue, parts: list[Part], extra: Json) -> None:
     if isinstance(content, str):
         parts.append({"type": "text", "content": content})
     elif isinstance(content, list | tuple) and content:
-        several = [content_part(native) for native in cast(list[Any], content)]
+        several = [content_part(native) for native in content]
         if len(several) == 1 and several[0]["type"] == "text" and "extra" not in several[0]:
             several[0]["extra"] = {"type": "text"}  # a list of one text must stay different from the text alone
         parts += several
@@ -283,17 +283,12 @@ def _read_content(content: Any, parts: list[Part], extra: dict[str, Any]) -> Non
         extra["content"] = content
 
 
-def _read_call(native: dict[str, Any]) -> Part:
+def _read_call(native: Json) -> Part:
     kind = native.get("type")
     body_key = "custom" if kind == "custom" else "function"
     body = native.get(body_key)
-    if (
-        not isinstance(body, dict)
-        or not isinstance(cast(dict[str, Any], body).get("name"), str)
-        or kind not in ("function", "custom", None)
-    ):
+    if not isinstance(body, dict) or not isinstance(body.get("name"), str) or kind not in ("function", "custom", None):
         return {"type": "tool_call", "extra": without_nulls(native)}
-    body = cast(dict[str, Any], body)
     part, more = _read_function(body) if body_key == "function" else _read_custom(body)
     if (call_id := native.get("id")) is not None:
         part["id"] = call_id
@@ -309,7 +304,7 @@ def _read_call(native: dict[str, Any]) -> Part:
     return part
 
 
-def _read_function(body: dict[str, Any]) -> tuple[Part, dict[str, Any]]:
+def _read_function(body: Json) -> tuple[Part, Json]:
     arguments = body.get("arguments")
     part: Part = {"type": "tool_call", "name": body["name"]}
     if isinstance(arguments, str):
@@ -321,7 +316,7 @@ def _read_function(body: dict[str, Any]) -> tuple[Part, dict[str, Any]]:
     return part, unknown_keys(body, ("name",))
 
 
-def _read_custom(body: dict[str, Any]) -> tuple[Part, dict[str, Any]]:
+def _read_custom(body: Json) -> tuple[Part, Json]:
     part: Part = {"type": "tool_call", "name": body["name"]}
     if isinstance(body.get("input"), str):
         part["arguments"] = body["input"]
@@ -329,7 +324,7 @@ def _read_custom(body: dict[str, Any]) -> tuple[Part, dict[str, Any]]:
     return part, unknown_keys(body, ("name",))
 
 
-def _read_result(native: Mapping[str, Any]) -> Part:
+def _read_result(native: JsonMapping) -> Part:
     part: Part = {"type": "tool_call_response"}
     if (call_id := native.get("tool_call_id")) is not None:
         part["id"] = call_id
@@ -338,24 +333,26 @@ def _read_result(native: Mapping[str, Any]) -> Part:
     return part
 
 
-def _write_result(part: Part, native: dict[str, Any]) -> None:
+def _write_result(part: Part, native: Json) -> None:
     if "id" in part:
         native["tool_call_id"] = part["id"]
     if "response" in part:
         native["content"] = part["response"]
 
 
-def _write_parts(parts: list[Part], native: dict[str, Any]) -> None:
+def _write_parts(parts: list[Part], native: Json) -> None:
     content: list[Part] = []
+    calls: list[JsonValue] = []
     for part in parts:
         kind, extra = part.get("type"), extra_of(part)
         if kind == "tool_call":
             if extra.get("type") == _LEGACY_CALL and "name" in part:
                 native[_LEGACY_CALL] = _native_function(part, extra)
             else:
-                native.setdefault("tool_calls", []).append(_native_call(part, extra))
+                calls.append(_native_call(part, extra))
+                native["tool_calls"] = calls
         elif kind == "reasoning":
-            native[extra.get("key", _REASONING_TEXTS[0])] = part.get("content")
+            native[text_at(extra, "key", _REASONING_TEXTS[0])] = part.get("content")
         elif kind == "refusal" and "type" not in extra:
             native["refusal"] = part.get("content")
         else:
@@ -366,18 +363,18 @@ def _write_parts(parts: list[Part], native: dict[str, Any]) -> None:
         native["content"] = [native_part(part) for part in content]
 
 
-def _native_call(part: Part, extra: dict[str, Any]) -> dict[str, Any]:
+def _native_call(part: Part, extra: Json) -> Json:
     if "name" not in part:
         return dict(extra)
-    native: dict[str, Any] = {"id": part.get("id"), "type": "function", **extra}
+    native: Json = {"id": part.get("id"), "type": "function", **extra}
     if native["type"] == "custom":
         input_field = {"input": part["arguments"]} if "arguments" in part else {}
-        native["custom"] = {"name": part["name"], **input_field, **extra.get("custom", {})}
+        native["custom"] = {"name": part["name"], **input_field, **object_at(extra, "custom")}
     else:
         native["function"] = _native_function(part, extra)
     return without_nulls(native)
 
 
-def _native_function(part: Part, extra: dict[str, Any]) -> dict[str, Any]:
+def _native_function(part: Part, extra: Json) -> Json:
     arguments_field = {"arguments": write_arguments(part["arguments"])} if "arguments" in part else {}
-    return {"name": part["name"], **arguments_field, **extra.get("function", {})}
+    return {"name": part["name"], **arguments_field, **object_at(extra, "function")}

@@ -8,8 +8,8 @@ all of them:
 - an assistant's text equals a list of one `output_text`.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, cast
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from playhead.dialect.parts import (
     AS_IS,
@@ -26,6 +26,7 @@ from playhead.dialect.parts import (
     without_nulls,
     write_arguments,
 )
+from playhead.model.json_value import Json, JsonMapping, JsonValue, list_at, object_of, objects_of, text_at
 from playhead.model.message import Message, Part
 
 # --- elements of a message's `content` --------------------------------------------------------------------------------
@@ -42,11 +43,10 @@ def text_type(role: str) -> str:
     return _TEXT_OF_MODEL if role == "assistant" else _TEXT_FOR_MODEL
 
 
-def content_part(native: Any, role: str) -> Part:
+def content_part(native: JsonValue, role: str) -> Part:
     """Returns the part for an element of `content`. An unknown element is kept, without nulls."""
     if not isinstance(native, dict):
         return opaque_part(native)
-    native = cast(dict[str, Any], native)
     kind = native.get("type")
     if not isinstance(kind, str):
         return opaque_part(native)
@@ -82,7 +82,7 @@ def _value_key(kind: str, modality: str) -> str:
     return "file_data" if kind == "blob" else "file_url"
 
 
-def _read_text(native: dict[str, Any], role: str) -> Part | None:
+def _read_text(native: Json, role: str) -> Part | None:
     text = native.get("text")
     if not isinstance(text, str):
         return None
@@ -95,15 +95,15 @@ def _read_text(native: dict[str, Any], role: str) -> Part | None:
     return with_extra({"type": "text", "content": text}, extra)
 
 
-def _read_refusal(native: dict[str, Any], role: str) -> Part | None:
+def _read_refusal(native: Json, role: str) -> Part | None:
     text = native.get("refusal")
     if not isinstance(text, str):
         return None
     return with_extra({"type": "refusal", "content": text}, unknown_keys(native, ("type", "refusal")))
 
 
-def _read_media(native: dict[str, Any], role: str) -> Part | None:
-    kind = native["type"]
+def _read_media(native: Json, role: str) -> Part | None:
+    kind = text_at(native, "type")
     modality = kind.removeprefix("input_")
     key = next((key for key in _VALUE_KEYS[kind] if isinstance(native.get(key), str)), None)
     if key is None:
@@ -120,7 +120,7 @@ def _read_media(native: dict[str, Any], role: str) -> Part | None:
     return None if part is None else with_extra(part, unknown_keys(native, ("type", key)))
 
 
-_READERS: dict[str, Callable[[dict[str, Any], str], Part | None]] = {
+_READERS: dict[str, Callable[[Json, str], Part | None]] = {
     **dict.fromkeys(_TEXT_TYPES, _read_text),
     "refusal": _read_refusal,
     **dict.fromkeys(_VALUE_KEYS, _read_media),
@@ -143,7 +143,7 @@ _FUNCTION, _FUNCTION_RESULT = "function_call", "function_call_output"
 _THOUGHTS = {"summary": "summary_text", "content": "reasoning_text"}
 
 
-def to_message(native: Mapping[str, Any]) -> Message:
+def to_message(native: JsonMapping) -> Message:
     """Returns the canonical form of one item."""
     role, content, kind = native.get("role"), native.get("content"), native.get("type")
     if not isinstance(kind, str | None):
@@ -162,10 +162,10 @@ def to_message(native: Mapping[str, Any]) -> Message:
     return read or _read_other(native)
 
 
-def from_message(message: Message) -> dict[str, Any]:
+def from_message(message: Message) -> Json:
     """Returns one item. A message that no other type of item can express becomes an item of type `message` with all its
     parts in the content."""
-    extra, parts = extra_of(cast(dict[str, Any], message)), message["parts"]
+    extra, parts = extra_of(message), message["parts"]
     kind = extra.get("type", _MESSAGE)
     if kind == _REASONING and all(part.get("type") == _REASONING for part in parts):
         return _native_reasoning(parts, extra)
@@ -179,17 +179,17 @@ def from_message(message: Message) -> dict[str, Any]:
     return _native_message(message, extra)
 
 
-def to_messages(natives: Iterable[Mapping[str, Any]]) -> list[Message]:
+def to_messages(natives: Iterable[JsonMapping]) -> list[Message]:
     """Converts the items of a request's `input`, or of a response's `output`."""
     return [to_message(native) for native in natives]
 
 
-def from_messages(messages: Iterable[Message]) -> list[dict[str, Any]]:
+def from_messages(messages: Iterable[Message]) -> list[Json]:
     """Returns the items for the messages."""
     return [from_message(message) for message in messages]
 
 
-def output_message(native: Mapping[str, Any]) -> tuple[Message, Any]:
+def output_message(native: JsonMapping) -> tuple[Message, Any]:
     """Returns the message of one item of a response's `output`, and its reasoning text (None: there is none that can be
     read).
 
@@ -202,7 +202,7 @@ def output_message(native: Mapping[str, Any]) -> tuple[Message, Any]:
     return message, "\n\n".join(thoughts) or None
 
 
-def _unread_keys(native: Mapping[str, Any], read: Iterable[str]) -> dict[str, Any]:
+def _unread_keys(native: JsonMapping, read: Iterable[str]) -> Json:
     more = unknown_keys(native, read)
     if more.get("status") == "completed":
         del more["status"]
@@ -211,7 +211,7 @@ def _unread_keys(native: Mapping[str, Any], read: Iterable[str]) -> dict[str, An
     return more
 
 
-def _read_message(native: Mapping[str, Any], role: str) -> Message:
+def _read_message(native: JsonMapping, role: str) -> Message:
     extra = _unread_keys(native, ("role", "content", "name", "type"))
     if role == "developer":
         extra["role"] = role
@@ -220,7 +220,7 @@ def _read_message(native: Mapping[str, Any], role: str) -> Message:
     if isinstance(content, str):
         parts.append({"type": "text", "content": content})
     elif isinstance(content, list | tuple) and content:
-        parts += [content_part(part, role) for part in cast(list[Any], content)]
+        parts += [content_part(part, role) for part in content]
         if len(parts) == 1 and role != "assistant" and parts[0].get("type") == "text" and "extra" not in parts[0]:
             parts[0]["extra"] = {"type": text_type(role)}  # a list of one text must stay different from the text alone
     elif content is not None:
@@ -229,21 +229,21 @@ def _read_message(native: Mapping[str, Any], role: str) -> Message:
     return with_name(message, native, extra)
 
 
-def _native_message(message: Message, extra: dict[str, Any]) -> dict[str, Any]:
+def _native_message(message: Message, extra: Json) -> Json:
     role = extra.get("role", message["role"])
-    native: dict[str, Any] = {"role": role}
+    native: Json = {"role": role}
     parts = message["parts"]
     text = parts[0] if len(parts) == 1 and parts[0].get("type") == "text" else None
     if text is not None and "extra" not in text and role != "assistant":
         native["content"] = text.get("content")
     elif parts:
-        native["content"] = [native_part(part, role) for part in parts]
+        native["content"] = [native_part(part, str(role)) for part in parts]
     if "name" in message:
         native["name"] = message["name"]
     return {**native, **extra, "role": role}
 
 
-def _read_call(native: Mapping[str, Any], kind: str) -> Message | None:
+def _read_call(native: JsonMapping, kind: str) -> Message | None:
     where = _CALLS[kind]
     call_id, name, arguments = native.get("call_id"), native.get("name"), native.get(where)
     if not (isinstance(call_id, str) and isinstance(name, str) and isinstance(arguments, str)):
@@ -254,15 +254,15 @@ def _read_call(native: Mapping[str, Any], kind: str) -> Message | None:
     return {"role": "assistant", "parts": [_with_extra_and_type(part, extra, kind, _FUNCTION)]}
 
 
-def _native_call(part: Part) -> dict[str, Any]:
+def _native_call(part: Part) -> Json:
     extra = extra_of(part)
-    kind = extra.get("type", _FUNCTION)
+    kind = text_at(extra, "type", _FUNCTION)
     arguments = write_arguments(part.get("arguments", ""))
     fields = {"call_id": part["id"], "name": part["name"], _CALLS.get(kind, "arguments"): arguments}
     return {**extra, "type": kind, **fields}
 
 
-def _read_result(native: Mapping[str, Any], kind: str) -> Message | None:
+def _read_result(native: JsonMapping, kind: str) -> Message | None:
     call_id = native.get("call_id")
     if not isinstance(call_id, str):
         return None
@@ -273,28 +273,28 @@ def _read_result(native: Mapping[str, Any], kind: str) -> Message | None:
     return {"role": "tool", "parts": [_with_extra_and_type(part, extra, kind, _FUNCTION_RESULT)]}
 
 
-def _native_result(part: Part) -> dict[str, Any]:
+def _native_result(part: Part) -> Json:
     extra = extra_of(part)
     output_field = {"output": part["response"]} if "response" in part else {}
     return {**extra, "type": extra.get("type", _FUNCTION_RESULT), "call_id": part["id"], **output_field}
 
 
-def _with_extra_and_type(part: Part, extra: dict[str, Any], kind: str, usual: str) -> Part:
+def _with_extra_and_type(part: Part, extra: Json, kind: str, usual: str) -> Part:
     if kind != usual:
         extra["type"] = kind
     return with_extra(part, extra)
 
 
-def _read_reasoning(native: Mapping[str, Any]) -> Message | None:
+def _read_reasoning(native: JsonMapping) -> Message | None:
     extra = unknown_keys(native, ("content", "summary"))  # its `id` stays: the server finds the full reasoning by it
     if extra.get("status") == "completed":
         del extra["status"]
     parts: list[Part] = []
     for key, kind in _THOUGHTS.items():
         texts = native.get(key)
-        if isinstance(texts, list) and texts and all(_is_thought(text, kind) for text in cast(list[Any], texts)):
+        if isinstance(texts, list) and texts and all(_is_thought(text, kind) for text in texts):
             extra_field = {} if key == "summary" else {"extra": {"type": kind}}
-            parts += [{"type": _REASONING, "content": text["text"], **extra_field} for text in cast(list[Any], texts)]
+            parts += [{"type": _REASONING, "content": text["text"], **extra_field} for text in objects_of(texts)]
         elif texts is not None and texts != []:
             return None
         elif (texts is None) == (key == "summary"):  # the usual item has a summary, even if it is empty, and no content
@@ -303,20 +303,20 @@ def _read_reasoning(native: Mapping[str, Any]) -> Message | None:
 
 
 def _is_thought(text: Any, kind: str) -> bool:
-    fields = cast(dict[str, Any], text) if isinstance(text, dict) else {}
+    fields = object_of(text)
     return len(fields) == 2 and fields.get("type") == kind and isinstance(fields.get("text"), str)
 
 
-def _native_reasoning(parts: list[Part], extra: dict[str, Any]) -> dict[str, Any]:
-    native: dict[str, Any] = {"summary": [], **extra}
+def _native_reasoning(parts: list[Part], extra: Json) -> Json:
+    native: Json = {"summary": [], **extra}
     for part in parts:
         kind = extra_of(part).get("type", _THOUGHTS["summary"])
         key = "summary" if kind == _THOUGHTS["summary"] else "content"
-        native[key] = [*(native.get(key) or ()), {"type": kind, "text": part.get("content")}]
+        native[key] = [*list_at(native, key), {"type": kind, "text": part.get("content")}]
     return without_nulls(native)
 
 
-def _read_other(native: Mapping[str, Any]) -> Message:
+def _read_other(native: JsonMapping) -> Message:
     """Makes an item that only this API has, or that is unknown, the only part of a message."""
     kind = native.get("type")
     if not isinstance(kind, str) or kind == _MESSAGE:

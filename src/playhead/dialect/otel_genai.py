@@ -5,8 +5,8 @@ of a tool's result (older versions have another one). These spellings give one m
 describes the call, not the message: it is not in the message, and the function `finish_reason` reads it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Iterable
+from typing import Any
 
 from playhead.dialect.parts import (
     AS_IS,
@@ -21,6 +21,7 @@ from playhead.dialect.parts import (
     write_arguments,
 )
 from playhead.model.canonical import parse_bounded
+from playhead.model.json_value import Json, JsonMapping, JsonValue, text_at
 from playhead.model.message import Message, Part
 
 NAME = "otel_genai"
@@ -29,7 +30,7 @@ _READ = frozenset({"role", "parts", "name", "finish_reason"})
 _TIMES_ENCODED = 3
 
 
-def structured(value: Any) -> Any:
+def structured(value: JsonValue) -> Any:
     """Returns the value of an attribute: parses JSON text (up to three times, because some emitters encode it
     repeatedly); any other value stays unchanged.
 
@@ -48,7 +49,7 @@ def structured(value: Any) -> Any:
     return value
 
 
-def tool_value(value: Any) -> Any:
+def tool_value(value: JsonValue) -> Any:
     """Returns arguments or result of a tool call: the object or array of a JSON text if parsing loses nothing, else the
     value unchanged."""
     if not isinstance(value, str):
@@ -64,15 +65,15 @@ def tool_value(value: Any) -> Any:
     return value if isinstance(read, str) else read
 
 
-def to_message(native: Mapping[str, Any]) -> Message:
+def to_message(native: JsonMapping) -> Message:
     """Returns the canonical form of one element of `gen_ai.input.messages` or `gen_ai.output.messages`."""
     role, parts = native.get("role"), native.get("parts")
     if len(native) == 2 and type(role) is str and type(parts) is list:
-        return {"role": role, "parts": [_part(part) for part in cast(list[Any], parts)]}
+        return {"role": role, "parts": [_part(part) for part in parts]}
     has_parts = isinstance(parts, list | tuple)
     message: Message = {
         "role": role if isinstance(role, str) else NO_ROLE,
-        "parts": to_parts(cast(Sequence[Any], parts)) if has_parts else [],
+        "parts": to_parts(parts) if has_parts else [],
     }
     extra = unknown_keys(native, _READ)
     if not isinstance(role, str):
@@ -82,25 +83,25 @@ def to_message(native: Mapping[str, Any]) -> Message:
     return with_name(message, native, extra)
 
 
-def from_message(message: Message) -> dict[str, Any]:
+def from_message(message: Message) -> Json:
     """Returns the native form, without `finish_reason`."""
-    native: dict[str, Any] = {"role": message["role"], "parts": from_parts(message["parts"])}
+    native: Json = {"role": message["role"], "parts": from_parts(message["parts"])}
     if "name" in message:
         native["name"] = message["name"]
-    return without_nulls({**native, **extra_of(cast(dict[str, Any], message))})
+    return without_nulls({**native, **extra_of(message)})
 
 
-def to_messages(natives: Iterable[Mapping[str, Any]]) -> list[Message]:
+def to_messages(natives: Iterable[JsonMapping]) -> list[Message]:
     """Converts the parsed value of `gen_ai.input.messages`."""
     return [to_message(native) for native in natives]
 
 
-def from_messages(messages: Iterable[Message]) -> list[dict[str, Any]]:
+def from_messages(messages: Iterable[Message]) -> list[Json]:
     """Returns the value of `gen_ai.input.messages`, not encoded as JSON."""
     return [from_message(message) for message in messages]
 
 
-def output_message(native: Mapping[str, Any]) -> tuple[Message, Any]:
+def output_message(native: JsonMapping) -> tuple[Message, Any]:
     """Returns the message of one element of `gen_ai.output.messages` without its reasoning parts, and the reasoning:
     the content of a single part without other keys, else the list of parts; None if there is none."""
     message = to_message(native)
@@ -114,32 +115,32 @@ def output_message(native: Mapping[str, Any]) -> tuple[Message, Any]:
     return message, reasoning
 
 
-def finish_reason(native: Mapping[str, Any]) -> str | None:
+def finish_reason(native: JsonMapping) -> str | None:
     """Returns why the model stopped; None if the output message does not say it."""
     reason = native.get("finish_reason")
     return reason if isinstance(reason, str) else None
 
 
-def to_parts(natives: Iterable[Any]) -> list[Part]:
+def to_parts(natives: Iterable[JsonValue]) -> list[Part]:
     """Converts the parts of a message, or of `gen_ai.system_instructions`."""
     return [_part(native) for native in natives]
 
 
-def from_parts(parts: Iterable[Part]) -> list[Any]:
+def from_parts(parts: Iterable[Part]) -> list[JsonValue]:
     """Returns the native form of parts."""
     return [_native_part(part) for part in parts]
 
 
-def tool_definitions(natives: Iterable[Any]) -> list[Any]:
+def tool_definitions(natives: Iterable[JsonValue]) -> list[JsonValue]:
     """Returns the parsed value of `gen_ai.tool.definitions` without the null keys of each definition; nulls inside its
     schema stay."""
-    return [without_nulls(cast(dict[str, Any], n)) if isinstance(n, dict) else n for n in natives]
+    return [without_nulls(n) if isinstance(n, dict) else n for n in natives]
 
 
-def _part(native: Any) -> Part:
+def _part(native: JsonValue) -> Part:
     if not isinstance(native, dict):
         return opaque_part(native)
-    part = cast(dict[str, Any], native)
+    part = native
     kind = part.get("type")
     if kind == "text" and len(part) == 2 and isinstance(part.get("content"), str):
         return part
@@ -169,5 +170,5 @@ def _native_part(part: Part) -> Any:
     if extra.get("encoded") == "arguments" and "arguments" in native:
         native["arguments"] = write_arguments(native["arguments"])
     if "key" in extra and "response" in native:
-        native[extra["key"]] = native.pop("response")
+        native[text_at(extra, "key")] = native.pop("response")
     return {**native, "extra": extra["extra"]} if "extra" in extra else native

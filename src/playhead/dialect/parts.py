@@ -13,6 +13,7 @@ import orjson
 
 from playhead.model import names
 from playhead.model.canonical import canonical_json, parse_bounded, parse_json
+from playhead.model.json_value import Json, JsonMapping, JsonValue, object_of, objects_at
 from playhead.model.message import REF_PART, Message, Part
 
 _DATA_URI = re.compile(r"data:([\w.+-]+/[\w.+-]+);base64,")
@@ -27,15 +28,14 @@ RESERVED = frozenset({AS_IS, REF_PART})
 PART_TYPES = RESERVED | {"text", "refusal", "reasoning", "tool_call", "tool_call_response", "blob", "uri", "file"}
 
 
-def opaque_part(native: Any) -> Part:
+def opaque_part(native: JsonValue) -> Part:
     """Returns a part with the native value under `value`; an object loses its null keys."""
     return {"type": AS_IS, "value": without_nulls(cast(dict[Any, Any], native)) if isinstance(native, dict) else native}
 
 
-def read_data_uri(value: Any, modality: str) -> Part | None:
+def read_data_uri(value: object, modality: str) -> Part | None:
     """Returns the blob part for a base64 `data:` URI; None for any other value."""
-    match = _DATA_URI.match(value) if isinstance(value, str) else None
-    if match is None:
+    if not isinstance(value, str) or (match := _DATA_URI.match(value)) is None:
         return None
     return {"type": "blob", "mime_type": match[1], "modality": modality, "content": value[match.end() :]}
 
@@ -55,7 +55,7 @@ def unknown_keys(native: Mapping[Any, Any], read_keys: Iterable[str]) -> dict[An
     return {key: value for key, value in native.items() if value is not None and key not in read_keys}
 
 
-def message_of_blocks(role: Any, ours: str, parts: list[Part], extra: dict[str, Any]) -> Message:
+def message_of_blocks(role: JsonValue, ours: str, parts: list[Part], extra: Json) -> Message:
     """Returns the message of a dialect whose results of tools are blocks of the user's messages.
 
     `role`: the native role; `ours`: the same, or `NO_ROLE`. A message of results only gets the role `tool`; a native
@@ -71,7 +71,7 @@ def message_of_blocks(role: Any, ours: str, parts: list[Part], extra: dict[str, 
     return message
 
 
-def with_name(message: Message, native: Mapping[str, Any], extra: dict[str, Any]) -> Message:
+def with_name(message: Message, native: JsonMapping, extra: Json) -> Message:
     """Adds the name of a native message, and `extra` if there is anything in it. Returns the message. A name that is no
     text is put into `extra`."""
     name = native.get("name")
@@ -84,13 +84,12 @@ def with_name(message: Message, native: Mapping[str, Any], extra: dict[str, Any]
     return message
 
 
-def extra_of(part: Mapping[str, Any]) -> dict[str, Any]:
+def extra_of(part: Mapping[str, object]) -> Json:
     """Returns the object under `extra`; {} if there is none."""
-    extra = part.get("extra")
-    return cast(dict[str, Any], extra) if isinstance(extra, dict) else {}
+    return object_of(part.get("extra"))
 
 
-def with_extra(part: Part, extra: dict[str, Any]) -> Part:
+def with_extra(part: Part, extra: Json) -> Part:
     """Returns the same part, with the object under `extra` unless that is empty."""
     if extra:
         part["extra"] = extra
@@ -109,12 +108,12 @@ def read_arguments(text: str) -> Any:
         return text
 
 
-def write_arguments(value: Any) -> str:
+def write_arguments(value: JsonValue) -> str:
     """Returns the JSON text of arguments: the inverse of `read_arguments`."""
     return value if isinstance(value, str) else canonical_json(value).decode()
 
 
-def _lost_nothing(value: Any, text: str) -> bool:
+def _lost_nothing(value: JsonValue, text: str) -> bool:
     """Whether parsing lost nothing: no key occurs twice in an object, and the canonical form can hold the value. Raises
     ValueError for a repeated key.
 
@@ -135,7 +134,7 @@ def _lost_nothing(value: Any, text: str) -> bool:
     return True
 
 
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> Json:
     value = dict(pairs)
     if len(value) != len(pairs):
         raise ValueError("a key stands twice")
@@ -149,21 +148,16 @@ _COMPACTION: Final = "compaction"
 _MOST_EDIT_CHARACTERS: Final = 256  # limit for the names of the edits, joined
 
 
-def provider_edits(messages: Iterable[Message], rest: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def provider_edits(messages: Iterable[Message], rest: JsonMapping | None = None) -> Json:
     """Returns the attributes that describe the provider's edits; {} if there are none. `rest`: the fields of the
     answer other than its messages. Never raises."""
-    attributes: dict[str, Any] = {}
+    attributes: Json = {}
     for message in messages:
         for part in message["parts"]:
             if part.get("type") == _COMPACTION:
                 attributes[names.COMPACTED] = True
-    managed: Any = None if rest is None else rest.get("context_management")
-    if managed is None:
-        return attributes
-    edits: Any = cast(dict[str, Any], managed).get("applied_edits") if isinstance(managed, dict) else None
-    if not isinstance(edits, list):
-        return attributes
-    applied = [cast(dict[str, Any], edit) for edit in cast(list[Any], edits) if isinstance(edit, dict)]
+    managed = None if rest is None else rest.get("context_management")
+    applied = objects_at(managed, "applied_edits")
     kinds = [kind for edit in applied if isinstance(kind := edit.get("type"), str)]
     cleared = [count for edit in applied if type(count := edit.get("cleared_input_tokens")) is int]
     if kinds:

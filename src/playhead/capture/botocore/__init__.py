@@ -135,6 +135,7 @@ def _begin(call: MethodCall) -> MethodRecording | None:
     return recording
 
 
-_botocore = Instrumentation([Wrap("botocore.client", "BaseClient._make_api_call", wrap(_begin))])
+_make_api_call = wrap(_begin)
+_botocore = Instrumentation([Wrap("botocore.client", "BaseClient._make_api_call", _make_api_call)])
 patch, unpatch = _botocore.patch, _botocore.unpatch
 BotocoreInstrumentor = instrumentor("BotocoreInstrumentor", SUPPORTS, patch, unpatch)
