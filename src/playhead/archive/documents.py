@@ -11,10 +11,11 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Any, Literal, cast
+from typing import Literal
 
 from playhead.archive.records import FilePlace, UnreadableRecord
 from playhead.model.canonical import parse_json
+from playhead.model.json_value import JsonValue
 
 Read = Callable[[int], bytes]
 """Reads at most this many bytes; returns an empty value at the end."""
@@ -29,7 +30,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 class Document:
     """A JSON value, its position, and its approximate size in bytes."""
 
-    value: Any
+    value: JsonValue
     where: FilePlace
     size: int
 
@@ -92,7 +93,7 @@ def too_long(most: int) -> str:
     return f"it has more than {most:,} bytes: raise --max-record-bytes"
 
 
-def _parsed(line: bytes) -> tuple[Any] | None:
+def _parsed(line: bytes) -> tuple[JsonValue] | None:
     try:
         return (parse_json(line),)
     except ValueError:
@@ -178,7 +179,7 @@ def _documents_in_array(first: bytes, read: Read, file: str, most: int) -> Itera
         yield UnreadableRecord(FilePlace(file, text.line), "the file ends within the array: a part of it is missing")
 
 
-def _next_item(text: _ArrayText, decoder: json.JSONDecoder) -> tuple[Any, int]:
+def _next_item(text: _ArrayText, decoder: json.JSONDecoder) -> tuple[JsonValue, int]:
     while True:
         try:
             value, end = decoder.raw_decode(text.text, text.at)
@@ -219,20 +220,19 @@ def is_json(first: bytes) -> bool:
     return first.removeprefix(_BYTE_ORDER_MARK).lstrip(_WHITE)[:1] in (b"{", b"[")
 
 
-def format_of(document: Any) -> Format | None:
+def format_of(document: JsonValue) -> Format | None:
     """Returns the format of a JSON document; None if it is unknown."""
     if isinstance(document, list):
-        return next((format_name for item in cast(list[Any], document)[:1] if (format_name := format_of(item))), None)
+        return next((format_name for item in document[:1] if (format_name := format_of(item))), None)
     if not isinstance(document, dict):
         return None
-    value = cast(dict[str, Any], document)
-    if not _OTLP_KEYS.isdisjoint(value):
+    if not _OTLP_KEYS.isdisjoint(document):
         return "otlp"
-    if "context.span_id" in value or isinstance(value.get("context"), dict):
+    if "context.span_id" in document or isinstance(document.get("context"), dict):
         return "phoenix"
-    inner = value.get("data")
+    inner = document.get("data")
     if isinstance(inner, list):  # a page of an API: {"data": [...], ...}
-        return format_of(cast(list[Any], inner))
-    if isinstance(value.get("trace"), dict) or ("id" in value and not _LANGFUSE_KEYS.isdisjoint(value)):
+        return format_of(inner)
+    if isinstance(document.get("trace"), dict) or ("id" in document and not _LANGFUSE_KEYS.isdisjoint(document)):
         return "langfuse"
     return None

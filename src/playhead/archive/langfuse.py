@@ -7,10 +7,11 @@ exports). So the order of rows and the number of files do not matter.
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, Final, cast
+from collections.abc import Iterator
+from typing import Any, Final
 
 from playhead.archive.rows import as_text, first_of, is_absent, json_in, span_id, time_ns, trace_id
+from playhead.model.json_value import Json, JsonMapping, JsonValue
 from playhead.model.span import STATUS_ERROR, STATUS_UNSET, Attributes, Span
 
 SCOPE: Final = "langfuse-sdk"
@@ -34,7 +35,7 @@ _USAGE: Final = {"promptTokens": "input", "completionTokens": "output", "totalTo
 _MODELS: Final = ("model", "provided_model_name", "model_id")
 
 
-def spans_of_row(row: Mapping[str, Any]) -> Iterator[Span | ValueError]:
+def spans_of_row(row: JsonMapping) -> Iterator[Span | ValueError]:
     """Yields the spans of a row: an observation, a trace, or a trace with its observations. A span that cannot be made
     is replaced by a ValueError."""
     value = _row(row)
@@ -42,7 +43,7 @@ def spans_of_row(row: Mapping[str, Any]) -> Iterator[Span | ValueError]:
     if (
         isinstance(inner, dict) and "observations" in value
     ):  # a file for each trace: {"trace": ..., "observations": ...}
-        value = {**_row(cast(Mapping[str, Any], inner)), "observations": value["observations"]}
+        value = {**_row(inner), "observations": value["observations"]}
     if "start_time" in value or "type" in value:
         yield _attempt(observation, value)
         return
@@ -51,26 +52,26 @@ def spans_of_row(row: Mapping[str, Any]) -> Iterator[Span | ValueError]:
         return
     yield _attempt(trace_span, value)
     observations = json_in(value.get("observations"))
-    for item in cast(list[Any], observations) if isinstance(observations, list) else ():
+    for item in observations if isinstance(observations, list) else ():
         if isinstance(item, dict):
-            fields = _row(cast(Mapping[str, Any], item))
+            fields = _row(item)
             fields.setdefault("trace_id", value.get("id"))
             fields.pop("project_id", None)
             yield _attempt(observation, fields)
 
 
-def _attempt(make: Any, value: Mapping[str, Any]) -> Span | ValueError:
+def _attempt(make: Any, value: JsonMapping) -> Span | ValueError:
     try:
         return make(value)
     except (ValueError, OverflowError) as error:
         return ValueError(str(error))
 
 
-def _row(row: Mapping[str, Any]) -> dict[str, Any]:
+def _row(row: JsonMapping) -> Json:
     return {_UPPER.sub(lambda match: "_" + match[1].lower(), key): value for key, value in row.items()}
 
 
-def trace_span(value: Mapping[str, Any]) -> Span:
+def trace_span(value: JsonMapping) -> Span:
     """Returns the span that represents a trace. Raises ValueError."""
     trace = trace_id(value.get("id"))
     start_ns = time_ns(value.get("timestamp"))
@@ -92,7 +93,7 @@ def root_id(trace: str) -> str:
     return span_id("the trace itself", trace)
 
 
-def observation(value: Mapping[str, Any]) -> Span:
+def observation(value: JsonMapping) -> Span:
     """Returns the span of an observation. Raises ValueError."""
     trace = trace_id(first_of(value, "trace_id"))
     span = span_id(value.get("id"), trace)
@@ -124,17 +125,17 @@ def observation(value: Mapping[str, Any]) -> Span:
     )
 
 
-def _common(value: Mapping[str, Any]) -> Attributes:
+def _common(value: JsonMapping) -> Attributes:
     attributes: Attributes = {
         key: str(value[name]) for name, key in _OF_TRACE.items() if not is_absent(value.get(name)) and value[name] != ""
     }
     tags = json_in(value.get("tags"))
     if isinstance(tags, list) and tags:
-        attributes[_TRACE + "tags"] = [str(tag) for tag in cast(list[Any], tags)]
+        attributes[_TRACE + "tags"] = [str(tag) for tag in tags]
     return attributes
 
 
-def _add_model(attributes: Attributes, value: Mapping[str, Any]) -> None:
+def _add_model(attributes: Attributes, value: JsonMapping) -> None:
     model = first_of(value, *_MODELS)
     if isinstance(model, str) and model:
         attributes[_OBSERVATION + "model.name"] = model
@@ -143,12 +144,12 @@ def _add_model(attributes: Attributes, value: Mapping[str, Any]) -> None:
         attributes[_OBSERVATION + "usage_details"] = as_text(counts)
 
 
-def _counts(usage: Any) -> dict[str, int]:
+def _counts(usage: JsonValue) -> dict[str, int]:
     """Returns token counts by Langfuse's names. Its server subtracts parts (`input_cached_tokens`) from the whole; they
     are added to it again, because SDKs send the whole."""
     if not isinstance(usage, dict):
         return {}
-    numbers = {name: count for name, count in cast(dict[str, Any], usage).items() if type(count) is int}
+    numbers = {name: count for name, count in usage.items() if type(count) is int}
     counts = {_USAGE.get(name, name): count for name, count in numbers.items()}
     for whole in ("input", "output"):
         parts = sum(count for name, count in counts.items() if name.startswith(whole + "_"))

@@ -4,10 +4,10 @@ A row of a data frame has a column per attribute (`attributes.llm.model_name`). 
 values, and all numbers may be floats. The resulting spans are the ones that OpenInference's instrumentations send.
 """
 
-from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from playhead.archive.rows import as_text, first_of, flattened, is_absent, json_in, span_id, time_ns, trace_id
+from playhead.model.json_value import JsonMapping, JsonValue
 from playhead.model.span import STATUS_ERROR, STATUS_OK, STATUS_UNSET, Attributes, Span, SpanEvent
 
 # An export does not name the instrumentation that recorded a span. Nearly all spans are from OpenInference's. Those of
@@ -29,9 +29,9 @@ _LISTS: Final = (
 _COUNTS: Final = "llm.token_count."
 
 
-def span_of_row(row: Mapping[str, Any]) -> Span:
+def span_of_row(row: JsonMapping) -> Span:
     """Returns the span of a row. Raises ValueError if something is missing, and names it."""
-    context = cast(Mapping[str, Any], row.get("context") or {})
+    context = cast(JsonMapping, row.get("context") or {})
     trace = trace_id(first_of(row, "context.trace_id") or context.get("trace_id"))
     span = span_id(first_of(row, "context.span_id") or context.get("span_id"), trace)
     parent = first_of(row, "parent_id")
@@ -57,9 +57,9 @@ def span_of_row(row: Mapping[str, Any]) -> Span:
     )
 
 
-def _attributes(row: Mapping[str, Any]) -> Attributes:
+def _attributes(row: JsonMapping) -> Attributes:
     raw = row.get("attributes")
-    nested = dict(cast(Mapping[str, Any], raw)) if isinstance(raw, dict) else {}
+    nested = dict(raw) if isinstance(raw, dict) else {}
     for name, value in row.items():
         if name.startswith(_COLUMN) and not is_absent(value):
             nested[name.removeprefix(_COLUMN)] = value
@@ -82,14 +82,13 @@ def _join(attributes: Attributes, name: str) -> None:
         attributes[name] = as_text({key.removeprefix(prefix): value for key, value in spread.items()})
 
 
-def _events(value: Any) -> list[SpanEvent]:
+def _events(value: JsonValue) -> list[SpanEvent]:
     listed = json_in(value)
     events: list[SpanEvent] = []
-    for item in cast(list[Any], listed) if isinstance(listed, list) else ():
+    for item in listed if isinstance(listed, list) else ():
         if isinstance(item, dict):
-            event = cast(dict[str, Any], item)
-            event_ns = time_ns(event.get("timestamp"))
-            raw = event.get("attributes")
+            event_ns = time_ns(item.get("timestamp"))
+            raw = item.get("attributes")
             attributes = dict(flattened("", raw)) if isinstance(raw, dict) else {}
-            events.append(SpanEvent(str(event.get("name") or ""), event_ns or 0, attributes))
+            events.append(SpanEvent(str(item.get("name") or ""), event_ns or 0, attributes))
     return events

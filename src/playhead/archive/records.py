@@ -15,6 +15,7 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from playhead.model.canonical import canonical_json
+from playhead.model.json_value import Json, JsonValue
 from playhead.model.names import RUN_ID
 
 T = TypeVar("T", bound=Message)
@@ -68,28 +69,27 @@ class OtlpRecord:
         return _json_run(self.record) if self.form == JSON else _protobuf_run(self.record)
 
 
-def json_records(request: Any, where: FilePlace, size: int) -> Iterator[OtlpRecord | UnreadableRecord]:
+def json_records(request: JsonValue, where: FilePlace, size: int) -> Iterator[OtlpRecord | UnreadableRecord]:
     """Yields the records of an OTLP request in JSON, with names in camel case or snake case. Metrics are ignored."""
     if not isinstance(request, dict):
         yield UnreadableRecord(where, "it is JSON, but no object: an OTLP request is one")
         return
-    value = cast(dict[str, Any], request)
     is_request = False
     for signal in ("traces", "logs"):
         resources, scopes, records = _LISTS[signal]
-        listed = list(_walk(value, resources, scopes, records))
-        is_request = is_request or _get(value, *resources) is not None
+        listed = list(_walk(request, resources, scopes, records))
+        is_request = is_request or _get(request, *resources) is not None
         each_size = max(1, size // max(1, len(listed)))
         for item in listed:
             if isinstance(item, str):
                 yield UnreadableRecord(where, item)
             else:
                 yield OtlpRecord(signal, JSON, where, each_size, *item)
-    if not is_request and _get(value, METRICS) is None:
+    if not is_request and _get(request, METRICS) is None:
         yield UnreadableRecord(where, "it is no OTLP request: it has neither resourceSpans nor resourceLogs")
 
 
-def _walk(request: dict[str, Any], *path: Sequence[str]) -> Iterator[tuple[Any, Any, dict[str, Any]] | str]:
+def _walk(request: Json, *path: Sequence[str]) -> Iterator[tuple[Any, Any, Json] | str]:
     """Yields (resource, scope, record) for each record, and a sentence for each part that cannot be read."""
     of_resources, of_scopes, of_records = path
     for outer in _objects(request, of_resources):
@@ -106,20 +106,20 @@ def _walk(request: dict[str, Any], *path: Sequence[str]) -> Iterator[tuple[Any, 
                 yield record if isinstance(record, str) else (resource, scope, record)
 
 
-def _objects(owner: dict[str, Any], spelt: Sequence[str]) -> Iterator[dict[str, Any] | str]:
+def _objects(owner: Json, spelt: Sequence[str]) -> Iterator[Json | str]:
     """Yields the objects of a list, and a sentence for each item that is not an object."""
     value = _get(owner, *spelt)
     if value is not None and not isinstance(value, list):
         yield f"{spelt[0]} is {str(value)[:50]!r}, and no list"
         return
-    for item in cast(list[Any], value or ()):
+    for item in cast(list[JsonValue], value or ()):
         if isinstance(item, dict):
-            yield cast(dict[str, Any], item)
+            yield item
         else:
             yield f"among its {spelt[0]} is {str(item)[:50]!r}, which is no object"
 
 
-def _get(owner: dict[str, Any], *spelt: str) -> Any:
+def _get(owner: Json, *spelt: str) -> Any:
     for name in spelt:
         for key in (name, _snake(name)):
             if owner.get(key) is not None:
@@ -191,9 +191,9 @@ def _by_origin(records: Iterable[OtlpRecord]) -> Iterator[list[OtlpRecord]]:
 
 def _json_request(signal: Signal, records: Sequence[OtlpRecord]) -> bytes:
     (outer, *_), (inner, *_), (name, *_) = _LISTS[signal]
-    listed: list[Any] = []
+    listed: list[JsonValue] = []
     for same in _by_origin(records):
-        scope: dict[str, Any] = {"scope": same[0].scope or {}, name: [record.record for record in same]}
+        scope: Json = {"scope": same[0].scope or {}, name: [record.record for record in same]}
         listed.append({"resource": same[0].resource or {}, inner: [scope]})
     try:
         return orjson.dumps({outer: listed})
@@ -215,11 +215,11 @@ def _protobuf_request(signal: Signal, records: Sequence[OtlpRecord]) -> bytes:
 # --- runs ------------------------------------------------------------------------------------------------------------
 
 
-def _json_run(record: dict[str, Any]) -> str:
+def _json_run(record: Json) -> str:
     for pair in _objects(record, ("attributes",)):
         if isinstance(pair, dict) and pair.get("key") == RUN_ID:
             value = pair.get("value")
-            named = _get(cast(dict[str, Any], value), "stringValue") if isinstance(value, dict) else None
+            named = _get(value, "stringValue") if isinstance(value, dict) else None
             return str(named or "")
     return str(_get(record, "traceId") or "").lower()
 

@@ -1,12 +1,12 @@
 """Reads values in rows of other tools' exports: times, ids, JSON in texts, and nested values as attributes."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import Any, cast
 
 from playhead.model.canonical import canonical_json, parse_json
+from playhead.model.json_value import JsonMapping, JsonValue
 
 _NS = 1_000_000_000
 # Least value of a number, and ns per unit: a time since 1970 in ns, us or ms; a smaller number is in seconds.
@@ -17,12 +17,12 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MAX_DEPTH = 32
 
 
-def is_absent(value: Any) -> bool:
+def is_absent(value: JsonValue) -> bool:
     """Whether a cell of a table is empty: null, or NaN, which data frames write for null."""
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
-def time_ns(value: Any) -> int | None:
+def time_ns(value: JsonValue) -> int | None:
     """Returns a time as ns since 1970, from RFC 3339 (without a zone: UTC), a number or a datetime. None: the cell is
     empty. Raises ValueError."""
     if is_absent(value) or value == "":
@@ -42,7 +42,7 @@ def _of_datetime(value: datetime) -> int:
     return (since.days * 86_400 + since.seconds) * _NS + since.microseconds * 1_000
 
 
-def json_in(value: Any) -> Any:
+def json_in(value: JsonValue) -> JsonValue:
     """Returns the object or list that a text holds as JSON; any other value unchanged."""
     if isinstance(value, str) and value[:1] in ("{", "["):
         try:
@@ -52,12 +52,12 @@ def json_in(value: Any) -> Any:
     return value
 
 
-def as_text(value: Any) -> str:
+def as_text(value: object) -> str:
     """Returns a value as SDKs write it to an attribute: a text unchanged, anything else as JSON."""
     return value if isinstance(value, str) else canonical_json(value).decode("utf-8", "replace")
 
 
-def flattened(prefix: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
+def flattened(prefix: str, value: JsonValue, depth: int = 0) -> Iterator[tuple[str, JsonValue]]:
     """Yields the attributes of a nested value: `a.b` for objects, `a.0.b` for lists of objects; other lists stay
     unchanged."""
     if is_absent(value):
@@ -65,27 +65,27 @@ def flattened(prefix: str, value: Any, depth: int = 0) -> Iterator[tuple[str, An
     if depth > _MAX_DEPTH:
         yield prefix, as_text(value)
     elif isinstance(value, dict):
-        for key, inner in cast(dict[str, Any], value).items():
+        for key, inner in value.items():
             yield from flattened(f"{prefix}.{key}" if prefix else str(key), inner, depth + 1)
-    elif isinstance(value, list) and any(isinstance(item, dict | list) for item in cast(list[Any], value)):
-        for number, inner in enumerate(cast(list[Any], value)):
+    elif isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
+        for number, inner in enumerate(value):
             yield from flattened(f"{prefix}.{number}", inner, depth + 1)
     else:
         yield prefix, value
 
 
-def trace_id(value: Any) -> str:
+def trace_id(value: JsonValue) -> str:
     """Returns an id of 32 hex digits: the digits of the value if it has them (a UUID, too), else the beginning of the
     text's hash. Raises ValueError if the value is not a text."""
     return _id(value, 32, str(value))
 
 
-def span_id(value: Any, trace: str) -> str:
+def span_id(value: JsonValue, trace: str) -> str:
     """Returns an id of 16 hex digits, like `trace_id`; a hash is of the trace id and the text."""
     return _id(value, 16, f"{trace}/{value}")
 
 
-def _id(value: Any, digits: int, unique: str) -> str:
+def _id(value: JsonValue, digits: int, unique: str) -> str:
     if not isinstance(value, str) or not value:
         raise ValueError(f"an id is {str(value)[:50]!r}, not a text")
     plain = value.replace("-", "").lower()
@@ -94,6 +94,6 @@ def _id(value: Any, digits: int, unique: str) -> str:
     return sha256(unique.encode("utf-8", "surrogatepass")).hexdigest()[:digits]
 
 
-def first_of(row: Mapping[str, Any], *keys: str) -> Any:
+def first_of(row: JsonMapping, *keys: str) -> JsonValue:
     """Returns the value of the first of these keys that has one; None if none has."""
     return next((row[key] for key in keys if not is_absent(row.get(key))), None)

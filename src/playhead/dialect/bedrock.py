@@ -76,9 +76,8 @@ def is_cache_point(native: JsonValue) -> bool:
     """Whether the block marks the end of what the server caches for later requests."""
     if not isinstance(native, Mapping):
         return False
-    block = native
-    point = block.get(_CACHE)
-    return len(block) == 1 and isinstance(point, Mapping) and "type" in point
+    point = native.get(_CACHE)
+    return len(native) == 1 and isinstance(point, Mapping) and "type" in point
 
 
 def native_block(part: Part) -> Any:

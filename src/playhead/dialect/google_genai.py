@@ -365,12 +365,11 @@ def _read_function_call(value: JsonValue) -> _ReadPart | None:
 def _read_function_response(value: JsonValue) -> _ReadPart | None:
     if not isinstance(value, dict):
         return None
-    fields = value
     part: Part = {"type": "tool_call_response"}
     for key in ("id", "name", "response"):
-        if fields.get(key) is not None:
-            part[key] = fields[key]
-    return part, unknown_keys(fields, ("id", "name", "response"))
+        if value.get(key) is not None:
+            part[key] = value[key]
+    return part, unknown_keys(value, ("id", "name", "response"))
 
 
 def _read_blob(value: JsonValue) -> _ReadPart | None:
@@ -413,11 +412,10 @@ def _server_tool_reader(key: str) -> Callable[[Any], _ReadPart | None]:
     def read(value: JsonValue) -> _ReadPart | None:
         if not isinstance(value, dict) or "type" in value:
             return None
-        fields = value
-        tool = fields.get("toolType")
+        tool = value.get("toolType")
         name = tool if isinstance(tool, str) else _CODE_TOOL
-        part: Part = {"type": kind, "name": name, kind: {"type": key, **fields}}
-        return (part | {"id": fields["id"]} if isinstance(fields.get("id"), str) else part), {}
+        part: Part = {"type": kind, "name": name, kind: {"type": key, **value}}
+        return (part | {"id": value["id"]} if isinstance(value.get("id"), str) else part), {}
 
     return read
 

@@ -30,7 +30,7 @@ _READ = frozenset({"role", "parts", "name", "finish_reason"})
 _TIMES_ENCODED = 3
 
 
-def structured(value: JsonValue) -> Any:
+def structured(value: JsonValue) -> JsonValue:
     """Returns the value of an attribute: parses JSON text (up to three times, because some emitters encode it
     repeatedly); any other value stays unchanged.
 
@@ -49,7 +49,7 @@ def structured(value: JsonValue) -> Any:
     return value
 
 
-def tool_value(value: JsonValue) -> Any:
+def tool_value(value: JsonValue) -> JsonValue:
     """Returns arguments or result of a tool call: the object or array of a JSON text if parsing loses nothing, else the
     value unchanged."""
     if not isinstance(value, str):

@@ -25,7 +25,7 @@ import operator
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from playhead.lift.attribute_names import add_project, use_current_names
 from playhead.lift.dialects import BY_KIND, DIALECTS, SpanDialect
@@ -41,6 +41,7 @@ from playhead.lift.session_logs import belongs_to_session, in_session, read_reco
 from playhead.lift.unknown_content import move_unknown_content
 from playhead.model import names
 from playhead.model.canonical import Content
+from playhead.model.json_value import Json
 from playhead.model.ref import is_ref
 from playhead.model.span import Attributes, LogEvent, Span, SpanEvent
 from playhead.wire.pack import ThreadExtension
@@ -293,7 +294,7 @@ def _lifted_events(events: Sequence[SpanEvent], lifted: Sequence[Attributes], on
     return lifted_events
 
 
-def _lift_link(link: dict[str, Any], contents: ExtractedContent) -> dict[str, Any]:
+def _lift_link(link: Json, contents: ExtractedContent) -> Json:
     attributes = link.get("attributes")
     if not isinstance(attributes, dict):
         return link

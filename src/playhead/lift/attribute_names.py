@@ -3,10 +3,11 @@ and tokens from a dialect's names to ours.
 """
 
 from collections.abc import Sequence
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from playhead.lift.dialects import DIALECTS
 from playhead.model import names
+from playhead.model.json_value import JsonValue
 from playhead.model.span import Attributes
 
 # Values of a provider under the older attribute name → current values, where they differ.
@@ -80,18 +81,17 @@ def _add_aliases(attributes: Attributes) -> None:
         attributes[ours] = _as_list(value) if ours in _LISTED else value
 
 
-def _is_simple(value: Any) -> bool:
+def _is_simple(value: JsonValue) -> bool:
     """Whether a value can be an id, a name or a number, or a list of up to 32 ids or names."""
     if isinstance(value, list | tuple):
-        several = cast(Sequence[Any], value)
-        return 0 < len(several) <= 32 and all(isinstance(item, str) and _is_simple(item) for item in several)
+        return 0 < len(value) <= 32 and all(isinstance(item, str) and _is_simple(item) for item in value)
     if isinstance(value, str):
         return 0 < len(value) <= _MOST_CHARACTERS
     return isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 2**63)
 
 
-def _as_list(value: Any) -> Sequence[Any]:
-    return cast(Sequence[Any], value) if isinstance(value, list | tuple) else [value]
+def _as_list(value: JsonValue) -> Sequence[JsonValue]:
+    return value if isinstance(value, list | tuple) else [value]
 
 
 def _normalise_provider(attributes: Attributes) -> None:

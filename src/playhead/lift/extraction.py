@@ -6,13 +6,14 @@ own name (`<key>_ref`). Keys whose JSON was unreadable are noted.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, cast
+from typing import Final
 
 from playhead.dialect import otel_genai
 from playhead.dialect.parts import provider_edits
 from playhead.lift.provider_bodies import AnswerBody, RequestBody, read_answer, read_request
 from playhead.model import names
 from playhead.model.canonical import Content, content_of, parse_bounded
+from playhead.model.json_value import JsonMapping, JsonValue
 from playhead.model.message import Message, message_contents
 from playhead.model.names import REF_SUFFIX
 from playhead.model.ref import ContentRef
@@ -73,11 +74,11 @@ class ExtractedContent:
         """All threads, each once and with all its messages."""
         return list(self._threads.values())
 
-    def content(self, value: Any) -> ContentRef:
+    def content(self, value: object) -> ContentRef:
         """Adds any value as content and returns its ref."""
         return self._keep(content_of(value))
 
-    def reasoning(self, value: Any) -> ContentRef:
+    def reasoning(self, value: object) -> ContentRef:
         """Adds a model's reasoning and returns its ref."""
         return self.content(value)
 
@@ -108,7 +109,7 @@ class ExtractedContent:
             self._keep(content)
         return self._keep(main)
 
-    def keep_unparsed_text(self, key: str, raw: Any) -> ContentRef:
+    def keep_unparsed_text(self, key: str, raw: JsonValue) -> ContentRef:
         """Adds a value that could not be read as JSON, unchanged, notes its key, and returns its ref."""
         if key not in self._unparsed:
             self._unparsed.append(key)
@@ -129,7 +130,7 @@ def _only_text(message: Message) -> tuple[str, str] | None:
     parts = message["parts"]
     if len(message) == 2 and len(parts) == 1:
         (part,) = parts
-        text: Any = part.get("content")
+        text: JsonValue = part.get("content")
         if len(part) == 2 and part.get("type") == "text" and type(text) is str and type(message["role"]) is str:
             return message["role"], text
     return None
@@ -143,7 +144,7 @@ _TIMES_ENCODED: Final = 3
 _MOST_ID_CHARACTERS: Final = 256
 
 
-def json_or_text(raw: Any) -> Any:
+def json_or_text(raw: JsonValue) -> JsonValue:
     """Returns the value of a JSON text, which may have been encoded up to three times; any other value unchanged.
 
     Raises ValueError for a text that looks like JSON and is not (mostly: cut off), or has too many objects.
@@ -185,7 +186,7 @@ def set_ref_attribute(attributes: Attributes, name: str, ref: ContentRef | None,
 _VALUE_REF: Final = {False: names.INPUT_REF, True: names.OUTPUT_REF}
 
 
-def extract_value(attributes: Attributes, name: str, raw: Any, key: str, contents: ExtractedContent) -> None:
+def extract_value(attributes: Attributes, name: str, raw: JsonValue, key: str, contents: ExtractedContent) -> None:
     """Adds a single value as content (JSON text as its value, anything else unchanged) and sets its ref."""
     if raw is None:
         return
@@ -222,26 +223,28 @@ def extract_answer(attributes: Attributes, answer: AnswerBody, key: str, content
         set_ref_attribute(attributes, names.RESPONSE_REF, contents.content(answer.rest), key + ".rest")
 
 
-def note_compaction(attributes: Attributes, messages: Iterable[Message], rest: Mapping[str, Any] | None = None) -> None:
+def note_compaction(attributes: Attributes, messages: Iterable[Message], rest: JsonMapping | None = None) -> None:
     """Sets attributes for the provider's own changes of the context (compactions, edits)."""
     for name, value in provider_edits(messages, rest).items():
         attributes.setdefault(name, value)
 
 
-def extract_tools(attributes: Attributes, natives: Any, key: str, contents: ExtractedContent) -> None:
+def extract_tools(attributes: Attributes, natives: JsonValue, key: str, contents: ExtractedContent) -> None:
     """Sets the ref of tool definitions. `natives`: a list, JSON text, or a list of JSON texts."""
-    listed = cast(list[Any], natives) if isinstance(natives, list) else [natives]
+    listed = natives if isinstance(natives, list) else [natives]
     tools = otel_genai.tool_definitions(otel_genai.tool_value(native) for native in listed)
     set_ref_attribute(attributes, names.TOOL_DEFINITIONS_REF, contents.content(tools), key)
 
 
-def extract_input(attributes: Attributes, raw: Any, key: str, contents: ExtractedContent, *, model: bool) -> bool:
+def extract_input(attributes: Attributes, raw: JsonValue, key: str, contents: ExtractedContent, *, model: bool) -> bool:
     """Sets the refs of a span's input: with `model=True`, of the messages in it; without messages, of the whole value.
     Returns whether messages were found."""
     return _extract_body(attributes, raw, key, contents, model=model, answers=False)
 
 
-def extract_output(attributes: Attributes, raw: Any, key: str, contents: ExtractedContent, *, model: bool) -> bool:
+def extract_output(
+    attributes: Attributes, raw: JsonValue, key: str, contents: ExtractedContent, *, model: bool
+) -> bool:
     """Does for a span's output what `extract_input` does for its input."""
     return _extract_body(attributes, raw, key, contents, model=model, answers=True)
 
@@ -252,7 +255,7 @@ def extract_both(
     input_key: str,
     output_key: str,
     contents: ExtractedContent,
-    output_of: Callable[[Any], Any] | None = None,
+    output_of: Callable[[JsonValue], JsonValue] | None = None,
 ) -> None:
     """Moves the values of two attributes: arguments and result of a tool, messages of a model call, else whole values.
 
@@ -270,7 +273,7 @@ def extract_both(
 
 
 def _extract_body(
-    attributes: Attributes, raw: Any, key: str, contents: ExtractedContent, *, model: bool, answers: bool
+    attributes: Attributes, raw: JsonValue, key: str, contents: ExtractedContent, *, model: bool, answers: bool
 ) -> bool:
     if raw is None:
         return False
@@ -291,5 +294,5 @@ def _extract_body(
 
 def kind_from(attributes: Attributes, key: str, kinds: Mapping[str, str]) -> str | None:
     """Returns the kind for the attribute's value, ignoring case; None if `kinds` does not have it."""
-    value: Any = attributes.get(key)
+    value: JsonValue = attributes.get(key)
     return kinds.get(value.lower()) if isinstance(value, str) else None

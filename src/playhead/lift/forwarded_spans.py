@@ -7,12 +7,14 @@ has the same ref on both sides.  See `playhead.outbound.vocabularies.otel_genai`
 import base64
 import binascii
 import dataclasses
-from typing import Any, cast
+from typing import cast
 
 from playhead.lift.extraction import ExtractedContent
 from playhead.model import names
 from playhead.model.canonical import parse_bounded
+from playhead.model.json_value import JsonValue, object_of, objects_of, text_at, value_at
 from playhead.model.message import Message
+from playhead.model.ref import ContentRef
 from playhead.model.span import Attributes, Span
 
 
@@ -35,15 +37,15 @@ def restore_refs(span: Span, contents: ExtractedContent) -> Span:
 def restore_attribute_refs(attributes: Attributes, contents: ExtractedContent) -> Attributes:
     """The attributes with a ref in place of each listed content.  Content that cannot be read stays, for the
     dialects."""
-    listed = attributes.get(names.CONTENT_INLINE)
+    listed: JsonValue = attributes.get(names.CONTENT_INLINE)
     remaining = {key: value for key, value in attributes.items() if key != names.CONTENT_INLINE}
-    for name in cast("list[Any]", listed) if isinstance(listed, list | tuple) else []:
+    for name in listed if isinstance(listed, list | tuple) else []:
         text = remaining.get(name) if isinstance(name, str) else None
-        if not isinstance(text, str):
+        if not isinstance(name, str) or not isinstance(text, str):
             continue
         try:
             ref = _ref(name + names.REF_SUFFIX, parse_bounded(text), contents)
-        except (ValueError, TypeError):
+        except ValueError:
             continue
         del remaining[name]
         if ref is not None:
@@ -51,29 +53,28 @@ def restore_attribute_refs(attributes: Attributes, contents: ExtractedContent) -
     return remaining
 
 
-def _ref(key: str, value: Any, contents: ExtractedContent) -> Any:
+def _ref(key: str, value: JsonValue, contents: ExtractedContent) -> ContentRef | None:
     if key in names.THREAD_REFS:
-        return contents.thread([_message(item) for item in cast("list[Any]", _checked(value, list))])
+        return contents.thread([_message(item) for item in _list(value)])
     if key in names.ONE_MESSAGE_REFS:
         return contents.message(_message(value))
-    if isinstance(value, dict) and cast("dict[str, Any]", value).keys() == {names.INLINE_BYTES}:
+    text = text_at(value, names.INLINE_BYTES, None)
+    if text is not None and len(object_of(value)) == 1:
         try:
-            return contents.content(base64.b64decode(cast("dict[str, str]", value)[names.INLINE_BYTES], validate=True))
-        except (binascii.Error, TypeError):
-            return contents.content(cast(Any, value))
+            return contents.content(base64.b64decode(text, validate=True))
+        except binascii.Error:
+            return contents.content(value)
     return contents.content(value)
 
 
-def _message(value: Any) -> Message:
-    parts = cast("dict[str, Any]", _checked(value, dict)).get("parts")
-    if not isinstance(value.get("role"), str) or not all(
-        isinstance(part, dict) for part in cast("list[Any]", _checked(parts, list))
-    ):
+def _message(value: JsonValue) -> Message:
+    parts = _list(value_at(value, "parts"))
+    if text_at(value, "role", None) is None or len(objects_of(parts)) != len(parts):
         raise ValueError("this is no message")
     return cast(Message, value)
 
 
-def _checked(value: Any, kind: type) -> Any:
-    if not isinstance(value, kind):
-        raise TypeError(f"this is a {type(value).__name__}")
+def _list(value: JsonValue) -> list[JsonValue]:
+    if not isinstance(value, list):
+        raise ValueError("this is no list")
     return value

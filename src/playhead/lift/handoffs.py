@@ -1,9 +1,10 @@
 """Marks handoffs between agents in spans that frameworks write for them."""
 
-from typing import Any, Final, cast
+from typing import Final
 
 from playhead.lift.extraction import json_or_text
 from playhead.model import names
+from playhead.model.json_value import JsonValue
 from playhead.model.span import Attributes
 
 # Handoff tools of frameworks → the argument that names the target.
@@ -18,6 +19,7 @@ _ARGUMENT_NAMES: Final = (
     "traceloop.entity.input",
     "gcp.vertex.agent.tool_call_args",
 )
+
 _HANDOFF_SPAN: Final = "handoff to "
 _HANDOFF_TEMPLATE: Final = "Handoff: "
 _MOST_NAME_CHARACTERS: Final = 256  # of an agent's name
@@ -52,7 +54,7 @@ def note_handoff(name: str, original: Attributes, lifted: Attributes) -> None:
             lifted[names.HANDOFF_TO] = target[:_MOST_NAME_CHARACTERS]
 
 
-def _mark_handoff(lifted: Attributes, target: Any) -> None:
+def _mark_handoff(lifted: Attributes, target: JsonValue) -> None:
     lifted[names.HANDOFF_TO] = target[:_MOST_NAME_CHARACTERS] if isinstance(target, str) and target != "unknown" else ""
     lifted[names.KIND] = "step"
 
@@ -65,7 +67,7 @@ def _tool_argument(original: Attributes, key: str) -> str | None:
         except ValueError:
             continue
         if isinstance(value, dict):
-            target = cast(dict[str, Any], value).get(key)
+            target = value.get(key)
             if isinstance(target, str):
                 return target
     return None

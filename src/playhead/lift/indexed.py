@@ -4,10 +4,10 @@ Numbers in a name are indexes of a list. Missing indexes are skipped: SDKs drop 
 others keep their order.
 """
 
-from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
+from playhead.model.json_value import Json, JsonMapping, JsonValue
 from playhead.model.span import Attributes
 
 _MOST_SEGMENTS: Final = 16  # bounds the depth of the structure
@@ -17,7 +17,7 @@ _REMEMBERED: Final = 4_096
 _REMEMBERED_CHARACTERS: Final = 128
 
 
-def pop_indexed_list(attributes: Attributes, prefix: str) -> list[Any] | None:
+def pop_indexed_list(attributes: Attributes, prefix: str) -> list[JsonValue] | None:
     """Removes the attributes below `prefix.` and returns the list that they encode; None if there are none."""
     elements = pop_indexed_elements(attributes, prefix)
     return None if elements is None else list(map(structure, elements))
@@ -48,7 +48,7 @@ def pop_indexed_elements(attributes: Attributes, prefix: str) -> list[Attributes
     return [elements[index] for index in sorted(elements, key=int)] if elements else None
 
 
-def structure(element: Mapping[str, Any]) -> Any:
+def structure(element: JsonMapping) -> JsonValue:
     """Returns the value that one element's attributes encode."""
     if len(element) == 1 and "" in element:
         return element[""]
@@ -67,11 +67,11 @@ def _split_any(name: str) -> tuple[str | None, str]:
 _split = lru_cache(_REMEMBERED)(_split_any)
 
 
-class _Node(dict[str, Any]):
+class _Node(Json):
     """A name with other names below it; a value that is an object is a plain dictionary."""
 
 
-def _put(tree: _Node, path: list[str], value: Any) -> None:
+def _put(tree: _Node, path: list[str], value: JsonValue) -> None:
     here = tree
     for segment in path[:-1]:
         below = here.get(segment)
@@ -85,7 +85,7 @@ def _put(tree: _Node, path: list[str], value: Any) -> None:
         here[path[-1]] = value
 
 
-def _with_lists(tree: Mapping[str, Any]) -> Any:
+def _with_lists(tree: JsonMapping) -> JsonValue:
     values = {key: _with_lists(value) if isinstance(value, _Node) else value for key, value in tree.items()}
     if values and all(map(_is_index, values)):
         return [values[key] for key in sorted(values, key=int)]

@@ -5,14 +5,14 @@ messages in a span's events are joined, and the span gets the refs of the thread
 Bedrock's content blocks (Strands).
 """
 
-from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Final
 
 from playhead.dialect import openai_chat
 from playhead.lift.extraction import ExtractedContent, extract_answer, extract_request, extract_value, json_or_text
 from playhead.lift.provider_bodies import AnswerBody, RequestBody
 from playhead.lift.provider_messages import bedrock_to_chat, canonical_messages, only_text, to_answer, to_message
 from playhead.model import names
+from playhead.model.json_value import Json, JsonMapping, JsonValue
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead.model.span import Attributes, SpanEvent
@@ -43,29 +43,29 @@ def is_answer(name: str) -> bool:
     return name in (_CHOICE, "gen_ai.content.completion")
 
 
-def message_of(name: str, fields: Mapping[str, Any]) -> tuple[list[Message], Any]:
+def message_of(name: str, fields: JsonMapping) -> tuple[list[Message], JsonValue]:
     """Returns the messages of an event (several for Bedrock's blocks), and an answer's reasoning (None: there is
     none)."""
     if name == _CHOICE:
         answer = _read(fields.get("message", fields.get("content")))
         if isinstance(answer, dict) and "finish_reason" in answer:
-            answer = {key: value for key, value in cast(dict[str, Any], answer).items() if key != "finish_reason"}
+            answer = {key: value for key, value in answer.items() if key != "finish_reason"}
         chat = bedrock_to_chat("assistant", answer)
         if chat is not None:
             return [openai_chat.to_message(item) for item in chat], None
-        native = cast(dict[str, Any], answer) if isinstance(answer, dict) else {"role": "assistant", "content": answer}
+        native: Json = answer if isinstance(answer, dict) else {"role": "assistant", "content": answer}
         calls = _read(fields.get("tool_calls"))
         message, reasoning = to_answer({**native, "tool_calls": calls} if calls else native)
         return canonical_messages([message]) if message is not None else [], reasoning
     return _input(_ROLES[name], fields), None
 
 
-def _input(role: str, fields: Mapping[str, Any]) -> list[Message]:
+def _input(role: str, fields: JsonMapping) -> list[Message]:
     content = _read(fields.get("content"))
     chat = bedrock_to_chat(role, content)
     if chat is not None:
         return [openai_chat.to_message(item) for item in chat]
-    native: dict[str, Any] = {"role": fields.get("role") or role}
+    native: Json = {"role": fields.get("role") or role}
     if native["role"] in ("human", "ai"):
         native["role"] = role
     if content is not None:
@@ -89,8 +89,8 @@ class MessageEvents:
         self.latest: list[Message] = []  # messages of the last event
         self._asked: list[Message] = []
         self._answered = AnswerBody([])
-        self._arguments: Any = None
-        self._result: Any = None
+        self._arguments: JsonValue = None
+        self._result: JsonValue = None
 
     def extract(self, event: SpanEvent, contents: ExtractedContent) -> Attributes:
         """Returns the event's attributes without the message's content; the same object if the event has none."""
@@ -107,7 +107,7 @@ class MessageEvents:
         body = attributes.pop(_BODY, text)
         fields = {key: attributes.pop(key) for key in _FIELDS if key in attributes}
         if isinstance(body, dict):
-            fields |= cast(dict[str, Any], body)
+            fields |= body
         elif body is not None:
             fields.setdefault("content", body)
         if whole:
@@ -123,14 +123,14 @@ class MessageEvents:
             attributes[names.MESSAGE_REF] = contents.content(fields)
         return attributes
 
-    def _note_tool(self, name: str, fields: Mapping[str, Any]) -> None:
+    def _note_tool(self, name: str, fields: JsonMapping) -> None:
         """Remembers a tool's arguments and result, which are in the tool message and in the choice on its span."""
         if name == "gen_ai.tool.message":
             self._arguments = fields.get("content")
         elif name == _CHOICE:
             self._result = fields.get("message")
 
-    def _read(self, name: str, fields: Mapping[str, Any]) -> list[Message]:
+    def _read(self, name: str, fields: JsonMapping) -> list[Message]:
         if name in _WHOLE:
             return self._whole(name, fields.get("content"))
         messages, reasoning = message_of(name, fields)
@@ -144,10 +144,10 @@ class MessageEvents:
             self._answered.finish_reasons.append(reason)
         return messages
 
-    def _whole(self, name: str, content: Any) -> list[Message]:
+    def _whole(self, name: str, content: JsonValue) -> list[Message]:
         role = "user" if name == "gen_ai.content.prompt" else "assistant"
         value = _read(content)
-        listed = cast(list[Any], value) if isinstance(value, list) else [value]
+        listed = value if isinstance(value, list) else [value]
         read = [to_message(item) or openai_chat.to_message({"role": role, "content": item}) for item in listed]
         messages = canonical_messages(read) if value is not None else []
         (self._asked if role == "user" else self._answered.messages).extend(messages)
@@ -172,7 +172,7 @@ class MessageEvents:
             extract_answer(attributes, self._answered, "gen_ai.output", contents)
 
 
-def _read(value: Any) -> Any:
+def _read(value: JsonValue) -> JsonValue:
     try:
         return json_or_text(value)
     except ValueError:

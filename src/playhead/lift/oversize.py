@@ -3,10 +3,11 @@
 """
 
 from collections.abc import Sequence
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from playhead.lift.extraction import ExtractedContent
 from playhead.model.canonical import canonical_json
+from playhead.model.json_value import JsonValue
 from playhead.model.names import REF_SUFFIX
 from playhead.model.span import Attributes
 
@@ -18,7 +19,7 @@ _SHORT_CHARS = 500
 _SMALL = frozenset({bool, int, float, type(None)})
 
 
-def is_oversize(value: Any) -> bool:
+def is_oversize(value: JsonValue) -> bool:
     """Whether the value takes more than LIMIT_BYTES: text as UTF-8, lists and objects as JSON."""
     if type(cast(object, value)) in _SMALL:
         return False

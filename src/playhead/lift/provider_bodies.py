@@ -3,12 +3,12 @@
 The other fields are small and rarely change from call to call, so they are stored once.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, cast
+from typing import Final
 
 from playhead.dialect import anthropic, openai_chat
 from playhead.lift.provider_messages import to_answer, to_message, to_messages
+from playhead.model.json_value import Json, JsonMapping, JsonValue, objects_of, value_at
 from playhead.model.message import Message
 
 
@@ -18,9 +18,9 @@ class RequestBody:
     none."""
 
     messages: list[Message]
-    system: Any = None
-    tools: Any = None
-    rest: dict[str, Any] | None = None
+    system: JsonValue = None
+    tools: JsonValue = None
+    rest: Json | None = None
 
 
 @dataclass(slots=True)
@@ -28,58 +28,56 @@ class AnswerBody:
     """A model's answer, with its reasoning separate. `rest`: the other fields, None if there are none."""
 
     messages: list[Message]
-    reasoning: list[Any] = field(default_factory=list[Any])
+    reasoning: list[JsonValue] = field(default_factory=list[JsonValue])
     finish_reasons: list[str] = field(default_factory=list[str])
-    rest: dict[str, Any] | None = None
+    rest: Json | None = None
 
 
 _SYSTEM: Final = ("system", "instructions", "system_prompt")
 _TOOLS: Final = ("tools", "functions")
 
 
-def read_request(value: Any) -> RequestBody | None:
+def read_request(value: JsonValue) -> RequestBody | None:
     """Reads a request's body or a list of messages; None for anything else."""
     if isinstance(value, list):
-        listed = cast(list[Any], value)
-        if len(listed) == 1 and isinstance(listed[0], list):  # a LangChain batch of one conversation
-            listed = cast(list[Any], listed[0])
+        listed = value
+        if len(value) == 1 and isinstance(value[0], list):  # a LangChain batch of one conversation
+            listed = value[0]
         messages = to_messages(listed) if listed else None
         return None if messages is None else RequestBody(messages)
     if not isinstance(value, dict):
         return None
-    body = cast(dict[str, Any], value)
     for key in ("messages", "input", "contents"):
-        natives = body.get(key)
-        if isinstance(natives, str) and key == "input" and ("model" in body or "instructions" in body):
-            natives = [{"role": "user", "content": natives}]
-        if isinstance(natives, list) and key == "messages" and "system" in body:  # only in Anthropic's requests
-            natives = _cut(cast(list[Any], natives))
+        natives = value.get(key)
+        if isinstance(natives, str) and key == "input" and ("model" in value or "instructions" in value):
+            natives: JsonValue = [{"role": "user", "content": natives}]
+        if isinstance(natives, list) and key == "messages" and "system" in value:  # only in Anthropic's requests
+            natives = _cut(natives)
         inner = read_request(natives) if isinstance(natives, list) else None
         if inner is not None:
-            return _with_rest(inner, body, key)
+            return _with_rest(inner, value, key)
     return None
 
 
-def read_answer(value: Any) -> AnswerBody | None:
+def read_answer(value: JsonValue) -> AnswerBody | None:
     """Reads an answer's body, a message, or a list of messages; None for anything else."""
     if isinstance(value, list):
-        return _joined([_one(native) for native in cast(list[Any], value)])
+        return _joined([_one(native) for native in value])
     if not isinstance(value, dict):
         return None
-    body = cast(dict[str, Any], value)
     for key, read in (("choices", _choice), ("generations", _generation), ("output", _one), ("candidates", _one)):
-        natives = body.get(key)
+        natives = value.get(key)
         if isinstance(natives, list) and natives:
-            answer = _joined([read(native) for native in cast(list[Any], natives)])
+            answer = _joined([read(native) for native in natives])
             if answer is not None:
-                rest = {name: item for name, item in body.items() if name != key and item is not None}
+                rest: Json = {name: item for name, item in value.items() if name != key and item is not None}
                 answer.rest = rest or None
                 return answer
-    return _one(body)
+    return _one(value)
 
 
-def _with_rest(request: RequestBody, body: Mapping[str, Any], key: str) -> RequestBody:
-    rest: dict[str, Any] = {}
+def _with_rest(request: RequestBody, body: JsonMapping, key: str) -> RequestBody:
+    rest: Json = {}
     for name, value in body.items():
         if name == key or value is None:
             continue
@@ -93,54 +91,53 @@ def _with_rest(request: RequestBody, body: Mapping[str, Any], key: str) -> Reque
     return request
 
 
-def _cut(natives: list[Any]) -> list[Any]:
-    return [*anthropic.split_turns(natives)] if all(isinstance(native, dict) for native in natives) else natives
+def _cut(natives: list[JsonValue]) -> list[JsonValue]:
+    messages = objects_of(natives)
+    return [dict(turn) for turn in anthropic.split_turns(messages)] if len(messages) == len(natives) else natives
 
 
-def _one(native: Any) -> AnswerBody | None:
+def _one(native: JsonValue) -> AnswerBody | None:
     if not isinstance(native, dict):
         return None
-    native = cast(dict[str, Any], native)
     reason = native.get("finish_reason") or native.get("stop_reason")
     fields = {key: value for key, value in native.items() if key != "finish_reason"}
     message, reasoning = to_answer(fields)
     if message is None:
         return None
-    rest: dict[str, Any] = {}
+    rest: Json = {}
     if "stop_reason" in native:
         rest = {key: value for key, value in native.items() if key not in ("role", "content") and value is not None}
     reasons = [reason] if isinstance(reason, str) else []
     return AnswerBody([message], [] if reasoning is None else [reasoning], reasons, rest or None)
 
 
-def _choice(native: Any) -> AnswerBody | None:
+def _choice(native: JsonValue) -> AnswerBody | None:
     if not isinstance(native, dict):
         return None
-    choice = cast(dict[str, Any], native)
+    choice = native
     if isinstance(choice.get("text"), str):
         choice = {**choice, "message": {"role": "assistant", "content": choice["text"]}}
     answered = choice.get("message")
     if not isinstance(answered, dict):
         return None
-    message, reasoning = openai_chat.output_message(cast(dict[str, Any], answered))
+    message, reasoning = openai_chat.output_message(answered)
     reason = choice.get("finish_reason")
     return AnswerBody([message], [] if reasoning is None else [reasoning], [reason] if isinstance(reason, str) else [])
 
 
-def _generation(native: Any) -> AnswerBody | None:
+def _generation(native: JsonValue) -> AnswerBody | None:
     """Reads an element of LangChain's `generations`, which has a list of answers per prompt."""
     if isinstance(native, list):
-        return _joined([_generation(item) for item in cast(list[Any], native)])
+        return _joined([_generation(item) for item in native])
     if not isinstance(native, dict):
         return None
-    generation = cast(dict[str, Any], native)
-    message = to_message(generation.get("message"))
+    message = to_message(native.get("message"))
     if message is None:
-        if not isinstance(generation.get("text"), str):
+        if not isinstance(native.get("text"), str):
             return None
-        message = openai_chat.to_message({"role": "assistant", "content": generation["text"]})
-    info = generation.get("generation_info")
-    reason = cast(dict[str, Any], info).get("finish_reason") if isinstance(info, dict) else None
+        message = openai_chat.to_message({"role": "assistant", "content": native["text"]})
+    info = native.get("generation_info")
+    reason = value_at(info, "finish_reason")
     return AnswerBody([message], [], [reason] if isinstance(reason, str) else [])
 
 

@@ -5,12 +5,13 @@ write. Messages of LangChain and of the Vercel AI SDK, and Bedrock's blocks as S
 read as the Chat Completions messages that are sent for them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Any, Final, cast
 
 from playhead.dialect import anthropic, google_genai, openai_chat, openai_responses, otel_genai
 from playhead.dialect.parts import extra_of
 from playhead.model.canonical import canonical_json, parse_bounded
+from playhead.model.json_value import Json, JsonMapping, JsonValue, object_of, objects_of, text_at, value_at
 from playhead.model.message import Message, Part
 
 _RESPONSES_ITEMS: Final = frozenset({
@@ -25,12 +26,12 @@ _RESPONSES_PARTS: Final = frozenset({"input_text", "output_text", "input_image",
 _CHAT_KEYS: Final = frozenset({"content", "tool_calls", "function_call", "refusal"})
 
 
-def to_messages(natives: Any) -> list[Message] | None:
+def to_messages(natives: JsonValue) -> list[Message] | None:
     """Returns the messages of a list; None if an element is not a message."""
     if not isinstance(natives, list | tuple):
         return None
-    listed = cast(Sequence[Any], natives)
-    if listed and all(isinstance(native, dict) for native in listed):
+    listed = objects_of([*natives])
+    if listed and len(listed) == len(natives):
         if any(is_anthropic(native) for native in listed):
             return canonical_messages(anthropic.to_messages(listed))
         if any(is_vercel(native) for native in listed):
@@ -38,7 +39,7 @@ def to_messages(natives: Any) -> list[Message] | None:
                 openai_chat.to_message(chat) for native in listed for chat in vercel_to_chat(native)
             )
     messages: list[Message] = []
-    for native in listed:
+    for native in natives:
         message = to_message(native)
         if message is None:
             return None
@@ -46,22 +47,22 @@ def to_messages(natives: Any) -> list[Message] | None:
     return canonical_messages(messages)
 
 
-def to_message(native: Any) -> Message | None:
+def to_message(native: JsonValue) -> Message | None:
     """Returns the message in canonical form; None if it is not a message."""
     if not isinstance(native, dict):
         return None
-    return _read_message(cast(dict[str, Any], native), answer=False)[0]
+    return _read_message(native, answer=False)[0]
 
 
-def to_answer(native: Any) -> tuple[Message | None, Any]:
+def to_answer(native: JsonValue) -> tuple[Message | None, JsonValue]:
     """Returns a model's answer without its reasoning (None: it is not a message), and the reasoning (None: there is
     none)."""
     if not isinstance(native, dict):
         return None, None
-    return _read_message(cast(dict[str, Any], native), answer=True)
+    return _read_message(native, answer=True)
 
 
-def _read_message(native: dict[str, Any], *, answer: bool) -> tuple[Message | None, Any]:
+def _read_message(native: Json, *, answer: bool) -> tuple[Message | None, JsonValue]:
     message = langchain_to_message(native)
     if message is not None:
         return message, None
@@ -71,30 +72,27 @@ def _read_message(native: dict[str, Any], *, answer: bool) -> tuple[Message | No
     return dialect.output_message(native) if answer else (dialect.to_message(native), None)
 
 
-def is_anthropic(native: Mapping[str, Any]) -> bool:
+def is_anthropic(native: JsonMapping) -> bool:
     """Whether a message has blocks, or a `stop_reason`, that only Anthropic's messages have."""
     content = native.get("content")
-    return "stop_reason" in native or (
-        isinstance(content, list) and any(map(_is_anthropic_block, cast(list[Any], content)))
-    )
+    return "stop_reason" in native or (isinstance(content, list) and any(map(_is_anthropic_block, content)))
 
 
-def _is_anthropic_block(native: Any) -> bool:
+def _is_anthropic_block(native: JsonValue) -> bool:
     if not isinstance(native, dict):
         return False
-    block = cast(dict[str, Any], native)
-    kind = block.get("type")
+    kind = native.get("type")
     return (
         (isinstance(kind, str) and kind in _ANTHROPIC_BLOCKS)
-        or "cache_control" in block
-        or isinstance(block.get("source"), dict)
+        or "cache_control" in native
+        or isinstance(native.get("source"), dict)
     )
 
 
-def _dialect_of(native: Mapping[str, Any], *, answer: bool) -> Any:
+def _dialect_of(native: JsonMapping, *, answer: bool) -> Any:
     parts = native.get("parts")
     if isinstance(parts, list):
-        typed = any(isinstance(part, dict) and "type" in part for part in cast(list[Any], parts))
+        typed = any(isinstance(part, dict) and "type" in part for part in parts)
         return otel_genai if typed or not parts or native.get("role") in ("assistant", "system") else google_genai
     if is_anthropic(native):
         return anthropic
@@ -110,10 +108,10 @@ def _dialect_of(native: Mapping[str, Any], *, answer: bool) -> Any:
     return None
 
 
-def _has_responses_parts(content: Any) -> bool:
+def _has_responses_parts(content: JsonValue) -> bool:
     if not isinstance(content, list):
         return False
-    kinds = [cast(dict[str, Any], part).get("type") for part in cast(list[Any], content) if isinstance(part, dict)]
+    kinds = [part.get("type") for part in content if isinstance(part, dict)]
     return any(isinstance(kind, str) and kind in _RESPONSES_PARTS for kind in kinds)
 
 
@@ -131,24 +129,23 @@ _LANGCHAIN_CLASSES = {
 }  # fmt: skip
 
 
-def langchain_fields(native: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
+def langchain_fields(native: JsonMapping) -> tuple[str, JsonMapping] | None:
     """Returns the type of a message and its fields; None for any other object.
 
     LangChain writes messages as serialised objects (`lc`), as their dumps (`type`, `data`), and as plain fields.
     """
     kwargs, data, kind = native.get("kwargs"), native.get("data"), native.get("type")
-    if native.get("lc") == 1 and isinstance(kwargs, dict) and isinstance(native.get("id"), list):
-        path = cast(list[Any], native["id"])
-        named = _LANGCHAIN_CLASSES.get(path[-1]) if path and isinstance(path[-1], str) else None
-        return None if named is None else (named, cast(dict[str, Any], kwargs))
+    if native.get("lc") == 1 and isinstance(kwargs, dict) and isinstance(path := native.get("id"), list):
+        named = _LANGCHAIN_CLASSES.get(text_at(path, -1))
+        return None if named is None else (named, kwargs)
     if not isinstance(kind, str) or kind not in _LANGCHAIN_ROLES:
         return None
     if isinstance(data, dict):
-        return kind, cast(dict[str, Any], data)
+        return kind, data
     return (kind, native) if "content" in native else None
 
 
-def langchain_to_message(native: Mapping[str, Any]) -> Message | None:
+def langchain_to_message(native: JsonMapping) -> Message | None:
     """Returns the message in canonical form; None if it is not a LangChain message. LangChain's own ids and response
     metadata are left out: they are not in the conversation."""
     read = langchain_fields(native)
@@ -156,7 +153,7 @@ def langchain_to_message(native: Mapping[str, Any]) -> Message | None:
         return None
     kind, fields = read
     role = _LANGCHAIN_ROLES[kind]
-    chat: dict[str, Any] = {"role": role}
+    chat: Json = {"role": role}
     content = fields.get("content")
     calls = fields.get("tool_calls")
     if content or not calls:
@@ -166,14 +163,13 @@ def langchain_to_message(native: Mapping[str, Any]) -> Message | None:
     elif isinstance(fields.get("name"), str):
         chat["name"] = fields["name"]
     if isinstance(calls, list) and calls:
-        chat["tool_calls"] = [_langchain_call(call) for call in cast(list[Any], calls)]
+        chat["tool_calls"] = [_langchain_call(call) for call in calls]
     return openai_chat.to_message(chat)
 
 
-def _langchain_call(call: Any) -> Any:
+def _langchain_call(call: JsonValue) -> JsonValue:
     if not isinstance(call, dict):
         return call
-    call = cast(dict[str, Any], call)
     arguments = canonical_json(call.get("args")).decode("utf-8", "replace")
     return {"id": call.get("id"), "type": "function", "function": {"name": call.get("name"), "arguments": arguments}}
 
@@ -184,55 +180,52 @@ def _langchain_call(call: Any) -> Any:
 _BEDROCK_BLOCKS = frozenset({"text", "toolUse", "toolResult", "reasoningContent", "image", "document", "cachePoint"})
 
 
-def bedrock_to_chat(role: str, blocks: Any) -> list[dict[str, Any]] | None:
+def bedrock_to_chat(role: str, blocks: JsonValue) -> list[Json] | None:
     """Returns the messages for a list of blocks (`{"text": ...}`, `{"toolUse": ...}`, `{"toolResult": ...}`), which are
     recognised by their single key; None for any other value. Each tool result becomes a message of its own."""
-    if not isinstance(blocks, list) or not blocks:
+    listed = objects_of(blocks)
+    if not isinstance(blocks, list) or not blocks or len(listed) != len(blocks):
         return None
-    items = cast(list[Any], blocks)
-    if not all(isinstance(block, dict) and len(cast(dict[str, Any], block)) == 1 for block in items):
-        return None
-    listed = cast(list[dict[str, Any]], items)
-    if not all(_BEDROCK_BLOCKS.issuperset(block) for block in listed):
+    if not all(len(block) == 1 and _BEDROCK_BLOCKS.issuperset(block) for block in listed):
         return None
     results = [_bedrock_result(block["toolResult"]) for block in listed if "toolResult" in block]
-    native: dict[str, Any] = {"role": "assistant" if role == "assistant" else "user" if role == "tool" else role}
+    native: Json = {"role": "assistant" if role == "assistant" else "user" if role == "tool" else role}
     content = [_bedrock_content(block) for block in listed if "toolUse" not in block and "toolResult" not in block]
     calls = [_bedrock_call(block["toolUse"]) for block in listed if "toolUse" in block]
     if len(content) == 1 and content[0].get("type") == "text" and len(content[0]) == 2:
         native["content"] = content[0]["text"]
     elif content:
-        native["content"] = content
+        native["content"] = [*content]
     if calls:
-        native["tool_calls"] = calls
+        native["tool_calls"] = [*calls]
     return [*results, native] if content or calls else results
 
 
-def _bedrock_content(block: dict[str, Any]) -> dict[str, Any]:
+def _bedrock_content(block: Json) -> Json:
     return (
         {"type": "text", "text": block["text"]} if isinstance(block.get("text"), str) else {"type": "bedrock", **block}
     )
 
 
-def _bedrock_call(use: Any) -> dict[str, Any]:
-    fields = cast(dict[str, Any], use) if isinstance(use, dict) else {}
+def _bedrock_call(use: JsonValue) -> Json:
+    fields = object_of(use)
     arguments = canonical_json(fields.get("input")).decode("utf-8", "replace")
     function = {"name": fields.get("name"), "arguments": arguments}
     return {"id": fields.get("toolUseId"), "type": "function", "function": function}
 
 
-def _bedrock_result(result: Any) -> dict[str, Any]:
-    fields = cast(dict[str, Any], result) if isinstance(result, dict) else {}
+def _bedrock_result(result: JsonValue) -> Json:
+    fields = object_of(result)
     return {"role": "tool", "tool_call_id": fields.get("toolUseId"), "content": only_text(fields.get("content"))}
 
 
-def only_text(content: Any) -> Any:
+def only_text(content: JsonValue) -> JsonValue:
     """Returns the text of a list with a single text block; any other value unchanged."""
-    if isinstance(content, list) and len(cast(list[Any], content)) == 1:
-        only: Any = cast(list[Any], content)[0]
-        if isinstance(only, dict) and cast(dict[str, Any], only).keys() == {"text"}:
-            return cast(dict[str, Any], only)["text"]
-    return cast(Any, content)
+    if isinstance(content, list) and len(content) == 1:
+        only: JsonValue = content[0]
+        if isinstance(only, dict) and only.keys() == {"text"}:
+            return only["text"]
+    return content
 
 
 # --- messages of the Vercel AI SDK ------------------------------------------------------------------------------------
@@ -241,35 +234,33 @@ def only_text(content: Any) -> Any:
 _VERCEL_TOOL_PARTS: Final = frozenset({"tool-call", "tool-result"})
 
 
-def is_vercel(native: Mapping[str, Any]) -> bool:
+def is_vercel(native: JsonMapping) -> bool:
     """Whether a message has parts that only the Vercel AI SDK writes."""
     content = native.get("content")
-    return isinstance(content, list) and any(
-        _part_type(part) in _VERCEL_TOOL_PARTS for part in cast(list[Any], content)
-    )
+    return isinstance(content, list) and any(_part_type(part) in _VERCEL_TOOL_PARTS for part in content)
 
 
-def vercel_to_chat(native: Mapping[str, Any]) -> list[dict[str, Any]]:
+def vercel_to_chat(native: JsonMapping) -> list[Json]:
     """Returns the messages that the SDK sends to the provider: one per tool result, and one for the other parts, in
     which a single text becomes a plain string."""
     role, content = native.get("role"), native.get("content")
     if not isinstance(content, list):
         return [{"role": role, "content": content}]
-    parts = [cast(dict[str, Any], part) for part in cast(list[Any], content) if isinstance(part, dict)]
+    parts = [part for part in content if isinstance(part, dict)]
     results = [_vercel_result(part) for part in parts if _part_type(part) == "tool-result"]
     calls = [tool_call(part) for part in parts if _part_type(part) == "tool-call"]
     texts = [part for part in parts if _part_type(part) not in _VERCEL_TOOL_PARTS]
-    chat: dict[str, Any] = {"role": role}
+    chat: Json = {"role": role}
     if len(texts) == 1 and _part_type(texts[0]) == "text":
         chat["content"] = texts[0].get("text")
     elif texts:
-        chat["content"] = texts
+        chat["content"] = [*texts]
     if calls:
-        chat["tool_calls"] = calls
+        chat["tool_calls"] = [*calls]
     return [*results, chat] if texts or calls else results
 
 
-def tool_call(part: Mapping[str, Any]) -> dict[str, Any]:
+def tool_call(part: JsonMapping) -> Json:
     """Returns a tool call in the form of Chat Completions."""
     value = part.get("input", part.get("args"))
     arguments = value if isinstance(value, str) else canonical_json(value).decode("utf-8", "replace")
@@ -277,17 +268,17 @@ def tool_call(part: Mapping[str, Any]) -> dict[str, Any]:
     return {"id": part.get("toolCallId"), "type": "function", "function": function}
 
 
-def _vercel_result(part: Mapping[str, Any]) -> dict[str, Any]:
-    output: Any = part.get("output", part.get("result"))
+def _vercel_result(part: JsonMapping) -> Json:
+    output: JsonValue = part.get("output", part.get("result"))
     if isinstance(output, dict) and "value" in output:  # {"type": "text", "value": ...}
-        output = cast(dict[str, Any], output)["value"]
+        output = output["value"]
     if not isinstance(output, str):
         output = canonical_json(output).decode("utf-8", "replace")
     return {"role": "tool", "tool_call_id": part.get("toolCallId"), "content": output}
 
 
-def _part_type(part: Any) -> str | None:
-    kind = cast(dict[str, Any], part).get("type") if isinstance(part, dict) else None
+def _part_type(part: JsonValue) -> str | None:
+    kind = value_at(part, "type")
     return kind if isinstance(kind, str) else None
 
 
@@ -334,7 +325,7 @@ def _split_results(message: Message, parts: list[Part]) -> list[Message]:
     results = [part for part in parts if part.get("type") == _RESULT_TYPE]
     if message["role"] not in ("user", "tool") or not results or (len(parts) == 1 and message["role"] == "tool"):
         return [cast(Message, {**message, "parts": parts})]
-    beyond: dict[str, Any] = {key: value for key, value in message.items() if key not in ("role", "parts")}
+    beyond = {key: value for key, value in message.items() if key not in ("role", "parts")}
     split: list[Message] = [cast(Message, {**beyond, "role": "tool", "parts": [part]}) for part in results]
     return [*split, cast(Message, {**message, "parts": others})] if others else split
 
@@ -342,10 +333,10 @@ def _split_results(message: Message, parts: list[Part]) -> list[Message]:
 # --- a tool's result --------------------------------------------------------------------------------------------------
 
 
-def tool_result(value: Any) -> tuple[str | None, Any]:
+def tool_result(value: JsonValue) -> tuple[str | None, JsonValue]:
     """Unwraps a tool's result from the LangChain message in which a framework puts it. Returns the id of the tool call
     and the result; (None, value) if the value is not such a message."""
-    read = value
+    read: JsonValue = value
     if isinstance(value, str) and value.startswith("{"):
         try:
             read = parse_bounded(value)
@@ -353,10 +344,9 @@ def tool_result(value: Any) -> tuple[str | None, Any]:
             return None, value
     if not isinstance(read, dict):
         return None, value
-    body = cast(dict[str, Any], read)
     # OpenLLMetry wraps the message in the arguments of a callback.
-    inner = body.get("output") if body.keys() <= {"output", "kwargs"} else body
-    fields = langchain_fields(cast(dict[str, Any], inner)) if isinstance(inner, dict) else None
+    inner = read.get("output") if read.keys() <= {"output", "kwargs"} else read
+    fields = langchain_fields(inner) if isinstance(inner, dict) else None
     if fields is None or fields[0] != "tool":
         return None, value
     call_id = fields[1].get("tool_call_id")

@@ -16,8 +16,7 @@ OpenTelemetry's names. The projector makes calls from these records.
 
 import dataclasses
 import hashlib
-from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Final, TypeVar
 
 from playhead.lift.dialects.coding_agents import add_tokens, model_answer
 from playhead.lift.extraction import (
@@ -29,6 +28,7 @@ from playhead.lift.extraction import (
     set_ref_attribute,
 )
 from playhead.model import names
+from playhead.model.json_value import JsonMapping, JsonValue, list_of, value_at
 from playhead.model.message import Message
 from playhead.model.span import Attributes, LogEvent, Span
 
@@ -78,13 +78,15 @@ _NUMBERS: Final = {
     "duration_ms": names.LOG_DURATION,
 }
 _COUNTED: Final = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_creation_tokens")
+T = TypeVar("T")
+
 _PROVIDERS: Final = {"claude_code": "anthropic", "codex": "openai", "gemini_cli": "gcp.gemini"}
 _CODEX_ITSELF: Final = "/root"  # Codex's name for its main agent; agents that it started have other names
 _ERRORS: Final = ("error", "error.message", "error_message")
 _ERROR_TYPES: Final = ("error_type", "error.type", "status_code", "http.response.status_code")
 
 
-def belongs_to_session(name: str, attributes: Mapping[str, Any], scope: str) -> bool:
+def belongs_to_session(name: str, attributes: JsonMapping, scope: str) -> bool:
     """Whether a log record is a part of a coding agent's session, with or without a trace."""
     return _session(attributes) is not None and _read(name, attributes, scope) is not None
 
@@ -147,7 +149,7 @@ def _beside(log: LogEvent, session: str) -> LogEvent:
     return dataclasses.replace(log, trace_id=_run("gemini_cli", session), attributes=attributes)
 
 
-def _read(name: str, attributes: Mapping[str, Any], scope: str) -> str | None:
+def _read(name: str, attributes: JsonMapping, scope: str) -> str | None:
     """Returns the full name of a record that is a part of a session; None for any other record."""
     begin = next((begin for prefix, begin in _SCOPES.items() if scope.startswith(prefix)), None)
     if begin is None:
@@ -160,7 +162,7 @@ def _read(name: str, attributes: Mapping[str, Any], scope: str) -> str | None:
     return full
 
 
-def _session(attributes: Mapping[str, Any]) -> str | None:
+def _session(attributes: JsonMapping) -> str | None:
     session = attributes.get("conversation.id", attributes.get("session.id"))
     return session if isinstance(session, str) and 0 < len(session) <= _MOST_CHARACTERS else None
 
@@ -169,7 +171,7 @@ def _run(agent: str, session: str) -> str:
     return hashlib.sha256(f"{agent} session {session}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def _part(name: str, attributes: Mapping[str, Any]) -> str:
+def _part(name: str, attributes: JsonMapping) -> str:
     part = _PARTS[name]
     if part == SENT and _number(attributes.get("http.response.status_code"), 0) >= 400:
         return FAILED
@@ -196,14 +198,14 @@ def _rename(attributes: Attributes, agent: str, *, has_failed: bool) -> None:
         attributes.setdefault(names.ERROR_TYPE, error[:_MOST_CHARACTERS])
 
 
-def _number(value: Any, otherwise: Any) -> Any:
+def _number(value: JsonValue, otherwise: T) -> float | T:
     """Returns the value as a number, also if it is written as text; `otherwise` if it is not a number."""
     if isinstance(value, str) and len(value) <= 20:
         try:
             value = float(value) if "." in value else int(value)
         except ValueError:
             return otherwise
-    return value if type(value) in (int, float) else otherwise
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else otherwise
 
 
 def _extract_prompt(attributes: Attributes, contents: ExtractedContent) -> None:
@@ -250,14 +252,14 @@ def _extract_gemini_answer(attributes: Attributes, contents: ExtractedContent) -
         set_ref_attribute(attributes, names.OUTPUT_MESSAGES_REF, contents.thread([answer]), "response_text")
 
 
-def _contents(response: Any) -> list[Any]:
-    candidates = cast(dict[str, Any], response).get("candidates") if isinstance(response, dict) else None
+def _contents(response: JsonValue) -> list[JsonValue]:
+    candidates = value_at(response, "candidates")
     return [
-        cast(dict[str, Any], candidate)["content"]
+        candidate["content"]
         for candidate in _listed(candidates)
         if isinstance(candidate, dict) and "content" in candidate
     ]
 
 
-def _listed(value: Any) -> list[Any]:
-    return cast(list[Any], value) if isinstance(value, list) else []
+def _listed(value: JsonValue) -> list[JsonValue]:
+    return list_of(value)

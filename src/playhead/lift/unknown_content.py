@@ -1,13 +1,13 @@
 """Moves what looks like content out of spans and log records that no dialect understood."""
 
 import re
-from typing import Any
 
 from playhead.lift.attribute_names import ADDED
 from playhead.lift.extraction import EXTERNAL, ExtractedContent
 from playhead.lift.oversize import is_oversize, move_values
 from playhead.model import names
 from playhead.model.canonical import canonical_json
+from playhead.model.json_value import JsonValue
 from playhead.model.span import Attributes
 
 # Under a name for content, a value up to this length is a constant, an id or a flag, by which people filter.
@@ -15,6 +15,7 @@ _NAMED_CHARACTERS = 64
 _CONTENT_NAME = re.compile(
     "prompt|completion|input|output|message|argument|parameter|result|response|content|query|document", re.IGNORECASE
 )
+
 _MESSAGES_JSON = re.compile(r'"(?:role|content|messages)"\s*:')
 # Names that semantic conventions define and that never hold messages: statements, addresses, exceptions. Values of more
 # than 4 KiB become content anyway.
@@ -37,7 +38,7 @@ def move_unknown_content(attributes: Attributes, contents: ExtractedContent, lim
     )
 
 
-def _is_content_like(key: str, value: Any, limit: int) -> bool:
+def _is_content_like(key: str, value: JsonValue, limit: int) -> bool:
     if key.startswith(_DEFINED_NAMES) or (key in ADDED and not isinstance(value, dict) and not is_oversize(value)):
         return False
     if isinstance(value, (list, dict)):

@@ -3,8 +3,9 @@ it.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Final, cast
 
+from playhead.model.json_value import ContentValue, Json, JsonValue, object_of, value_at
 from playhead.model.message import Message, Part
 from playhead.model.ref import ContentRef
 from playhead.outbound.contents import ContentNotAtHand, OutboundContents
@@ -39,7 +40,7 @@ class ShownContent:
     def is_full(self) -> bool:
         return self._options.content == "full"
 
-    def value(self, ref: ContentRef | None) -> Any:
+    def value(self, ref: ContentRef | None) -> ContentValue:
         """Returns the value of the ref in the form that may be sent; None without a ref."""
         if ref is None:
             return None
@@ -51,10 +52,10 @@ class ShownContent:
             return f"[{error}]"
         return value if self.is_full else preview(value, self._options.preview_characters)
 
-    def object(self, ref: ContentRef | None) -> dict[str, Any]:
+    def object(self, ref: ContentRef | None) -> Json:
         """Returns the object of the ref; {} if the value is not an object, or only a link is sent."""
         value = None if self.is_link else self.value(ref)
-        return cast(dict[str, Any], value) if isinstance(value, dict) else {}
+        return object_of(value)
 
     def messages(self, thread: ContentRef | None) -> list[Message] | None:
         """Returns the messages of the thread in the form that may be sent. None: there is no ref, or only a link is
@@ -81,14 +82,14 @@ class ShownContent:
         redacted_text = redacted if isinstance(redacted, str) else ""
         return redacted_text if self.is_full else redacted_text[: self._options.preview_characters]
 
-    def attribute(self, key: str, value: Any) -> Any:
+    def attribute(self, key: str, value: JsonValue) -> ContentValue:
         """Redacts the value of an attribute that is not one of our contents; ids, names and kinds of calls stay
         unchanged."""
         if not isinstance(value, str | list | tuple | dict) or key.partition(".")[0] in _OF_CALLS:
-            return cast(Any, value)
+            return value
         return self._redacted(value)
 
-    def _redacted(self, value: Any) -> Any:
+    def _redacted(self, value: ContentValue) -> ContentValue:
         redact = self._options.redact
         if redact is None:
             return value
@@ -104,13 +105,13 @@ class ShownContent:
     def _redacted_message(self, message: Message) -> Message:
         if self._options.redact is None:
             return message
-        redacted = self._redacted(message)
-        if isinstance(redacted, dict) and isinstance(cast(dict[str, Any], redacted).get("parts"), list):
+        redacted = self._redacted(cast("Json", message))
+        if isinstance(value_at(redacted, "parts"), list):
             return cast(Message, redacted)
         return _said(message["role"], redacted if isinstance(redacted, str) else "[left out]")
 
 
-def preview(value: Any, characters: int) -> Any:
+def preview(value: ContentValue, characters: int) -> JsonValue:
     """Returns the beginning of a value: its structure, with at most this many characters of its texts."""
     return _Preview(characters).of(value)
 
@@ -121,7 +122,7 @@ class _Preview:
     def __init__(self, characters: int) -> None:
         self._left = characters
 
-    def of(self, value: Any, depth: int = 0) -> Any:
+    def of(self, value: ContentValue, depth: int = 0) -> JsonValue:
         if isinstance(value, bytes):
             return f"[{len(value)} bytes]"
         if isinstance(value, str):
@@ -129,9 +130,9 @@ class _Preview:
         if depth >= _MOST_DEPTH:
             return _CUT
         if isinstance(value, dict):
-            return self._object(cast(dict[str, Any], value), depth)
+            return self._object(value, depth)
         if isinstance(value, list | tuple):
-            return self._list(cast("list[Any]", value), depth)
+            return self._list(value, depth)
         self._left -= _OTHER_CHARACTERS
         return value
 
@@ -139,8 +140,8 @@ class _Preview:
         beginning, self._left = text[: max(self._left, 0)], self._left - len(text)
         return text if len(beginning) == len(text) else beginning + _CUT
 
-    def _object(self, value: dict[str, Any], depth: int) -> dict[str, Any]:
-        result: dict[str, Any] = {}
+    def _object(self, value: Json, depth: int) -> Json:
+        result: Json = {}
         for key, inner in value.items():
             if self._left <= 0:
                 result[_CUT] = f"{len(value) - len(result)} more"
@@ -149,8 +150,8 @@ class _Preview:
             result[key] = self.of(inner, depth + 1)
         return result
 
-    def _list(self, value: "list[Any]", depth: int) -> list[Any]:
-        result: list[Any] = []
+    def _list(self, value: "list[JsonValue]", depth: int) -> list[JsonValue]:
+        result: list[JsonValue] = []
         for inner in value:
             if self._left <= 0:
                 result.append(f"{_CUT} {len(value) - len(result)} more")
@@ -168,10 +169,10 @@ def _part(part: Part, budget: _Preview) -> Part:
     if part.get("type") == "blob":
         size = len(str(part.get("content") or "")) * 3 // 4
         return {"type": "text", "content": f"[{part.get('mime_type') or part.get('modality') or 'data'}, {size} bytes]"}
-    return {key: budget.of(value) if key in _READABLE else value for key, value in _without_extra(part).items()}
+    return {key: budget.of(value) if key in _READABLE else value for key, value in part.items() if key != "extra"}
 
 
-def _without_extra(item: Mapping[str, Any]) -> dict[str, Any]:
+def _without_extra(item: Mapping[str, object]) -> dict[str, object]:
     """Removes `extra`: other fields of a provider may be long, and a preview does not need them."""
     return {key: value for key, value in item.items() if key != "extra"}
 

@@ -9,9 +9,10 @@ It takes at most three rounds: threads and values, then the messages of the thre
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import cast
 
 from playhead.model.canonical import Content, content_as, value_of
+from playhead.model.json_value import ContentValue
 from playhead.model.message import Message, read_message, refs_inside, resolve_parts
 from playhead.model.ref import ContentRef
 
@@ -66,7 +67,7 @@ class OutboundContents:
                 contents |= dict.fromkeys(self._missing_of_message(ref))
         return WantedRefs(tuple(contents), tuple(threads))
 
-    def value(self, ref: ContentRef) -> Any:
+    def value(self, ref: ContentRef) -> ContentValue:
         """Returns the value of the ref: a text, bytes, or parsed JSON. Raises ContentNotAtHand."""
         content = self._content(ref)
         try:

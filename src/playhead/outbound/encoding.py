@@ -6,9 +6,10 @@ One span that a destination refuses makes it refuse the whole batch, so each is 
 
 import re
 from dataclasses import replace
-from typing import Any, Final, cast
+from typing import Final
 
 from playhead.model import names
+from playhead.model.json_value import JsonValue
 from playhead.model.ref import ContentRef, is_ref
 from playhead.model.span import Attributes, LogEvent, Span
 from playhead.outbound.content_modes import ShownContent
@@ -107,16 +108,20 @@ def sendable(span: Span) -> Span:
 
 def sendable_attributes(attributes: Attributes) -> Attributes:
     """Returns the attributes without characters that destinations cannot store."""
-    return {_sendable_value(key): _sendable_value(value) for key, value in attributes.items()}
+    return {_sendable(key): _sendable_value(value) for key, value in attributes.items()}
 
 
-def _sendable_value(value: Any) -> Any:
+def _sendable(text: str) -> str:
+    return str(text) if _UNSENDABLE.search(text) is None else _UNSENDABLE.sub(_replacement, text)
+
+
+def _sendable_value(value: JsonValue) -> JsonValue:
     if isinstance(value, str):
-        return str(value) if _UNSENDABLE.search(value) is None else _UNSENDABLE.sub(_replacement, value)
+        return _sendable(value)
     if isinstance(value, list | tuple):
-        return [_sendable_value(item) for item in cast("list[Any]", value)]
+        return [_sendable_value(item) for item in value]
     if isinstance(value, dict):
-        return {str(_sendable_value(key)): _sendable_value(item) for key, item in cast("dict[Any, Any]", value).items()}
+        return {_sendable(str(key)): _sendable_value(item) for key, item in value.items()}
     return value
 
 

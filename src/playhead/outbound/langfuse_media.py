@@ -17,13 +17,14 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
-from typing import Any, Final, Literal, NamedTuple, cast
+from typing import Any, Final, Literal, NamedTuple
 from urllib.parse import quote, urlsplit
 
 import orjson
 
 from playhead.dialect.langfuse_media import media_id, media_token
 from playhead.model.canonical import BYTES
+from playhead.model.json_value import ContentValue, Json, JsonValue, object_of
 from playhead.outbound.answers import Verdict, verdict_of
 
 Field = Literal["input", "output", "metadata"]
@@ -60,16 +61,16 @@ class MediaTokens:
         self.found: dict[str, OutboundMedia] = {}
         self._ids = trace_id, observation_id
 
-    def of(self, value: Any, field: Field) -> Any:
+    def of(self, value: ContentValue, field: Field) -> JsonValue:
         """Returns the value with references in place of `data:` URIs and bytes."""
         if isinstance(value, bytes):
             return self._token(value, BYTES, field)
         if isinstance(value, str):
             return self._of_text(value, field)
         if isinstance(value, dict):
-            return {key: self.of(item, field) for key, item in cast("dict[str, Any]", value).items()}
+            return {key: self.of(item, field) for key, item in value.items()}
         if isinstance(value, list | tuple):
-            return [self.of(item, field) for item in cast("list[Any]", value)]
+            return [self.of(item, field) for item in value]
         return value
 
     def _of_text(self, text: str, field: Field) -> str:
@@ -163,7 +164,7 @@ class UploadAddress(NamedTuple):
     url: str | None
 
 
-def question(medium: OutboundMedia) -> dict[str, Any]:
+def question(medium: OutboundMedia) -> Json:
     """Returns the body that asks for the upload address and links the medium to the span."""
     return {
         "contentType": medium.content_type,
@@ -175,9 +176,9 @@ def question(medium: OutboundMedia) -> dict[str, Any]:
     }
 
 
-def address_in(answer: Any) -> UploadAddress:
+def address_in(answer: JsonValue) -> UploadAddress:
     """Reads the answer to `question`. An answer in another form gives no address and an empty id."""
-    fields = cast("dict[str, Any]", answer) if isinstance(answer, dict) else {}
+    fields = object_of(answer)
     number, url = fields.get("mediaId"), fields.get("uploadUrl")
     return UploadAddress(str(number), url) if number and isinstance(url, str) else UploadAddress("", None)
 
@@ -191,6 +192,6 @@ def put_headers(url: str, medium: OutboundMedia) -> dict[str, str]:
     return headers
 
 
-def report(status: int, seconds: float, now: datetime) -> dict[str, Any]:
+def report(status: int, seconds: float, now: datetime) -> Json:
     """Returns the body that reports the HTTP status of the upload and how long it took."""
     return {"uploadedAt": now.isoformat(), "uploadHttpStatus": status, "uploadTimeMs": int(seconds * 1000)}

@@ -1,8 +1,10 @@
 """Options of a destination: its vocabulary, how much content it receives, and what is redacted."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, get_args
+
+from playhead.model.json_value import Json, JsonMapping
 
 Vocabulary = Literal["otlp", "langfuse", "phoenix"]
 ContentMode = Literal["full", "preview", "ref"]
@@ -30,7 +32,7 @@ class OutboundOptions:
     redact: Callable[[Any], Any] | None = None
     media: bool = False
     project: str | None = None
-    attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    attributes: JsonMapping = field(default_factory=Json)
 
     def __post_init__(self) -> None:
         """Raises ValueError for an invalid option."""

@@ -5,12 +5,13 @@ time, and it is most of the cost of sending a span. A field is a tag (the field'
 the kind of its value), then the length of a text or a message, then the value.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from struct import Struct
 from struct import error as StructError  # noqa: N812 - an exception's name
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from playhead.model.json_value import JsonMapping, JsonValue, object_at
 from playhead.model.span import LogEvent, Span, SpanEvent
 
 if TYPE_CHECKING:
@@ -151,9 +152,10 @@ def _event(event: SpanEvent) -> bytes:
     return time + _text(_EVENT_NAME, event.name) + _Attributes(_EVENT_ATTRIBUTES).encode(event.attributes)
 
 
-def _link(link: Mapping[str, Any]) -> bytes:
-    ids = _field(_TRACE_ID, bytes.fromhex(link["trace_id"])) + _field(_SPAN_ID, bytes.fromhex(link["span_id"]))
-    return ids + _Attributes(_LINK_ATTRIBUTES).encode(link.get("attributes") or {})
+def _link(link: JsonMapping) -> bytes:
+    trace, span = str(link["trace_id"]), str(link["span_id"])
+    ids = _field(_TRACE_ID, bytes.fromhex(trace)) + _field(_SPAN_ID, bytes.fromhex(span))
+    return ids + _Attributes(_LINK_ATTRIBUTES).encode(object_at(link, "attributes"))
 
 
 def _log(log: LogEvent, attributes: "_Attributes") -> bytes:
@@ -198,7 +200,7 @@ class _Attributes:
         self._tag = tag
         self._texts, self._integers = _Heads(tag, _STRING), _Heads(tag, _INT)
 
-    def encode(self, attributes: Mapping[str, Any]) -> bytes:
+    def encode(self, attributes: JsonMapping) -> bytes:
         """Returns the bytes of the attributes; those with value None are left out."""
         texts, integers = self._texts, self._integers
         parts: list[bytes] = []
@@ -214,7 +216,7 @@ class _Attributes:
         return b"".join(parts)
 
 
-def _any_value(value: Any) -> bytes:
+def _any_value(value: JsonValue) -> bytes:
     match value:
         case str():
             return _field(_STRING, value.encode())
@@ -228,10 +230,10 @@ def _any_value(value: Any) -> bytes:
         case float():
             return _ONE_DOUBLE.pack(_DOUBLE, value)
         case list():
-            items = (_field(_ITEMS, _any_value(item)) for item in cast(list[Any], value))
+            items = (_field(_ITEMS, _any_value(item)) for item in value)
             return _field(_ARRAY, b"".join(items))
         case dict():
-            return _field(_MAP, _Attributes(_ITEMS).encode(cast(dict[str, Any], value)))
+            return _field(_MAP, _Attributes(_ITEMS).encode(value))
         case None:
             return b""
         case _:

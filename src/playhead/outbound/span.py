@@ -2,12 +2,13 @@
 refs.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from playhead.model import names
 from playhead.model.event import TokenUsage
+from playhead.model.json_value import Json, JsonMapping
 from playhead.model.ref import ContentRef
 from playhead.model.span import STATUS_ERROR, Attributes, LogEvent, Span
 from playhead.projection.attributes import agent_name, kind_of, number, ref, text, texts, tool_name, usage_of
@@ -111,7 +112,7 @@ class OutboundSpan:
         return text(self.attributes, names.RESPONSE_MODEL) or text(self.attributes, names.REQUEST_MODEL)
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> Json:
         """Settings of the request that are attributes of the span: temperature, max_tokens, ..."""
         return {
             key.removeprefix(_SETTINGS_PREFIX): value
@@ -210,7 +211,7 @@ def _own_cost(attributes: Attributes) -> OutboundCost:
     return OutboundCost(total, details.get("input"), details.get("output"))
 
 
-def _details(attributes: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+def _details(attributes: JsonMapping) -> Iterator[tuple[str, float]]:
     for name, detail in _COST_DETAILS.items():
         if (cost := number(attributes, name)) is not None:
             yield detail, cost

@@ -5,12 +5,13 @@ Gemini CLI gives each call its own trace; `lift.records` moves these spans into 
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, cast
+from typing import Final
 
 from playhead.dialect import google_genai
 from playhead.lift.extraction import ExtractedContent, extract_input, extract_value, json_or_text, set_ref_attribute
 from playhead.lift.oversize import move_values
 from playhead.model import names
+from playhead.model.json_value import JsonValue, object_of, text_at, value_at
 from playhead.model.message import Message
 from playhead.model.span import Attributes
 
@@ -121,8 +122,8 @@ def _is_node_agent(resource: Attributes) -> bool:
     return any(isinstance(part, str) and "gemini" in part for part in _listed(resource.get("process.command_args")))
 
 
-def _listed(value: Any) -> Sequence[Any]:
-    return cast(Sequence[Any], value) if isinstance(value, list | tuple) else ()
+def _listed(value: JsonValue) -> Sequence[JsonValue]:
+    return value if isinstance(value, list | tuple) else ()
 
 
 def add_tokens(attributes: Attributes) -> None:
@@ -136,31 +137,31 @@ def add_tokens(attributes: Attributes) -> None:
             attributes.setdefault(ours, attributes[theirs])
 
 
-def model_answer(natives: Any) -> Message | None:
+def model_answer(natives: JsonValue) -> Message | None:
     """Joins the contents of a Gemini model's stream into its answer. Returns None if the value is not a list of
     contents."""
     if not isinstance(natives, list) or not natives:
         return None
-    parts: list[Any] = []
-    for native in cast(list[Any], natives):
-        native_parts = cast(dict[str, Any], native).get("parts") if isinstance(native, dict) else None
+    parts: list[JsonValue] = []
+    for native in natives:
+        native_parts = value_at(native, "parts")
         if not isinstance(native_parts, list):
             return None
-        for part in cast(list[Any], native_parts):
+        for part in native_parts:
             _add_part(parts, part)
     return google_genai.output_message({"role": "model", "parts": parts})[0] if parts else None
 
 
-def _add_part(parts: list[Any], part: Any) -> None:
+def _add_part(parts: list[JsonValue], part: JsonValue) -> None:
     """Appends a part; joins a text directly to a text before it."""
     if parts and _is_text(parts[-1]) and _is_text(part):
-        parts[-1] = {"text": parts[-1]["text"] + part["text"]}
+        parts[-1] = {"text": text_at(parts[-1], "text") + text_at(part, "text")}
     else:
         parts.append(part)
 
 
-def _is_text(part: Any) -> bool:
-    fields = cast(dict[str, Any], part) if isinstance(part, dict) else {}
+def _is_text(part: JsonValue) -> bool:
+    fields = object_of(part)
     return fields.keys() == {"text"} and isinstance(fields["text"], str)
 
 
@@ -179,7 +180,9 @@ def _extract_gemini(attributes: Attributes, kind: str | None, contents: Extracte
         extract_value(attributes, names.OUTPUT_REF, output_value, names.OUTPUT_MESSAGES, contents)
 
 
-def _extract_contents(attributes: Attributes, input_value: Any, output_value: Any, contents: ExtractedContent) -> None:
+def _extract_contents(
+    attributes: Attributes, input_value: JsonValue, output_value: JsonValue, contents: ExtractedContent
+) -> None:
     extract_input(attributes, input_value, names.INPUT_MESSAGES, contents, model=True)
     try:
         answer = model_answer(json_or_text(output_value))
@@ -191,10 +194,10 @@ def _extract_contents(attributes: Attributes, input_value: Any, output_value: An
         extract_value(attributes, names.OUTPUT_REF, output_value, names.OUTPUT_MESSAGES, contents)
 
 
-def _inner(value: Any, key: str) -> Any:
+def _inner(value: JsonValue, key: str) -> JsonValue:
     """Returns the value under this key; the whole value if it has no such key."""
     try:
         read = json_or_text(value)
     except ValueError:
         return value
-    return cast(dict[str, Any], read).get(key, read) if isinstance(read, dict) else read
+    return read.get(key, read) if isinstance(read, dict) else read

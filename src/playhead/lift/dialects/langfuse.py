@@ -1,7 +1,7 @@
 """The Langfuse SDK (`langfuse.observation.*`, `langfuse.trace.*`)."""
 
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Final
 
 from playhead.lift.extraction import (
     ExtractedContent,
@@ -11,6 +11,7 @@ from playhead.lift.extraction import (
     kind_from,
 )
 from playhead.model import names
+from playhead.model.json_value import JsonValue
 from playhead.model.span import Attributes
 
 NAME = "langfuse"
@@ -70,7 +71,7 @@ def extract(attributes: Attributes, kind: str | None, contents: ExtractedContent
     _add_tokens(attributes)
 
 
-def _streamed_answer(output: Any) -> Any:
+def _streamed_answer(output: JsonValue) -> JsonValue:
     """Returns a message for the bare text of a streamed answer; any other value unchanged."""
     if isinstance(output, str) and not output.startswith(("{", "[")):
         return {"role": "assistant", "content": output}
@@ -86,8 +87,8 @@ def _add_tokens(attributes: Attributes) -> None:
         return
     for ours, theirs in _TOKENS.items():
         for path in theirs:
-            value: Any = cast(dict[str, Any], usage)
+            value: JsonValue = usage
             for key in path.split("."):
-                value = cast(dict[str, Any], value).get(key) if isinstance(value, dict) else None
+                value = value.get(key) if isinstance(value, dict) else None
             if type(value) is int and ours not in attributes:
                 attributes[ours] = value

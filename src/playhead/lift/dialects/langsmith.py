@@ -3,7 +3,7 @@
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Final
 
 from playhead.lift.extraction import (
     ExtractedContent,
@@ -13,6 +13,7 @@ from playhead.lift.extraction import (
     kind_from,
 )
 from playhead.model import names
+from playhead.model.json_value import JsonValue
 from playhead.model.span import Attributes
 
 NAME = "langsmith"
@@ -54,7 +55,7 @@ def extract(attributes: Attributes, kind: str | None, contents: ExtractedContent
             extract_value(attributes, key + names.REF_SUFFIX, attributes.pop(key), key, contents)
 
 
-def _output(raw: Any) -> Any:
+def _output(raw: JsonValue) -> JsonValue:
     """Returns the value under `output`, where LangSmith puts a value that is not an object; any other value
     unchanged."""
     try:
@@ -62,5 +63,5 @@ def _output(raw: Any) -> Any:
     except ValueError:
         return raw
     if isinstance(value, dict) and value.keys() == {"output"}:
-        return cast(dict[str, Any], value)["output"]
-    return cast(Any, value)
+        return value["output"]
+    return value

@@ -6,10 +6,11 @@ message, and have `name`, `input`, `output` and `usage`.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Final
 
 from playhead.lift.extraction import ExtractedContent, extract_input, extract_output, extract_value, json_or_text
 from playhead.model import names
+from playhead.model.json_value import JsonValue, value_at
 from playhead.model.span import Attributes
 
 NAME = "logfire"
@@ -92,30 +93,26 @@ def _extract_call(attributes: Attributes, contents: ExtractedContent) -> None:
     except ValueError:
         return
     for ours, path in _TOKENS.items():
-        value: Any = usage
+        value: JsonValue = usage
         for key in path:
-            value = cast(dict[str, Any], value).get(key) if isinstance(value, dict) else None
+            value = value.get(key) if isinstance(value, dict) else None
         if type(value) is int:
             attributes.setdefault(ours, value)
 
 
-def _structured(schema: Any) -> list[str]:
+def _structured(schema: JsonValue) -> list[str]:
     """Returns the names of the attributes that hold objects or lists."""
     try:
         value = json_or_text(schema)
     except ValueError:
         return []
-    properties: Any = cast(dict[str, Any], value).get("properties") if isinstance(value, dict) else None
+    properties: JsonValue = value_at(value, "properties")
     if not isinstance(properties, dict):
         return []
-    return [
-        key
-        for key, schema in cast(dict[str, Any], properties).items()
-        if isinstance(schema, dict) and cast(dict[str, Any], schema).get("type") in _STRUCTURED
-    ]
+    return [key for key, schema in properties.items() if isinstance(schema, dict) and schema.get("type") in _STRUCTURED]
 
 
-def _answer(raw: Any) -> Any:
+def _answer(raw: JsonValue) -> JsonValue:
     """Returns the answer in a form that `extract_output` reads. A message is under `message`, the text of a stream
     under `combined_chunk_content`."""
     try:
@@ -124,9 +121,8 @@ def _answer(raw: Any) -> Any:
         return raw
     if not isinstance(value, dict):
         return value
-    fields = cast(dict[str, Any], value)
-    if isinstance(fields.get("message"), dict):
-        return {"choices": [{"message": fields["message"]}], **{k: v for k, v in fields.items() if k != "message"}}
-    if isinstance(fields.get("combined_chunk_content"), str):
-        return {"role": "assistant", "content": fields["combined_chunk_content"]}
-    return fields
+    if isinstance(value.get("message"), dict):
+        return {"choices": [{"message": value["message"]}], **{k: v for k, v in value.items() if k != "message"}}
+    if isinstance(value.get("combined_chunk_content"), str):
+        return {"role": "assistant", "content": value["combined_chunk_content"]}
+    return value

@@ -1,7 +1,7 @@
 """MLflow: input and output of spans. Every value is JSON text, even numbers and names."""
 
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Final
 
 from playhead.lift.extraction import (
     ExtractedContent,
@@ -11,6 +11,7 @@ from playhead.lift.extraction import (
     json_or_text,
 )
 from playhead.model import names
+from playhead.model.json_value import JsonValue
 from playhead.model.span import Attributes
 
 NAME = "mlflow"
@@ -50,7 +51,7 @@ def extract(attributes: Attributes, kind: str | None, contents: ExtractedContent
     """Moves messages of a model call, arguments and result of a tool, and values of other spans."""
     extract_both(attributes, kind, _INPUT, _OUTPUT, contents)
     if _TOOLS in attributes:
-        raw = attributes.pop(_TOOLS)
+        raw: JsonValue = attributes.pop(_TOOLS)
         if names.TOOL_DEFINITIONS_REF not in attributes:
             extract_tools(attributes, raw if isinstance(raw, list) else [raw], _TOOLS, contents)
     for key in _CONTENTS:
@@ -62,7 +63,7 @@ def extract(attributes: Attributes, kind: str | None, contents: ExtractedContent
     _add_names(attributes)
 
 
-def _is_structure(key: str, value: Any) -> bool:
+def _is_structure(key: str, value: JsonValue) -> bool:
     named = "." not in key and not key.endswith(names.REF_SUFFIX)
     return named and (isinstance(value, dict | list) or (isinstance(value, str) and value.startswith(("{", "["))))
 
@@ -77,12 +78,12 @@ def _add_names(attributes: Attributes) -> None:
     usage = _value(attributes, _USAGE)
     if isinstance(usage, dict):
         for theirs, ours in _TOKENS.items():
-            tokens: Any = cast(dict[str, Any], usage).get(theirs)
+            tokens: JsonValue = usage.get(theirs)
             if type(tokens) is int:
                 attributes.setdefault(ours, tokens)
 
 
-def _value(attributes: Attributes, key: str) -> Any:
+def _value(attributes: Attributes, key: str) -> JsonValue:
     try:
         return json_or_text(attributes.get(key))
     except ValueError:

@@ -5,7 +5,7 @@ The JSON has more details, so it is read if its form is known, and the flattened
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Final
 
 from playhead.dialect import openai_chat
 from playhead.lift.extraction import (
@@ -23,6 +23,7 @@ from playhead.lift.indexed import pop_indexed_elements, pop_indexed_list, struct
 from playhead.lift.provider_bodies import AnswerBody, RequestBody
 from playhead.lift.provider_messages import canonical_messages, tool_result
 from playhead.model import names
+from playhead.model.json_value import Json, JsonMapping, JsonValue, object_of
 from playhead.model.message import Message, text_message
 from playhead.model.span import Attributes
 
@@ -146,10 +147,10 @@ def _message(element: Attributes) -> Message:
     if len(element) == 2 and type(content) is str and type(role) is str and role in _PLAIN_ROLES:
         return text_message(role, content)  # the usual form
     fields = _below(structure(element), "message")
-    chat: dict[str, Any] = {"role": fields.get("role")}
+    chat: Json = {"role": fields.get("role")}
     content = fields.get("content")
-    if content is None and isinstance(fields.get("contents"), list):
-        content = _contents(cast(list[Any], fields["contents"]))
+    if content is None and isinstance(contents := fields.get("contents"), list):
+        content = _contents(contents)
     if content is not None:
         chat["content"] = content
     for key in ("tool_call_id", "name"):
@@ -157,33 +158,32 @@ def _message(element: Attributes) -> Message:
             chat[key] = fields[key]
     calls = fields.get("tool_calls")
     if isinstance(calls, list):
-        chat["tool_calls"] = [_call(_below(call, "tool_call")) for call in cast(list[Any], calls)]
+        chat["tool_calls"] = [_call(_below(call, "tool_call")) for call in calls]
     if "function_call_name" in fields:
         arguments = fields.get("function_call_arguments_json")
         chat["function_call"] = {"name": fields["function_call_name"], "arguments": arguments}
     return canonical_messages([openai_chat.to_message(chat)])[0]
 
 
-def _contents(natives: list[Any]) -> Any:
+def _contents(natives: list[JsonValue]) -> JsonValue:
     """Returns the text if there is only one text; otherwise the list of texts and images."""
     parts = [_content(_below(native, "message_content")) for native in natives]
     if len(parts) == 1 and parts[0].keys() == {"type", "text"} and parts[0]["type"] == "text":
         return parts[0]["text"]
-    return parts
+    return [*parts]
 
 
-def _content(fields: Mapping[str, Any]) -> dict[str, Any]:
-    image = fields.get("image")
-    url = _below(_below(image, "image"), "").get("url") if isinstance(image, dict) else None
+def _content(fields: JsonMapping) -> Json:
+    url = _below(object_of(_below(fields.get("image"), "image")), "").get("url")
     return {"type": "image_url", "image_url": {"url": url}} if isinstance(url, str) else dict(fields)
 
 
-def _call(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _call(fields: JsonMapping) -> Json:
     function = fields.get("function")
     return {"id": fields.get("id"), "type": "function", "function": function if isinstance(function, dict) else {}}
 
 
-def _tool(native: Any) -> Any:
+def _tool(native: JsonValue) -> JsonValue:
     schema = _below(native, "tool").get("json_schema")
     try:
         return json_or_text(schema) if schema is not None else native
@@ -191,7 +191,9 @@ def _tool(native: Any) -> Any:
         return schema
 
 
-def _extract_list(attributes: Attributes, name: str, listed: Any, kind: str | None, contents: ExtractedContent) -> None:
+def _extract_list(
+    attributes: Attributes, name: str, listed: JsonValue, kind: str | None, contents: ExtractedContent
+) -> None:
     key = name + names.REF_SUFFIX
     extract_value(attributes, key, listed, name, contents)
     ref = attributes[key]
@@ -199,10 +201,10 @@ def _extract_list(attributes: Attributes, name: str, listed: Any, kind: str | No
         attributes.setdefault(names.OUTPUT_REF, ref)
 
 
-def _below(native: Any, key: str) -> Mapping[str, Any]:
+def _below(native: JsonValue, key: str) -> JsonMapping:
     """Returns the object under the key that wraps each element of a list; the element itself if it has no such key; {}
     if there is no object."""
     if not isinstance(native, dict):
         return {}
-    inner: Any = cast(dict[str, Any], native).get(key, native)
-    return cast(dict[str, Any], inner) if isinstance(inner, dict) else {}
+    inner: JsonValue = native.get(key, native)
+    return object_of(inner)

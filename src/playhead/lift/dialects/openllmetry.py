@@ -5,7 +5,7 @@ Model calls of its newer packages are in OpenTelemetry's form. Those of older pa
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Final
 
 from playhead.dialect import openai_chat
 from playhead.lift.extraction import (
@@ -22,6 +22,7 @@ from playhead.lift.indexed import pop_indexed_list
 from playhead.lift.provider_bodies import AnswerBody, RequestBody
 from playhead.lift.provider_messages import canonical_messages, tool_result
 from playhead.model import names
+from playhead.model.json_value import Json, JsonValue
 from playhead.model.message import Message
 from playhead.model.span import Attributes
 
@@ -105,7 +106,7 @@ def _extract_entity(attributes: Attributes, key: str, ours: str, kind: str | Non
         set_ref_attribute(attributes, ours, contents.keep_unparsed_text(key, raw), key)
         return
     if isinstance(value, dict):
-        value = _unwrapped(cast(dict[str, Any], value), attributes, contents)
+        value = _unwrapped(value, attributes, contents)
     if kind == "tool" and key == _OUTPUT:
         call_id, value = tool_result(value)
         if call_id is not None:
@@ -115,25 +116,25 @@ def _extract_entity(attributes: Attributes, key: str, ours: str, kind: str | Non
     set_ref_attribute(attributes, ours, contents.content(value), key)
 
 
-def _unwrapped(value: dict[str, Any], attributes: Attributes, contents: ExtractedContent) -> Any:
+def _unwrapped(value: Json, attributes: Attributes, contents: ExtractedContent) -> JsonValue:
     """Returns the value from a callback's arguments. The other arguments are stored as the span's metadata."""
     inner = next((name for name in _VALUES if value.get(name) is not None), None)
     if inner is None or not value.keys() <= {*_AROUND, *_VALUES}:
         return value
-    around = {name: argument for name, argument in value.items() if name in _AROUND and argument}
+    around: Json = {name: argument for name, argument in value.items() if name in _AROUND and argument}
     if around:
         set_ref_attribute(attributes, names.RUN_METADATA_REF, contents.content(around), "traceloop.entity.metadata")
     return value[inner]
 
 
-def _message(native: Any) -> Message:
+def _message(native: JsonValue) -> Message:
     return openai_chat.to_message(_chat(native))
 
 
-def _answer(natives: list[Any]) -> AnswerBody:
+def _answer(natives: list[JsonValue]) -> AnswerBody:
     chats = [_chat(native) for native in natives]
     read = [openai_chat.output_message(chat) for chat in chats]
-    reasons = [cast(dict[str, Any], native).get("finish_reason") for native in natives if isinstance(native, dict)]
+    reasons = [native.get("finish_reason") for native in natives if isinstance(native, dict)]
     return AnswerBody(
         canonical_messages(message for message, _ in read),
         [reasoning for _, reasoning in read if reasoning is not None],
@@ -141,21 +142,20 @@ def _answer(natives: list[Any]) -> AnswerBody:
     )
 
 
-def _chat(native: Any) -> dict[str, Any]:
+def _chat(native: JsonValue) -> Json:
     """Returns the Chat Completions message that indexed attributes describe."""
     if not isinstance(native, dict):
         return {"role": None, "content": native}
-    fields = cast(dict[str, Any], native)
-    chat = {key: fields[key] for key in ("role", "tool_call_id", "name") if key in fields}
-    if "content" in fields:
-        chat["content"] = _content(fields["content"])
-    calls = fields.get("tool_calls")
+    chat = {key: native[key] for key in ("role", "tool_call_id", "name") if key in native}
+    if "content" in native:
+        chat["content"] = _content(native["content"])
+    calls = native.get("tool_calls")
     if isinstance(calls, list):
-        chat["tool_calls"] = [_call(call) for call in cast(list[Any], calls)]
+        chat["tool_calls"] = [_call(call) for call in calls]
     return chat
 
 
-def _content(content: Any) -> Any:
+def _content(content: JsonValue) -> JsonValue:
     """Parses a list of parts, which is sent as JSON text. Returns any other content unchanged."""
     if not isinstance(content, str) or not content.startswith("[{"):
         return content
@@ -163,15 +163,14 @@ def _content(content: Any) -> Any:
         value = json_or_text(content)
     except ValueError:
         return content
-    return cast(list[Any], value) if isinstance(value, list) else content
+    return value if isinstance(value, list) else content
 
 
-def _call(call: Any) -> Any:
+def _call(call: JsonValue) -> JsonValue:
     if not isinstance(call, dict) or "function" in call:
-        return cast(Any, call)
-    fields = cast(dict[str, Any], call)
-    function = {"name": fields.get("name"), "arguments": fields.get("arguments")}
-    return {"id": fields.get("id"), "type": "function", "function": function}
+        return call
+    function = {"name": call.get("name"), "arguments": call.get("arguments")}
+    return {"id": call.get("id"), "type": "function", "function": function}
 
 
 def _name(attributes: Attributes, kind: str | None) -> None:

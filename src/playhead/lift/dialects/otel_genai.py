@@ -5,12 +5,13 @@ Chat Completions is read as such, because many instrumentations write the messag
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from playhead.dialect import openai_chat, otel_genai
 from playhead.lift.extraction import ExtractedContent, note_compaction, set_ref
 from playhead.lift.provider_messages import canonical_messages
 from playhead.model import names
+from playhead.model.json_value import Json, JsonMapping, JsonValue, objects_of
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead.model.span import Attributes, SpanEvent
@@ -79,33 +80,34 @@ def _is_variable_ref(key: str) -> bool:
     return key.startswith(_VARIABLE) and key.endswith(names.REF_SUFFIX)
 
 
-def _natives(raw: Any) -> list[dict[str, Any]]:
+def _natives(raw: JsonValue) -> list[Json]:
     value = otel_genai.structured(raw)
-    natives = cast(list[Any], value if isinstance(value, list) else [value])
-    if not all(isinstance(native, dict) for native in natives):
+    natives = value if isinstance(value, list) else [value]
+    messages = objects_of(natives)
+    if len(messages) != len(natives):
         raise ValueError("a list of messages was expected")
-    return natives
+    return messages
 
 
-def _dialect(native: Mapping[str, Any]) -> Any:
+def _dialect(native: JsonMapping) -> Any:
     is_chat = "parts" not in native and ("content" in native or "tool_calls" in native)
     return openai_chat if is_chat else otel_genai
 
 
-def _input(raw: Any, _: Attributes, contents: ExtractedContent) -> ContentRef | None:
+def _input(raw: JsonValue, _: Attributes, contents: ExtractedContent) -> ContentRef | None:
     messages: list[Message] = [_dialect(native).to_message(native) for native in _natives(raw)]
     return contents.thread(canonical_messages(messages))
 
 
-def _output(raw: Any, attributes: Attributes, contents: ExtractedContent) -> ContentRef | None:
+def _output(raw: JsonValue, attributes: Attributes, contents: ExtractedContent) -> ContentRef | None:
     messages: list[Message] = []
-    reasonings: list[Any] = []
+    reasonings: list[JsonValue] = []
     reasons: list[str] = []
     for native in _natives(raw):
         if reason := otel_genai.finish_reason(native):
             reasons.append(reason)
         inner = native.get("message")
-        answer = cast(dict[str, Any], inner) if isinstance(inner, dict) else native  # `native` may be a whole choice
+        answer = inner if isinstance(inner, dict) else native  # `native` may be a whole choice
         answer = {key: value for key, value in answer.items() if key != "finish_reason"}
         message, reasoning = _dialect(answer).output_message(answer)
         messages.append(message)
@@ -119,31 +121,31 @@ def _output(raw: Any, attributes: Attributes, contents: ExtractedContent) -> Con
     return contents.thread(canonical_messages(messages))
 
 
-def _system(raw: Any, _: Attributes, contents: ExtractedContent) -> ContentRef | None:
+def _system(raw: JsonValue, _: Attributes, contents: ExtractedContent) -> ContentRef | None:
     if isinstance(raw, str) and raw[:1] not in ("{", "[", '"'):
         return contents.content(raw)  # some senders write the instructions as plain text
     value = otel_genai.structured(raw)
     if isinstance(value, str):
         return contents.content(value)
-    natives = cast(list[Any], value) if isinstance(value, list) else [value]
+    natives = value if isinstance(value, list) else [value]
     return contents.content(otel_genai.to_parts(natives))
 
 
-def _tools(raw: Any, _: Attributes, contents: ExtractedContent) -> ContentRef | None:
+def _tools(raw: JsonValue, _: Attributes, contents: ExtractedContent) -> ContentRef | None:
     value = otel_genai.structured(raw)
-    natives = cast(list[Any], value) if isinstance(value, list) else [value]
+    natives = value if isinstance(value, list) else [value]
     # Some senders write a list of JSON texts, one per tool.
     return contents.content(otel_genai.tool_definitions(otel_genai.tool_value(native) for native in natives))
 
 
-def _value(raw: Any, _: Attributes, contents: ExtractedContent) -> ContentRef | None:
+def _value(raw: JsonValue, _: Attributes, contents: ExtractedContent) -> ContentRef | None:
     value = otel_genai.tool_value(raw)
     if isinstance(value, str) and value[:1] in ("{", "["):
         raise ValueError("this looked like JSON")
     return contents.content(value)
 
 
-_READERS: Final[dict[str, Callable[[Any, Attributes, ExtractedContent], ContentRef | None]]] = {
+_READERS: Final[dict[str, Callable[[JsonValue, Attributes, ExtractedContent], ContentRef | None]]] = {
     names.INPUT_MESSAGES: _input,
     names.OUTPUT_MESSAGES: _output,
     names.SYSTEM_INSTRUCTIONS: _system,

@@ -3,12 +3,13 @@ conversation on the agent's span, and arguments and results of tools.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Final
 
 from playhead.lift.extraction import ExtractedContent, extract_value, json_or_text, set_ref_attribute
 from playhead.lift.message_events import MessageEvents
 from playhead.lift.provider_messages import to_messages
 from playhead.model import names
+from playhead.model.json_value import JsonValue
 from playhead.model.span import Attributes, SpanEvent
 
 NAME = "pydantic_ai"
@@ -74,18 +75,17 @@ def _extract_all(attributes: Attributes, key: str, contents: ExtractedContent) -
         extract_value(attributes, key + names.REF_SUFFIX, raw, key, contents)
 
 
-def _messages_of(events: list[Any], contents: ExtractedContent) -> MessageEvents:
+def _messages_of(events: list[JsonValue], contents: ExtractedContent) -> MessageEvents:
     messages = MessageEvents()
     for event in events:
         if isinstance(event, dict):
-            fields = cast(dict[str, Any], event)
-            messages.extract(SpanEvent(str(fields.get("event.name")), 0, fields), contents)
+            messages.extract(SpanEvent(str(event.get("event.name")), 0, event), contents)
     return messages
 
 
-def _listed(raw: Any) -> list[Any] | None:
+def _listed(raw: JsonValue) -> list[JsonValue] | None:
     try:
         value = json_or_text(raw)
     except ValueError:
         return None
-    return cast(list[Any], value) if isinstance(value, list) else None
+    return value if isinstance(value, list) else None

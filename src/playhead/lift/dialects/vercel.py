@@ -4,7 +4,7 @@ Its outer spans (`ai.generateText`) repeat the content of the inner ones (`ai.ge
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Final
 
 from playhead.dialect import openai_chat
 from playhead.lift.extraction import (
@@ -19,6 +19,7 @@ from playhead.lift.extraction import (
 from playhead.lift.provider_bodies import AnswerBody, RequestBody
 from playhead.lift.provider_messages import tool_call, vercel_to_chat
 from playhead.model import names
+from playhead.model.json_value import Json, objects_of
 from playhead.model.message import Message
 from playhead.model.span import Attributes
 
@@ -110,10 +111,11 @@ def _extract_messages(attributes: Attributes, contents: ExtractedContent) -> Non
     except ValueError:
         set_ref_attribute(attributes, names.INPUT_REF, contents.keep_unparsed_text(_MESSAGES, raw), _MESSAGES)
         return
-    if not isinstance(natives, list) or not all(isinstance(native, dict) for native in cast(list[Any], natives)):
+    messages = objects_of(natives)
+    if not isinstance(natives, list) or len(messages) != len(natives):
         extract_value(attributes, names.INPUT_REF, natives, _MESSAGES, contents)
         return
-    chat = [message for native in cast(list[dict[str, Any]], natives) for message in vercel_to_chat(native)]
+    chat = [message for native in messages for message in vercel_to_chat(native)]
     extract_request(attributes, RequestBody([openai_chat.to_message(message) for message in chat]), _MESSAGES, contents)
 
 
@@ -127,7 +129,7 @@ def _extract_answer(attributes: Attributes, prefix: str, kind: str | None, conte
             attributes, names.OUTPUT_REF, answered[_CALLS] if text is None else text, prefix + _TEXT, contents
         )
         return
-    chat: dict[str, Any] = {"role": "assistant"}
+    chat: Json = {"role": "assistant"}
     if text not in (None, ""):
         chat["content"] = text
     try:
@@ -141,7 +143,7 @@ def _extract_answer(attributes: Attributes, prefix: str, kind: str | None, conte
             prefix,
         )
     if isinstance(calls, list):
-        natives = [cast(dict[str, Any], call) for call in cast(list[Any], calls) if isinstance(call, dict)]
+        natives = [call for call in calls if isinstance(call, dict)]
         chat["tool_calls"] = [tool_call(call) for call in natives]
     message: Message = openai_chat.to_message(chat)
     reasoning = [] if answered[_REASONING] is None else [answered[_REASONING]]

@@ -5,12 +5,13 @@ several entries, because readers of this format expect one result per entry of r
 """
 
 import base64
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, cast
+from typing import Final, Literal, cast
 
 from playhead.model import names
 from playhead.model.canonical import BYTES, canonical_json
+from playhead.model.json_value import ContentValue, Json, JsonValue
 from playhead.model.message import Message, Part
 from playhead.outbound.content_modes import ShownContent
 from playhead.outbound.span import OutboundSpan
@@ -86,9 +87,9 @@ def chat_of(messages: Iterable[Message]) -> list[ChatEntry]:
     return [entry for message in messages for entry in _entries(message)]
 
 
-def tool_fields(entry: ChatEntry) -> dict[str, Any]:
+def tool_fields(entry: ChatEntry) -> Json:
     """Returns the tool calls of an entry, or the call that it answers, under the names of OpenAI's chat API."""
-    fields: dict[str, Any] = {}
+    fields: Json = {}
     if entry.answers is not None:
         fields["tool_call_id"] = entry.answers
     if entry.calls:
@@ -99,7 +100,7 @@ def tool_fields(entry: ChatEntry) -> dict[str, Any]:
     return fields
 
 
-def as_text(value: Any) -> str:
+def as_text(value: object) -> str:
     """Returns a value as text for people: a text unchanged, bytes as a `data:` URI, anything else as JSON."""
     if isinstance(value, str):
         return value
@@ -126,17 +127,17 @@ def _entries(message: Message) -> Iterable[ChatEntry]:
 
 
 def _result(part: Part, kind: str, name: str | None) -> ChatEntry:
-    response = part.get("response") if kind == _RESULTS[0] else part.get(kind)
+    response: JsonValue = part.get("response") if kind == _RESULTS[0] else part.get(kind)
     pieces = [ChatPiece("text", as_text(response))]
-    if isinstance(response, list) and response and all(_is_part(item) for item in cast("list[Any]", response)):
+    if isinstance(response, list) and response and all(_is_part(item) for item in response):
         pieces = [_piece(item) for item in cast("list[Part]", response)]
     answers = part.get("id")
     return ChatEntry("tool", pieces, answers=answers if isinstance(answers, str) else None, name=name)
 
 
-def _is_part(value: Any) -> bool:
+def _is_part(value: JsonValue) -> bool:
     """Whether a value is an element of a result that consists of texts and media."""
-    return isinstance(value, dict) and cast("dict[str, Any]", value).get("type") in ("text", "blob", "uri")
+    return isinstance(value, dict) and value.get("type") in ("text", "blob", "uri")
 
 
 def _call(part: Part, kind: str) -> ChatCall:
@@ -169,21 +170,21 @@ def _medium(part: Part) -> Literal["image", "audio", "file"]:
             return "file"
 
 
-def _instructions(system: Any) -> str:
+def _instructions(system: ContentValue) -> str:
     return _texts(system, "content", "text")
 
 
-def _reasoning(thought: Any) -> str:
+def _reasoning(thought: ContentValue) -> str:
     return _texts(thought, "content", "text", "thinking", "reasoning_content")
 
 
-def _texts(value: Any, *keys: str) -> str:
+def _texts(value: ContentValue, *keys: str) -> str:
     """Returns the texts of a list of parts, or of an object with one of these keys, one per line; anything else as
     JSON."""
-    listed = cast("Sequence[Any]", value) if isinstance(value, list) else [value]
+    listed = value if isinstance(value, list) else [value]
     texts: list[str] = []
     for item in listed:
-        named: list[Any] = [cast("dict[str, Any]", item).get(key) for key in keys] if isinstance(item, dict) else []
+        named: list[JsonValue] = [item.get(key) for key in keys] if isinstance(item, dict) else []
         text = next((text for text in named if isinstance(text, str)), None)
         texts.append(as_text(item) if text is None else text)
     return "\n".join(texts)

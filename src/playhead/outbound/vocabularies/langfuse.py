@@ -7,10 +7,11 @@ Usage, cost and model are on generations and embeddings only. See "Tracing over 
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
 from playhead.model import names
 from playhead.model.canonical import canonical_json
+from playhead.model.json_value import ContentValue, Json, JsonValue
 from playhead.model.ref import ContentRef
 from playhead.model.span import Attributes, Span
 from playhead.outbound.content_modes import ShownContent
@@ -86,18 +87,20 @@ def _in_and_out(
 ) -> tuple[str | None, str | None, list[OutboundMedia]]:
     tokens = MediaTokens(span.span.trace_id, span.span.span_id)
     is_call = span.kind == "llm"  # other spans show messages only if they have no input or output of their own
-    input_value: Any = _chat(input_chat(span, content)) if is_call or span.input is None else None
-    output_value: Any = _chat(output_chat(span, content)) if is_call or span.output is None else None
-    if input_value is None:
+    asked = _chat(input_chat(span, content)) if is_call or span.input is None else None
+    answered = _chat(output_chat(span, content)) if is_call or span.output is None else None
+    input_value: ContentValue = None if asked is None else [*asked]
+    output_value: ContentValue = None if answered is None else [*answered]
+    if asked is None:
         input_value = content.value(span.ref(names.INPUT_MESSAGES_REF) if content.is_link else None)
         input_value = content.value(span.input) if input_value is None else input_value
     elif tools := content.value(span.ref(names.TOOL_DEFINITIONS_REF)):
-        input_value = {"messages": input_value, "tools": tools}
-    if output_value is None:
+        input_value = {"messages": [*asked], "tools": None if isinstance(tools, bytes) else tools}
+    if answered is None:
         output_value = content.value(span.ref(names.OUTPUT_MESSAGES_REF) if content.is_link else None)
         output_value = content.value(span.output) if output_value is None else output_value
-    elif len(output_value) == 1:
-        output_value = output_value[0]
+    elif len(answered) == 1:
+        output_value = answered[0]
     if media:
         input_value, output_value = tokens.of(input_value, "input"), tokens.of(output_value, "output")
     return _text(input_value), _text(output_value), list(tokens.found.values())
@@ -186,8 +189,8 @@ def _cost(span: OutboundSpan) -> dict[str, float]:
     return {name: cost for name, cost in costs.items() if cost is not None}
 
 
-def _own_metadata(span: OutboundSpan, content: ShownContent) -> dict[str, Any]:
-    metadata = {
+def _own_metadata(span: OutboundSpan, content: ShownContent) -> Json:
+    metadata: Json = {
         **custom_attributes(span, content),
         "playhead_run_url": span.url,
         "finish_reasons": list(span.finish_reasons),
@@ -203,14 +206,14 @@ def _metadata(prefix: str, values: Attributes) -> Attributes:
     return {prefix + key: plain(value) for key, value in values.items() if value is not None}
 
 
-def _chat(chat: list[ChatEntry] | None) -> list[dict[str, Any]] | None:
+def _chat(chat: list[ChatEntry] | None) -> list[Json] | None:
     return None if chat is None else [_entry(entry) for entry in chat]
 
 
-def _entry(entry: ChatEntry) -> dict[str, Any]:
+def _entry(entry: ChatEntry) -> Json:
     thought = "\n".join(piece.text for piece in entry.pieces if piece.kind == "reasoning")
     pieces = [piece for piece in entry.pieces if piece.kind != "reasoning"]
-    message: dict[str, Any] = {"role": entry.role}
+    message: Json = {"role": entry.role}
     if all(piece.kind == "text" for piece in pieces):
         message["content"] = "\n".join(piece.text for piece in pieces) if pieces else None
     else:
@@ -222,7 +225,7 @@ def _entry(entry: ChatEntry) -> dict[str, Any]:
     return message | tool_fields(entry)
 
 
-def _piece(piece: ChatPiece) -> dict[str, Any]:
+def _piece(piece: ChatPiece) -> Json:
     match piece.kind:
         case "image":
             return {"type": "image_url", "image_url": {"url": piece.url}}
@@ -247,7 +250,7 @@ def _id(text: str | None) -> str | None:
     return None if text is None else text[:_MOST_ID_CHARACTERS]
 
 
-def _first(span: OutboundSpan, candidates: Iterable[str]) -> Any:
+def _first(span: OutboundSpan, candidates: Iterable[str]) -> JsonValue:
     return next((value for name in candidates if (value := span.attributes.get(name)) is not None), None)
 
 
@@ -261,9 +264,9 @@ def _time(ns: int) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest // 1_000_000:03d}Z"
 
 
-def _text(value: Any) -> str | None:
+def _text(value: object) -> str | None:
     return None if value is None else as_text(value)
 
 
-def _json(value: Any) -> str | None:
+def _json(value: object) -> str | None:
     return None if value is None else canonical_json(value).decode("utf-8", "replace")

@@ -2,11 +2,12 @@
 errors.
 """
 
-from typing import Any, Final, cast
+from typing import Final
 
 from playhead.lift.dialects import DIALECTS
 from playhead.model import names
 from playhead.model.canonical import canonical_json
+from playhead.model.json_value import JsonValue
 from playhead.model.ref import is_ref
 from playhead.model.span import Attributes, SpanEvent
 from playhead.outbound.content_modes import ShownContent
@@ -28,7 +29,7 @@ _EXCEPTION: Final = "exception"
 _MESSAGES: Final = "gen_ai."
 
 
-def custom_attributes(span: OutboundSpan, content: ShownContent) -> dict[str, Any]:
+def custom_attributes(span: OutboundSpan, content: ShownContent) -> Attributes:
     """Returns attributes that the program set itself, and those that identify the call in Playhead: plain values, no
     content."""
     attributes = {
@@ -39,12 +40,11 @@ def custom_attributes(span: OutboundSpan, content: ShownContent) -> dict[str, An
     return {key: value for key, value in attributes.items() if key != names.CONTENT_INLINE}
 
 
-def plain(value: Any) -> Any:
+def plain(value: JsonValue) -> JsonValue:
     """Returns a value in a form that OTLP readers accept: a text, a number, a boolean or a list of texts; others become
     JSON."""
     if isinstance(value, list | tuple):
-        several = cast("list[Any]", value)
-        return list(several) if all(isinstance(item, str) for item in several) else _json(several)
+        return list(value) if all(isinstance(item, str) for item in value) else _json(value)
     return value if isinstance(value, str | bool | int | float) else _json(value)
 
 
@@ -68,5 +68,5 @@ def _of_event(attributes: Attributes, content: ShownContent) -> Attributes:
     return {key: plain(value) for key, value in inlined.items() if key != names.CONTENT_INLINE}
 
 
-def _json(value: Any) -> str:
+def _json(value: JsonValue) -> str:
     return canonical_json(value).decode("utf-8", "replace")

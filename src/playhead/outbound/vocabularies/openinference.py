@@ -3,12 +3,13 @@
 Tokens and cost are on model calls, because Phoenix sums them up over these. Vectors of embeddings are not sent.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from playhead.model import names
 from playhead.model.canonical import canonical_json
+from playhead.model.json_value import ContentValue, Json, JsonMapping, JsonValue, list_of
 from playhead.model.ref import ContentRef
 from playhead.model.span import Attributes, Span
 from playhead.outbound.content_modes import ShownContent
@@ -98,7 +99,7 @@ def _in_and_out(span: OutboundSpan, content: ShownContent) -> Attributes:
 
 def _or_chat(
     span: OutboundSpan, content: ShownContent, ref: ContentRef | None, chat: list[ChatEntry] | None, linked: str
-) -> Any:
+) -> ContentValue:
     """Returns the span's own value, else its messages, else a link to them; None if there is nothing."""
     if ref is not None:
         return content.value(ref)
@@ -107,14 +108,14 @@ def _or_chat(
     return content.value(span.ref(linked)) if content.is_link else None
 
 
-def _output(span: OutboundSpan, content: ShownContent, chat: list[ChatEntry] | None) -> Any:
+def _output(span: OutboundSpan, content: ShownContent, chat: list[ChatEntry] | None) -> ContentValue:
     """Returns the value of `output.value`: the text of an answer, else the tool calls that it requests; for documents,
     their number."""
     if chat and not any(entry.calls for entry in chat):
         return "\n".join(entry.text for entry in chat if entry.text)
     if chat:
         entries = [_plain_entry(entry) for entry in chat]
-        return entries[0] if len(entries) == 1 else entries
+        return entries[0] if len(entries) == 1 else [*entries]
     if span.kind == "retriever" and (documents := _documents(span, content)) is not None:
         return f"{len(documents)} documents"
     if span.kind == "embedding" and not content.is_link:
@@ -122,7 +123,7 @@ def _output(span: OutboundSpan, content: ShownContent, chat: list[ChatEntry] | N
     return _or_chat(span, content, span.output, None, names.OUTPUT_MESSAGES_REF)
 
 
-def _value(prefix: str, value: Any) -> Attributes:
+def _value(prefix: str, value: ContentValue) -> Attributes:
     if value is None:
         return {prefix + "value": "", prefix + "mime_type": _TEXT_TYPE} if prefix == _OUTPUT else {}
     mime_type = _TEXT_TYPE if isinstance(value, str | bytes) else _JSON_TYPE
@@ -168,7 +169,7 @@ def _contents(prefix: str, pieces: Iterable[ChatPiece]) -> Attributes:
     return attributes
 
 
-def _plain_entry(entry: ChatEntry) -> dict[str, Any]:
+def _plain_entry(entry: ChatEntry) -> Json:
     return {"role": entry.role, "content": entry.text, **tool_fields(entry)}
 
 
@@ -216,7 +217,7 @@ def _of_model_call(span: OutboundSpan, content: ShownContent) -> Attributes:
         "llm.cost.total": span.cost.total,
     }
     tools = content.value(span.ref(names.TOOL_DEFINITIONS_REF))
-    for place, tool in enumerate(cast("list[Any]", tools) if isinstance(tools, list) else []):
+    for place, tool in enumerate(list_of(tools)):
         attributes[f"llm.tools.{place}.tool.json_schema"] = as_text(tool)
     return attributes
 
@@ -238,7 +239,7 @@ def _tokens(span: OutboundSpan) -> Attributes:
 
 def _of_embedding(span: OutboundSpan, content: ShownContent) -> Attributes:
     value = None if content.is_link else content.value(span.input)
-    texts = cast("list[Any]", value) if isinstance(value, list) else [value]
+    texts = value if isinstance(value, list) else [value]
     attributes: Attributes = {"embedding.model_name": span.model}
     for place, text in enumerate(texts):
         if isinstance(text, str):
@@ -246,24 +247,24 @@ def _of_embedding(span: OutboundSpan, content: ShownContent) -> Attributes:
     return attributes
 
 
-def _documents(span: OutboundSpan, content: ShownContent) -> list[Any] | None:
+def _documents(span: OutboundSpan, content: ShownContent) -> list[JsonValue] | None:
     """Returns the documents that a retriever found; None if its output is not a list of documents, or only links are
     sent."""
     value = None if content.is_link else content.value(span.documents)
     if isinstance(value, dict):
-        listed: list[Any] = [item for item in cast("dict[str, Any]", value).values() if isinstance(item, list)]
+        listed: list[JsonValue] = [item for item in value.values() if isinstance(item, list)]
         value = listed[0] if listed else None
-    return cast("list[Any]", value) if isinstance(value, list) and value else None
+    return value if isinstance(value, list) and value else None
 
 
-def _of_documents(documents: Iterable[Any]) -> Attributes:
+def _of_documents(documents: Iterable[JsonValue]) -> Attributes:
     attributes: Attributes = {}
     for place, item in enumerate(documents):
         prefix = f"retrieval.documents.{place}.document."
         if not isinstance(item, dict):
             attributes[prefix + "content"] = as_text(item)
             continue
-        document = _inner(cast("dict[str, Any]", item))
+        document = _inner(item)
         text = next((value for key in _TEXTS if isinstance(value := document.get(key), str)), None)
         attributes[prefix + "content"] = as_text(document) if text is None else text
         if document.get("id") is not None:
@@ -275,10 +276,10 @@ def _of_documents(documents: Iterable[Any]) -> Attributes:
     return attributes
 
 
-def _inner(document: dict[str, Any]) -> Mapping[str, Any]:
+def _inner(document: Json) -> JsonMapping:
     inner = document.get("document")
-    return cast("dict[str, Any]", inner) if isinstance(inner, dict) else document
+    return inner if isinstance(inner, dict) else document
 
 
-def _json(value: Mapping[str, Any]) -> str:
+def _json(value: JsonMapping) -> str:
     return canonical_json(value).decode("utf-8", "replace")

@@ -9,10 +9,10 @@ answers.
 import base64
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
 from playhead.model import names
 from playhead.model.canonical import canonical_json
+from playhead.model.json_value import JsonValue
 from playhead.model.ref import ContentRef, is_ref
 from playhead.model.span import Attributes, LogEvent, Span
 from playhead.outbound.content_modes import ShownContent
@@ -31,7 +31,7 @@ def values_of(attributes: Attributes) -> Iterable[ContentRef]:
     return [ContentRef(value) for key, value in attributes.items() if is_value(key, value)]
 
 
-def is_value(key: str, value: Any) -> bool:
+def is_value(key: str, value: JsonValue) -> bool:
     """Whether the attribute is a ref of a value, not of a thread."""
     return key.endswith(names.REF_SUFFIX) and key not in names.THREAD_REFS and is_ref(value)
 
@@ -75,18 +75,18 @@ def inline(attributes: Attributes, content: ShownContent) -> Attributes:
     return written
 
 
-def _shown(key: str, ref: ContentRef, content: ShownContent) -> Any:
+def _shown(key: str, ref: ContentRef, content: ShownContent) -> object:
     if key in names.THREAD_REFS:
         return content.messages(ref)
     return content.message(ref) if key in names.ONE_MESSAGE_REFS else content.value(ref)
 
 
-def json_text(value: Any) -> str:
+def json_text(value: object) -> str:
     """Returns JSON text from which a reader gets the same value; bytes become an object with their base64."""
     return canonical_json(_without_bytes(value)).decode("utf-8", "replace")
 
 
-def _without_bytes(value: Any) -> Any:
+def _without_bytes(value: object) -> object:
     if isinstance(value, bytes):
         return {names.INLINE_BYTES: base64.b64encode(value).decode()}
     return value
