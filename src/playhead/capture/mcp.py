@@ -31,6 +31,7 @@ from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks.observing import enclosing_tool_call, log_errors_and_return_none
 from playhead.capture.patching import Instrumentation, Wrap, Wrapper, instrumentor
 from playhead.model import names
+from playhead.model.json_value import object_of
 from playhead.model.span import STATUS_ERROR
 
 SUPPORTS = "mcp >= 1.10"
@@ -166,7 +167,7 @@ def _as_result(call: ServerCall, value: Any) -> Any:
     block = {"type": "text", "text": text}
     if names.PROMPT_NAME in call.attributes:
         return types.GetPromptResult.model_validate({"messages": [{"role": "user", "content": block}]})
-    fields = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    fields = object_of(value)
     return types.CallToolResult.model_validate(fields if "content" in fields else {"content": [block]})
 
 

@@ -22,6 +22,7 @@ from playhead.capture.frameworks.observing import (
 )
 from playhead.capture.patching import Instrumentation, Wrap, WrapSubclasses
 from playhead.model import names
+from playhead.model.json_value import object_of
 from playhead.model.span import STATUS_ERROR
 
 SUPPORTS = "strands-agents >= 1.0"
@@ -123,7 +124,7 @@ def _tool_answer(span: ObservedSpan, event: Any) -> Any:
 
 def _result_event(recorded: Any, call_id: str) -> Any:
     """Returns the last event of a tool, for a recorded result or for one that a person set."""
-    fields = cast("dict[str, Any]", recorded) if isinstance(recorded, dict) else {}
+    fields = object_of(recorded)
     if "content" not in fields:
         text = recorded if isinstance(recorded, str) else json.dumps(recorded, ensure_ascii=False)
         fields = {"status": "success", "content": [{"text": text}]}

@@ -7,12 +7,12 @@ values of the JSON itself, not copies.
 from collections.abc import Mapping
 from typing import TypeAlias, TypeVar, cast
 
-JsonValue: TypeAlias = "str | int | float | bool | list[JsonValue] | dict[str, JsonValue] | None"
+JsonValue: TypeAlias = str | int | float | bool | list["JsonValue"] | dict[str, "JsonValue"] | None
 Json: TypeAlias = dict[str, JsonValue]
 """A JSON object."""
 JsonMapping: TypeAlias = Mapping[str, JsonValue]
 """A JSON object that is only read."""
-ContentValue: TypeAlias = "JsonValue | bytes"
+ContentValue: TypeAlias = JsonValue | bytes
 """The value of a content: JSON, a text, or bytes of another media type."""
 
 T = TypeVar("T")

@@ -30,6 +30,18 @@ from playhead.dialect.parts import provider_edits
 from playhead.kernel.guard import guarded
 from playhead.model import names
 from playhead.model.canonical import canonical_json, parse_json
+from playhead.model.json_value import (
+    Json,
+    JsonMapping,
+    JsonValue,
+    int_at,
+    list_at,
+    object_at,
+    object_of,
+    objects_at,
+    text_at,
+    value_at,
+)
 
 # --- requests and answers ---------------------------------------------------------------------------------------------
 
@@ -49,6 +61,7 @@ _USAGE = (
     ("", "cache_creation_input_tokens", names.CACHE_WRITE_TOKENS),
     ("output_tokens_details", "thinking_tokens", names.REASONING_TOKENS),
 )
+_INPUT_COUNTS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 # Anthropic's reason → the reason's name in Chat Completions; others are kept.
 _FINISH_REASONS = {
     "end_turn": "stop",
@@ -100,7 +113,7 @@ def sent_messages(kwargs: Mapping[str, Any]) -> tuple[list[Any], int]:
     system = kwargs.get("system")
     prompt = system if type(system) is str else _sent_content(system) if type(system) in _CUT_SYSTEM else None
     natives: Any = kwargs.get("messages") or ()
-    messages: list[Any] = natives if type(natives) is list else [*natives]  # pyright: ignore[reportUnknownVariableType]
+    messages: list[JsonValue] = natives if type(natives) is list else [*natives]  # pyright: ignore[reportUnknownVariableType]
     begin = _known_turns(messages, prompt)
     cut = dialect.split_plain_turns(messages, prompt, begin)
     return (dialect.split_turns(map(_sent, messages), prompt), 0) if cut is None else cut
@@ -166,17 +179,17 @@ def _sent_block(block: Any) -> Any:
     if not isinstance(sent, dict):
         return sent
     fields = cast("dict[str, Any]", sent)
-    inner = fields.get("content")
+    inner: Any = fields.get("content")
     if type(inner) is not list or all(type(item) is dict for item in cast("list[Any]", inner)):
         return fields
     return {**fields, "content": [request_json(item) for item in cast("list[Any]", inner)]}
 
 
-def _tool_definitions(tools: Any) -> list[Any] | None:
+def _tool_definitions(tools: Any) -> list[JsonValue] | None:
     """Returns the tool definitions as sent; function tools make their definition themselves. None if there are none."""
     if tools is None or type(tools).__name__ in LEFT_OUT:
         return None
-    definitions: list[Any] = tools if type(tools) is list else list(tools)  # pyright: ignore[reportUnknownVariableType]
+    definitions: list[JsonValue] = tools if type(tools) is list else list(tools)  # pyright: ignore[reportUnknownVariableType]
     return (
         definitions
         if all(type(tool) is dict for tool in definitions)
@@ -188,13 +201,13 @@ def _tool_definition(tool: Any) -> Any:
     return tool.to_dict() if type(tool) is not dict and hasattr(tool, "to_dict") else request_json(tool)
 
 
-def _with_output_format(kwargs: dict[str, Any]) -> dict[str, Any]:
+def _with_output_format(kwargs: Json) -> Json:
     """Returns the arguments with the schema that the client sends for the class in `output_format`."""
     kind = kwargs.pop("output_format", None)
     if kind is None or type(kind).__name__ in LEFT_OUT:
         return kwargs
     config = kwargs.get("output_config")
-    settings = cast("dict[str, Any]", config) if isinstance(config, dict) else {}
+    settings = object_of(config)
     return {**kwargs, "output_config": {**settings, "format": output_format(kind)}}
 
 
@@ -217,7 +230,7 @@ def read_response(response: Any, run: ActiveRun, kwargs: Mapping[str, Any]) -> M
     return _response(_dumped(response), run, kwargs)
 
 
-def assemble(events: list[Any], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
+def assemble(events: list[JsonValue], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
     """Reads the events of a stream, or the results of `copy_of_event`; None if there are none."""
     return _streamed_response([copy_of_event(event) for event in events], run, kwargs) if events else None
 
@@ -227,9 +240,11 @@ def copy_of_event(event: Any) -> Any:
     return event if type(event) is dict else _dumped(event)  # pyright: ignore[reportUnknownVariableType]
 
 
-def read_recorded(raw: dict[str, Any], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse:
+def read_recorded(raw: Json, run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse:
     """Reads a recorded response, streamed or not."""
-    return _streamed_response(raw["stream"], run, kwargs) if "stream" in raw else _response(raw, run, kwargs)
+    return (
+        _streamed_response(objects_at(raw, "stream"), run, kwargs) if "stream" in raw else _response(raw, run, kwargs)
+    )
 
 
 def with_edit(kwargs: Mapping[str, Any], messages: list[Any] | None) -> dict[str, Any] | None:
@@ -259,19 +274,18 @@ def _provider_of_kind(kind: type[Any]) -> str:
     return platform or str(getattr(kind, "_gen_ai_provider_name", "anthropic"))
 
 
-def _streamed_response(events: list[dict[str, Any]], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse:
+def _streamed_response(events: list[Json], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse:
     response = _response(joined_message(events), run, kwargs)
     return ModelResponse(response.messages, {"stream": events}, response.reasoning, response.attributes)
 
 
-def _response(answer: dict[str, Any], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse:
+def _response(answer: Json, run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse:
     message, reasoning = dialect.output_message(answer)
-    usage: Mapping[str, Any] = answer.get("usage") or {}
+    usage = object_at(answer, "usage")
     attributes: dict[str, Any] = usage_of(usage, _USAGE)
     if usage.get("input_tokens") is not None:
-        read, written = usage.get("cache_read_input_tokens"), usage.get("cache_creation_input_tokens")
-        attributes[names.INPUT_TOKENS] = usage["input_tokens"] + (read or 0) + (written or 0)
-    stopped = answer.get("stop_reason")
+        attributes[names.INPUT_TOKENS] = sum(int_at(usage, key) for key in _INPUT_COUNTS)
+    stopped = text_at(answer, "stop_reason")
     attributes[names.FINISH_REASONS] = [_FINISH_REASONS.get(stopped, stopped)] if stopped else []
     for key, name in (("id", names.RESPONSE_ID), ("model", names.RESPONSE_MODEL)):
         if answer.get(key):
@@ -311,7 +325,7 @@ def earlier_messages(run: ActiveRun | None, request: Mapping[str, Any]) -> list[
     return [message for messages in reversed(turns) for message in messages]
 
 
-def remember(run: ActiveRun, request: Mapping[str, Any], sent: Sequence[Any], answer: Mapping[str, Any]) -> None:
+def remember(run: ActiveRun, request: Mapping[str, Any], sent: Sequence[Any], answer: JsonMapping) -> None:
     """Remembers the answer of a thread's turn, so that the next turn can continue from it."""
     name = answer.get("id")
     if not isinstance(request.get("thread"), Mapping) or not isinstance(name, str):
@@ -322,7 +336,7 @@ def remember(run: ActiveRun, request: Mapping[str, Any], sent: Sequence[Any], an
 
 def _previous_message_id(request: Mapping[str, Any]) -> str | None:
     thread = request.get("thread")
-    message_id = cast("Mapping[str, Any]", thread).get("previous_message_id") if isinstance(thread, Mapping) else None
+    message_id = value_at(thread, "previous_message_id")
     return message_id if isinstance(message_id, str) else None
 
 
@@ -333,20 +347,20 @@ _TEXT_DELTAS = {"text_delta": "text", "thinking_delta": "thinking"}
 _NO_TOKENS = {"input_tokens": 0, "output_tokens": 0}
 
 
-def joined_message(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def joined_message(events: Iterable[JsonMapping]) -> Json:
     """Returns the message in its unstreamed form, as far as it was received."""
-    message: dict[str, Any] = {}
-    blocks: dict[int, dict[str, Any]] = {}
+    message: Json = {}
+    blocks: dict[int, Json] = {}
     inputs: dict[int, str] = {}
     for event in events:
         match event.get("type"):
             case "message_start":
-                message |= cast("dict[str, Any]", event.get("message") or {})
+                message |= cast("Json", event.get("message") or {})
             case "content_block_start":
-                blocks[event.get("index", 0)] = dict(event.get("content_block") or {})
+                blocks[int_at(event, "index")] = {**object_at(event, "content_block")}
             case "content_block_delta":
-                index = event.get("index", 0)
-                _add_delta(blocks.setdefault(index, {}), event.get("delta") or {}, inputs, index)
+                index = int_at(event, "index")
+                _add_delta(blocks.setdefault(index, {}), object_at(event, "delta"), inputs, index)
             case "message_delta":
                 _add_message_delta(message, event)
             case _:
@@ -357,26 +371,26 @@ def joined_message(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return message
 
 
-def _add_delta(block: dict[str, Any], delta: Mapping[str, Any], inputs: dict[int, str], index: int) -> None:
+def _add_delta(block: Json, delta: JsonMapping, inputs: dict[int, str], index: int) -> None:
     kind = str(delta.get("type"))
     if kind in _TEXT_DELTAS:
         key = _TEXT_DELTAS[kind]
-        block[key] = (block.get(key) or "") + delta.get(key, "")
+        block[key] = text_at(block, key) + text_at(delta, key)
     elif kind == "input_json_delta":
-        inputs[index] = inputs.get(index, "") + delta.get("partial_json", "")
+        inputs[index] = inputs.get(index, "") + text_at(delta, "partial_json")
     elif kind == "citations_delta":
-        block["citations"] = [*(block.get("citations") or ()), delta.get("citation")]
+        block["citations"] = [*list_at(block, "citations"), delta.get("citation")]
     else:  # not in pieces: a signature, a compaction
         block |= {key: value for key, value in delta.items() if key != "type"}
 
 
-def _add_message_delta(message: dict[str, Any], event: Mapping[str, Any]) -> None:
+def _add_message_delta(message: Json, event: JsonMapping) -> None:
     """Applies a `message_delta` event to the message.  Its token counts are totals; counts that it does not have are
     kept."""
-    message |= cast("dict[str, Any]", event.get("delta") or {})
-    usage: Mapping[str, Any] = event.get("usage") or {}
+    message |= cast("Json", event.get("delta") or {})
+    usage = object_at(event, "usage")
     counted = {key: value for key, value in usage.items() if value is not None}
-    message["usage"] = {**(message.get("usage") or {}), **counted}
+    message["usage"] = {**object_at(message, "usage"), **counted}
     for key, value in event.items():
         if key not in ("type", "delta", "usage") and value is not None:
             message[key] = value
@@ -390,31 +404,32 @@ def _parsed_input(text: str) -> Any:
         return text
 
 
-def events_of(message: Mapping[str, Any], characters: int | None = None) -> list[dict[str, Any]]:
+def events_of(message: JsonMapping, characters: int | None = None) -> list[Json]:
     """Returns the events of a stream of this message; texts in pieces of `characters` (None: whole)."""
-    usage: dict[str, Any] = {**_NO_TOKENS, **(message.get("usage") or {})}
+    usage: Json = {**_NO_TOKENS, **object_at(message, "usage")}
     ending = {"stop_reason": message.get("stop_reason"), "stop_sequence": message.get("stop_sequence")}
-    begun: dict[str, Any] = {**message, "content": [], **dict.fromkeys(ending), "usage": {**usage, "output_tokens": 1}}
-    events: list[dict[str, Any]] = [{"type": "message_start", "message": begun}]
-    content: Sequence[Any] = message.get("content") or ()
-    for index, block in enumerate(content):
+    begun: Json = {**message, "content": [], **dict.fromkeys(ending), "usage": {**usage, "output_tokens": 1}}
+    events: list[Json] = [{"type": "message_start", "message": begun}]
+    for index, block in enumerate(objects_at(message, "content")):
         started, deltas = _deltas(block, characters)
         events.append({"type": "content_block_start", "index": index, "content_block": started})
-        events += [{"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas]
+        events.extend({"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas)
         events.append({"type": "content_block_stop", "index": index})
     events.append({"type": "message_delta", "delta": ending, "usage": usage})
     events.append({"type": "message_stop"})
     return events
 
 
-def _deltas(block: Mapping[str, Any], characters: int | None) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def _deltas(block: JsonMapping, characters: int | None) -> tuple[Json, list[Json]]:
     """Returns the block of a `content_block_start`, and the deltas that complete it."""
     match block.get("type"):
         case "text":
-            deltas = [{"type": "text_delta", "text": piece} for piece in _pieces(block["text"], characters)]
+            deltas: list[Json] = [
+                {"type": "text_delta", "text": piece} for piece in _pieces(text_at(block, "text"), characters)
+            ]
             return {**block, "text": ""}, deltas
         case "thinking":
-            texts = _pieces(block["thinking"], characters)
+            texts = _pieces(text_at(block, "thinking"), characters)
             deltas = [{"type": "thinking_delta", "thinking": piece} for piece in texts]
             if "signature" in block:
                 deltas.append({"type": "signature_delta", "signature": block["signature"]})
@@ -448,7 +463,7 @@ _BETA_FORM = AnswerForm(
 
 def restore(
     raw: Any,
-    kwargs: Mapping[str, Any],
+    kwargs: JsonMapping,
     client: Any,
     *,
     method: str,
@@ -479,13 +494,13 @@ _DEFAULTS = {"id": "msg_playhead", "type": "message", "role": "assistant"}
 _RECORDED_KEYS_REPLACED = {"content", "usage", "stop_reason", "stop_sequence", "stop_details", "stream"}
 
 
-def with_message(recorded: Any, message: Any, *, model: str, streamed: bool) -> dict[str, Any]:
+def with_message(recorded: object, message: Any, *, model: str, streamed: bool) -> Json:
     """Returns the recorded answer with this message: a text, a list of blocks, or a message in Anthropic's form."""
     fields = cast("Mapping[str, Any]", message) if isinstance(message, Mapping) else {"content": message}
     content = fields.get("content")
-    blocks: list[Any] = [{"type": "text", "text": content}] if isinstance(content, str) else list(content or ())
-    calls = any(isinstance(block, dict) and cast("dict[str, Any]", block).get("type") == "tool_use" for block in blocks)
-    answer: dict[str, Any] = {
+    blocks: list[JsonValue] = [{"type": "text", "text": content}] if isinstance(content, str) else list(content or ())
+    calls = any(isinstance(block, dict) and block.get("type") == "tool_use" for block in blocks)
+    answer: Json = {
         **_DEFAULTS,
         "model": model,
         **recorded_metadata(recorded, _RECORDED_KEYS_REPLACED, joined_message),
@@ -493,4 +508,4 @@ def with_message(recorded: Any, message: Any, *, model: str, streamed: bool) -> 
     answer |= {"stop_reason": "tool_use" if calls else "end_turn", "stop_sequence": None}
     answer["usage"] = {"input_tokens": 0, "output_tokens": 0}
     answer |= {**fields, "content": blocks}
-    return {"stream": events_of(answer)} if streamed else answer
+    return {"stream": [*events_of(answer)]} if streamed else answer

@@ -12,6 +12,7 @@ from playhead.capture.wrapping import MethodCall
 from playhead.dialect import bedrock as dialect
 from playhead.model import names
 from playhead.model.canonical import canonical_json, parse_json
+from playhead.model.json_value import object_at, object_of
 
 # --- requests and answers ---------------------------------------------------------------------------------------------
 
@@ -59,7 +60,7 @@ def request_of(model: Any, body: Mapping[str, Any], *, streamed: bool) -> ModelR
     if config is not None:
         members = cast("Mapping[str, Any]", config)
         settings["toolConfig"] = {name: sent(value) for name, value in members.items() if name != "tools"}
-    inference: Mapping[str, Any] = body.get("inferenceConfig") or {}
+    inference = object_at(body, "inferenceConfig")
     attributes = {to: inference[name] for name, to in _REQUEST_ATTRIBUTES.items() if inference.get(name) is not None}
     if streamed:
         attributes[names.REQUEST_STREAM] = True
@@ -90,13 +91,13 @@ def read_recorded(raw: Mapping[str, Any]) -> ModelResponse:
 
 def response_of(body: Mapping[str, Any], raw: Any) -> ModelResponse:
     """Reads an answer's body."""
-    output: Mapping[str, Any] = body.get("output") or {}
-    message, reasoning = dialect.output_message(output.get("message") or {})
-    attributes: dict[str, Any] = usage_attributes(body.get("usage") or {})
+    output = object_at(body, "output")
+    message, reasoning = dialect.output_message(object_at(output, "message"))
+    attributes: dict[str, Any] = usage_attributes(object_at(body, "usage"))
     if reason := body.get("stopReason"):
         attributes[names.FINISH_REASONS] = [FINISH_REASONS.get(reason, reason)]
-    trace: Mapping[str, Any] = body.get("trace") or {}
-    router: Mapping[str, Any] = trace.get("promptRouter") or {}
+    trace = object_at(body, "trace")
+    router = object_at(trace, "promptRouter")
     if model := router.get("invokedModelId"):
         attributes[names.RESPONSE_MODEL] = model
     return ModelResponse([message], raw, reasoning, attributes)
@@ -113,7 +114,7 @@ def usage_attributes(usage: Mapping[str, Any]) -> dict[str, Any]:
 
 def with_message(raw: Any, message: Any, *, streamed: bool) -> dict[str, Any]:
     """Returns the recorded answer with this message: a text, a list of blocks, or a message in Converse's form."""
-    recorded = cast("dict[str, Any]", raw) if isinstance(raw, dict) else {}
+    recorded = object_of(raw)
     fields = cast("Mapping[str, Any]", message) if isinstance(message, Mapping) else {"content": message}
     content = sent(fields.get("content"))
     blocks: list[Any] = [{"text": content}] if isinstance(content, str) else list(content or ())

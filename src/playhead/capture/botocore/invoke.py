@@ -22,6 +22,7 @@ from playhead.dialect import bedrock, openai_chat
 from playhead.errors import CannotRestore
 from playhead.model import names
 from playhead.model.canonical import canonical_json, parse_json
+from playhead.model.json_value import list_at, object_at, object_of, objects_at, text_at
 from playhead.model.message import Message, text_message
 
 _METRICS = "amazon-bedrock-invocationMetrics"
@@ -92,7 +93,7 @@ class _Anthropic:
         if recorded:
             recorded_answer = {"stream": list(recorded)} if recorded[0].get("type") == "message_start" else recorded[0]
         answer = messages_api.with_message(recorded_answer, message, model="", streamed=streamed)
-        return answer["stream"] if streamed else [answer]
+        return list_at(answer, "stream") if streamed else [answer]
 
     def with_messages(self, body: dict[str, Any], messages: Sequence[Any]) -> dict[str, Any] | None:
         return messages_api.with_edit(body, list(messages))
@@ -172,7 +173,7 @@ class _Chat:
         read = [openai_chat.output_message(choice.get("message") or {}) for choice in answer.get("choices") or ()]
         reasonings = [reasoning for _, reasoning in read if reasoning is not None]
         reasons = [choice.get("finish_reason") or choice.get("stop_reason") for choice in answer.get("choices") or ()]
-        usage: Mapping[str, Any] = answer.get("usage") or {}
+        usage = object_at(answer, "usage")
         attributes: dict[str, Any] = {to: usage[name] for name, to in _CHAT_USAGE.items() if name in usage}
         if any(reasons):
             attributes[names.FINISH_REASONS] = [str(reason) for reason in reasons]
@@ -212,8 +213,8 @@ def _add_call_delta(calls: list[Any], piece: dict[str, Any]) -> None:
     if entry is None:
         calls.append({**piece, "function": dict(piece.get("function") or {})})
         return
-    function: dict[str, Any] = piece.get("function") or {}
-    entry["function"]["arguments"] = (entry["function"].get("arguments") or "") + (function.get("arguments") or "")
+    function = object_at(piece, "function")
+    entry["function"]["arguments"] = (entry["function"].get("arguments") or "") + text_at(function, "arguments")
 
 
 # --- one text: Llama, older Mistral, Cohere Command, Titan Text -------------------------------------------------------
@@ -450,16 +451,13 @@ def with_message(raw: Any, message: Any, call: MethodCall) -> Any:
     family, streamed = _family(call), call.args[0] in STREAMED
     if family is None:
         raise CannotRestore('the form of this model\'s answers is not known: give the outcome as {"result": ...}')
-    recorded = cast("dict[str, Any]", raw) if isinstance(raw, dict) else {}
-    recorded_headers: Mapping[str, str] = recorded.get("headers") or {}
-    headers = {name: value for name, value in recorded_headers.items() if name not in _HEADER_COUNTS}
-    answers = (
-        _json_chunks(recorded["stream"])
-        if "stream" in recorded
-        else [_json_or_none(body_bytes(recorded))]
-        if raw
-        else []
-    )
+    recorded = object_of(raw)
+    headers = {name: value for name, value in object_at(recorded, "headers").items() if name not in _HEADER_COUNTS}
+    answers: list[Any] = []
+    if "stream" in recorded:
+        answers = _json_chunks(objects_at(recorded, "stream"))
+    elif raw:
+        answers = [_json_or_none(body_bytes(recorded))]
     new_answers = family.with_message(answers, message, streamed=streamed)
     texts = [canonical_json(answer).decode() for answer in new_answers]
     if streamed:

@@ -9,7 +9,7 @@ returned again on resume; nothing else is answered from the record.
 import inspect
 import json
 from collections.abc import AsyncGenerator, AsyncIterable
-from typing import Any, cast
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from playhead.calls.functions import NO_RESULT, EventReader, iterate_async
@@ -28,6 +28,7 @@ from playhead.capture.mcp import trace_context
 from playhead.capture.patching import Instrumentation, Wrap
 from playhead.errors import RunStopped
 from playhead.model import names
+from playhead.model.json_value import object_at, object_of, objects_at
 from playhead.model.span import STATUS_ERROR
 
 SUPPORTS = "claude-agent-sdk >= 0.2.160"
@@ -42,7 +43,7 @@ class _ClaudeSession:
 
     def __init__(self, options: Any):
         servers: Any = getattr(options, "mcp_servers", None)
-        configs = cast("dict[str, Any]", servers) if isinstance(servers, dict) else {}
+        configs = object_of(servers)
         own_names = [name for name, server in configs.items() if isinstance(server, dict) and "instance" in server]
         self._own_tools = tuple(f"mcp__{name}__" for name in own_names)
         self._messages = [system_message(getattr(options, "system_prompt", None))]
@@ -249,7 +250,7 @@ async def handle_request(wrapped: Any, instance: Any, args: Any, kwargs: Any) ->
 def _message_outcome(recorded: Any) -> dict[str, Any]:
     """Returns the message's `result` or `error`.  A person may set an outcome of any other form: it becomes the text of
     a `result`."""
-    outcome = cast("dict[str, Any]", recorded) if isinstance(recorded, dict) else {}
+    outcome = object_of(recorded)
     if outcome.keys() == {"error"}:
         return outcome
     text = recorded if isinstance(recorded, str) else json.dumps(recorded, ensure_ascii=False)
@@ -277,7 +278,7 @@ def _tool_call(
     server = connection.sdk_mcp_servers.get(server_name)
     if server is None or parameters["name"] in _observed_tools.get(server, ()):
         return None
-    meta: dict[str, Any] = parameters.get("_meta") or {}
+    meta = object_at(parameters, "_meta")
     name = f"mcp__{server_name}__{parameters['name']}"
     return around, tool(name, parameters.get("arguments") or {}, meta.get(_CALL_ID)), message.get("id")
 
@@ -288,7 +289,7 @@ async def _tool_result(wrapped: Any, server_name: str, message: dict[str, Any]) 
         answer = await wrapped(server_name, message)
     else:
         params: dict[str, Any] = message["params"]
-        meta: dict[str, Any] = params.get("_meta") or {}
+        meta = object_at(params, "_meta")
         # So that calls which the tool makes are inside its span, though the server has its own task.
         answer = await wrapped(server_name, {**message, "params": {**params, "_meta": {**trace_context(span), **meta}}})
     _note_error(answer)
@@ -299,11 +300,10 @@ async def _tool_result(wrapped: Any, server_name: str, message: dict[str, Any]) 
 def _note_error(answer: dict[str, Any]) -> None:
     """Marks a tool call as failed if its result is an error."""
     span = current_span()
-    result: dict[str, Any] = answer.get("result") or {}
+    result = object_at(answer, "result")
     if span is None or not (result.get("isError") or "error" in answer):
         return
-    blocks: list[dict[str, Any]] = result.get("content") or []
-    texts = [str(block.get("text", "")) for block in blocks] or [str(answer.get("error"))]
+    texts = [str(block.get("text", "")) for block in objects_at(result, "content")] or [str(answer.get("error"))]
     span.attributes[names.ERROR_TYPE], span.status = "tool_error", STATUS_ERROR
     span.status_message = span.recorder.text(" ".join(texts), span.redact)
 

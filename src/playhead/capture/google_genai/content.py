@@ -19,6 +19,17 @@ from playhead.dialect import google_genai as dialect
 from playhead.errors import CannotRestore
 from playhead.model import names
 from playhead.model.canonical import parse_json
+from playhead.model.json_value import (
+    Json,
+    JsonMapping,
+    JsonValue,
+    int_at,
+    list_at,
+    list_of,
+    object_at,
+    object_of,
+    objects_at,
+)
 
 # --- requests ---------------------------------------------------------------------------------------------------------
 
@@ -37,12 +48,12 @@ def is_streamed(call: MethodCall) -> bool:
     return "streamed" in call.method
 
 
-def method_of(kwargs: Mapping[str, Any]) -> str:
+def method_of(kwargs: JsonMapping) -> str:
     """Returns the API method that the request calls, such as `generateContent`."""
     return str(kwargs.get("path", "")).partition("?")[0].rpartition(":")[2]
 
 
-def model_of(kwargs: Mapping[str, Any]) -> str:
+def model_of(kwargs: JsonMapping) -> str:
     """Returns the model's name; for a tuned model or an endpoint, its whole resource name."""
     resource = str(kwargs.get("path", "")).partition("?")[0].rpartition(":")[0]
     above, _, name = resource.rpartition("/")
@@ -54,14 +65,14 @@ def provider_of(client: Any) -> str:
     return "gcp.vertex_ai" if getattr(client, "vertexai", False) else "gcp.gemini"
 
 
-def body_of(call: MethodCall) -> dict[str, Any]:
+def body_of(call: MethodCall) -> Json:
     """Returns the request's body as it is sent."""
-    request_dict = cast("dict[str, Any]", call.kwargs["request_dict"])
+    request_dict = cast("Json", call.kwargs["request_dict"])
     options = call.kwargs.get("http_options")
     if _has_extra_body(options) or _has_extra_body(getattr(call.client, "_http_options", None)):
         # The client merges the extra body in place and in its own way, so it gets a copy.
         request = call.client._build_request("post", call.kwargs["path"], copy.deepcopy(request_dict), options)
-        return cast("dict[str, Any]", request.data)
+        return cast("Json", request.data)
     return {key: value for key, value in request_dict.items() if not key.startswith("_")}
 
 
@@ -69,10 +80,10 @@ def read_request(call: MethodCall) -> ModelRequest:
     """Reads a request for content."""
     body = body_of(call)
     system = body.get("systemInstruction")
-    if not isinstance(system, dict) or not isinstance(cast("dict[str, Any]", system).get("parts"), list):
+    if not isinstance(system, dict) or not isinstance(system.get("parts"), list):
         system = None
     contents = body.get("contents")
-    thread, shape = dialect.thread_of(cast("list[Any]", contents) if isinstance(contents, list) else [], system)
+    thread, shape = dialect.thread_of(list_of(contents), system)
     elsewhere = _NOT_SETTINGS if system is not None else _NOT_SETTINGS - {"systemInstruction"}
     return ModelRequest(
         provider=provider_of(call.client),
@@ -89,7 +100,7 @@ def read_request(call: MethodCall) -> ModelRequest:
     )
 
 
-def with_edit(call: MethodCall, messages: list[Any] | None) -> MethodCall:
+def with_edit(call: MethodCall, messages: list[JsonValue] | None) -> MethodCall:
     """Returns the call with other messages; the system instruction is the first of them."""
     if messages is None:
         return call
@@ -104,22 +115,22 @@ def with_edit(call: MethodCall, messages: list[Any] | None) -> MethodCall:
 def _as_content(message: Any) -> Any:
     """Converts a message whose `content` an edit has set to a text: its parts become the text, or a function response
     whose result is the text."""
-    fields = cast("dict[str, Any]", message) if isinstance(message, dict) else {}
+    fields = object_of(message)
     text = fields.get("content")
     if not isinstance(text, str):
         return cast("object", message)
-    parts: list[Any] = [{"text": text}]
-    old_parts: Any = fields.get("parts")
-    if isinstance(old_parts, list) and len(cast("list[Any]", old_parts)) == 1 and "functionResponse" in old_parts[0]:
-        parts = [{"functionResponse": {**old_parts[0]["functionResponse"], "response": {"result": text}}}]
+    parts: list[JsonValue] = [{"text": text}]
+    old_parts = list_at(fields, "parts")
+    if len(old_parts) == 1 and "functionResponse" in object_of(old_parts[0]):
+        parts = [{"functionResponse": {**object_at(old_parts[0], "functionResponse"), "response": {"result": text}}}]
     role = fields.get("role")
     return {"role": "model" if role == "assistant" else role, "parts": parts}
 
 
-def _request_attributes(body: Mapping[str, Any], *, is_streamed: bool) -> dict[str, Any]:
+def _request_attributes(body: JsonMapping, *, is_streamed: bool) -> Json:
     generation_config = body.get("generationConfig")
-    config = cast("dict[str, Any]", generation_config) if isinstance(generation_config, dict) else {}
-    attributes: dict[str, Any] = {
+    config = object_of(generation_config)
+    attributes: Json = {
         name: config[key] for key, name in _REQUEST_ATTRIBUTES.items() if isinstance(config.get(key), _PLAIN)
     }
     if (choices := config.get("candidateCount", 1)) != 1:
@@ -153,14 +164,14 @@ _TOOL_CALLS = "tool_calls"
 _CONTENT_FILTER = "content_filter"
 
 
-def json_of(answer: Any) -> dict[str, Any] | None:
+def json_of(answer: Any) -> Json | None:
     """Returns the JSON that the client received: the body of an HTTP response, or in older versions the JSON itself;
     None for any other value."""
     value: Any = answer
     if not isinstance(answer, dict):
         body = getattr(answer, "body", None)
         value = parse_json(body) if isinstance(body, str | bytes) and body else None
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+    return cast("Json", value) if isinstance(value, dict) else None
 
 
 def read_response(answer: Any) -> ModelResponse | None:
@@ -178,25 +189,25 @@ def asks_for_functions(chunk: Any) -> bool:
 def assemble(chunks: Sequence[Any]) -> ModelResponse | None:
     """Reads the chunks of a stream; None if there are none."""
     read = [raw for chunk in chunks if (raw := json_of(chunk)) is not None]
-    return _response(joined_response(read), {"stream": read}) if read else None
+    return _response(joined_response(read), {"stream": [*read]}) if read else None
 
 
-def read_recorded(raw: dict[str, Any]) -> ModelResponse:
+def read_recorded(raw: Json) -> ModelResponse:
     """Reads a recorded response, streamed or not."""
-    return _response(joined_response(raw["stream"]) if "stream" in raw else raw, raw)
+    return _response(joined_response(objects_at(raw, "stream")) if "stream" in raw else raw, raw)
 
 
-def joined_response(chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def joined_response(chunks: Sequence[JsonMapping]) -> Json:
     """Returns the response in its unstreamed form, as far as it was received."""
-    whole: dict[str, Any] = {}
-    candidates: dict[int, dict[str, Any]] = {}
-    contents: dict[int, list[Any]] = {}
+    whole: Json = {}
+    candidates: dict[int, Json] = {}
+    contents: dict[int, list[JsonValue]] = {}
     for chunk in chunks:
         whole |= {key: value for key, value in chunk.items() if key not in ("candidates", "usageMetadata")}
-        if isinstance(chunk.get("usageMetadata"), dict):
-            whole["usageMetadata"] = {**whole.get("usageMetadata", {}), **chunk["usageMetadata"]}
-        for candidate in _objects(chunk.get("candidates")):
-            index = candidate.get("index") or 0
+        if isinstance(usage := chunk.get("usageMetadata"), dict):
+            whole["usageMetadata"] = {**object_at(whole, "usageMetadata"), **usage}
+        for candidate in objects_at(chunk, "candidates"):
+            index = int_at(candidate, "index")
             about = {key: value for key, value in candidate.items() if key != "content"}
             candidates[index] = {**candidates.get(index, {}), **about}
             if _parts(candidate):
@@ -206,9 +217,9 @@ def joined_response(chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {**whole, "candidates": [candidates[index] for index in sorted(candidates)]}
 
 
-def _response(response: Mapping[str, Any], raw: dict[str, Any]) -> ModelResponse:
-    candidates = _objects(response.get("candidates"))
-    read = [dialect.output_message(candidate["content"]) for candidate in candidates if _parts(candidate)]
+def _response(response: JsonMapping, raw: Json) -> ModelResponse:
+    candidates = objects_at(response, "candidates")
+    read = [dialect.output_message(object_at(candidate, "content")) for candidate in candidates if _parts(candidate)]
     reasonings = [reasoning for _, reasoning in read if reasoning is not None]
     attributes: dict[str, Any] = usage_of(response.get("usageMetadata"))
     attributes[names.FINISH_REASONS] = _finish_reasons(response, candidates)
@@ -222,10 +233,10 @@ def _response(response: Mapping[str, Any], raw: dict[str, Any]) -> ModelResponse
     )
 
 
-def usage_of(usage: Any) -> dict[str, Any]:
+def usage_of(usage: JsonValue) -> dict[str, Any]:
     """Returns attributes with the token counts.  In the conventions, input includes cached tokens, and output includes
     reasoning; Gemini counts reasoning, and the tokens that its own tools add to the prompt, separately."""
-    counts = cast("dict[str, Any]", usage) if isinstance(usage, dict) else {}
+    counts = object_of(usage)
     sums = {
         names.INPUT_TOKENS: ("promptTokenCount", "toolUsePromptTokenCount"),
         names.OUTPUT_TOKENS: ("candidatesTokenCount", "thoughtsTokenCount"),
@@ -234,24 +245,25 @@ def usage_of(usage: Any) -> dict[str, Any]:
     }
     attributes: dict[str, Any] = {}
     for name, keys in sums.items():
-        numbers = [counts[key] for key in keys if isinstance(counts.get(key), int)]
+        numbers = [number for key in keys if (number := int_at(counts, key, None)) is not None]
         if numbers:  # absent is not zero
             attributes[name] = sum(numbers)
     for name, key in _AUDIO.items():
-        for detail in _objects(counts.get(key)):
-            if detail.get("modality") == "AUDIO" and isinstance(detail.get("tokenCount"), int):
-                attributes[name] = attributes.get(name, 0) + detail["tokenCount"]
+        for detail in objects_at(counts, key):
+            count = int_at(detail, "tokenCount", None)
+            if detail.get("modality") == "AUDIO" and count is not None:
+                attributes[name] = attributes.get(name, 0) + count
     return attributes
 
 
-def _finish_reasons(response: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]]) -> list[str]:
+def _finish_reasons(response: JsonMapping, candidates: Sequence[JsonMapping]) -> list[str]:
     feedback = response.get("promptFeedback")
-    if not candidates and isinstance(feedback, dict) and cast("dict[str, Any]", feedback).get("blockReason"):
+    if not candidates and isinstance(feedback, dict) and feedback.get("blockReason"):
         return [_CONTENT_FILTER]
     return [_finish_reason(candidate) for candidate in candidates]
 
 
-def _finish_reason(candidate: Mapping[str, Any]) -> str:
+def _finish_reason(candidate: JsonMapping) -> str:
     reason = str(candidate.get("finishReason") or "")
     if reason in _FILTERED:
         return _CONTENT_FILTER
@@ -260,20 +272,12 @@ def _finish_reason(candidate: Mapping[str, Any]) -> str:
     return _FINISH_REASONS.get(reason, reason.lower())
 
 
-def _parts(candidate: Mapping[str, Any]) -> list[Any]:
-    content = candidate.get("content")
-    parts = cast("dict[str, Any]", content).get("parts") if isinstance(content, dict) else None
-    return cast("list[Any]", parts) if isinstance(parts, list) else []
+def _parts(candidate: JsonMapping) -> list[JsonValue]:
+    return list_at(candidate.get("content"), "parts")
 
 
-def _function_call(part: Any) -> dict[str, Any]:
-    call = cast("dict[str, Any]", part).get("functionCall") if isinstance(part, dict) else None
-    return cast("dict[str, Any]", call) if isinstance(call, dict) else {}
-
-
-def _objects(values: Any) -> list[dict[str, Any]]:
-    listed = cast("list[Any]", values) if isinstance(values, list) else []
-    return [cast("dict[str, Any]", value) for value in listed if isinstance(value, dict)]
+def _function_call(part: JsonValue) -> Json:
+    return object_at(part, "functionCall")
 
 
 # --- recorded answers -------------------------------------------------------------------------------------------------
@@ -300,12 +304,12 @@ def restore(raw: Any, call: MethodCall, ending: BaseException | None) -> Any:
     return as_awaitable(answer) if call.is_async else answer
 
 
-def with_message(recorded: Any, message: str | Mapping[str, Any], call: MethodCall) -> dict[str, Any]:
+def with_message(recorded: Any, message: str | JsonMapping, call: MethodCall) -> Json:
     """Returns the recorded response with this answer: a text, or a content as the API writes it."""
-    content: dict[str, Any] = {"parts": [{"text": message}]} if isinstance(message, str) else dict(message)
+    content: Json = {"parts": [{"text": message}]} if isinstance(message, str) else dict(message)
     response = {"modelVersion": model_of(call.kwargs), **recorded_metadata(recorded, _RECORDED_KEYS_REPLACED)}
-    candidate = {"content": {"role": "model", **content}, "finishReason": "STOP", "index": 0}
-    whole = {**response, "candidates": [candidate]}
+    candidate: Json = {"content": {"role": "model", **content}, "finishReason": "STOP", "index": 0}
+    whole: Json = {**response, "candidates": [candidate]}
     return {"stream": [whole]} if is_streamed(call) else whole
 
 

@@ -21,7 +21,7 @@ from playhead.capture.langchain.chat_models import CHAT_MODELS
 from playhead.capture.langchain.embeddings import EMBEDDINGS
 from playhead.capture.patching import Instrumentation, Wrap
 from playhead.model import names
-from playhead.model.json_value import text_at
+from playhead.model.json_value import text_at, value_at
 
 SUPPORTS = "langchain-core >= 1.0"
 
@@ -94,7 +94,7 @@ def _as_message_content(value: Any) -> Any:
 
 
 def _type_of(block: Any) -> Any:
-    return cast("dict[str, Any]", block).get("type") if isinstance(block, dict) else None
+    return value_at(block, "type")
 
 
 _run_tool, _arun_tool = answered_wrappers(_begin_tool, fit=_as_tool_output)

@@ -20,6 +20,7 @@ from playhead.capture.model_call import ModelRequest, ModelResponse
 from playhead.capture.patching import WrapSubclasses
 from playhead.capture.wrapping import MethodCall
 from playhead.model import names
+from playhead.model.json_value import JsonMapping, int_at, object_at, value_at
 
 _NOT_SETTINGS = frozenset({"messages", "run_manager", "tools", "stop", "functions"})
 _REASONING = frozenset({"thinking", "reasoning", "redacted_thinking"})
@@ -94,7 +95,7 @@ def _plain(native: dict[str, Any]) -> dict[str, Any]:
 
 
 def _kind(block: Any) -> Any:
-    return cast("dict[str, Any]", block).get("type") if isinstance(block, dict) else None
+    return value_at(block, "type")
 
 
 # --- answers ----------------------------------------------------------------------------------------------------------
@@ -167,17 +168,17 @@ def _metadata(generation: Mapping[str, Any], llm_output: Any) -> dict[str, Any]:
     return texts
 
 
-def _usage(usage: Mapping[str, Any]) -> dict[str, int | None]:
-    into: Mapping[str, Any] = usage.get("input_token_details") or {}
-    out: Mapping[str, Any] = usage.get("output_token_details") or {}
+def _usage(usage: JsonMapping) -> dict[str, int | None]:
+    into = object_at(usage, "input_token_details")
+    out = object_at(usage, "output_token_details")
     return {
-        names.INPUT_TOKENS: usage.get("input_tokens"),
-        names.OUTPUT_TOKENS: usage.get("output_tokens"),
-        names.CACHE_READ_TOKENS: into.get("cache_read"),
-        names.CACHE_WRITE_TOKENS: into.get("cache_creation"),
-        names.REASONING_TOKENS: out.get("reasoning"),
-        names.AUDIO_INPUT_TOKENS: into.get("audio") or None,
-        names.AUDIO_OUTPUT_TOKENS: out.get("audio") or None,
+        names.INPUT_TOKENS: int_at(usage, "input_tokens", None),
+        names.OUTPUT_TOKENS: int_at(usage, "output_tokens", None),
+        names.CACHE_READ_TOKENS: int_at(into, "cache_read", None),
+        names.CACHE_WRITE_TOKENS: int_at(into, "cache_creation", None),
+        names.REASONING_TOKENS: int_at(out, "reasoning", None),
+        names.AUDIO_INPUT_TOKENS: int_at(into, "audio") or None,
+        names.AUDIO_OUTPUT_TOKENS: int_at(out, "audio") or None,
     }
 
 

@@ -40,6 +40,7 @@ from playhead.capture.langgraph.interrupts import (
 from playhead.capture.patching import Instrumentation, Wrap
 from playhead.kernel.guard import guarded
 from playhead.model import names
+from playhead.model.json_value import value_at
 
 SUPPORTS = "langgraph >= 1.0"
 
@@ -77,7 +78,7 @@ def _answers(instance: Any, args: Any, kwargs: Any) -> GraphAnswers | None:
 def _thread_id(config: Any) -> Any:
     """Returns the conversation's id that the program passed to the graph; None if it passed none."""
     configurable = cast("dict[str, Any]", config or {}).get("configurable")
-    return cast("dict[str, Any]", configurable).get("thread_id") if isinstance(configurable, dict) else None
+    return value_at(configurable, "thread_id")
 
 
 def _graph_name(instance: Any, config: Any) -> str | None:

@@ -27,6 +27,7 @@ from playhead.capture.wrapping import MethodCall
 from playhead.dialect import openai_chat as dialect
 from playhead.errors import CannotRestore
 from playhead.model import names
+from playhead.model.json_value import object_at, objects_at
 from playhead.model.message import Message
 
 # --- requests and answers ---------------------------------------------------------------------------------------------
@@ -117,8 +118,8 @@ def _in_openai_form(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def _choices_cleaned(answer: Mapping[str, Any], key: str) -> dict[str, Any]:
-    choices = cast("list[dict[str, Any]]", answer.get("choices") or [])
-    return {**answer, "choices": [{**choice, key: _cleaned(choice.get(key) or {})} for choice in choices]}
+    choices = objects_at(answer, "choices")
+    return {**answer, "choices": [{**choice, key: _cleaned(object_at(choice, key))} for choice in choices]}
 
 
 def _usage_in(raw: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -22,6 +22,7 @@ from playhead.capture.stainless import (
 from playhead.dialect import openai_chat as dialect
 from playhead.kernel.guard import guarded
 from playhead.model import names
+from playhead.model.json_value import Json, JsonMapping, JsonValue, int_at, object_at, objects_at, objects_of, text_at
 from playhead.model.message import Message
 
 # --- requests and answers ---------------------------------------------------------------------------------------------
@@ -76,25 +77,24 @@ def _sent_messages(messages: Any) -> Sequence[Any]:
     return [message if type(message) is dict else request_json(message) for message in messages]
 
 
-def _to_message(native: Mapping[str, Any]) -> Message:
+def _to_message(native: JsonMapping) -> Message:
     """Returns the canonical message, without the parsed values and chunk indexes in the client's own objects, so that
     the answer of one call has the same ref in the next."""
     if not _ADDED.isdisjoint(native):
         native = {**native}
         native.pop("parsed", None)
         if isinstance(calls := native.get("tool_calls"), list):
-            native["tool_calls"] = [_plain_call(call) for call in cast("list[Any]", calls)]
+            native["tool_calls"] = [_plain_call(call) for call in calls]
     return dialect.to_message(native)
 
 
-def _plain_call(call: Any) -> Any:
+def _plain_call(call: JsonValue) -> JsonValue:
     if not isinstance(call, dict):
         return call
-    plain = {key: value for key, value in cast("dict[str, Any]", call).items() if key != "index"}
-    function: Any = plain.get("function")
+    plain = {key: value for key, value in call.items() if key != "index"}
+    function = plain.get("function")
     if isinstance(function, dict) and "parsed_arguments" in function:
-        fields = cast("dict[str, Any]", function)
-        plain["function"] = {key: value for key, value in fields.items() if key != "parsed_arguments"}
+        plain["function"] = {key: value for key, value in function.items() if key != "parsed_arguments"}
     return plain
 
 
@@ -105,37 +105,40 @@ def read_response(response: Any, *_: object) -> ModelResponse | None:
     return _response(answer_json(response))
 
 
-def assemble(chunks: list[Any]) -> ModelResponse | None:
+def assemble(chunks: list[JsonValue]) -> ModelResponse | None:
     """Reads the chunks of a stream; None if there are none."""
     return _streamed_response([*map(answer_json, chunks)]) if chunks else None
 
 
-def read_recorded(raw: dict[str, Any]) -> ModelResponse:
+def read_recorded(raw: Json) -> ModelResponse:
     """Reads a recorded response, streamed or not."""
-    return _streamed_response(raw["stream"]) if "stream" in raw else _response(raw)
+    return _streamed_response(objects_at(raw, "stream")) if "stream" in raw else _response(raw)
 
 
-def _streamed_response(chunks: list[dict[str, Any]]) -> ModelResponse:
+def _streamed_response(chunks: list[Json]) -> ModelResponse:
     response = _response(joined_completion(chunks))
     return ModelResponse(response.messages, {"stream": chunks}, response.reasoning, response.attributes)
 
 
-def _response(completion: dict[str, Any]) -> ModelResponse:
-    messages: list[Any] = []
+def _response(completion: Json) -> ModelResponse:
+    messages: list[Message] = []
     reasonings: list[Any] = []
     finish_reasons: list[str] = []
-    choices: Iterable[dict[str, Any]] = completion.get("choices") or ()
-    for choice in choices:
-        native: dict[str, Any] = choice.get("message") or {}
+    for choice in objects_at(completion, "choices"):
+        native = object_at(choice, "message")
         if not _PARSED.isdisjoint(native) or native.get("tool_calls"):
             _drop_parsed(native)
         message, reasoning = dialect.output_message(native)
         messages.append(message)
         if reasoning is not None:
             reasonings.append(reasoning)
-        finish_reasons.append(choice.get("finish_reason") or "")
-    usage: Mapping[str, Any] = completion.get("usage") or {}
-    attributes = {names.FINISH_REASONS: finish_reasons, **usage_of(usage, _USAGE), **audio_usage(usage, _AUDIO)}
+        finish_reasons.append(text_at(choice, "finish_reason"))
+    usage = object_at(completion, "usage")
+    attributes: dict[str, Any] = {
+        names.FINISH_REASONS: finish_reasons,
+        **usage_of(usage, _USAGE),
+        **audio_usage(usage, _AUDIO),
+    }
     for key, name in (("id", names.RESPONSE_ID), ("model", names.RESPONSE_MODEL)):
         if completion.get(key):
             attributes[name] = completion[key]
@@ -143,10 +146,10 @@ def _response(completion: dict[str, Any]) -> ModelResponse:
     return ModelResponse(messages, completion, reasoning, attributes)
 
 
-def _drop_parsed(message: dict[str, Any]) -> None:
+def _drop_parsed(message: Json) -> None:
     message.pop("parsed", None)
-    for tool_call in cast(list[dict[str, Any]], message.get("tool_calls") or ()):
-        cast(dict[str, Any], tool_call.get("function") or {}).pop("parsed_arguments", None)
+    for tool_call in objects_at(message, "tool_calls"):
+        object_at(tool_call, "function").pop("parsed_arguments", None)
 
 
 def provider_of(client: Any) -> str:
@@ -218,58 +221,59 @@ def copy_of_chunk(chunk: Any) -> Any:
     return chunk
 
 
-def joined_completion(chunks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def joined_completion(chunks: Iterable[JsonMapping]) -> Json:
     """Returns the completion in its unstreamed form, as far as it was received."""
-    whole: dict[str, Any] = {}
+    whole: Json = {}
     choices: dict[int, dict[str, Any]] = {}
     for chunk in chunks:
         for key in ("id", "created", "model", "system_fingerprint", "service_tier", "usage"):
             if chunk.get(key) is not None:
                 whole[key] = chunk[key]
-        for piece in cast(list[dict[str, Any]], chunk.get("choices") or ()):
-            choice = choices.setdefault(piece.get("index", 0), {"message": {}})
-            choice["index"] = piece.get("index", 0)
+        for piece in objects_at(chunk, "choices"):
+            index = int_at(piece, "index")
+            choice = choices.setdefault(index, {"message": {}})
+            choice["index"] = index
             if piece.get("finish_reason"):
                 choice["finish_reason"] = piece["finish_reason"]
-            _add_delta(choice["message"], piece.get("delta") or {})
+            _add_delta(choice["message"], object_at(piece, "delta"))
     whole["object"] = "chat.completion"
     whole["choices"] = [_with_calls_in_order(choices[index]) for index in sorted(choices)]
     return whole
 
 
-def _add_delta(message: dict[str, Any], delta: Mapping[str, Any]) -> None:
+def _add_delta(message: dict[str, Any], delta: JsonMapping) -> None:
     for key, value in delta.items():
         if key == "tool_calls":
-            _add_tool_calls(message.setdefault("tool_calls", {}), value or ())
-        elif key == "function_call" and isinstance(value, Mapping):
-            _join_strings(message.setdefault("function_call", {}), cast(Mapping[str, Any], value))
+            _add_tool_calls(message.setdefault("tool_calls", {}), objects_of(value))
+        elif key == "function_call" and isinstance(value, dict):
+            _join_strings(message.setdefault("function_call", {}), value)
         elif key in _JOINED_TEXTS and isinstance(value, str):
             message[key] = (message.get(key) or "") + value
         elif value is not None or key not in message:
             message[key] = value
 
 
-def _add_tool_calls(calls: dict[int, dict[str, Any]], deltas: Iterable[Mapping[str, Any]]) -> None:
+def _add_tool_calls(calls: dict[int, dict[str, Any]], deltas: Iterable[JsonMapping]) -> None:
     for delta in deltas:
-        call = calls.setdefault(delta.get("index", 0), {})
+        call = calls.setdefault(int_at(delta, "index"), {})
         for key, value in delta.items():
-            if key in _TOOL_FORMS and isinstance(value, Mapping):
-                _join_strings(call.setdefault(key, {}), cast(Mapping[str, Any], value))
+            if key in _TOOL_FORMS and isinstance(value, dict):
+                _join_strings(call.setdefault(key, {}), value)
             elif key != "index" and value is not None:
                 call[key] = value
 
 
-def _join_strings(whole: dict[str, Any], delta: Mapping[str, Any]) -> None:
+def _join_strings(whole: dict[str, Any], delta: JsonMapping) -> None:
     """Appends the strings of a delta: a name comes whole in the first delta, arguments come in many."""
     for key, value in delta.items():
         if isinstance(value, str):
             whole[key] = whole.get(key, "") + value
 
 
-def _with_calls_in_order(choice: dict[str, Any]) -> dict[str, Any]:
+def _with_calls_in_order(choice: dict[str, Any]) -> Json:
     calls = choice["message"].get("tool_calls")
     if isinstance(calls, dict):
-        by_index = cast(dict[int, dict[str, Any]], calls)
+        by_index = cast("dict[int, Json]", calls)
         choice["message"]["tool_calls"] = [by_index[index] for index in sorted(by_index)]
     return choice
 
@@ -282,19 +286,19 @@ _DEFAULTS = {"id": "chatcmpl-playhead", "created": 0}
 _RECORDED_KEYS_REPLACED = {"choices", "usage", "stream"}
 
 
-def with_message(recorded: Any, message: str | Mapping[str, Any], *, model: str, streamed: bool) -> dict[str, Any]:
+def with_message(recorded: object, message: str | JsonMapping, *, model: str, streamed: bool) -> Json:
     """Returns the recorded response with this message: a text, or a message in OpenAI's form."""
     fields = {"content": message} if isinstance(message, str) else message
-    native: dict[str, Any] = {"role": "assistant", "content": None, **fields}
+    native: Json = {"role": "assistant", "content": None, **fields}
     ending = "tool_calls" if native.get("tool_calls") else "stop"
-    about: dict[str, Any] = {**_DEFAULTS, "model": model, **recorded_metadata(recorded, _RECORDED_KEYS_REPLACED)}
+    about: Json = {**_DEFAULTS, "model": model, **recorded_metadata(recorded, _RECORDED_KEYS_REPLACED)}
     about["object"] = "chat.completion.chunk" if streamed else "chat.completion"
     if not streamed:
-        choice = {"index": 0, "finish_reason": ending, "logprobs": None, "message": native}
+        choice: Json = {"index": 0, "finish_reason": ending, "logprobs": None, "message": native}
         return {**about, "choices": [choice]}
     if native.get("tool_calls"):
-        native["tool_calls"] = [{"index": index, **call} for index, call in enumerate(native["tool_calls"])]
-    pieces: list[dict[str, Any]] = [
+        native["tool_calls"] = [{"index": index, **call} for index, call in enumerate(objects_at(native, "tool_calls"))]
+    pieces: list[Json] = [
         {"index": 0, "delta": native, "finish_reason": None},
         {"index": 0, "delta": {}, "finish_reason": ending},
     ]

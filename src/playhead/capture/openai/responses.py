@@ -36,6 +36,7 @@ from playhead.dialect import openai_responses as dialect
 from playhead.dialect.parts import provider_edits
 from playhead.kernel.guard import guarded
 from playhead.model import names
+from playhead.model.json_value import Json, JsonMapping, JsonValue, int_at, list_at, object_at, object_of, objects_at
 from playhead.model.message import Message
 
 # --- requests and answers ---------------------------------------------------------------------------------------------
@@ -107,17 +108,17 @@ def read_response(response: Any, run: ActiveRun, kwargs: Mapping[str, Any]) -> M
     return _remembered(plain_response(response), run, kwargs)
 
 
-def assemble(events: list[Any], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
+def assemble(events: list[JsonValue], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
     """Reads the events of a stream; None if there are none."""
     return _remembered(plain_stream(events), run, kwargs)
 
 
-def read_recorded(raw: dict[str, Any], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
+def read_recorded(raw: Json, run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
     """Reads a recorded response, streamed or not."""
     return _remembered(raw, run, kwargs)
 
 
-def _remembered(raw: dict[str, Any] | None, run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
+def _remembered(raw: Json | None, run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
     if raw is None:
         return None
     response = model_response(raw)
@@ -125,12 +126,12 @@ def _remembered(raw: dict[str, Any] | None, run: ActiveRun, kwargs: Mapping[str,
     return response
 
 
-def plain_response(response: Any) -> dict[str, Any] | None:
+def plain_response(response: Any) -> Json | None:
     """Returns a `Response` as JSON values; None for anything else."""
     return _dumped(response) if hasattr(response, "output") else None
 
 
-def plain_stream(events: list[Any]) -> dict[str, Any] | None:
+def plain_stream(events: list[JsonValue]) -> Json | None:
     """Returns the recorded form of a stream's events (or of the results of `copy_of_event`); None if there are none."""
     return {"stream": [copy_of_event(event) for event in events]} if events else None
 
@@ -140,9 +141,9 @@ def copy_of_event(event: Any) -> Any:
     return event if type(event) is dict else _dumped(event)  # pyright: ignore[reportUnknownVariableType]
 
 
-def recorded_response(raw: Mapping[str, Any]) -> dict[str, Any]:
+def recorded_response(raw: JsonMapping) -> Json:
     """Returns the recorded response, streamed or not, as one JSON object."""
-    return joined_response(raw["stream"]) if "stream" in raw else dict(raw)
+    return joined_response(objects_at(raw, "stream")) if "stream" in raw else dict(raw)
 
 
 def with_edit(kwargs: Mapping[str, Any], messages: list[Any] | None, system: str | None) -> dict[str, Any] | None:
@@ -157,13 +158,13 @@ def with_edit(kwargs: Mapping[str, Any], messages: list[Any] | None, system: str
     return changed
 
 
-def model_response(raw: dict[str, Any]) -> ModelResponse:
+def model_response(raw: Json) -> ModelResponse:
     """Reads a recorded response, or a recorded stream of events."""
     response = recorded_response(raw)
-    output = cast(list[dict[str, Any]], response.get("output") or [])
+    output = objects_at(response, "output")
     read = [dialect.output_message(item) for item in output]
     reasonings = [reasoning for _, reasoning in read if reasoning is not None]
-    attributes: dict[str, Any] = usage_of(response.get("usage") or {}, _USAGE)
+    attributes: dict[str, Any] = usage_of(object_at(response, "usage"), _USAGE)
     attributes[names.FINISH_REASONS] = [_finish_reason(response, output)]
     for key, name in (("id", names.RESPONSE_ID), ("model", names.RESPONSE_MODEL)):
         if response.get(key):
@@ -173,11 +174,11 @@ def model_response(raw: dict[str, Any]) -> ModelResponse:
     return ModelResponse(messages, raw, reasoning, attributes | provider_edits(messages))
 
 
-def _finish_reason(response: Mapping[str, Any], output: Sequence[Mapping[str, Any]]) -> str:
+def _finish_reason(response: JsonMapping, output: Sequence[JsonMapping]) -> str:
     """Returns the finish reason by its name in Chat Completions, else the response's own."""
     status = response.get("status") or "completed"
     if status == "incomplete":
-        details: Mapping[str, Any] = response.get("incomplete_details") or {}
+        details = object_at(response, "incomplete_details")
         reason = details.get("reason") or status
         return "length" if reason == "max_output_tokens" else str(reason)
     if status == "completed":
@@ -192,20 +193,20 @@ def _sent_items(kwargs: Mapping[str, Any]) -> list[Any]:
         return [{"role": "user", "content": value}]
     if not isinstance(value, Sequence):  # not given, or a value that the client refuses, too
         return []
-    return [item if type(item) is dict else request_json(item) for item in cast(Sequence[Any], value)]
+    return [item if type(item) is dict else request_json(item) for item in cast("Sequence[Any]", value)]
 
 
-def to_message(native: Mapping[str, Any]) -> Message:
+def to_message(native: JsonMapping) -> Message:
     """Returns the canonical message, without the parsed values that the client adds to its own objects."""
     if not _ADDED.isdisjoint(native) and native.get("type") != "reasoning":
         native = {key: value for key, value in native.items() if key not in _PARSED}
         if isinstance(content := native.get("content"), list):
-            native["content"] = [_plain_part(part) for part in cast("list[Any]", content)]
+            native["content"] = [_plain_part(part) for part in content]
     return dialect.to_message(native)
 
 
 def _plain_part(part: Any) -> Any:
-    fields = cast("dict[str, Any]", part) if isinstance(part, dict) else {}
+    fields = object_of(part)
     if _ADDED.isdisjoint(fields):
         return cast("object", part)
     return {key: value for key, value in fields.items() if key not in _PARSED}
@@ -215,21 +216,20 @@ def _dumped(value: Any) -> Any:
     """Returns the JSON of one of the client's objects, without the parsed values that the client adds."""
     if not hasattr(value, "model_dump"):
         return value
-    native: dict[str, Any] = answer_json(value)
+    native: Json = answer_json(value)
     for item in _items_in(native):
-        for holder in (item, *(item.get("content") or ())):
-            if isinstance(holder, dict):
-                for key in _PARSED:
-                    cast(dict[str, Any], holder).pop(key, None)
+        for holder in (item, *objects_at(item, "content")):
+            for key in _PARSED:
+                holder.pop(key, None)
     return native
 
 
-def _items_in(native: dict[str, Any]) -> list[dict[str, Any]]:
+def _items_in(native: Json) -> list[Json]:
     """Returns the items in a dumped object, which is an item, a response, or an event with one of them."""
     response = native.get("response")
-    holder = cast(dict[str, Any], response) if isinstance(response, dict) else native
-    items: list[Any] = [native, native.get("item"), *(holder.get("output") or ())]
-    return [cast(dict[str, Any], item) for item in items if isinstance(item, dict)]
+    holder = response if isinstance(response, dict) else native
+    items: list[JsonValue] = [native, native.get("item"), *list_at(holder, "output")]
+    return [item for item in items if isinstance(item, dict)]
 
 
 # --- the conversation before a request --------------------------------------------------------------------------------
@@ -277,7 +277,7 @@ def known_response(run: ActiveRun | None, response_id: str) -> KnownResponse | N
     return run.responses.get(response_id) if run is not None else None
 
 
-def remember(run: ActiveRun, request: Mapping[str, Any], sent: Sequence[Any], response: Mapping[str, Any]) -> None:
+def remember(run: ActiveRun, request: Mapping[str, Any], sent: Sequence[Any], response: JsonMapping) -> None:
     """Remembers a response, so that a later request can name it as the previous one."""
     previous = request.get("previous_response_id")
     # In a `conversation`, each response follows all earlier items, of which only a part is known.
@@ -285,7 +285,7 @@ def remember(run: ActiveRun, request: Mapping[str, Any], sent: Sequence[Any], re
     _remember_output(run, response, previous if isinstance(previous, str) and not head else None, [*head, *sent])
 
 
-def remember_retrieved(run: ActiveRun, response_id: str, response: Mapping[str, Any]) -> None:
+def remember_retrieved(run: ActiveRun, response_id: str, response: JsonMapping) -> None:
     """Remembers the fetched state of a response that runs in the background."""
     remembered = known_response(run, response_id)
     if remembered is None:
@@ -294,16 +294,16 @@ def remember_retrieved(run: ActiveRun, response_id: str, response: Mapping[str, 
         _remember_output(run, response, remembered.previous, remembered.sent)
 
 
-def _remember_output(run: ActiveRun, response: Mapping[str, Any], previous: str | None, sent: Sequence[Any]) -> None:
+def _remember_output(run: ActiveRun, response: JsonMapping, previous: str | None, sent: Sequence[Any]) -> None:
     name = response.get("id")
     if not isinstance(name, str):
         return
-    output, model = response.get("output") or (), str(response.get("model") or "")
+    output, model = list_at(response, "output"), str(response.get("model") or "")
     is_ended = response.get("status") not in ("queued", "in_progress")
     run.remember_response(name, KnownResponse(previous, sent, output, model, is_ended))
 
 
-def _elsewhere(key: str, value: Any) -> dict[str, Any]:
+def _elsewhere(key: str, value: Any) -> Json:
     return {"role": "system", "content": [{"type": "playhead.elsewhere", key: value}]}
 
 
@@ -323,60 +323,59 @@ _ARGUMENT_DELTAS = {
 }
 
 
-def joined_response(events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def joined_response(events: Iterable[JsonMapping]) -> Json:
     """Returns the response in its unstreamed form, as far as it was received."""
-    response: dict[str, Any] = {}
-    items: dict[int, dict[str, Any]] = {}
+    response: Json = {}
+    items: dict[int, Json] = {}
     for event in events:
-        if isinstance(event.get("response"), dict):
-            response = cast(dict[str, Any], event["response"])
+        response = object_at(event, "response") or response
         _add_event(items, event)
     if response.get("status") in _END_STATUSES and (response.get("output") or not items):
         return response
     return {**response, "output": [items[index] for index in sorted(items)]}
 
 
-def _add_event(items: dict[int, dict[str, Any]], event: Mapping[str, Any]) -> None:
+def _add_event(items: dict[int, Json], event: JsonMapping) -> None:
     index, kind = event.get("output_index"), str(event.get("type"))
     if not isinstance(index, int):
         return
-    if isinstance(event.get("item"), dict):
-        # A copy: pieces are added to it, and the event must not change.
-        items[index] = {**event["item"]}
+    if isinstance(whole := event.get("item"), dict):
+        items[index] = {**whole}  # a copy: pieces are added to it, and the event must not change
     elif kind in _ARGUMENT_DELTAS:
         item, key = items.setdefault(index, {}), _ARGUMENT_DELTAS[kind]
         item[key] = f"{item.get(key) or ''}{event.get('delta', '')}"
     elif kind in _TEXT_DELTAS:
         key, place, empty, text = _TEXT_DELTAS[kind]
         item = items.setdefault(index, {})
-        part_index = event.get(place) or 0
-        parts = [dict(part) for part in item.get(key) or ()]
-        parts += [dict(empty) for _ in range(part_index + 1 - len(parts))]
+        part_index = int_at(event, place)
+        parts: list[Json] = [dict(part) for part in objects_at(item, key)]
+        while len(parts) <= part_index:
+            parts.append({**empty})
         parts[part_index][text] = f"{parts[part_index].get(text) or ''}{event.get('delta', '')}"
-        item[key] = parts
+        item[key] = [*parts]
 
 
-def events_of(response: Mapping[str, Any], piece_characters: int | None = None) -> list[dict[str, Any]]:
+def events_of(response: JsonMapping, piece_characters: int | None = None) -> list[Json]:
     """Returns the events of a stream of this response; texts and arguments in pieces of `piece_characters` (None:
     whole)."""
-    begun: dict[str, Any] = {
+    begun: Json = {
         **response,
         "status": "in_progress",
         "incomplete_details": None,
         "output": [],
         "usage": None,
     }
-    events: list[dict[str, Any]] = [
+    events: list[Json] = [
         {"type": "response.created", "response": begun},
         {"type": "response.in_progress", "response": begun},
     ]
-    for index, item in enumerate(response["output"]):
+    for index, item in enumerate(objects_at(response, "output")):
         events += _item_events(item, index, piece_characters)
     events.append({"type": f"response.{response.get('status', 'completed')}", "response": dict(response)})
     return [{**event, "sequence_number": number} for number, event in enumerate(events)]
 
 
-def _item_events(item: Mapping[str, Any], index: int, characters: int | None) -> Iterator[dict[str, Any]]:
+def _item_events(item: JsonMapping, index: int, characters: int | None) -> Iterator[Json]:
     kind, where = item.get("type"), {"item_id": item.get("id"), "output_index": index}
     writer = _WRITERS.get(str(kind))
     key, empty, write = writer if writer else (None, None, None)
@@ -387,11 +386,11 @@ def _item_events(item: Mapping[str, Any], index: int, characters: int | None) ->
     yield {"type": "response.output_item.done", "output_index": index, "item": dict(item)}
 
 
-def _content_events(parts: Any, item: Any, where: dict[str, Any], characters: int | None) -> Iterator[dict[str, Any]]:
+def _content_events(parts: Any, item: Any, where: Json, characters: int | None) -> Iterator[Json]:
     for index, part in enumerate(parts):
         refused = part["type"] == "refusal"
         name, key = ("refusal", "refusal") if refused else ("output_text", "text")
-        more: dict[str, Any] = {} if refused else {"logprobs": []}
+        more: Json = {} if refused else {"logprobs": []}
         here = {**where, "content_index": index}
         yield {"type": "response.content_part.added", **here, "part": {**part, key: ""}}
         for piece in _pieces(part[key], characters):
@@ -400,7 +399,7 @@ def _content_events(parts: Any, item: Any, where: dict[str, Any], characters: in
         yield {"type": "response.content_part.done", **here, "part": part}
 
 
-def _summary_events(parts: Any, item: Any, where: dict[str, Any], characters: int | None) -> Iterator[dict[str, Any]]:
+def _summary_events(parts: Any, item: Any, where: Json, characters: int | None) -> Iterator[Json]:
     for index, part in enumerate(parts):
         here = {**where, "summary_index": index}
         yield {"type": "response.reasoning_summary_part.added", **here, "part": {**part, "text": ""}}
@@ -410,7 +409,7 @@ def _summary_events(parts: Any, item: Any, where: dict[str, Any], characters: in
         yield {"type": "response.reasoning_summary_part.done", **here, "part": part}
 
 
-def _argument_events(text: Any, item: Any, where: dict[str, Any], characters: int | None) -> Iterator[dict[str, Any]]:
+def _argument_events(text: Any, item: Any, where: Json, characters: int | None) -> Iterator[Json]:
     for piece in _pieces(text, characters):
         yield {"type": "response.function_call_arguments.delta", **where, "delta": piece}
     yield {"type": "response.function_call_arguments.done", **where, "name": item.get("name"), "arguments": text}
@@ -432,7 +431,7 @@ def _pieces(text: str, characters: int | None) -> list[str]:
 # --- answers with another output --------------------------------------------------------------------------------------
 
 # Defaults for a call without a recorded answer: one that was in doubt.
-_DEFAULTS: dict[str, Any] = {
+_DEFAULTS: Json = {
     "id": "resp_playhead",
     "object": "response",
     "created_at": 0,
@@ -444,25 +443,25 @@ _DEFAULTS: dict[str, Any] = {
 _RECORDED_KEYS_REPLACED = {"output", "usage", "stream", "incomplete_details", "error", "status"}
 
 
-def with_message(recorded: Any, message: str | Mapping[str, Any], *, model: str, streamed: bool) -> dict[str, Any]:
+def with_message(recorded: object, message: str | JsonMapping, *, model: str, streamed: bool) -> Json:
     """Returns the recorded response with this output: a text, a message or another item in OpenAI's form, or
     `{"output": [...]}`."""
     response = {**_DEFAULTS, "model": model, **recorded_metadata(recorded, _RECORDED_KEYS_REPLACED, joined_response)}
     response |= {"status": "completed", "error": None, "incomplete_details": None, "usage": None}
     response["output"] = [_output_item(item, index) for index, item in enumerate(_output_items(message))]
-    return {"stream": events_of(response)} if streamed else response
+    return {"stream": [*events_of(response)]} if streamed else response
 
 
-def _output_items(message: str | Mapping[str, Any]) -> list[Any]:
-    if isinstance(message, Mapping) and isinstance(message.get("output"), list) and "type" not in message:
-        return cast(list[Any], message["output"])
+def _output_items(message: str | JsonMapping) -> Sequence[JsonValue | JsonMapping]:
+    if isinstance(message, Mapping) and isinstance(output := message.get("output"), list) and "type" not in message:
+        return output
     return [message]
 
 
-def _output_item(value: Any, index: int) -> Any:
-    if isinstance(value, Mapping) and cast(Mapping[str, Any], value).get("type", "message") != "message":
-        return {"id": f"item_playhead_{index}", **cast(Mapping[str, Any], value)}
-    item: dict[str, Any] = {"content": value} if isinstance(value, str) else dict(cast(Mapping[str, Any], value))
+def _output_item(value: JsonValue | JsonMapping, index: int) -> Json:
+    if isinstance(value, Mapping) and value.get("type", "message") != "message":
+        return {"id": f"item_playhead_{index}", **value}
+    item: Json = {"content": value} if isinstance(value, str) else dict(cast("JsonMapping", value))
     if isinstance(item.get("content"), str):
         item["content"] = [{"type": "output_text", "text": item["content"], "annotations": []}]
     return {"id": f"msg_playhead_{index}", "type": "message", "role": "assistant", "status": "completed", **item}
@@ -508,7 +507,7 @@ def _read_retrieval(call: MethodCall) -> ModelRequest:
     )
 
 
-def _remembered_retrieval(raw: dict[str, Any] | None, run: ActiveRun, call: MethodCall) -> ModelResponse | None:
+def _remembered_retrieval(raw: Json | None, run: ActiveRun, call: MethodCall) -> ModelResponse | None:
     if raw is None:
         return None
     response, remembered = model_response(raw), known_response(run, _response_id_of(call))

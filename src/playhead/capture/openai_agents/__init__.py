@@ -29,8 +29,8 @@ from playhead.capture.frameworks.observing import (
 from playhead.capture.openai_agents.handoffs import AgentRun, agent_turn
 from playhead.capture.openai_agents.interruptions import note_decisions, note_interruptions
 from playhead.capture.openai_agents.models import MODELS
-from playhead.capture.patching import Instrumentation, Wrap
-from playhead.capture.wrapping import CallRecording, MethodCall, wrap, wrap_async
+from playhead.capture.patching import Instrumentation, Wrap, Wrapper
+from playhead.capture.wrapping import Begin, CallRecording, MethodCall, wrap, wrap_async
 from playhead.kernel.guard import guarded
 from playhead.model import names
 from playhead.model.canonical import parse_json
@@ -182,14 +182,26 @@ class _RunRecording(CallRecording):
         self._run.fail(raised)
 
 
-def _begin_run(end: Callable[[AgentRun, Any], None], call: MethodCall) -> CallRecording | None:
-    parts = _begin_agent(call.client, call.args, call.kwargs)
-    span = None if parts is None else parts[0]()
-    if parts is None or span is None:
+def _recording_run(wrap_run: Callable[[Begin], Wrapper], end: Callable[[AgentRun, Any], None]) -> Wrapper:
+    def run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+        begun = _begin_agent(instance, args, kwargs)
+        if begun is None:  # another version, in which the function may be of another kind
+            return wrapped(*args, **kwargs)
+        return wrap_run(partial(_begin_run, begun, end))(wrapped, instance, args, kwargs)
+
+    return run
+
+
+def _begin_run(
+    begun: tuple[StartSpan, Any, Any], end: Callable[[AgentRun, Any], None], call: MethodCall
+) -> CallRecording | None:
+    begin, starting, run_input = begun
+    span = begin()
+    if span is None:
         return None
     enter(span)
-    note_decisions(span, parts[2])
-    return _RunRecording(call, AgentRun(span, parts[1]), end)
+    note_decisions(span, run_input)
+    return _RunRecording(call, AgentRun(span, starting), end)
 
 
 def _finish_run(run: AgentRun, result: Any) -> None:
@@ -213,7 +225,7 @@ def _end_streamed(run: AgentRun, result: Any, task: Any) -> None:
         _finish_run(run, result)
 
 
-_run_agent, _run_streamed = wrap_async(partial(_begin_run, _finish_run)), wrap(partial(_begin_run, _await_end))
+_run_agent, _run_streamed = _recording_run(wrap_async, _finish_run), _recording_run(wrap, _await_end)
 
 
 # --- guardrails -------------------------------------------------------------------------------------------------------

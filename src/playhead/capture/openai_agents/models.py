@@ -16,6 +16,7 @@ from playhead.capture.patching import WrapSubclasses
 from playhead.capture.wrapping import MethodCall
 from playhead.dialect import openai_responses as dialect
 from playhead.model import names
+from playhead.model.json_value import object_at, objects_at
 
 _POSITIONS = ("system_instructions", "input", "model_settings", "tools", "output_schema", "handoffs", "tracing")
 _ATTRIBUTES = {
@@ -122,7 +123,7 @@ def _load(raw: Any) -> Any:
     from pydantic import TypeAdapter  # noqa: PLC0415 - as above
 
     adapter: Any = TypeAdapter(list[ResponseOutputItem])
-    counts = cast("dict[str, Any]", raw.get("usage") or {})
+    counts: dict[str, Any] = {**object_at(raw, "usage")}
     usage = Usage(**{name: value for name, value in counts.items() if value is not None})
     return AgentsResponse(output=adapter.validate_python(raw["output"]), usage=usage, response_id=raw.get("id"))
 
@@ -145,7 +146,7 @@ _USAGE = (
 
 
 def _read(raw: Any) -> ModelResponse:
-    items = cast("list[dict[str, Any]]", raw.get("output") or [])
+    items = objects_at(raw, "output")
     read = [dialect.output_message(item) for item in items]
     reasonings = [reasoning for _, reasoning in read if reasoning is not None]
     calls = any(item.get("type") == "function_call" for item in items)
@@ -157,7 +158,7 @@ def _read(raw: Any) -> ModelResponse:
 
 
 def _usage(raw: Mapping[str, Any]) -> dict[str, int]:
-    usage = cast("dict[str, Any]", raw.get("usage") or {})
+    usage = object_at(raw, "usage")
     if not usage.get("total_tokens"):  # the framework sets zeros if the model class gives no counts
         return {}
     attributes: dict[str, int] = {}

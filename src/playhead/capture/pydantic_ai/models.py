@@ -16,6 +16,7 @@ from playhead.dialect.parts import write_arguments
 from playhead.kernel.guard import guarded
 from playhead.model import names
 from playhead.model.canonical import parse_json
+from playhead.model.json_value import object_at, objects_at, text_at
 
 # --- calls ------------------------------------------------------------------------------------------------------------
 
@@ -31,7 +32,7 @@ def _named_arguments(call: MethodCall) -> dict[str, Any]:
 def _read_request(call: MethodCall) -> ModelRequest:
     arguments, model = _named_arguments(call), call.client
     parameters = arguments["model_request_parameters"]
-    settings = dict(cast("dict[str, Any]", arguments.get("model_settings") or {}))
+    settings = dict(object_at(arguments, "model_settings"))
     if call.method == "request_stream":
         settings["stream"] = True
     if parameters.output_mode != "text":
@@ -416,12 +417,12 @@ def response_of(native: Mapping[str, Any]) -> Any:
         parts.append(TextPart(content=content))
     elif isinstance(content, list):
         parts += [TextPart(content=str(part.get("text", ""))) for part in cast("list[dict[str, Any]]", content)]
-    for call in cast("list[dict[str, Any]]", native.get("tool_calls") or ()):
-        function = call["function"]
+    for call in objects_at(native, "tool_calls"):
+        function = object_at(call, "function")
         arguments = function.get("arguments") or "{}"
         parts.append(
             ToolCallPart(
-                tool_name=function["name"],
+                tool_name=text_at(function, "name"),
                 args=parse_json(arguments) if isinstance(arguments, str) else parse_json(write_arguments(arguments)),
                 tool_call_id=str(call.get("id")),
             )
