@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from playhead.capture.anthropic.messages import events_of
 from playhead.dialect import anthropic, openai_chat
+from playhead.model.json_value import text_at
 from playhead.testing.answers import Failed
 from playhead.testing.completion import Completion
 from playhead.testing.http_response import EVENTS_TYPE, Response, json_response, server_sent_event
@@ -198,7 +199,7 @@ def whole(message: JsonObject) -> Response:
 
 def streamed(message: JsonObject, piece_characters: int) -> Response:
     """The message as typed events, and a ping among them."""
-    events = [server_sent_event(event, event["type"]) for event in events_of(message, piece_characters)]
+    events = [server_sent_event(event, text_at(event, "type")) for event in events_of(message, piece_characters)]
     events.insert(1, server_sent_event({"type": "ping"}, "ping"))
     return Response(200, events, EVENTS_TYPE, _request_id_header(message))
 

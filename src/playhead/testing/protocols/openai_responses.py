@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Any, cast
 
 from playhead.capture.openai.responses import events_of
+from playhead.model.json_value import text_at
 from playhead.testing.answers import Failed
 from playhead.testing.completion import Completion, EstimatedUsage
 from playhead.testing.http_response import EVENTS_TYPE, Response, json_response, server_sent_event
@@ -167,7 +168,7 @@ def whole(response: JsonObject) -> Response:
 
 def streamed(response: JsonObject, piece_characters: int) -> Response:
     """Returns the response as typed, numbered events; the last one has the whole response."""
-    events = [server_sent_event(event, event["type"]) for event in events_of(response, piece_characters)]
+    events = [server_sent_event(event, text_at(event, "type")) for event in events_of(response, piece_characters)]
     return Response(200, events, EVENTS_TYPE)
 
 
