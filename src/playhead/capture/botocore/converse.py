@@ -12,7 +12,17 @@ from playhead.capture.wrapping import MethodCall
 from playhead.dialect import bedrock as dialect
 from playhead.model import names
 from playhead.model.canonical import canonical_json, parse_json
-from playhead.model.json_value import object_at, object_of
+from playhead.model.json_value import (
+    Json,
+    JsonMapping,
+    JsonValue,
+    int_at,
+    list_of,
+    object_at,
+    object_of,
+    objects_at,
+    text_at,
+)
 
 # --- requests and answers ---------------------------------------------------------------------------------------------
 
@@ -56,11 +66,12 @@ def request_of(model: Any, body: Mapping[str, Any], *, streamed: bool) -> ModelR
     """Reads a request's body."""
     settings = {name: sent(value) for name, value in body.items() if name not in _NOT_SETTINGS}
     config = body.get("toolConfig")
-    tools = config.get("tools") if isinstance(config, Mapping) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    tools = None
     if config is not None:
         members = cast("Mapping[str, Any]", config)
+        tools = members.get("tools")
         settings["toolConfig"] = {name: sent(value) for name, value in members.items() if name != "tools"}
-    inference = object_at(body, "inferenceConfig")
+    inference: Mapping[str, Any] = body.get("inferenceConfig") or {}
     attributes = {to: inference[name] for name, to in _REQUEST_ATTRIBUTES.items() if inference.get(name) is not None}
     if streamed:
         attributes[names.REQUEST_STREAM] = True
@@ -79,22 +90,21 @@ def request_of(model: Any, body: Mapping[str, Any], *, streamed: bool) -> ModelR
     )
 
 
-def read_recorded(raw: Mapping[str, Any]) -> ModelResponse:
+def read_recorded(raw: JsonMapping) -> ModelResponse:
     """Reads a recorded answer: `{"headers", "body"}`, or `{"headers", "stream"}` with its events."""
-    body = joined_answer(raw["stream"]) if "stream" in raw else raw["body"]
+    body = joined_answer(objects_at(raw, "stream")) if "stream" in raw else object_at(raw, "body")
     response = response_of(body, raw)
-    headers: Mapping[str, str] = raw.get("headers") or {}
-    if request_id := headers.get("x-amzn-requestid"):
+    if request_id := text_at(object_at(raw, "headers"), "x-amzn-requestid"):
         response.attributes = {names.RESPONSE_ID: request_id, **response.attributes}
     return response
 
 
-def response_of(body: Mapping[str, Any], raw: Any) -> ModelResponse:
+def response_of(body: JsonMapping, raw: Any) -> ModelResponse:
     """Reads an answer's body."""
     output = object_at(body, "output")
     message, reasoning = dialect.output_message(object_at(output, "message"))
-    attributes: dict[str, Any] = usage_attributes(object_at(body, "usage"))
-    if reason := body.get("stopReason"):
+    attributes = usage_attributes(object_at(body, "usage"))
+    if reason := text_at(body, "stopReason"):
         attributes[names.FINISH_REASONS] = [FINISH_REASONS.get(reason, reason)]
     trace = object_at(body, "trace")
     router = object_at(trace, "promptRouter")
@@ -103,7 +113,7 @@ def response_of(body: Mapping[str, Any], raw: Any) -> ModelResponse:
     return ModelResponse([message], raw, reasoning, attributes)
 
 
-def usage_attributes(usage: Mapping[str, Any]) -> dict[str, Any]:
+def usage_attributes(usage: JsonMapping) -> dict[str, Any]:
     """Returns token counts under the conventions' names; input tokens include cached ones."""
     counts = {_OTHER_NAMES.get(name, name): count for name, count in usage.items() if isinstance(count, int)}
     attributes: dict[str, Any] = {to: counts[name] for name, to in _USAGE.items() if name in counts}
@@ -112,24 +122,24 @@ def usage_attributes(usage: Mapping[str, Any]) -> dict[str, Any]:
     return attributes
 
 
-def with_message(raw: Any, message: Any, *, streamed: bool) -> dict[str, Any]:
+def with_message(raw: Any, message: Any, *, streamed: bool) -> Json:
     """Returns the recorded answer with this message: a text, a list of blocks, or a message in Converse's form."""
     recorded = object_of(raw)
     fields = cast("Mapping[str, Any]", message) if isinstance(message, Mapping) else {"content": message}
     content = sent(fields.get("content"))
-    blocks: list[Any] = [{"text": content}] if isinstance(content, str) else list(content or ())
+    blocks: list[JsonValue] = [{"text": content}] if isinstance(content, str) else list(content or ())
     calls = any(isinstance(block, dict) and "toolUse" in block for block in blocks)
-    answer: dict[str, Any] = {
+    answer: Json = {
         "output": {"message": {"role": "assistant", "content": blocks}},
         "stopReason": "tool_use" if calls else "end_turn",
         "usage": {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0},
         "metrics": {"latencyMs": 0},
     }
-    body = {"stream": events_of(answer)} if streamed else {"body": answer}
-    return {"headers": recorded.get("headers") or {}, **body}
+    headers = object_at(recorded, "headers")
+    return {"headers": headers, "stream": [*events_of(answer)]} if streamed else {"headers": headers, "body": answer}
 
 
-def with_edit(call: MethodCall, messages: list[Any] | None, system: str | None) -> MethodCall:
+def with_edit(call: MethodCall, messages: list[JsonValue] | None, system: str | None) -> MethodCall:
     """Returns the call with other messages, which include the system prompt."""
     if messages is None:
         return call
@@ -146,48 +156,49 @@ def with_edit(call: MethodCall, messages: list[Any] | None, system: str | None) 
 _METADATA = ("usage", "metrics", "trace", "performanceConfig", "serviceTier")
 
 
-def joined_answer(events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def joined_answer(events: Sequence[JsonMapping]) -> Json:
     """Returns the answer in its unstreamed form, as far as it was received."""
-    answer: dict[str, Any] = {}
+    answer: Json = {}
     role = "assistant"
     blocks: dict[int, dict[str, Any]] = {}
     for event in events:
-        for kind, body in event.items():
+        for kind, value in event.items():
+            body, index = object_of(value), int_at(value, "contentBlockIndex")
             match kind:
                 case "messageStart":
-                    role = body.get("role", role)
+                    role = text_at(body, "role", role)
                 case "contentBlockStart":
-                    blocks[body.get("contentBlockIndex", 0)] = _started_block(body.get("start") or {})
+                    blocks[index] = _started_block(object_at(body, "start"))
                 case "contentBlockDelta":
-                    _add_delta(blocks.setdefault(body.get("contentBlockIndex", 0), {}), body.get("delta") or {})
+                    _add_delta(blocks.setdefault(index, {}), object_at(body, "delta"))
                 case "messageStop":
                     answer |= body
                 case "metadata":
                     answer |= {name: body[name] for name in _METADATA if name in body}
                 case _:
                     pass
-    content = [_finished_block(blocks[index]) for index in sorted(blocks)]
+    content: list[JsonValue] = [_finished_block(blocks[index]) for index in sorted(blocks)]
     return {"output": {"message": {"role": role, "content": content}}, **answer}
 
 
-def events_of(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
+def events_of(answer: JsonMapping) -> list[Json]:
     """Returns the events of a stream of this answer, as few as possible."""
-    message = answer["output"]["message"]
-    events: list[dict[str, Any]] = [{"messageStart": {"role": message["role"]}}]
-    for index, block in enumerate(message["content"]):
-        block_index = {"contentBlockIndex": index}
+    message = object_at(object_at(answer, "output"), "message")
+    events: list[Json] = [{"messageStart": {"role": message["role"]}}]
+    for index, block in enumerate(objects_at(message, "content")):
+        block_index: Json = {"contentBlockIndex": index}
         if "toolUse" in block:
-            use = block["toolUse"]
-            start = {name: use[name] for name in ("toolUseId", "name", "type") if name in use}
+            use = object_at(block, "toolUse")
+            start: Json = {name: use[name] for name in ("toolUseId", "name", "type") if name in use}
             events.append({"contentBlockStart": {"start": {"toolUse": start}, **block_index}})
-        events += [{"contentBlockDelta": {"delta": delta, **block_index}} for delta in _deltas(block)]
+        events.extend({"contentBlockDelta": {"delta": delta, **block_index}} for delta in _deltas(block))
         events.append({"contentBlockStop": block_index})
     events.append({"messageStop": {"stopReason": answer["stopReason"]}})
     return [*events, {"metadata": {name: answer[name] for name in _METADATA if name in answer}}]
 
 
-def _started_block(start: Mapping[str, Any]) -> dict[str, Any]:
-    return {kind: dict(cast("Mapping[str, Any]", body)) for kind, body in start.items() if isinstance(body, Mapping)}
+def _started_block(start: JsonMapping) -> Json:
+    return {kind: dict(body) for kind, body in start.items() if isinstance(body, Mapping)}
 
 
 def _add_delta(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
@@ -203,7 +214,7 @@ def _add_delta(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
             case "citation":
                 block.setdefault("citations", []).append(more)
             case _ if isinstance(more, list):
-                block.setdefault(kind, {}).setdefault("content", []).extend(cast("list[Any]", more))
+                block.setdefault(kind, {}).setdefault("content", []).extend(more)
             case _ if isinstance(more, dict):
                 block.setdefault(kind, {}).update(more)
             case _:
@@ -220,12 +231,12 @@ def _add_reasoning(block: dict[str, Any], more: Mapping[str, Any]) -> None:
         reasoning[name] = reasoning.get(name, "") + text
 
 
-def _finished_block(block: dict[str, Any]) -> dict[str, Any]:
-    use = block.get("toolUse")
-    if isinstance(use, dict):
-        return {**block, "toolUse": {**use, "input": _parsed_input(cast("dict[str, Any]", use).get("input"))}}
+def _finished_block(block: dict[str, Any]) -> Json:
+    if isinstance(block.get("toolUse"), dict):
+        use = object_at(block, "toolUse")
+        return {**block, "toolUse": {**use, "input": _parsed_input(use.get("input"))}}
     if "citations" in block:
-        content = [{"text": block["text"]}] if "text" in block else []
+        content: list[JsonValue] = [{"text": block["text"]}] if "text" in block else []
         return {"citationsContent": {"content": content, "citations": block["citations"]}}
     return block
 
@@ -240,14 +251,14 @@ def _parsed_input(text: Any) -> Any:
         return text
 
 
-def _deltas(block: Mapping[str, Any]) -> list[Any]:
+def _deltas(block: JsonMapping) -> list[JsonValue]:
     match block:
         case {"toolUse": {"input": tool_input}}:
             return [{"toolUse": {"input": canonical_json(tool_input).decode()}}]
         case {"reasoningContent": {"reasoningText": reasoning}}:
-            return [{"reasoningContent": {name: text}} for name, text in cast("dict[str, Any]", reasoning).items()]
+            return [{"reasoningContent": {name: text}} for name, text in object_of(reasoning).items()]
         case {"citationsContent": {"content": content, "citations": citations}}:
-            return [*content, *({"citation": citation} for citation in cast("list[Any]", citations))]
+            return [*list_of(content), *({"citation": citation} for citation in list_of(citations))]
         case _:
             return [dict(block)]
 

@@ -116,7 +116,7 @@ class _Nova:
 
     def with_message(self, recorded: Sequence[Any], message: Any, *, streamed: bool) -> list[Any]:
         answer = converse.with_message(None, message, streamed=False)["body"]
-        return events_of(answer) if streamed else [answer]
+        return events_of(object_of(answer)) if streamed else [answer]
 
     def with_messages(self, body: dict[str, Any], messages: Sequence[Any]) -> dict[str, Any] | None:
         as_blocks = [
