@@ -109,7 +109,7 @@ async def _inside(at: BenchCollector, run: str, what: str, seqs: list[int]) -> l
     answer: Callable[..., Awaitable[Any]] = _state if what == "state" else answer_context
     store = await connect(at.database, pool_size=2)
     try:
-        runner = ProjectionRunner(store, clock=time.time_ns, seal_after_s=30)
+        runner = ProjectionRunner(store.projections, clock=time.time_ns, seal_after_s=30)
 
         async def ask(seq: int) -> float:
             began = time.perf_counter()

@@ -65,8 +65,8 @@ def _beside_siblings(aside: Sequence[Label], runs: Mapping[str, Trajectory]) -> 
 async def _store(database: str, runs: Iterable[Trajectory]) -> None:
     store = await connect(database, pool_size=2)
     for number, run in enumerate(runs):
-        await store.ingest(PROJECT, trial(run, number).batch())
-        await store.add_score(PROJECT, _id(number), ScoreToAdd("reward", "reward", run.record["reward"]))
+        await store.spans.ingest(PROJECT, trial(run, number).batch())
+        await store.scores.add(PROJECT, _id(number), ScoreToAdd("reward", "reward", run.record["reward"]))
     await store.close()
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from playhead.journal.index import database
-from playhead_collector.store.ports import Batch
+from playhead_collector.store.ports.spans import Batch
 from tests.support.bar import Row, at_most, told
 from tests.support.made_up_runs import MadeUpRun
 from tests.support.readers.journaled import write_journal

@@ -62,9 +62,8 @@ from playhead_collector.serve.routing import PREFIX
 from playhead_collector.serve.trusted_proxies import TrustedProxies
 from playhead_collector.settings import CollectorSettings, without_password
 from playhead_collector.store import schema
-from playhead_collector.store.ports import Store
 from playhead_collector.store.postgres.connection import DatabaseTimeouts
-from playhead_collector.store.postgres.store import connect
+from playhead_collector.store.postgres.store import PostgresStore, connect
 from playhead_collector.workers.indexer import Indexing, indexer_of
 from playhead_collector.workers.pool import WorkerPool
 from playhead_collector.workers.ports import InProcessAnalysis
@@ -116,15 +115,15 @@ async def open_collector(settings: CollectorSettings) -> AsyncGenerator[RunningC
         timeouts = timeouts_of(settings)
         store = await connect(dsn, pool_size=settings.pool_size, timeouts=timeouts, recipients=recipients)
         stack.push_async_callback(store.close)
-        if settings.search and not await store.prepare_search(PROJECT, settings.search_language):
+        if settings.search and not await store.search.prepare(PROJECT, settings.search_language):
             raise BadSetting("PLAYHEAD_SEARCH_LANGUAGE is no text search configuration of your Postgres: try simple")
         pool = None
         if settings.analysis_processes:
             pool = analysis_pool(settings, dsn)
             stack.push_async_callback(pool.close)
-        hub = LiveHub(store, PROJECT, stream_limits(settings))
+        hub = LiveHub(store, store.changes, PROJECT, stream_limits(settings))
         built = build_collector(settings, store, pool, hub)
-        needs_key = bool(settings.api_key) or bool(await store.keys(PROJECT))
+        needs_key = bool(settings.api_key) or bool(await store.keys.all(PROJECT))
         database_url = without_password(dsn)
         collector = RunningCollector(built.app, database_url, built.guard, hub, built.grpc, needs_key, supervision)
         _freeze_gc()
@@ -147,7 +146,9 @@ async def _end(task: "asyncio.Task[None]") -> None:
     await asyncio.wait([task])
 
 
-def create_app(settings: CollectorSettings, store: Store, *, clock: Callable[[], int] = time.time_ns) -> FastAPI:
+def create_app(
+    settings: CollectorSettings, store: PostgresStore, *, clock: Callable[[], int] = time.time_ns
+) -> FastAPI:
     """Returns the application on this store, without its network side. `clock` gives ns since 1970."""
     return build_collector(settings, store, clock=clock).app
 
@@ -179,7 +180,7 @@ class BuiltCollector:
 
 def build_collector(
     settings: CollectorSettings,
-    store: Store,
+    store: PostgresStore,
     pool: WorkerPool | None = None,
     hub: LiveHub | None = None,
     *,
@@ -190,19 +191,19 @@ def build_collector(
     Without a pool, analysis questions are answered in this process.
     """
     runner = ProjectionRunner(
-        store,
+        store.projections,
         clock=clock,
         seal_after_s=settings.seal_after_seconds,
         lost_after_s=settings.run_lost_after_seconds,
         foreign_lost_after_s=settings.foreign_run_lost_after_seconds,
         kept_bytes=settings.kept_runs_bytes,
     )
-    packer = Packer(store, clock=clock, is_busy=runner.is_busy, rest=runner.rest_of_others)
+    packer = Packer(store.projections, clock=clock, is_busy=runner.is_busy, rest=runner.rest_of_others)
     sweeper = _sweeper(settings, store)
-    hub = hub or LiveHub(store, PROJECT, stream_limits(settings))
+    hub = hub or LiveHub(store, store.changes, PROJECT, stream_limits(settings))
     answers = configured(settings, clock)
     forwarder = forwarder_of(settings, store, answers.prices, clock)
-    announcer, indexer = announcer_of(settings, store, PROJECT, clock), _indexer(answers, store, pool, runner)
+    announcer, indexer = announcer_of(settings, store.promises, PROJECT, clock), _indexer(answers, store, pool, runner)
     app, metrics = _application([runner, packer, sweeper, forwarder, announcer, indexer], hub), Metrics()
     flow, guard = _make_limits(settings, metrics)
     intake = IngestPipeline(store, PROJECT, settings.inline_attribute_characters, (runner.wake, forwarder.wake))
@@ -211,7 +212,7 @@ def build_collector(
     app.include_router(OtlpHttp(otlp).router())
     app.include_router(ContentHttp(intake, metrics, flow, *_sizes(settings)).router())
     app.include_router(LangfuseMediaHttp(intake, metrics, flow, settings.max_content_bytes, clock).router())
-    keyring = Keyring(store, PROJECT, settings.api_key or None, wall_ns=clock)
+    keyring = Keyring(store.keys, PROJECT, settings.api_key or None, wall_ns=clock)
     reads = _reads(settings, metrics)
     handlers.add_routes(
         app, store, runner, PROJECT, answers, keyring=keyring, analysis=pool, not_understood=metrics.scopes,
@@ -228,7 +229,7 @@ def build_collector(
     return BuiltCollector(app, guard, (_otlp_grpc(otlp, settings, metrics, keyring), GrpcHealth(store)))
 
 
-def _attach_pages(app: FastAPI, store: Store) -> None:
+def _attach_pages(app: FastAPI, store: PostgresStore) -> None:
     """Attaches the routes that are not about runs."""
     app.include_router(pages.router(PREFIX))
     app.include_router(health.router(store))
@@ -236,9 +237,9 @@ def _attach_pages(app: FastAPI, store: Store) -> None:
     app.include_router(drop_in.router(version()))
 
 
-def _sweeper(settings: CollectorSettings, store: Store) -> Sweeper:
+def _sweeper(settings: CollectorSettings, store: PostgresStore) -> Sweeper:
     return Sweeper(
-        store,
+        store.garbage,
         grace_s=settings.content_grace_seconds,
         tombstone_s=settings.tombstone_seconds,
         changes_s=settings.stream_resume_seconds,
@@ -252,9 +253,9 @@ def _otlp_grpc(intake: OtlpIntake, settings: CollectorSettings, metrics: Metrics
     return OtlpGrpc(intake, turns, partial(authorize, keyring, INGEST), metrics.request)
 
 
-def _indexer(answers: Configured, store: Store, pool: WorkerPool | None, runner: ProjectionRunner) -> Indexing:
-    analysis = pool or InProcessAnalysis(store, AnalysisSettings.of(PROJECT, answers))
-    return indexer_of(answers.search, store, analysis, pool, runner.is_busy)
+def _indexer(answers: Configured, store: PostgresStore, pool: WorkerPool | None, runner: ProjectionRunner) -> Indexing:
+    analysis = pool or InProcessAnalysis(store, AnalysisSettings.of(PROJECT, answers), store.search)
+    return indexer_of(answers.search, store.search, analysis, pool, runner.is_busy)
 
 
 def _application(workers: Sequence[BackgroundWorker | None], hub: LiveHub) -> FastAPI:
@@ -437,13 +438,15 @@ def _observe_analysis(metrics: Metrics, pool: WorkerPool) -> None:
     metrics.gauge("analysis_failed", "Analysis questions refused, given up or failed", lambda: figures.failed)
 
 
-async def _measure(metrics: Metrics, forwarding: ForwardMetrics, store: Store, one_at_a_time: asyncio.Lock) -> None:
+async def _measure(
+    metrics: Metrics, forwarding: ForwardMetrics, store: PostgresStore, one_at_a_time: asyncio.Lock
+) -> None:
     """Sets the metrics that come from the database. While it is down, `waiting` is NaN and the other metrics are still
     answered."""
     try:
         async with one_at_a_time:
-            metrics.waiting.set(len(await store.unprojected_runs(_COUNT_WAITING)))
-            counts = await store.counts()
+            metrics.waiting.set(len(await store.projections.unprojected_runs(_COUNT_WAITING)))
+            counts = await store.storage.counts()
             await forwarding.measure()
         metrics.stored(counts["content_bytes"], counts["database_bytes"])
     except StoreUnavailable:

@@ -11,7 +11,8 @@ from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead.wire.pack import Pack
 from playhead_collector.receive.ports import ExtractedCounts, IngestResult, MissingRefs, PackResult
-from playhead_collector.store.ports import Batch, Store
+from playhead_collector.store.ports.spans import Batch
+from playhead_collector.store.postgres.store import PostgresStore
 
 # Lifting one foreign span of 20 kB takes up to a millisecond; more of them than this are lifted off the event loop.
 _LIFT_ON_LOOP = 16
@@ -21,7 +22,7 @@ _LIFT_ON_LOOP = 16
 class IngestPipeline:
     """Lifts and stores what was received. Implements the protocols `Ingest` and `ContentIntake` of [receive]."""
 
-    store: Store
+    store: PostgresStore
     project_id: int
     inline_characters: int
     arrived: Sequence[Callable[[], None]]
@@ -33,7 +34,7 @@ class IngestPipeline:
         many = len(spans) + len(logs) > _LIFT_ON_LOOP
         work = partial(_lifted, spans, logs, self.inline_characters)
         lifted = await asyncio.to_thread(work) if many else work()
-        ingested = await self.store.ingest(self.project_id, lifted.batch)
+        ingested = await self.store.spans.ingest(self.project_id, lifted.batch)
         self._wake()
         contents = ExtractedCounts(lifted.contents, lifted.content_bytes, ingested.new_contents, ingested.new_bytes)
         refused = (ingested.pending, ingested.dropped, lifted.not_understood)
@@ -43,19 +44,19 @@ class IngestPipeline:
     async def missing(self, refs: Sequence[ContentRef]) -> MissingRefs:
         """Returns the refs that are not stored. Raises StoreUnavailable."""
         # Read the epoch first: if content is deleted between the two reads, the older epoch makes the client ask again.
-        epoch = await self.store.epoch(self.project_id)
-        return MissingRefs(await self.store.missing(self.project_id, refs), epoch)
+        epoch = await self.store.contents.epoch(self.project_id)
+        return MissingRefs(await self.store.contents.missing(self.project_id, refs), epoch)
 
     async def put(self, pack: Pack) -> PackResult:
         """Durable once this returns. Raises StoreUnavailable."""
-        epoch = await self.store.epoch(self.project_id)
-        unknown_parents = await self.store.put(self.project_id, pack.contents, pack.threads)
+        epoch = await self.store.contents.epoch(self.project_id)
+        unknown_parents = await self.store.contents.put(self.project_id, pack.contents, pack.threads)
         self._wake()
         return PackResult(unknown_parents, epoch)
 
     async def is_awaited(self, ref: ContentRef) -> bool:
         """Whether a run names this content while it is not stored. Raises StoreUnavailable."""
-        return await self.store.is_awaited(self.project_id, ref)
+        return await self.store.contents.is_awaited(self.project_id, ref)
 
     def _wake(self) -> None:
         for wake in self.arrived:

@@ -17,7 +17,7 @@ from playhead.projection.projector import ProjectSettings, project
 from playhead.wire.delays import delay_s
 from playhead_collector.background import BackgroundLoop
 from playhead_collector.errors import StoreCollision, StoreUnavailable
-from playhead_collector.store.ports import CachedRun, ProjectionStore, RunWork, UnprojectedRun
+from playhead_collector.store.ports.projections import CachedRun, ProjectionStore, RunWork, UnprojectedRun
 
 log = logging.getLogger(__name__)
 

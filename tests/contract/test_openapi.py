@@ -40,7 +40,7 @@ def url(module_database_url: str) -> Iterator[str]:
 
     async def ingest() -> None:
         store = await connect(module_database_url, pool_size=1)
-        await store.ingest(PROJECT, conversation(RUN, 3).batch())
+        await store.spans.ingest(PROJECT, conversation(RUN, 3).batch())
         await store.close()
 
     # Live streams of generated questions end soon.

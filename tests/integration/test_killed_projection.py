@@ -88,13 +88,13 @@ async def check(database: str, runs: Sequence[MadeUpRun]) -> None:
     store = await connect(database)
     try:
         for run in runs:
-            spans, logs = await store.spans(1, run.run), await store.logs(1, run.run)
+            spans, logs = await store.spans.read(1, run.run), await store.spans.logs(1, run.run)
             assert {span.span_id for span in spans} == {span.span_id for span in run.spans}
-            assert await store.get_many(1, list(run.contents)) == run.contents
-            async with store.locked_runs(1, [run.run]) as works:
+            assert await store.contents.get_many(1, list(run.contents)) == run.contents
+            async with store.projections.locked_runs(1, [run.run]) as works:
                 given = RunInput(run.run, spans, logs, works[0].nodes, works[0].roles, None, 0)
             expected = project(given, 0, ProjectSettings()).events
-            assert [event_to_json(each) for each in await store.events(1, run.run)] == [
+            assert [event_to_json(each) for each in await store.events.read(1, run.run)] == [
                 event_to_json(each) for each in expected
             ]
     finally:

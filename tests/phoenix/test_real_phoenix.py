@@ -177,16 +177,16 @@ async def test_scores_are_annotations_there(phoenix: PhoenixServer, database_url
     clock = Clock()
     store = await connect(database_url, pool_size=4, clock=clock, recipients=[to.recipient])
     forwarder = Forwarder(store, [to], ForwardLimits(), shipped(), "http://playhead.example", clock)
-    await store.ingest(P, batch())
+    await store.spans.ingest(P, batch())
     await forwarder.workers[0].run_once()
     spans = [row["context"]["span_id"] for row in phoenix.spans("scored", 3)]
-    await store.add_score(P, RUN, ScoreToAdd("s-1", "helpful", 0.5, comment="too long"))
-    await store.add_score(P, RUN, ScoreToAdd("s-2", "safe", True, span=spans[0]))
+    await store.scores.add(P, RUN, ScoreToAdd("s-1", "helpful", 0.5, comment="too long"))
+    await store.scores.add(P, RUN, ScoreToAdd("s-2", "safe", True, span=spans[0]))
     await forwarder.workers[0].run_once()
     assert len(phoenix.annotations("scored", spans, 2)) == 2
-    await store.backfill(P, to.recipient, RUN, 0)  # all of it once more
+    await store.outbox.backfill(P, to.recipient, RUN, 0)  # all of it once more
     await forwarder.workers[0].run_once()
-    assert (await store.outbox_status(), forwarder.workers[0].counts["dead"]) == ([], 0)
+    assert (await store.outbox.status(), forwarder.workers[0].counts["dead"]) == ([], 0)
     await forwarder.stop()
     await store.close()
     rows = phoenix.annotations("scored", spans, 2)

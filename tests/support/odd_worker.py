@@ -6,6 +6,7 @@ import re
 import signal
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from playhead_collector.errors import ContentMissing, Refused, StoreUnavailable
@@ -46,7 +47,7 @@ async def _answer(store: Any, given: Any, question: AnalysisQuestion, index: obj
 
 
 async def _connect(dsn: str, **_: Any) -> Any:
-    return dsn
+    return SimpleNamespace(search=None)
 
 
 if __name__ == "__main__":

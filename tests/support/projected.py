@@ -10,7 +10,7 @@ from playhead.model.span import Span
 from playhead.model.thread import ThreadNode, extend
 from playhead.projection.inputs import Projection
 from playhead.projection.projector import ProjectSettings, project
-from playhead_collector.store.ports import RunWork
+from playhead_collector.store.ports.projections import RunWork
 from tests.support.journal_reader import Journaled
 
 _NS = 1_000_000_000

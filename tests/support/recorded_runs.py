@@ -10,7 +10,8 @@ from playhead.model.ref import ContentRef
 from playhead.model.span import STATUS_ERROR, LogEvent, Span
 from playhead.model.thread import ThreadNode, thread_of
 from playhead.wire.pack import ThreadExtension
-from playhead_collector.store.ports import Batch, RunWork
+from playhead_collector.store.ports.projections import RunWork
+from playhead_collector.store.ports.spans import Batch
 from tests.support.compressed_runs import Call, LabelledRun
 
 START_NS = 1_760_000_000_000_000_000

@@ -90,7 +90,7 @@ def test_spans_arrive_and_their_content_is_lifted_out_of_them(collector: Collect
 async def stored_spans(collector: CollectorProcess, run: str) -> list[Span]:
     store = await connect(collector.database, pool_size=1)
     try:
-        return sorted(await store.spans(1, run), key=lambda span: span.start_ns)
+        return sorted(await store.spans.read(1, run), key=lambda span: span.start_ns)
     finally:
         await store.close()
 
@@ -98,7 +98,7 @@ async def stored_spans(collector: CollectorProcess, run: str) -> list[Span]:
 async def stored_logs(collector: CollectorProcess, run: str) -> list[LogEvent]:
     store = await connect(collector.database, pool_size=1)
     try:
-        return list(await store.logs(1, run))
+        return list(await store.spans.logs(1, run))
     finally:
         await store.close()
 

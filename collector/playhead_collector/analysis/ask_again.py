@@ -208,7 +208,7 @@ async def ask(question: PreparedQuestion, models: ChatModels, clock: Callable[[]
     }
     content = Content(canonical_json({**value, "thread": begin.thread}), JSON)
     subject = ContentRef.of(b"asked again: " + content.data)
-    await record.store.keep_explanation(record.project_id, record.run, subject, value["model"], content)
+    await record.store.contents.keep_explanation(record.project_id, record.run, subject, value["model"], content)
     return cast(AskedAgain, {**value, "ref": content.ref})
 
 

@@ -291,7 +291,7 @@ async def choices_elsewhere(record: RunRecord, begin: ev.LlmCalled) -> list[Choi
     """Returns the different answers of other calls with the context of this call, the most frequent first."""
     if begin.thread is None:
         return []
-    calls = await record.store.calls_with_thread(record.project_id, begin.thread, limit=_MAX_SIBLINGS + 1)
+    calls = await record.store.uses.calls_with_thread(record.project_id, begin.thread, limit=_MAX_SIBLINGS + 1)
     siblings = [
         sibling
         for run, seq in calls
@@ -328,7 +328,7 @@ async def read_sibling(record: RunRecord, run: str, seq: int, thread: ContentRef
     begin: ev.LlmCalled | None = None
     outputs: list[ContentRef] = []
     ended: int | None = None
-    while events := await record.store.events(record.project_id, run, after=after, limit=_EVENTS_AT_ONCE):
+    while events := await record.store.events.read(record.project_id, run, after=after, limit=_EVENTS_AT_ONCE):
         for event in events:
             if begin is None:
                 if not isinstance(event, ev.LlmCalled) or event.thread != thread:

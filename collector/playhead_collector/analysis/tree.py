@@ -20,7 +20,7 @@ from playhead_collector.analysis.transcript.loading import read_transcript_page
 from playhead_collector.analysis.transcript.transcript import Transcript, Turn
 from playhead_collector.read.record import RunRecord, line_of_forks, stored_record
 from playhead_collector.read.values import fetch
-from playhead_collector.store.ports import RunFilter
+from playhead_collector.store.ports.runs import RunFilter
 from playhead_collector.store.ports.scores import ScoreFilter
 from playhead_collector.store.ports.uses import EventRange
 
@@ -101,7 +101,7 @@ def branches_by_decision(
 async def _read_outcome(record: RunRecord, row: RunRow) -> RunOutcome:
     """The outcome of a run, with the latest scores of the run as a whole."""
     where = ScoreFilter(row.run, latest=True)
-    scores = await record.store.scores(record.project_id, where, limit=_MAX_SCORES)
+    scores = await record.store.scores.page(record.project_id, where, limit=_MAX_SCORES)
     return {
         "scores": [
             {"name": score.name, "value": score.value, "label": score.label} for score in scores if score.span is None
@@ -210,11 +210,11 @@ async def read_branching_runs(record: RunRecord) -> tuple[list[BranchingRun], bo
     lineage = await _read_lineage(record)
     branches, more = await _read_forks(record, lineage)
     known_runs = {row.run for row in lineage.rows} | {branch.row.run for branch in branches}
-    same = await record.store.runs_with_same_context(
+    same = await record.store.uses.runs_with_same_context(
         record.project_id, lineage.parts, without=sorted(known_runs), limit=MAX_SIBLINGS + 1
     )
     for call in same[:MAX_SIBLINGS]:
-        row = await record.store.run(record.project_id, call.run)
+        row = await record.store.runs.get(record.project_id, call.run)
         if row is not None:
             branches.append(BranchingRun(SIBLING, row, call.here, call.seq))
     return branches, more or len(same) > MAX_SIBLINGS
@@ -222,7 +222,7 @@ async def read_branching_runs(record: RunRecord) -> tuple[list[BranchingRun], bo
 
 async def _read_lineage(record: RunRecord) -> Lineage:
     rows, common = list[RunRow](), list[int]()
-    async for row in line_of_forks(record.row, partial(record.store.run, record.project_id)):
+    async for row in line_of_forks(record.row, partial(record.store.runs.get, record.project_id)):
         if not rows:
             common.append(record.last)
         elif (shared := rows[-1].shared) is not None:
@@ -241,7 +241,7 @@ async def _read_forks(record: RunRecord, lineage: Lineage) -> tuple[list[Branchi
     for depth, (row, common) in enumerate(zip(lineage.rows, lineage.common, strict=True)):
         if depth:
             branches.append(BranchingRun(PARENT, row, common + 1, common + 1))
-        forks = await record.store.runs(record.project_id, RunFilter(fork_of=row.run), limit=MAX_FORKS + 1)
+        forks = await record.store.runs.page(record.project_id, RunFilter(fork_of=row.run), limit=MAX_FORKS + 1)
         more = more or len(forks) > MAX_FORKS
         for fork in forks[:MAX_FORKS]:
             seq = fork.fork_at

@@ -15,7 +15,7 @@ from playhead_collector.destination_settings import (
 from playhead_collector.errors import BadSetting
 from playhead_collector.forward.filters import redaction
 from playhead_collector.forward.senders import DestinationKind, MediaUploader, kinds
-from playhead_collector.store.ports.outbox import Recipient
+from playhead_collector.store.postgres.recipients import Recipient
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,17 +3,21 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import httpx
 
 from playhead_collector.forward.destination import Destination, ForwardLimits, destination
-from playhead_collector.forward.loading import ForwardStore, Loader
+from playhead_collector.forward.loading import Loader
 from playhead_collector.forward.pacing import Clocks, IngestArrivals, Pacing
 from playhead_collector.forward.senders import Senders
 from playhead_collector.forward.worker import ForwardWorker
 from playhead_collector.read.prices import Prices
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports.outbox import OutboxStatus
+
+if TYPE_CHECKING:  # the journal of a machine is read without Postgres' driver
+    from playhead_collector.store.postgres.store import PostgresStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +34,7 @@ class Forwarder:
 
     def __init__(
         self,
-        store: ForwardStore,
+        store: "PostgresStore",
         destinations: Sequence[Destination],
         limits: ForwardLimits,
         prices: Prices,
@@ -73,7 +77,7 @@ class Forwarder:
 
     async def status(self) -> list[DestinationStatus]:
         """Returns all destinations that are configured or have entries, sorted by name. Raises StoreUnavailable."""
-        outboxes = {item.destination: item for item in await self.store.outbox_status()}
+        outboxes = {item.destination: item for item in await self.store.outbox.status()}
         names = sorted({*outboxes, *(item.destination.name for item in self.workers)})
         empty = (0, 0, None, 0, 0)
         return [
@@ -83,7 +87,7 @@ class Forwarder:
 
 
 def forwarder_of(
-    settings: CollectorSettings, store: ForwardStore, prices: Prices, clock: Callable[[], int]
+    settings: CollectorSettings, store: "PostgresStore", prices: Prices, clock: Callable[[], int]
 ) -> Forwarder:
     """Returns the forwarder for these settings; without destinations, it does nothing."""
     limits = ForwardLimits(

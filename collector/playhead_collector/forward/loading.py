@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from playhead.model import names
 from playhead.model.canonical import canonical_json
@@ -28,8 +28,10 @@ from playhead_collector.forward.counting import RunCounter
 from playhead_collector.forward.scoring import outbound_score
 from playhead_collector.forward.senders import MediaUploader, ScoreSender
 from playhead_collector.read.prices import Prices
-from playhead_collector.store.ports import ContentStore, ProjectionStore, SpanStore
-from playhead_collector.store.ports.outbox import OutboxEntry, OutboxStore
+from playhead_collector.store.ports.outbox import OutboxEntry
+
+if TYPE_CHECKING:  # the journal of a machine is read without Postgres' driver
+    from playhead_collector.store.postgres.store import PostgresStore
 
 # Rounds of reading: threads and values, the messages of the threads, their large parts; and one to see that nothing is
 # missing.
@@ -44,10 +46,6 @@ _LARGE_BYTES = 1024 * 1024
 # Most nodes of threads that are read together: 20 MB.
 _MOST_NODES = 100_000
 _LOOK_AGAIN_NS = 60 * 1_000_000_000
-
-
-class ForwardStore(OutboxStore, ContentStore, SpanStore, ProjectionStore, Protocol):
-    """The parts of a store that forwarding uses."""
 
 
 class NotAllHere(Exception):
@@ -68,7 +66,7 @@ class Loader:
 
     def __init__(
         self,
-        store: ForwardStore,
+        store: "PostgresStore",
         options: OutboundOptions,
         prices: Prices,
         public_url: str,
@@ -94,7 +92,7 @@ class Loader:
             entry.run, (OutboundRun(id=entry.run), False, -_LOOK_AGAIN_NS)
         )
         if not has_root and self._clock() - looked_ns >= _LOOK_AGAIN_NS:
-            for span in await self._store.spans(entry.project_id, entry.run):
+            for span in await self._store.spans.read(entry.project_id, entry.run):
                 if span.attributes.get(names.RUN_ROOT) is True or span.parent_id is None:
                     outbound_run, has_root = replace(run_of(span.attributes), id=entry.run), True
                     break
@@ -106,7 +104,7 @@ class Loader:
 
     async def counter(self, entry: OutboxEntry) -> RunCounter:
         """Returns a counter of the entry's run, with everything that is stored of it now."""
-        spans, logs = await self._store.entry_items(replace(entry, spans=None, logs=None, page=None))
+        spans, logs = await self._store.outbox.items(replace(entry, spans=None, logs=None, page=None))
         return RunCounter(await asyncio.to_thread(run_calls, entry.run, spans, logs))
 
     async def send_score(self, entry: OutboxEntry, log: LogEvent, to: ScoreSender | None, *, wait: bool) -> Answer:
@@ -204,7 +202,7 @@ class Loader:
     async def _fetch(self, project_id: int, missing: WantedRefs) -> None:
         cache = self._contents
         if missing.contents:
-            for ref, content in (await self._store.get_many(project_id, missing.contents)).items():
+            for ref, content in (await self._store.contents.get_many(project_id, missing.contents)).items():
                 cache.at_hand.add(ref, content)
                 cache.size += len(content.data)
         if missing.threads:
@@ -213,12 +211,12 @@ class Loader:
                 cache.size += 100 * len(messages)
 
     async def _threads(self, project_id: int, refs: Sequence[ContentRef]) -> Mapping[ContentRef, Sequence[ContentRef]]:
-        together = (await self._store.threads(project_id, refs, _MOST_NODES)).nodes
+        together = (await self._store.contents.threads(project_id, refs, _MOST_NODES)).nodes
         threads = {ref: messages for ref in refs if (messages := _messages(together, ref))}
         for ref in refs:
             if ref not in threads:  # very long, or a part has only just arrived
                 with suppress(ContentMissing, ContentCorrupt):
-                    threads[ref] = [node.message for node in await self._store.thread(project_id, ref)]
+                    threads[ref] = [node.message for node in await self._store.contents.thread(project_id, ref)]
         return threads
 
 

@@ -24,7 +24,7 @@ from playhead_collector.errors import BadSetting, StoreUnavailable
 from playhead_collector.forward.attempts import Answer, backoff_s, retry_after
 from playhead_collector.json_bytes import json_bytes
 from playhead_collector.settings import CollectorSettings
-from playhead_collector.store.ports.promises import Announcement, PromiseTable, StoredPromise
+from playhead_collector.store.postgres.promises import Announcement, PostgresPromises, StoredPromise
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ class PromiseAnnouncer:
 
     def __init__(
         self,
-        store: PromiseTable,
+        promises: PostgresPromises,
         project_id: int,
         url: str,
         key: bytes,
@@ -55,7 +55,7 @@ class PromiseAnnouncer:
     ) -> None:
         """`key` signs the requests; `public_url` is this collector's URL for people; `clock` gives ns since 1970."""
         self.counts: Counter[str] = Counter()  # sent, failed, given_up
-        self._store, self._project_id = store, project_id
+        self._promises, self._project_id = promises, project_id
         self._url, self._key, self._public_url = url, key, public_url
         self._timeout_s, self._max_age_s = timeout_s, max_age_s
         self._clock = clock
@@ -81,7 +81,7 @@ class PromiseAnnouncer:
         await self._drop_old()
         while (now := self._clock()) >= self._paused_until_ns:
             until = now + int((self._timeout_s + _LEASE_MARGIN_S) * _NS)
-            announcement = await self._store.take_announcement(self._project_id, now, until, self._max_age_s)
+            announcement = await self._promises.take_announcement(self._project_id, now, until, self._max_age_s)
             if announcement is None:
                 return _POLL_S
             answer = await self._send(announcement)
@@ -91,7 +91,7 @@ class PromiseAnnouncer:
 
     async def _drop_old(self) -> None:
         """Counts and logs promises that became too old, or passed their deadline, before they were announced."""
-        while dropped := await self._store.drop_announcements(self._project_id, self._clock(), self._max_age_s):
+        while dropped := await self._promises.drop_announcements(self._project_id, self._clock(), self._max_age_s):
             self.counts["given_up"] += len(dropped)
             log.warning(
                 "promises that are not announced any more, being too old or past their deadline: %d (%s%s)",
@@ -115,7 +115,7 @@ class PromiseAnnouncer:
         if answer.verdict is Verdict.ACCEPTED:
             self.counts["sent"] += 1
             self._failures = 0
-            await self._store.settle_announcement(self._project_id, promise.id, None)
+            await self._promises.settle_announcement(self._project_id, promise.id, None)
             return
         self.counts["failed"] += 1
         pause = backoff_s(announcement.attempt, answer)
@@ -127,11 +127,11 @@ class PromiseAnnouncer:
         if due >= promise.created_ns + int(self._max_age_s * _NS):
             self.counts["given_up"] += 1
             log.warning("promise %s is not announced any more: %s %s", promise.id, self._host, answer.reason)
-            await self._store.settle_announcement(self._project_id, promise.id, None)
+            await self._promises.settle_announcement(self._project_id, promise.id, None)
             return
         if announcement.attempt == 1:
             log.warning("promise webhook: %s %s; trying again in %.0f s", self._host, answer.reason, pause)
-        await self._store.settle_announcement(self._project_id, promise.id, due)
+        await self._promises.settle_announcement(self._project_id, promise.id, due)
 
     async def _work_on(self) -> None:
         while True:
@@ -152,7 +152,7 @@ def check_webhook(settings: CollectorSettings) -> None:
 
 
 def announcer_of(
-    settings: CollectorSettings, store: PromiseTable, project_id: int, clock: Callable[[], int]
+    settings: CollectorSettings, promises: PostgresPromises, project_id: int, clock: Callable[[], int]
 ) -> PromiseAnnouncer | None:
     """Returns the announcer for these settings; None without a webhook. Raises BadSetting."""
     check_webhook(settings)
@@ -160,7 +160,7 @@ def announcer_of(
     if url is None or key is None:
         return None
     return PromiseAnnouncer(
-        store,
+        promises,
         project_id,
         url,
         key,

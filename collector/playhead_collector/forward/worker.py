@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from playhead.model.span import LogEvent
 from playhead.outbound.answers import Verdict
@@ -23,12 +24,15 @@ from playhead_collector.forward.counting import OutgoingSpans, RunCounter, count
 from playhead_collector.forward.delivery import BatchDelivery, Delivered, OutgoingItem
 from playhead_collector.forward.destination import Destination, ForwardLimits
 from playhead_collector.forward.filters import ForwardDecision, decide, has_filters
-from playhead_collector.forward.loading import ForwardStore, Loader, NotAllHere
+from playhead_collector.forward.loading import Loader, NotAllHere
 from playhead_collector.forward.pacing import Pacing
 from playhead_collector.forward.progress import CycleProgress, EntryProgress
 from playhead_collector.forward.scoring import is_on_span, is_score
 from playhead_collector.forward.senders import Senders, Signal, UploadFailed
 from playhead_collector.store.packing.span_pages import log_key
+
+if TYPE_CHECKING:  # the journal of a machine is read without Postgres' driver
+    from playhead_collector.store.postgres.store import PostgresStore
 
 log = logging.getLogger(__name__)
 
@@ -75,7 +79,7 @@ class ForwardWorker:
 
     def __init__(
         self,
-        store: ForwardStore,
+        store: "PostgresStore",
         destination: Destination,
         loader: Loader,
         senders: Senders,
@@ -129,7 +133,7 @@ class ForwardWorker:
         # While the destination fails, one entry is enough to see whether it works again: more would cost ingest reads
         # and writes.
         limit = 1 if self.state.failures else _ENTRIES
-        entries = await self._store.claim_entries(self.destination.name, limit, now + int(_LEASE_S * _NS))
+        entries = await self._store.outbox.claim(self.destination.name, limit, now + int(_LEASE_S * _NS))
         if not entries:
             return _POLL_S
         self.pacing.begin()
@@ -142,7 +146,7 @@ class ForwardWorker:
             self._failed(stopped.answer)
         finally:
             # Shielded: accepted items must be noted even when the collector stops now.
-            await asyncio.shield(self._store.finish_entries(progress.settlement(self.state.paused_until_ns)))
+            await asyncio.shield(self._store.outbox.finish(progress.settlement(self.state.paused_until_ns)))
         return max(0.0, (self.state.paused_until_ns - self._clock()) / _NS)
 
     def _succeeded(self, cycle: "_Cycle") -> None:
@@ -168,7 +172,7 @@ class ForwardWorker:
         self._next_expiry_ns = now + int(_EXPIRE_EVERY_S * _NS)
         limits = self._limits
         before = now - int(limits.max_age_s * _NS)
-        gone = await self._store.expire_entries(self.destination.name, before, limits.max_items)
+        gone = await self._store.outbox.expire(self.destination.name, before, limits.max_items)
         if gone:
             self.counts["expired"] += gone
             text = "%d spans and log events for %s were too old or too many, and are not forwarded any more"
@@ -192,7 +196,7 @@ class ForwardWorker:
     # --- for a cycle -------------------------------------------------------------------------------------------------
 
     @property
-    def parts(self) -> "tuple[ForwardStore, Loader, Senders, ForwardLimits, Callable[[], int]]":
+    def parts(self) -> "tuple[PostgresStore, Loader, Senders, ForwardLimits, Callable[[], int]]":
         """The parts of the worker that a cycle uses."""
         return self._store, self._loader, self._senders, self._limits, self._clock
 
@@ -246,7 +250,7 @@ class _Cycle:
     async def _load(self, progress: EntryProgress) -> "_LoadedEntry | None":
         """Reads the items of an entry; None if nothing is to be sent now."""
         entry = progress.entry
-        row = await self._store.run(entry.project_id, entry.run)
+        row = await self._store.runs.get(entry.project_id, entry.run)
         decision = decide(self._settings, row) if has_filters(self._settings) else ForwardDecision.SEND
         if decision is ForwardDecision.WAIT:
             progress.wait_until(self._look_again_ns(progress))
@@ -255,7 +259,7 @@ class _Cycle:
             progress.left_out = True
             self._worker.counts["left_out"] += 1
             return None
-        spans, logs = await self._store.entry_items(entry)
+        spans, logs = await self._store.outbox.items(entry)
         logs = logs if self._worker.destination.counts_calls else [log for log in logs if not is_on_span(log)]
         progress.loaded(spans, logs)
         if not spans and not logs:
@@ -398,5 +402,5 @@ class _Cycle:
         now = self._clock()
         if now - self._renewed_ns >= _RENEW_S * _NS:
             entries = [progress.entry for progress in self._progress.entries.values()]
-            await self._store.renew_entries(entries, now + int(_LEASE_S * _NS))
+            await self._store.outbox.renew(entries, now + int(_LEASE_S * _NS))
             self._renewed_ns = now

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from playhead_collector.live.hub import LiveHub
     from playhead_collector.read.prices import Prices
     from playhead_collector.retain.sweeper import Sweeper
-    from playhead_collector.store.ports import ReadStore, Store
+    from playhead_collector.store.ports import ReadStore
     from playhead_collector.store.ports.changes import ChangeStore
+    from playhead_collector.store.postgres.store import PostgresStore
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -191,7 +192,7 @@ def _needed(service: T | None) -> T:
 class Changing(Asking):
     """One call of a handler that changes something: it has the whole store."""
 
-    store: Store
+    store: PostgresStore
 
 
 def needs_collector() -> Refused:

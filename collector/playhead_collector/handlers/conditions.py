@@ -6,7 +6,7 @@ from typing import Any, Unpack
 from playhead.model.times import parse_time
 from playhead.wire.operations.bounds import RunConditions
 from playhead_collector.errors import Refused
-from playhead_collector.store.ports.cohorts import RunFilter
+from playhead_collector.store.ports.runs import RunFilter
 
 
 def read_time(text: object) -> int | None:

@@ -33,7 +33,7 @@ async def destinations(asking: Changing) -> Destinations:
 
 @handles_with_store(ForwardOperations.dead_letters)
 async def dead_letters(asking: Changing, destination: str, *, after: int = 0, limit: int = 100) -> ForwardDeadLetters:
-    entries = await asking.store.dead_letters(destination, limit + 1, after)
+    entries = await asking.store.outbox.dead_letters(destination, limit + 1, after)
     return {
         "items": [
             {
@@ -53,7 +53,7 @@ async def dead_letters(asking: Changing, destination: str, *, after: int = 0, li
 @changes(ForwardOperations.retry_forward)
 async def retry_forward(asking: Changing, destination: str, entries: Sequence[int] | None = None) -> Affected:
     worker = _configured(asking, destination)
-    affected = await asking.store.retry_dead(destination, entries)
+    affected = await asking.store.outbox.retry_dead(destination, entries)
     worker.resume()
     return {"entries": affected}
 
@@ -62,7 +62,7 @@ async def retry_forward(asking: Changing, destination: str, entries: Sequence[in
 async def drop_forward(
     asking: Changing, destination: str, entries: Sequence[int] | None = None, *, waiting: bool = False
 ) -> Affected:
-    return {"entries": await asking.store.drop_entries(destination, entries, waiting=waiting)}
+    return {"entries": await asking.store.outbox.drop(destination, entries, waiting=waiting)}
 
 
 @changes(ForwardOperations.backfill)
@@ -77,7 +77,7 @@ async def backfill(
         await asking.catch_up()
         named = await run_named(asking.store, asking.project_id, run)
     recipient = worker.destination.recipient
-    count = await asking.store.backfill(asking.project_id, recipient, named, min(since_ns, LARGEST_NUMBER))
+    count = await asking.store.outbox.backfill(asking.project_id, recipient, named, min(since_ns, LARGEST_NUMBER))
     if named is not None and not count:
         raise Refused(404, "no_such_run", f"there is no run {named!r}: `playhead runs` lists them")
     worker.wake()

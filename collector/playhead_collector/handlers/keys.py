@@ -18,7 +18,7 @@ _FIRST = "make one with the scope admin and without an expiry first, or set PLAY
 
 @handles_with_store(KeyOperations.keys)
 async def keys(asking: Changing) -> Keys:
-    return {"items": [_about(key) for key in await asking.store.keys(asking.project_id)]}
+    return {"items": [_about(key) for key in await asking.store.keys.all(asking.project_id)]}
 
 
 @changes(KeyOperations.create_key)
@@ -26,7 +26,7 @@ async def create_key(
     asking: Changing, name: str, scopes: Sequence[Scope], *, expires_seconds: float | None = None
 ) -> NewKey:
     cache = _cache(asking)
-    held = await asking.store.keys(asking.project_id)
+    held = await asking.store.keys.all(asking.project_id)
     if len(held) >= _MAX_KEYS:
         raise Refused(409, "too_many_keys", f"there are {len(held)} keys: revoke some before making another")
     is_lasting = ADMIN in scopes and expires_seconds is None
@@ -36,7 +36,7 @@ async def create_key(
     key = f"ph_{secrets.token_urlsafe(32)}"
     digest = hashlib.sha256(key.encode()).digest()
     wanted = sorted(set(scopes))
-    made = await asking.store.add_key(asking.project_id, name, key[:9], digest, wanted, expires_seconds)
+    made = await asking.store.keys.add(asking.project_id, name, key[:9], digest, wanted, expires_seconds)
     cache.forget()
     return {"key": key, "about": _about(made)}
 
@@ -48,7 +48,7 @@ async def revoke_key(asking: Changing, number: int) -> Revoked:
     def check(key: ApiKey, others: Sequence[ApiKey]) -> None:
         _check_revocation(cache, key, others)
 
-    revoked = await asking.store.remove_key(asking.project_id, number, check)
+    revoked = await asking.store.keys.remove(asking.project_id, number, check)
     cache.forget()
     if not revoked:
         raise Refused(404, "no_such_key", f"there is no key {number}: `playhead keys list` shows those there are")

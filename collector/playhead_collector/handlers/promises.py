@@ -1,7 +1,7 @@
 """Handlers of promises: open, list, and answer (once) what runs wait for."""
 
 import re
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from playhead.model.promises import ANSWERED, APPROVED, DENIED, EXPIRED
 from playhead.model.times import rfc3339
@@ -10,7 +10,9 @@ from playhead.wire.operations.promises import Kind, Promise, PromiseAnswer, Prom
 from playhead_collector.errors import Refused
 from playhead_collector.handlers.asking import Changing
 from playhead_collector.handlers.handling import changes, handles_with_store
-from playhead_collector.store.ports.promises import StoredPromise
+
+if TYPE_CHECKING:
+    from playhead_collector.store.postgres.promises import StoredPromise
 
 _CURSOR = re.compile(r"(\d{1,19})-([0-9a-f]{32})")
 
@@ -26,7 +28,7 @@ async def promises(
 ) -> Page[Promise]:
     is_open = None if state == "all" else state == "open"
     size = asking.page(limit)
-    rows = await asking.store.promises(
+    rows = await asking.store.promises.page(
         asking.project_id, kind=kind, run=run, is_open=is_open, after=_after(asking.cursor), limit=size + 1
     )
     items, last = rows[:size], rows[size - 1] if len(rows) > size else None
@@ -56,7 +58,7 @@ async def open_promise(
     seconds: float | None = None,
 ) -> Promise:
     body = {"key": key, "name": name, "action": action, "risk": risk, "details": details, "schema": expected}
-    return _promise_answer(await asking.store.open_promise(asking.project_id, id, kind, run, body, seconds))
+    return _promise_answer(await asking.store.promises.open(asking.project_id, id, kind, run, body, seconds))
 
 
 @changes(PromiseOperations.answer_promise)
@@ -74,7 +76,7 @@ async def answer_promise(
         expected = "approved or denied" if stored.kind == "approval" else "answered"
         raise Refused(400, "wrong_outcome", f"this is a promise of the kind {stored.kind}: answer it with {expected}")
     answer = {"outcome": outcome, "value": value, "by": by, "reason": reason}
-    if await asking.store.answer_promise(asking.project_id, promise, answer, late=False):
+    if await asking.store.promises.answer(asking.project_id, promise, answer, late=False):
         return _promise_answer(await _known(asking, promise))
     raise Refused(409, "answered", _first_answer(await _known(asking, promise)))
 
@@ -82,12 +84,12 @@ async def answer_promise(
 @changes(PromiseOperations.expire_promise)
 async def expire_promise(asking: Changing, promise: str) -> Promise:
     answer = {"outcome": EXPIRED, "value": None, "by": None, "reason": None}
-    await asking.store.answer_promise(asking.project_id, promise, answer, late=True)
+    await asking.store.promises.answer(asking.project_id, promise, answer, late=True)
     return _promise_answer(await _known(asking, promise))
 
 
 async def _known(asking: Changing, promise: str) -> StoredPromise:
-    stored = await asking.store.promise(asking.project_id, promise)
+    stored = await asking.store.promises.get(asking.project_id, promise)
     if stored is None:
         raise Refused(404, "no_such_promise", f"no promise has the id {promise}: see `playhead promises`")
     return stored

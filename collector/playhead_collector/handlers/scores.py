@@ -50,7 +50,7 @@ async def score(
         comment,
         read_time(time),
     )
-    stored = await asking.store.add_score(asking.project_id, record.run, posted)
+    stored = await asking.store.scores.add(asking.project_id, record.run, posted)
     if stored is None:
         message = f"run {record.run} was deleted just now: `playhead runs` lists the others"
         raise Refused(404, "no_such_run", message)

@@ -13,7 +13,7 @@ _MAX_NAMED = 5
 
 @handles_with_store(StorageOperations.storage)
 async def storage(asking: Changing) -> Storage:
-    return await read_storage(asking.store, asking.project_id)
+    return await read_storage(asking.store.storage, asking.project_id)
 
 
 @changes(StorageOperations.delete_run)
@@ -23,7 +23,7 @@ async def delete_run(asking: Changing, run: str, *, forks: bool = False) -> Dele
         raise Refused(400, "bad_request", message)
     await asking.catch_up()  # forks are known only after they are projected
     named = await run_named(asking.store, asking.project_id, run)
-    deleted = await asking.store.delete_run(asking.project_id, named, forks=forks)
+    deleted = await asking.store.garbage.delete_run(asking.project_id, named, forks=forks)
     if deleted.forks:
         names = ", ".join(deleted.forks[:_MAX_NAMED])
         more = f" and {len(deleted.forks) - _MAX_NAMED} more" if len(deleted.forks) > _MAX_NAMED else ""

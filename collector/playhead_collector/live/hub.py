@@ -14,8 +14,8 @@ from playhead_collector.live.messages import MessageBatch, MessageBytes, StreamO
 from playhead_collector.live.reading import StreamReader
 from playhead_collector.logs import ThrottledLog
 from playhead_collector.read.events import previews_of
-from playhead_collector.store.ports import Store
-from playhead_collector.store.ports.changes import RunHead
+from playhead_collector.store.ports import ReadStore
+from playhead_collector.store.ports.changes import ChangeStore, RunHead
 
 log = ThrottledLog(logging.getLogger(__name__))
 # Previews are read in one of these lengths, and cut to the length that a client asked for.
@@ -36,7 +36,9 @@ class Channel:
     (at most half of it). The oldest are dropped first; the newest live batch always stays.
     """
 
-    def __init__(self, store: Store, reader: StreamReader, base: StreamPosition, most_bytes: Callable[[], int]) -> None:
+    def __init__(
+        self, store: ReadStore, reader: StreamReader, base: StreamPosition, most_bytes: Callable[[], int]
+    ) -> None:
         self.reader = reader
         self.base = base
         self.head = StreamPosition(base.change)
@@ -177,12 +179,18 @@ class LiveHub:
     """All streams of a project that clients follow."""
 
     def __init__(
-        self, store: Store, project_id: int, limits: StreamLimits, *, poll_seconds: float = _POLL_SECONDS
+        self,
+        store: ReadStore,
+        changes: ChangeStore,
+        project_id: int,
+        limits: StreamLimits,
+        *,
+        poll_seconds: float = _POLL_SECONDS,
     ) -> None:
         self.limits = limits
         self.is_closing = False
         self.clients = 0
-        self._store, self._project_id = store, project_id
+        self._store, self._changes, self._project_id = store, changes, project_id
         self._poll_seconds = poll_seconds
         self._channels: dict[str | None, Channel] = {}
         self._news: set[str | None] = set()
@@ -230,7 +238,7 @@ class LiveHub:
             existing = self._channels.get(run)
             if existing is not None:
                 return existing
-            reader = StreamReader(self._store, self._project_id, run)
+            reader = StreamReader(self._changes, self._project_id, run)
             base = await reader.beginning()
             if base is None:
                 raise Refused(404, "no_such_run", f"there is no run {run!r}: `playhead runs` lists them")
@@ -260,7 +268,7 @@ class LiveHub:
             self._woken.set()
 
     async def _work(self) -> None:
-        async with self._store.listening(self._on_change):
+        async with self._changes.listening(self._on_change):
             while self._channels:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(self._poll_seconds):
@@ -284,7 +292,7 @@ class LiveHub:
 
     async def _poll(self) -> None:
         """Marks the runs with news that no notification announced."""
-        newest = await self._store.positions(self._project_id, [run for run in self._channels if run is not None])
+        newest = await self._changes.positions(self._project_id, [run for run in self._channels if run is not None])
         for run, channel in self._channels.items():
             seen = channel.head.change if run is None or channel.run is None else channel.run.projection
             if newest.get(run) != seen or channel.is_ending:

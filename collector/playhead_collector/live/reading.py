@@ -29,7 +29,7 @@ class ReadBatch:
 class StreamReader:
     """Reads the stream of a run, or of all runs of a project (`run` None)."""
 
-    store: ChangeStore
+    changes: ChangeStore
     project_id: int
     run: str | None
 
@@ -40,7 +40,7 @@ class StreamReader:
         In the stream of all runs: after everything that is known, or after everything that was known before `since_ns`
         (ns since 1970).
         """
-        async with self.store.reading_changes(self.project_id) as reader:
+        async with self.changes.reading(self.project_id) as reader:
             if self.run is None:
                 if since_ns is None:
                     return StreamPosition(max(await reader.newest(), await reader.removed()))
@@ -50,7 +50,7 @@ class StreamReader:
 
     async def check(self, position: StreamPosition) -> None:
         """Raises Refused (410) if changes after this position are no longer stored; StoreUnavailable."""
-        async with self.store.reading_changes(self.project_id) as reader:
+        async with self.changes.reading(self.project_id) as reader:
             head = None if self.run is None else await reader.head(self.run)
             if head is not None and head.projection == position.change and (position.seq is None or position.is_replay):
                 return  # nothing followed
@@ -60,7 +60,7 @@ class StreamReader:
 
     async def after(self, position: StreamPosition) -> ReadBatch:
         """Returns the messages after a position that `check` accepted. Raises StoreUnavailable."""
-        async with self.store.reading_changes(self.project_id) as reader:
+        async with self.changes.reading(self.project_id) as reader:
             head = None if self.run is None else await reader.head(self.run)
             if position.is_replay:
                 return await self._replayed(reader, position, head)

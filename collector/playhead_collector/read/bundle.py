@@ -145,9 +145,9 @@ async def _write_records(record: RunRecord, archive: Archive) -> set[bytes]:
     """Writes the records of the run and of the runs from which it was forked. Returns the digests of the refs in
     them."""
     digests: set[bytes] = set()
-    async for row in line_of_forks(record.row, partial(record.store.run, record.project_id)):
-        spans = await record.store.spans(record.project_id, row.run)
-        logs = await record.store.logs(record.project_id, row.run)
+    async for row in line_of_forks(record.row, partial(record.store.runs.get, record.project_id)):
+        spans = await record.store.spans.read(record.project_id, row.run)
+        logs = await record.store.spans.logs(record.project_id, row.run)
         digests |= await asyncio.to_thread(_write_record, archive, row, spans, logs)
         await _write_scores(record, row.run, archive)
     return digests
@@ -156,7 +156,7 @@ async def _write_records(record: RunRecord, archive: Archive) -> set[bytes]:
 async def _write_scores(record: RunRecord, run: str, archive: Archive) -> None:
     """Writes the posted scores. Scores that programs recorded are in the log events."""
     before: tuple[int, str, str] | None = None
-    while page := await record.store.scores(
+    while page := await record.store.scores.page(
         record.project_id, ScoreFilter(run, source=POSTED), limit=_ITEMS_A_LINE, before=before
     ):
         for score in page:

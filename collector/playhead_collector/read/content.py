@@ -37,7 +37,7 @@ async def read_batch(store: ReadStore, project_id: int, refs: Sequence[str]) -> 
     values: dict[str, ContentValue] = {}
     size = 0
     while portion := list(islice(wanted, _PORTION)):
-        for ref, content in (await store.get_many(project_id, portion)).items():
+        for ref, content in (await store.contents.get_many(project_id, portion)).items():
             size += len(content.data)
             values[str(ref)] = content_value(content)  # orjson takes no subclass of str as a key
         if size > _MAX_BYTES and len(values) > 1:
@@ -116,7 +116,9 @@ async def pack_refs(store: ReadStore, project_id: int, refs: Sequence[ContentRef
     packed = PackedRefs()
     while packed.looked_at < len(refs) and not packed.is_full:
         rest = refs[packed.looked_at :]
-        threads = await store.threads(project_id, [ref for ref in rest if not packed.has_node(ref)], _MAX_NODES)
+        threads = await store.contents.threads(
+            project_id, [ref for ref in rest if not packed.has_node(ref)], _MAX_NODES
+        )
         # Stops at the first unread thread: it may be a prefix of one that was read, and needs no reading then.
         end = next((index for index, ref in enumerate(rest) if ref in threads.unread), len(rest))
         if not await _add_portion(store, project_id, rest[:end], threads.nodes, packed):
@@ -135,7 +137,7 @@ async def _add_portion(
     for start in range(0, len(refs), _PORTION):
         portion = refs[start : start + _PORTION]
         wanted = [ref for ref in portion if ref not in nodes and not packed.has_node(ref)]
-        contents: Mapping[ContentRef, Content] = await store.get_many(project_id, wanted) if wanted else {}
+        contents: Mapping[ContentRef, Content] = await store.contents.get_many(project_id, wanted) if wanted else {}
         for ref in portion:
             if ref in nodes:
                 packed.add_thread(ref, nodes)

@@ -28,15 +28,15 @@ async def read_about(
 ) -> ContentAbout:
     """Returns the kind of the content, totals of its uses, and a page of the runs that had it.  Raises
     ContentMissing."""
-    content = await store.get(project_id, ref)
+    content = await store.contents.get(project_id, ref)
     kind, role = kind_of(content)
     before = read_row_cursor(cursor)
     if kind == "thread":
         totals = await _of_thread(store, project_id, ref)
         rest: Sequence[ContentUse] = ()
     else:
-        totals = await store.use_totals(project_id, ref)
-        rest = await store.uses(project_id, ref, limit=limit + len(totals.recent) + 1, before=before)
+        totals = await store.uses.totals(project_id, ref)
+        rest = await store.uses.page(project_id, ref, limit=limit + len(totals.recent) + 1, before=before)
     page = _merged(totals.recent, rest, before)
     uses = page[:limit]
     return {
@@ -61,7 +61,7 @@ async def read_about_in_run(store: ReadStore, project_id: int, ref: ContentRef, 
 
     Raises ContentMissing, and Refused if there is no such run.
     """
-    content = await store.get(project_id, ref)
+    content = await store.contents.get(project_id, ref)
     row = (await stored_record(store, project_id, run)).row
     places, complete = await _places(store, project_id, ref, run, shared=True)
     calls = count_calls(places)
@@ -108,11 +108,11 @@ def kind_of(content: Content) -> tuple[str, str | None]:
 
 
 async def _of_thread(store: ReadStore, project_id: int, ref: ContentRef) -> UseTotals:
-    calls = await store.calls_with_thread(project_id, ref.plain, limit=_MOST_CALLS + 1)
+    calls = await store.uses.calls_with_thread(project_id, ref.plain, limit=_MOST_CALLS + 1)
     by_run: dict[str, int] = {}
     for run, _ in calls[:_MOST_CALLS]:
         by_run[run] = by_run.get(run, 0) + 1
-    rows = [(row, count) for run, count in by_run.items() if (row := await store.run(project_id, run)) is not None]
+    rows = [(row, count) for run, count in by_run.items() if (row := await store.runs.get(project_id, run)) is not None]
     uses = [ContentUse(row.run, row.started_ns, count) for row, count in rows]
     uses.sort(key=lambda use: (use.started_ns, use.run), reverse=True)
     first, last = (uses[-1].started_ns, uses[0].started_ns) if uses else (None, None)
@@ -121,7 +121,7 @@ async def _of_thread(store: ReadStore, project_id: int, ref: ContentRef) -> UseT
 
 async def _run(store: ReadStore, project_id: int, ref: ContentRef, use: ContentUse) -> ContentRun | None:
     """Returns the run with the events that named the content; None if the run was deleted meanwhile."""
-    row = await store.run(project_id, use.run)
+    row = await store.runs.get(project_id, use.run)
     if row is None:
         return None
     places, _ = await _places(store, project_id, ref, row.run, shared=False)
@@ -134,7 +134,7 @@ async def _places(
     """Returns the events of the run that had the content, and whether all threads were searched. `shared`: also search
     the events that a fork shares with its parent."""
     events = [
-        event async for page in store.event_pages(project_id, run) for event in page if shared or event.run == run
+        event async for page in store.events.pages(project_id, run) for event in page if shared or event.run == run
     ]
     nodes, complete = await _nodes(store, project_id, call_threads(events))
     return list(places_of(events, nodes, ref)), complete
@@ -151,7 +151,7 @@ async def _nodes(
     nodes: dict[ContentRef, ThreadNode] = {}
     rest, size = list(reversed(threads)), 1
     while rest and len(nodes) < _MOST_NODES:
-        batch = await store.threads(project_id, rest[:size], _MOST_NODES)
+        batch = await store.contents.threads(project_id, rest[:size], _MOST_NODES)
         nodes.update(batch.nodes)
         tried = {thread for thread in rest[:size] if thread not in batch.unread}
         rest = [thread for thread in rest if thread not in nodes and thread not in tried]

@@ -156,7 +156,7 @@ async def previews_of(
     wanted = iter(dict.fromkeys(ContentRef(ref) for ref in refs if is_ref(ref)))
     previews: dict[ContentRef, str] = {}
     while portion := list(islice(wanted, _PORTION)):
-        contents = await store.get_many(project_id, portion)
+        contents = await store.contents.get_many(project_id, portion)
         texts = ((ref, _preview_text(content)) for ref, content in contents.items())
         previews |= {ref: cut(text, most) for ref, text in texts if text is not None}
     return previews

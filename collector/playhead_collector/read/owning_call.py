@@ -125,7 +125,7 @@ def _canonical_arguments(value: Any) -> bytes:
 async def _enclosing_call(record: RunRecord, tool: RunEvent) -> LlmCalled | None:
     """Returns the last model call before the tool call, below the nearest enclosing span that has one; else the last
     one of the same agent; else None."""
-    parents = {span.span_id: span.parent_id for span in await record.store.spans(record.project_id, record.run)}
+    parents = {span.span_id: span.parent_id for span in await record.store.spans.read(record.project_id, record.run)}
     above = list(_chain(parents, tool.span))
     last_of_actor: LlmCalled | None = None
     nearest: tuple[int, LlmCalled] | None = None

@@ -23,7 +23,7 @@ from playhead_collector.read.given_answers import GivenAnswer, RunWaits, answers
 from playhead_collector.read.python_source import LINE_CHARACTERS, block, call_source, literal
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.values import ContentCache, fetch, messages_of
-from playhead_collector.store.ports.cohorts import RunFilter
+from playhead_collector.store.ports.runs import RunFilter
 
 # Nobody reads a longer file, and the whole thread of each call is read to get its last message.
 MAX_MODEL_CALLS = 500
@@ -123,7 +123,7 @@ async def _asked_before(record: RunRecord, waits: set[str]) -> list[_RunBefore]:
     if session is None or not wanted:
         return []
     where = RunFilter(session=session, until_ns=record.row.started_ns)
-    for row in await record.store.runs(record.project_id, where, limit=_MOST_BEFORE):
+    for row in await record.store.runs.page(record.project_id, where, limit=_MOST_BEFORE):
         if not wanted or row.run == record.run:
             continue
         models: CallPairing[ev.LlmCalled, LlmEnd] = CallPairing(ev.LlmCalled, LLM_END, MAX_MODEL_CALLS)
@@ -161,7 +161,7 @@ async def _read_source(
     output = cache.parsed(done.output) if done is not None else None
     if cache.missing:
         raise _without_content(record, f"{len(cache.missing)} contents are not stored")
-    spans = await record.store.spans(record.project_id, record.run)
+    spans = await record.store.spans.read(record.project_id, record.run)
     row = record.row
     return pytest_source(
         RunToTest(

@@ -12,7 +12,8 @@ from playhead.model.event import RunEvent
 from playhead.model.ids import WHOLE_ID
 from playhead.projection.run_row import RunRow
 from playhead_collector.errors import Refused
-from playhead_collector.store.ports import ReadStore, RunFilter
+from playhead_collector.store.ports import ReadStore
+from playhead_collector.store.ports.runs import RunFilter
 
 # The number of events in one row of the store. Reading one costs as much as reading all, so all are cached for a while.
 BLOCK = 256
@@ -54,7 +55,7 @@ class RunRecord:
 
     async def events(self, after: int = 0, upto: int | None = None, limit: int | None = None) -> Sequence[RunEvent]:
         """Returns events with after < seq <= upto, in order, at most `limit`."""
-        return await self.store.events(self.project_id, self.run, after=after, upto=upto, limit=limit)
+        return await self.store.events.read(self.project_id, self.run, after=after, upto=upto, limit=limit)
 
     async def event(self, seq: int) -> RunEvent:
         """Returns the event at seq.  Raises Refused if a fork shares the event with a run that is not stored."""
@@ -115,7 +116,7 @@ async def open_record(store: ReadStore, runner: RunProjector, project_id: int, r
 async def stored_record(store: ReadStore, project_id: int, run: str) -> RunRecord:
     """Returns the run with this id, as last projected. Call `open_record` before to project it.  Raises Refused
     (404)."""
-    return _record(store, project_id, run, await store.run(project_id, run))
+    return _record(store, project_id, run, await store.runs.get(project_id, run))
 
 
 def _record(store: ReadStore, project_id: int, run: str, row: RunRow | None) -> RunRecord:
@@ -132,7 +133,7 @@ async def _projected(store: ReadStore, runner: RunProjector, project_id: int, ru
         if not WHOLE_ID.fullmatch(each):
             return None
         await runner.project_now(project_id, each)
-        return await store.run(project_id, each)
+        return await store.runs.get(project_id, each)
 
     row = await projected(run)
     if row is None or row.fork_of is None:
@@ -140,7 +141,7 @@ async def _projected(store: ReadStore, runner: RunProjector, project_id: int, ru
     line = [each.run async for each in line_of_forks(row, projected)]
     for below in reversed(line[:-1]):
         await runner.project_now(project_id, below)  # does nothing when the shared events have not changed
-    return await store.run(project_id, run)
+    return await store.runs.get(project_id, run)
 
 
 async def line_of_forks(row: RunRow, read: Callable[[str], Awaitable[RunRow | None]]) -> AsyncIterator[RunRow]:
@@ -172,13 +173,13 @@ async def run_named(store: ReadStore, project_id: int, name: str) -> str:
     if WHOLE_ID.fullmatch(wanted):
         return wanted
     if wanted == LAST:
-        newest = await store.runs(project_id, RunFilter(), limit=1)
+        newest = await store.runs.page(project_id, RunFilter(), limit=1)
         if not newest:
             raise Refused(404, "no_such_run", "no run has been recorded yet: run a program that uses playhead")
         return newest[0].run
     if not _PART_OF_ID.fullmatch(wanted):
         raise _no_such_run(name)
-    rows = await store.runs(project_id, RunFilter(id_part=wanted), limit=_MAX_NAMED + 1)
+    rows = await store.runs.page(project_id, RunFilter(id_part=wanted), limit=_MAX_NAMED + 1)
     if not rows:
         raise _no_such_run(name)
     if len(rows) > 1:

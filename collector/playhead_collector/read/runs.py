@@ -14,7 +14,8 @@ from playhead_collector.read.record import RunRecord
 from playhead_collector.read.scores import score_answer
 from playhead_collector.read.state import elapsed_ms
 from playhead_collector.read.values import fetch
-from playhead_collector.store.ports import ReadStore, RunFilter
+from playhead_collector.store.ports import ReadStore
+from playhead_collector.store.ports.runs import RunFilter
 from playhead_collector.store.ports.scores import ScoreFilter
 
 _QUESTIONS = (
@@ -42,7 +43,7 @@ async def list_runs(
     store: ReadStore, project_id: int, where: RunFilter, limit: int, cursor: str | None, prices: Prices
 ) -> Page[RunSummary]:
     """Returns a page of runs, newest first."""
-    rows = await store.runs(project_id, where, limit=limit + 1, before=read_row_cursor(cursor))
+    rows = await store.runs.page(project_id, where, limit=limit + 1, before=read_row_cursor(cursor))
     page = rows[:limit]
     return {
         "items": [run_summary(row, prices) for row in page],
@@ -93,7 +94,7 @@ def run_summary(row: RunRow, prices: Prices) -> RunSummary:
 
 async def run_detail(record: RunRecord, prices: Prices) -> RunDetail:
     """Returns the summary with metadata, error, forks, scores, and the paths of further questions."""
-    forks = await record.store.runs(record.project_id, RunFilter(fork_of=record.run), limit=_MAX_FORKS + 1)
+    forks = await record.store.runs.page(record.project_id, RunFilter(fork_of=record.run), limit=_MAX_FORKS + 1)
     path = f"/api/v1/runs/{record.run}"
     links = {"self": path} | {question.replace("-", "_"): f"{path}/{question}" for question in _QUESTIONS}
     if record.row.fork_of is not None:
@@ -126,7 +127,9 @@ async def run_detail(record: RunRecord, prices: Prices) -> RunDetail:
 async def _scores(record: RunRecord) -> list[RecordedScore]:
     """Returns the latest scores of the run and of its calls, newest first."""
     where = ScoreFilter(record.run, latest=True)
-    return [score_answer(score) for score in await record.store.scores(record.project_id, where, limit=_MAX_SCORES)]
+    return [
+        score_answer(score) for score in await record.store.scores.page(record.project_id, where, limit=_MAX_SCORES)
+    ]
 
 
 async def _started(record: RunRecord) -> RunStarted | None:
@@ -143,7 +146,7 @@ async def _metadata(record: RunRecord, started: RunStarted | None) -> Any:
 
 async def _linked(record: RunRecord) -> list[str]:
     """Returns the runs that this run names in links, then the runs that name this run."""
-    naming = await record.store.runs(record.project_id, RunFilter(linked=record.run), limit=_MAX_LINKED)
+    naming = await record.store.runs.page(record.project_id, RunFilter(linked=record.run), limit=_MAX_LINKED)
     return list(dict.fromkeys([*record.row.linked, *(row.run for row in naming)]))
 
 

@@ -19,7 +19,7 @@ async def list_scores(
     store: ReadStore, project_id: int, where: ScoreFilter, limit: int, cursor: str | None
 ) -> Page[RecordedScore]:
     """Returns a page of scores, newest first."""
-    scores = await store.scores(project_id, where, limit=limit + 1, before=_read_cursor(cursor))
+    scores = await store.scores.page(project_id, where, limit=limit + 1, before=_read_cursor(cursor))
     page = scores[:limit]
     return {
         "items": [score_answer(score) for score in page],

@@ -16,7 +16,7 @@ from playhead_collector.read.state import elapsed_ms
 
 async def list_spans(record: RunRecord, limit: int, after: int) -> Page[TraceSpan]:
     """Returns a page of spans in tree order. The cursor is the number of spans already returned."""
-    tree = in_tree_order(await record.store.spans(record.project_id, record.run))
+    tree = in_tree_order(await record.store.spans.read(record.project_id, record.run))
     page = tree[after : after + limit]
     end = after + len(page)
     return {
@@ -27,7 +27,7 @@ async def list_spans(record: RunRecord, limit: int, after: int) -> Page[TraceSpa
 
 async def list_logs(record: RunRecord, limit: int, after: int) -> Page[RunLog]:
     """Returns a page of log events by time. The cursor is the number of events already returned."""
-    logs = await record.store.logs(record.project_id, record.run)
+    logs = await record.store.spans.logs(record.project_id, record.run)
     page = logs[after : after + limit]
     end = after + len(page)
     items = [cast(RunLog, log_to_json(log)) for log in page]
@@ -36,7 +36,7 @@ async def list_logs(record: RunRecord, limit: int, after: int) -> Page[RunLog]:
 
 async def list_otlp(record: RunRecord, limit: int, cursor: str | None) -> Page[OtlpRequest]:
     """Returns the spans and log events of a run as OTLP requests, `limit` stored pages at a time."""
-    pages = await record.store.span_pages(record.project_id, record.run, after=read_number(cursor), limit=limit)
+    pages = await record.store.spans.pages(record.project_id, record.run, after=read_number(cursor), limit=limit)
     items: list[OtlpRequest] = []
     for page in pages:
         if page.spans:

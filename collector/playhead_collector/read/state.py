@@ -38,7 +38,7 @@ async def seq_at(record: RunRecord, at: str | None) -> int:
         if record.row.parent_missing:
             await record.event(_within(record, int(at)))
         return _within(record, int(at))
-    seq = await record.store.seq_of(record.project_id, record.run, at)
+    seq = await record.store.events.seq_of(record.project_id, record.run, at)
     if seq is None:
         raise Refused(404, "no_such_event", f"run {record.run} has no event {at!r}: {_MOMENTS}")
     return seq
@@ -51,7 +51,7 @@ async def _turn(record: RunRecord, number: int) -> int:
         raise Refused(404, "no_such_turn", message)
     counted, low, high = 0, 0, record.last
     while high - low > _WALKED:
-        state = await record.store.snapshot(record.project_id, record.run, (low + high) // 2)
+        state = await record.store.events.snapshot(record.project_id, record.run, (low + high) // 2)
         if state is None or state.seq <= low:
             break
         if state.llm_calls < number:
@@ -85,7 +85,7 @@ async def state_at(record: RunRecord, seq: int) -> RunState:
 
     For a fork whose parent is missing, only its own events are folded.
     """
-    start = await record.store.snapshot(record.project_id, record.run, seq) or RunState()
+    start = await record.store.events.snapshot(record.project_id, record.run, seq) or RunState()
     events = await record.events(start.seq, seq)
     if not events and start.seq == 0:
         raise record.not_here(seq)

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from playhead.wire.operations.storage import Amount, ProjectStorage, Storage, StorageSizes, StoredKind
-from playhead_collector.store.ports import Store
-from playhead_collector.store.ports.storage import ContentSample, InlineSample, TableSize
+from playhead_collector.store.ports.storage import ContentSample, InlineSample, StorageReader, TableSize
 
 _KINDS: Final[Mapping[str, Sequence[str]]] = {
     "contents": ("content", "content_pack", "packed_seen", "dictionary", "media_type"),
@@ -37,7 +36,7 @@ class _Pair(NamedTuple):
     weight: int
 
 
-async def read_storage(store: Store, project_id: int) -> Storage:
+async def read_storage(store: StorageReader, project_id: int) -> Storage:
     """Returns the sizes of the project and of the database.  Raises StoreUnavailable."""
     tables = await store.table_sizes(project_id)
     contents, inline = await store.sample_contents(project_id), await store.sample_inline(project_id)

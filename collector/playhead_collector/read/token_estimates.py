@@ -14,7 +14,7 @@ from playhead.model import event as ev
 from playhead.model.message import Message
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.values import fetch_thread, text_of
-from playhead_collector.store.ports import RunFilter
+from playhead_collector.store.ports.runs import RunFilter
 
 REPORTED, CALIBRATED, ESTIMATED = "reported", "calibrated", "estimated"
 RUN, PROJECT = "run", "project"
@@ -111,7 +111,7 @@ async def read_scales(record: RunRecord, models: Iterable[str | None]) -> dict[s
 
 
 async def _samples_of_other_runs(record: RunRecord, model: str) -> AsyncIterator[Sample]:
-    rows = await record.store.runs(record.project_id, RunFilter(model=model), limit=_OTHER_RUNS + 1)
+    rows = await record.store.runs.page(record.project_id, RunFilter(model=model), limit=_OTHER_RUNS + 1)
     for row in islice((row for row in rows if row.run != record.run and row.events), _OTHER_RUNS):
         samples = await _last_reported(RunRecord(record.store, record.project_id, row), {model})
         if model in samples:

@@ -97,7 +97,7 @@ async def _media(store: ReadStore, project_id: int, contents: Iterable[Content])
     beginnings = list({digest_beginning(number) for number in ids})
     refs: list[ContentRef] = []
     for start in range(0, len(beginnings), _AT_ONCE):
-        refs += await store.refs_with_prefix(project_id, beginnings[start : start + _AT_ONCE])
+        refs += await store.contents.refs_with_prefix(project_id, beginnings[start : start + _AT_ONCE])
     stored = await _stored(store, project_id, refs)
     by_id = {media_id(ref.digest): content.data for ref, content in stored.items()}
     return {number: data for number, data in by_id.items() if number in ids}
@@ -106,7 +106,7 @@ async def _media(store: ReadStore, project_id: int, contents: Iterable[Content])
 async def messages_of(store: ReadStore, project_id: int, thread: ContentRef | None) -> list[ContentRef]:
     """Returns the refs of a thread's messages, first to last; an empty list for None, the empty thread.  Raises
     ContentMissing."""
-    return [] if thread is None else [node.message for node in await store.thread(project_id, thread)]
+    return [] if thread is None else [node.message for node in await store.contents.thread(project_id, thread)]
 
 
 async def fetch_thread(
@@ -153,7 +153,7 @@ async def _stored(store: ReadStore, project_id: int, refs: Iterable[ContentRef |
     ours = list(dict.fromkeys(ref for ref in refs if is_ref(ref) and ref is not None))
     contents: dict[ContentRef, Content] = {}
     for start in range(0, len(ours), _AT_ONCE):
-        contents |= await store.get_many(project_id, ours[start : start + _AT_ONCE])
+        contents |= await store.contents.get_many(project_id, ours[start : start + _AT_ONCE])
     return contents
 
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from playhead_collector.background import BackgroundLoop
 from playhead_collector.errors import StoreCollision, StoreUnavailable
-from playhead_collector.store.ports import ProjectionStore, UnpackedRun
+from playhead_collector.store.ports.projections import ProjectionStore, UnpackedRun
 
 log = logging.getLogger(__name__)
 

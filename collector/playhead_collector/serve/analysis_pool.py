@@ -6,7 +6,7 @@ When the client disconnects, its question is cancelled.
 import asyncio
 from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import Request, Response
 
@@ -14,9 +14,11 @@ from playhead_collector.read.record import RunProjector, RunRecord, open_record
 from playhead_collector.serve.errors import client_gone
 from playhead_collector.serve.read_limiter import ReadLimiter
 from playhead_collector.serve.responses import finished_answer
-from playhead_collector.store.ports import Store
 from playhead_collector.workers.ports import Analysis
 from playhead_collector.workers.questions import AnalysisQuestion
+
+if TYPE_CHECKING:  # the journal of a machine is read without Postgres' driver
+    from playhead_collector.store.postgres.store import PostgresStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class LimitedAnalysis:
 class AnalysisHandlers:
     """Shared by the handlers of analysis questions."""
 
-    store: Store
+    store: "PostgresStore"
     runner: RunProjector
     project_id: int
     analysis: Analysis

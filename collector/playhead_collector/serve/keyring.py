@@ -101,7 +101,7 @@ _OPERATOR = KeyHolder(frozenset(SCOPES))
 class Keyring:
     """All keys. `master`: the operator's key with all scopes, from the settings; None: not set."""
 
-    store: KeyStore
+    stored: KeyStore
     project_id: int
     master: str | None
     clock: Callable[[], float] = time.monotonic
@@ -186,9 +186,9 @@ class Keyring:
 
     async def _read(self) -> None:
         if used := sorted(self._used):
-            await self.store.use_keys(self.project_id, used)
+            await self.stored.note_used(self.project_id, used)
             self._used.clear()
-        self._keys = {key.digest: key for key in await self.store.keys(self.project_id)}
+        self._keys = {key.digest: key for key in await self.stored.all(self.project_id)}
 
     def _is_fresh(self) -> bool:
         return self._read_at is not None and self.clock() - self._read_at < FRESH_SECONDS

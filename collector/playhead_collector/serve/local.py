@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from typing import NoReturn, cast
+from typing import TYPE_CHECKING, NoReturn, cast
 
 from fastapi import FastAPI
 
@@ -11,8 +11,10 @@ from playhead_collector.handlers.asking import needs_collector
 from playhead_collector.handlers.journal import LocalStore, NothingToProject
 from playhead_collector.serve import errors, handlers
 from playhead_collector.serve.identity import IdentityHeader
-from playhead_collector.store.ports import Store
 from playhead_collector.store.records.ports import ProjectionCache, RecordSource
+
+if TYPE_CHECKING:  # the journal of a machine is read without Postgres' driver
+    from playhead_collector.store.postgres.store import PostgresStore
 
 PROJECT = 1
 
@@ -26,7 +28,7 @@ def local_app(
     """Returns the application. It refuses requests that change something, search, or follow a run. `clock` gives ns
     since 1970."""
     app = FastAPI(openapi_url=None)
-    store = cast(Store, LocalStore(source, cache, clock=clock))
+    store = cast("PostgresStore", LocalStore(source, cache, clock=clock))
     handlers.add_routes(app, store, NothingToProject(), PROJECT, configured)
     app.add_api_route("/{path:path}", _refuse, methods=["GET", "POST", "PUT", "DELETE"], response_model=None)
     errors.install(app)

@@ -20,7 +20,7 @@ from playhead.wire.operations.declared import PREFIX
 from playhead_collector.errors import Refused
 from playhead_collector.handlers.conditions import run_filter
 from playhead_collector.serve.read_limiter import ReadLimiter
-from playhead_collector.store.ports.cohorts import RunFilter
+from playhead_collector.store.ports.runs import RunFilter
 
 # --- parameters ------------------------------------------------------------------------------------------------------
 

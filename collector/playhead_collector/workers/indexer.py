@@ -16,7 +16,7 @@ from typing import TypeAlias
 from playhead_collector.analysis.search.indexing import SearchSettings
 from playhead_collector.background import BackgroundLoop
 from playhead_collector.errors import Refused, StoreUnavailable
-from playhead_collector.store.ports.search import SearchStore, UnindexedRun
+from playhead_collector.store.ports.search import SearchIndex, UnindexedRun
 from playhead_collector.workers.pool import WorkerPool
 from playhead_collector.workers.ports import Analysis
 from playhead_collector.workers.questions import AnalysisQuestion
@@ -38,7 +38,7 @@ class SearchIndexer:
 
     def __init__(
         self,
-        store: SearchStore,
+        index: SearchIndex,
         analysis: Analysis,
         settings: SearchSettings,
         *,
@@ -48,7 +48,7 @@ class SearchIndexer:
     ) -> None:
         """Looks for sealed runs every `poll_seconds`, and waits while `is_busy()`. `clock` gives seconds."""
         self.counts: Counter[str] = Counter()  # indexed, without_sources, failed
-        self._store = store
+        self._search_index = index
         self._analysis = analysis
         self._settings = settings
         self._poll_seconds = poll_seconds
@@ -69,7 +69,7 @@ class SearchIndexer:
         if self._is_busy():
             return self._poll_seconds
         began = self._clock()
-        due = await self._store.unindexed_runs(_AT_A_TIME)
+        due = await self._search_index.unindexed_runs(_AT_A_TIME)
         for project_id in dict.fromkeys(run.project_id for run in due):
             await self._index([run for run in due if run.project_id == project_id])
         return self._clock() - began if due else self._poll_seconds
@@ -87,7 +87,7 @@ class SearchIndexer:
                 continue
             self.counts["failed"] += 1
             log.warning("run %s cannot be indexed, and is not found by searches", run.run)
-            await self._store.leave_unindexed(run.project_id, run.run)
+            await self._search_index.leave_unindexed(run.project_id, run.run)
 
     async def _try_to_index(self, runs: Sequence[UnindexedRun], *, attribute: bool) -> bool:
         options = {
@@ -127,7 +127,7 @@ Indexing: TypeAlias = SearchIndexer | None
 
 def indexer_of(
     settings: SearchSettings | None,
-    store: SearchStore,
+    index: SearchIndex,
     analysis: Analysis,
     pool: WorkerPool | None,
     is_held_up: Callable[[], bool],
@@ -140,4 +140,4 @@ def indexer_of(
     def is_busy() -> bool:
         return is_held_up() or (pool is not None and pool.figures.running > 0)
 
-    return SearchIndexer(store, analysis, settings, is_busy=is_busy)
+    return SearchIndexer(index, analysis, settings, is_busy=is_busy)

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from playhead_collector.handlers.settings import AnalysisSettings
-from playhead_collector.store.ports import Store
+from playhead_collector.store.ports import ReadStore
+from playhead_collector.store.ports.search import SearchIndex
 from playhead_collector.workers.questions import AnalysisQuestion, answer
 
 
@@ -23,8 +24,10 @@ class Analysis(Protocol):
 class InProcessAnalysis:
     """Answers in this process, without limits of time or memory: for tests, and for PLAYHEAD_ANALYSIS_PROCESSES=0."""
 
-    store: Store
+    store: ReadStore
     settings: AnalysisSettings
+    index: SearchIndex | None = None
+    """Written to by the question that indexes a run."""
 
     async def ask(self, question: AnalysisQuestion) -> bytes:
-        return await answer(self.store, self.settings, question, self.store)
+        return await answer(self.store, self.settings, question, self.index)

@@ -34,7 +34,7 @@ from playhead_collector.json_bytes import json_bytes
 from playhead_collector.read.diff import answer_diff
 from playhead_collector.read.record import stored_record
 from playhead_collector.store.ports import ReadStore
-from playhead_collector.store.ports.search import SearchStore
+from playhead_collector.store.ports.search import SearchIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class AnalysisQuestion:
 
 
 async def answer(
-    store: ReadStore, settings: AnalysisSettings, question: AnalysisQuestion, index: SearchStore | None = None
+    store: ReadStore, settings: AnalysisSettings, question: AnalysisQuestion, index: SearchIndex | None = None
 ) -> bytes:
     """Returns the answer as JSON. `index`: the search index, to which the question `index` writes.
 

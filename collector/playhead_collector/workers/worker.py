@@ -58,7 +58,7 @@ class Worker:
     async def _answered(self, question: AnalysisQuestion) -> bytes:
         if self._store is None:
             self._store = await connect(self._setup.dsn, pool_size=POOL_SIZE, timeouts=self._setup.timeouts)
-        body = await answer(self._store, self._setup.given, question, self._store)
+        body = await answer(self._store, self._setup.given, question, self._store.search)
         if len(body) > self._setup.answer_bytes:
             raise protocol.too_large(self._setup.answer_bytes, "its answer")
         return body

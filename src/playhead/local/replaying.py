@@ -100,7 +100,7 @@ def _of_run(source: JournalSource, name: str, after: int | Mapping[str, int], wh
     if source.records.version(run) is None:
         raise NotFound(f"the journal has no run {run}: `playhead runs --local` lists those that it has")
     start = after.get(run, 0) if isinstance(after, Mapping) else after
-    events = run_without_loop(source.store.events(_PROJECT, run, after=start))
+    events = run_without_loop(source.store.events.read(_PROJECT, run, after=start))
     return filter(where.fits, events)
 
 

@@ -15,8 +15,9 @@ from playhead.model import names
 from playhead.model.message import Message, text_message
 from playhead.model.span import STATUS_ERROR
 from playhead_collector.app import PROJECT
-from playhead_collector.store.ports import Batch, Store
 from playhead_collector.store.ports.scores import ScoreToAdd
+from playhead_collector.store.ports.spans import Batch
+from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.read.recorded import START_NS, Recorder
 
 DATA = Path(os.environ.get("PLAYHEAD_TRAJECTORIES", Path(__file__).parents[4] / "shared" / "data"))
@@ -79,15 +80,15 @@ def airline() -> list[Case]:
     return cases
 
 
-async def store_cases(store: Store, cases: Sequence[Case]) -> None:
+async def store_cases(store: PostgresStore, cases: Sequence[Case]) -> None:
     """Stores the runs and their rewards."""
     for at in range(0, len(cases), AT_ONCE):
         batches = [_recorded(case).batch() for case in cases[at : at + AT_ONCE]]
         parts = zip(*((each.spans, each.logs, each.contents, each.threads) for each in batches), strict=True)
         spans, logs, contents, threads = ([item for some in part for item in some] for part in parts)
-        await store.ingest(PROJECT, Batch(spans, logs, contents, threads))
+        await store.spans.ingest(PROJECT, Batch(spans, logs, contents, threads))
     for case in cases:
-        await store.add_score(PROJECT, case.run, ScoreToAdd("reward", "reward", case.reward))
+        await store.scores.add(PROJECT, case.run, ScoreToAdd("reward", "reward", case.reward))
 
 
 def _recorded(case: Case) -> Recorder:

@@ -16,7 +16,6 @@ from playhead_collector.process import CollectorProcess
 from playhead_collector.projection import ProjectionRunner
 from playhead_collector.read.record import stored_record
 from playhead_collector.settings import CollectorSettings
-from playhead_collector.store.ports import Store
 from playhead_collector.store.ports.scores import ScoreToAdd
 from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.conftest import run
@@ -54,7 +53,7 @@ async def store(database_url: str, clock: Clock) -> AsyncIterator[PostgresStore]
 
 
 @pytest.fixture
-async def client(store: Store) -> AsyncIterator[AsyncClient]:
+async def client(store: PostgresStore) -> AsyncIterator[AsyncClient]:
     transport = httpx.ASGITransport(create_app(CollectorSettings(), store))
     async with AsyncClient("http://localhost", transport=transport, timeout_seconds=60) as client:
         yield client
@@ -62,12 +61,12 @@ async def client(store: Store) -> AsyncIterator[AsyncClient]:
 
 async def indexed(store: PostgresStore, clock: Clock) -> None:
     """Seals all runs, and indexes them without the sources of values, which takes most of the time."""
-    runner = ProjectionRunner(store, clock=clock, seal_after_s=1)
+    runner = ProjectionRunner(store.projections, clock=clock, seal_after_s=1)
     for _ in range(3):
         await runner.run_once()
         clock.now_ns += 10 * 10**9
     await runner.stop()
-    while runs := await store.unindexed_runs(100):
+    while runs := await store.search.unindexed_runs(100):
         records = [await stored_record(store, PROJECT, run) for _, run in runs]
         done = await index_runs(*records, index=store, attribute=False, language="simple", characters=32_768)
         assert len(done["indexed"]) == len(runs)
@@ -218,12 +217,12 @@ async def _check_returned_errors(client: AsyncClient, cases: Sequence[Case]) -> 
     ]  # fmt: skip
 
 
-async def test_outcomes_are_of_scores_or_of_the_status(store: Store, client: AsyncClient):
+async def test_outcomes_are_of_scores_or_of_the_status(store: PostgresStore, client: AsyncClient):
     cases = made_up()[:12]
     await made.store_cases(store, cases)
-    await store.add_score(PROJECT, cases[0].run, ScoreToAdd("verdict", "verdict", "kept"))
-    await store.add_score(PROJECT, cases[1].run, ScoreToAdd("verdict", "verdict", "lost"))
-    await store.add_score(PROJECT, cases[1].run, ScoreToAdd("again", "reward", 0.0))
+    await store.scores.add(PROJECT, cases[0].run, ScoreToAdd("verdict", "verdict", "kept"))
+    await store.scores.add(PROJECT, cases[1].run, ScoreToAdd("verdict", "verdict", "lost"))
+    await store.scores.add(PROJECT, cases[1].run, ScoreToAdd("again", "reward", 0.0))
     await projected(client, cases)
     by_status = (await client.statistics())["population"]
     assert (by_status["outcome"], by_status["succeeded"]) == ("status", 12)

@@ -13,7 +13,7 @@ from playhead_collector.analysis.across.failures import answer_failures
 from playhead_collector.analysis.across.statistics import answer_statistics
 from playhead_collector.app import PROJECT
 from playhead_collector.read.prices import shipped
-from playhead_collector.store.ports.cohorts import RunFilter
+from playhead_collector.store.ports.runs import RunFilter
 from playhead_collector.store.ports.scores import ScoreCondition
 from playhead_collector.store.postgres import statements
 from playhead_collector.store.postgres.runs import LAST_RUN, id_of
@@ -53,7 +53,7 @@ async def test_runs_whose_events_are_gone_are_still_in_clusters(store: PostgresS
 
 
 async def test_no_question_reads_a_big_table_whole(store: PostgresStore, database_url: str):
-    runs = [each.row.run for each in await store.run_facts(PROJECT, RunFilter(), None, limit=100)]
+    runs = [each.row.run for each in await store.runs.facts(PROJECT, RunFilter(), None, limit=100)]
     of = {"project_id": PROJECT, "runs": [id_of(run) for run in runs]}
     page = {"since": -(2**62), "until": 2**62, "before_ns": 2**62, "before_run": LAST_RUN, "before_id": ""}
     scores = {"project_id": PROJECT, "source": None, "latest": True, "how_many": 50, **page}

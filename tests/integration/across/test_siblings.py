@@ -17,8 +17,9 @@ from playhead_collector.analysis.across.same_task import read_succeeded_runs
 from playhead_collector.app import PROJECT
 from playhead_collector.process import CollectorProcess
 from playhead_collector.read.record import stored_record
-from playhead_collector.store.ports import Batch, UnpackedRun
+from playhead_collector.store.ports.projections import UnpackedRun
 from playhead_collector.store.ports.scores import ScoreToAdd
+from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres import statements
 from playhead_collector.store.postgres.runs import id_of
 from playhead_collector.store.postgres.store import PostgresStore, connect
@@ -51,9 +52,9 @@ def trial(run: str, number: int, *, task: str | None = "task:1", given: str = ""
 
 async def stored(store: PostgresStore, *batches: Batch, **rewards: float) -> None:
     for batch in batches:
-        await store.ingest(PROJECT, batch)
+        await store.spans.ingest(PROJECT, batch)
     for run, reward in rewards.items():
-        await store.add_score(PROJECT, run.removeprefix("r"), ScoreToAdd("reward", "reward", reward))
+        await store.scores.add(PROJECT, run.removeprefix("r"), ScoreToAdd("reward", "reward", reward))
 
 
 def found(siblings: ComparedSiblings, task: str = "tag:task:", outcome: str = "status") -> Sequence[str]:
@@ -109,7 +110,7 @@ async def test_without_a_tag_the_input_is_the_task(store: PostgresStore, client:
     for run in runs:
         await client.run(run)
     if packed:
-        assert await store.pack([UnpackedRun(PROJECT, run, 1) for run in runs]) > 0
+        assert await store.projections.pack([UnpackedRun(PROJECT, run, 1) for run in runs]) > 0
     assert found((await client.suspects(FAILED))["siblings"], "input") == GOOD[1::-1]
     assert found((await client.suspects(OTHER_TASK))["siblings"], "input") == []
 

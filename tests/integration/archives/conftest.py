@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 from playhead.cli import app
 from playhead_collector.app import PROJECT
 from playhead_collector.process import CollectorProcess
-from playhead_collector.store.ports import Batch
+from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres.store import connect
 
 Cli = Callable[..., Result]
@@ -59,7 +59,7 @@ def keep(collector: CollectorProcess, *batches: Batch) -> None:
     async def ingest() -> None:
         store = await connect(collector.database, pool_size=1)
         for batch in batches:
-            await store.ingest(PROJECT, batch)
+            await store.spans.ingest(PROJECT, batch)
         await store.close()
 
     asyncio.run(ingest())

@@ -55,6 +55,6 @@ def test_spans_threads_and_contents_are_stored_as_they_were_journaled(
 async def stored(database_url: str) -> tuple[list[Span], list[LogEvent]]:
     store = await connect(database_url, pool_size=1)
     try:
-        return [*await store.spans(1, RUN)], [*await store.logs(1, RUN)]
+        return [*await store.spans.read(1, RUN)], [*await store.spans.logs(1, RUN)]
     finally:
         await store.close()

@@ -11,7 +11,7 @@ from playhead_collector.forward.destination import ForwardLimits, destination
 from playhead_collector.forward.forwarder import Forwarder
 from playhead_collector.forward.worker import ForwardWorker
 from playhead_collector.read.prices import shipped
-from playhead_collector.store.ports.outbox import Recipient
+from playhead_collector.store.postgres.recipients import Recipient
 from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.integration.emptied import emptied_afterwards
 from tests.integration.forward.backend import Backend

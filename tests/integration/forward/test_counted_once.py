@@ -81,7 +81,7 @@ async def test_what_each_sender_sent_adds_up(
         await send(client, captured(name))
     for _ in range(4):  # of a bounded number of entries each
         await to.forward(forwarder, 12)
-    assert await store.outbox_status() == []
+    assert await store.outbox.status() == []
     for name in SENDERS:
         for run in sent(name).traces():
             await compare(client, run, to, name)
@@ -95,7 +95,7 @@ async def test_calls_are_counted_once_when_their_spans_come_one_by_one(
             await send(client, part)
             await to.forward(forwarder, 2)
     await to.forward(forwarder, 12)
-    assert await store.outbox_status() == []
+    assert await store.outbox.status() == []
     for name in SEVERAL:
         for run in sent(name).traces():
             await compare(client, run, to, name)

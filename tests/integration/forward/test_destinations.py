@@ -10,8 +10,8 @@ from playhead_collector.destination_settings import DestinationSettings, Langfus
 from playhead_collector.forward.destination import ForwardLimits, destination
 from playhead_collector.forward.forwarder import Forwarder
 from playhead_collector.read.prices import shipped
-from playhead_collector.store.ports import Batch
-from playhead_collector.store.ports.outbox import Recipient
+from playhead_collector.store.ports.spans import Batch
+from playhead_collector.store.postgres.recipients import Recipient
 from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.integration.store.making import Clock, P, json, span, thread, whole
 from tests.support.backends.langfuse import PUBLIC, SECRET, Langfuse
@@ -66,7 +66,7 @@ async def forward(store: PostgresStore, settings: DestinationSettings) -> Forwar
 
 
 async def test_a_run_arrives_in_langfuse_with_its_images(store: PostgresStore):
-    await store.ingest(P, batch())
+    await store.spans.ingest(P, batch())
     with Langfuse() as langfuse:
         await forward(store, of_langfuse(langfuse, "127.0.0.1"))
         found = {each["name"]: each for each in langfuse.observations.values()}
@@ -84,20 +84,20 @@ async def test_a_run_arrives_in_langfuse_with_its_images(store: PostgresStore):
         assert "@@@langfuseMedia:type=image/png" in str(tool["input"])
         assert list(langfuse.media.values()) == [b"\x89PNG not really"]
         assert all(names.RUN_URL in str(each) for each in found.values())
-    assert [each for each in await store.outbox_status() if each.destination == "langfuse"] == []
+    assert [each for each in await store.outbox.status() if each.destination == "langfuse"] == []
 
 
 async def test_images_go_to_no_host_that_nobody_named(store: PostgresStore):
-    await store.ingest(P, batch())
+    await store.spans.ingest(P, batch())
     with Langfuse() as langfuse:
         forwarder = await forward(store, of_langfuse(langfuse, "storage.example.com", "*.example.com"))
         assert langfuse.media == {}
         assert "127.0.0.1: name it in MEDIA_HOSTS" in (forwarder.workers[0].state.last_error or "")
-        assert (await store.outbox_status())[0].waiting == 1
+        assert (await store.outbox.status())[0].waiting == 1
 
 
 async def test_without_hosts_for_media_images_stay_in_the_text(store: PostgresStore):
-    await store.ingest(P, batch())
+    await store.spans.ingest(P, batch())
     with Langfuse() as langfuse:
         await forward(store, of_langfuse(langfuse))
         assert len(langfuse.observations) == 3
@@ -105,7 +105,7 @@ async def test_without_hosts_for_media_images_stay_in_the_text(store: PostgresSt
 
 
 async def test_a_run_arrives_in_phoenix(store: PostgresStore):
-    await store.ingest(P, batch())
+    await store.spans.ingest(P, batch())
     with Phoenix(KEY) as phoenix:
         await forward(store, PhoenixSettings(name="phoenix", url=phoenix.url, api_key=KEY, project="shop"))
         found = {each["kind"]: each for each in phoenix.spans("shop")}
@@ -120,7 +120,7 @@ async def test_a_run_arrives_in_phoenix(store: PostgresStore):
 
 
 async def test_a_wrong_key_waits_for_the_right_one(store: PostgresStore):
-    await store.ingest(P, batch())
+    await store.spans.ingest(P, batch())
     with Phoenix(KEY) as phoenix:
         wrong = await forward(store, PhoenixSettings(name="phoenix", url=phoenix.url, api_key="wrong-key"))
         assert "401" in (wrong.workers[0].state.last_error or "")

@@ -10,7 +10,7 @@ from playhead_collector.forward.destination import ForwardLimits, destination
 from playhead_collector.forward.forwarder import Forwarder
 from playhead_collector.read.prices import shipped
 from playhead_collector.serve.metrics import ForwardMetrics
-from playhead_collector.store.ports import Batch
+from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.forward.backend import Backend, Reply
 from tests.integration.forward.conftest import EAST
@@ -30,9 +30,9 @@ async def test_lag_and_dead_letters_are_there_by_destination(store: PostgresStor
         await metrics.measure()
         return registry.get_sample_value(f"playhead_forward_{name}", {"destination": EAST})
 
-    await store.ingest(P, Batch(spans=[span(1), span(2)]))
+    await store.spans.ingest(P, Batch(spans=[span(1), span(2)]))
     clock.now_ns += MINUTE
-    await store.ingest(P, Batch(spans=[span(3)]))
+    await store.spans.ingest(P, Batch(spans=[span(3)]))
     clock.now_ns += MINUTE
     assert (await value("waiting"), await value("lag_seconds"), await value("dead_letters")) == (3, 120, 0)
     backend.answer = lambda _: Reply(503)

@@ -100,7 +100,7 @@ async def announce(
             public_url="https://playhead.example/",
             **given,
         )
-        found = announcer_of(settings, store, P, clock)
+        found = announcer_of(settings, store.promises, P, clock)
         assert found is not None
         made.append(found)
         return found
@@ -113,7 +113,7 @@ async def announce(
 async def opened(store: PostgresStore, number: int, kind: str = "approval", seconds: float | None = None) -> str:
     promise = f"{number:032x}"
     body = {"key": "k", "name": None, "action": f"delete {number}", "risk": "high", "details": ["x"], "schema": None}
-    await store.open_promise(P, promise, kind, RUN, body, seconds)
+    await store.promises.open(P, promise, kind, RUN, body, seconds)
     return promise
 
 
@@ -144,7 +144,7 @@ async def test_an_open_promise_is_announced_once_with_a_signature_that_the_recei
         "deadline": None,
         "answer_url": f"https://playhead.example/api/v1/promises/{promise}",
     }
-    found = await store.promise(P, promise)
+    found = await store.promises.get(P, promise)
     assert found is not None
     assert abs(found.created_ns - clock.now_ns) < 600 * SECOND
     assert announcer.counts == {"sent": 1}
@@ -189,13 +189,13 @@ async def test_what_was_answered_or_timed_out_before_it_was_sent_is_not_announce
 ):
     answered, waits, announcer = await opened(store, 1), await opened(store, 2), announce()
     await opened(store, 3, seconds=0)
-    assert await store.answer_promise(P, answered, APPROVED, late=False)
+    assert await store.promises.answer(P, answered, APPROVED, late=False)
     await announcer.run_once()
     assert receiver.ids == [waits]
     failing = await opened(store, 4)
     receiver.answer = lambda _: (500, {})
     await announcer.run_once()
-    assert await store.answer_promise(P, failing, APPROVED, late=False)
+    assert await store.promises.answer(P, failing, APPROVED, late=False)
     clock.now_ns += 3600 * SECOND
     await announcer.run_once()
     assert receiver.ids == [waits, failing]
@@ -251,7 +251,7 @@ async def test_what_an_announcer_took_and_left_is_announced_by_another_one(
     store: PostgresStore, receiver: Receiver, announce: Announce, clock: Clock
 ):
     promise, announcer = await opened(store, 1), announce()
-    taken = await store.take_announcement(P, clock.now_ns, clock.now_ns + 60 * SECOND, 3600)
+    taken = await store.promises.take_announcement(P, clock.now_ns, clock.now_ns + 60 * SECOND, 3600)
     assert taken is not None
     await announcer.run_once()
     assert receiver.requests == []

@@ -11,8 +11,8 @@ from playhead_collector.destination_settings import LangfuseSettings, OtlpSettin
 from playhead_collector.forward.destination import ForwardLimits, destination
 from playhead_collector.forward.forwarder import Forwarder
 from playhead_collector.read.prices import shipped
-from playhead_collector.store.ports import Batch
 from playhead_collector.store.ports.scores import ScoreToAdd
+from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.integration.forward.backend import Backend, attributes
 from tests.integration.forward.test_destinations import batch
@@ -66,18 +66,18 @@ async def forward(forwarder: Forwarder) -> None:
 
 
 async def test_posted_scores_arrive_once(store: PostgresStore, forwarder: Forwarder, to: Destinations):
-    await store.ingest(P, batch())
+    await store.spans.ingest(P, batch())
     await forward(forwarder)
     for score in (
         ScoreToAdd("s-1", "helpful", 0.5, comment="too long"),
         ScoreToAdd("s-2", "safe", True, span=MODEL, author="ann"),
         ScoreToAdd("s-3", "tone", "friendly"),
     ):
-        await store.add_score(P, RUN, score)
-        await store.add_score(P, RUN, score)  # is there already
-    assert [each.waiting_items for each in await store.outbox_status()] == [3, 3, 3]
+        await store.scores.add(P, RUN, score)
+        await store.scores.add(P, RUN, score)  # is there already
+    assert [each.waiting_items for each in await store.outbox.status()] == [3, 3, 3]
     await forward(forwarder)
-    assert await store.outbox_status() == []
+    assert await store.outbox.status() == []
     found = {(name, span): each for (name, span, _), each in to.phoenix.annotations.items()}
     assert found.keys() == {("helpful", AGENT), ("safe", MODEL), ("tone", AGENT)}
     assert found["helpful", AGENT]["result"] == {"score": 0.5, "explanation": "too long"}
@@ -97,7 +97,7 @@ async def test_posted_scores_arrive_once(store: PostgresStore, forwarder: Forwar
     logs = [attributes(each) for request in to.otlp.requests for each in request.logs]
     assert [each[names.EVALUATION_NAME] for each in logs] == ["helpful", "safe", "tone"]
     assert logs[0][names.EVALUATION_VALUE] == 0.5
-    assert await store.backfill(P, to.all()[1].recipient, RUN, 0) == 1
+    assert await store.outbox.backfill(P, to.all()[1].recipient, RUN, 0) == 1
     await forward(forwarder)
     assert len(to.phoenix.annotations) == 3
 
@@ -107,17 +107,17 @@ async def test_an_evaluation_that_a_program_reports_arrives(
 ):
     said = {names.EVALUATION_NAME: "relevance", names.EVALUATION_VALUE: 0.25, names.EVALUATION_EXPLANATION: "vague"}
     about = {names.SCORE_TYPE: "number", names.SCORED_SPAN: MODEL}
-    await store.ingest(P, Batch(logs=[log(4, names.EVALUATION, **said, **about)]))
+    await store.spans.ingest(P, Batch(logs=[log(4, names.EVALUATION, **said, **about)]))
     await forward(forwarder)
     assert (to.phoenix.annotations, to.langfuse.scores) == ({}, {})  # what was scored is not here yet
-    await store.ingest(P, batch())
+    await store.spans.ingest(P, batch())
     to.clock.now_ns += 5 * SECOND
     await forward(forwarder)
     [annotation] = to.phoenix.annotations.values()
     assert (annotation["span_id"], annotation["result"]) == (MODEL, {"score": 0.25, "explanation": "vague"})
     [score] = to.langfuse.scores.values()
     assert (score["observationId"], score["value"]) == (MODEL, 0.25)
-    assert await store.outbox_status() == []
+    assert await store.outbox.status() == []
 
 
 async def test_evaluations_on_spans_arrive_once_with_their_explanations(
@@ -129,13 +129,13 @@ async def test_evaluations_on_spans_arrive_once_with_their_explanations(
     call.attributes[names.EVALUATION_EXPLANATION + names.REF_SUFFIX] = str(why.ref)
     verdict = {names.EVALUATION_NAME: "verdict", names.EVALUATION_LABEL: "pass", names.EVALUATION_EXPLANATION: "short"}
     call.events.append(SpanEvent(names.EVALUATION, call.start_ns + 1, verdict))
-    await store.ingest(P, whole)
+    await store.spans.ingest(P, whole)
     await forward(forwarder)
     assert [each["name"] for each in to.phoenix.annotations.values()] == ["verdict"]  # the other's explanation is late
-    await store.ingest(P, Batch(contents=[why]))
+    await store.spans.ingest(P, Batch(contents=[why]))
     to.clock.now_ns += 5 * SECOND
     await forward(forwarder)
-    assert await store.outbox_status() == []
+    assert await store.outbox.status() == []
     found = {(name, span): each["result"] for (name, span, _), each in to.phoenix.annotations.items()}
     assert found == {
         ("relevance", MODEL): {"score": 0.75, "explanation": "It names the town."},
@@ -146,9 +146,9 @@ async def test_evaluations_on_spans_arrive_once_with_their_explanations(
     }
     assert scores == {"relevance": (MODEL, 0.75, "It names the town."), "verdict": (MODEL, "pass", "short")}
     for recipient in (each.recipient for each in to.all()):
-        assert await store.backfill(P, recipient, RUN, 0) == 1
+        assert await store.outbox.backfill(P, recipient, RUN, 0) == 1
     await forward(forwarder)
-    assert (await store.outbox_status(), len(to.phoenix.annotations), len(to.langfuse.scores)) == ([], 2, 2)
+    assert (await store.outbox.status(), len(to.phoenix.annotations), len(to.langfuse.scores)) == ([], 2, 2)
     # An OTLP backend has them on the span.
     assert [each for request in to.otlp.requests for each in request.logs] == []
 
@@ -156,20 +156,20 @@ async def test_evaluations_on_spans_arrive_once_with_their_explanations(
 async def test_a_destination_that_is_away_gets_scores_later_and_a_refused_one_is_kept(
     store: PostgresStore, forwarder: Forwarder, to: Destinations
 ):
-    await store.ingest(P, batch())
+    await store.spans.ingest(P, batch())
     await forward(forwarder)
-    await store.add_score(P, RUN, ScoreToAdd("s-1", "helpful", 1.0))
+    await store.scores.add(P, RUN, ScoreToAdd("s-1", "helpful", 1.0))
     to.phoenix.fail_next = [json_answer({}, 503)]
     await forward(forwarder)
     assert to.phoenix.annotations == {}
     to.clock.now_ns += 5 * SECOND
     await forward(forwarder)
     assert len(to.phoenix.annotations) == 1
-    await store.add_score(P, RUN, ScoreToAdd("s-2", "note", 1.0))  # Phoenix has that name for itself
+    await store.scores.add(P, RUN, ScoreToAdd("s-2", "note", 1.0))  # Phoenix has that name for itself
     await forward(forwarder)
     to.clock.now_ns += 90 * SECOND
     await forward(forwarder)
-    [status] = await store.outbox_status()
+    [status] = await store.outbox.status()
     assert (status.destination, status.dead, status.dead_items) == ("phoenix", 1, 1)
-    [letter] = await store.dead_letters("phoenix", 10)
+    [letter] = await store.outbox.dead_letters("phoenix", 10)
     assert "422" in letter.reason

@@ -15,8 +15,8 @@ from playhead_collector.forward.destination import ForwardLimits, destination
 from playhead_collector.forward.forwarder import Forwarder
 from playhead_collector.read.prices import shipped
 from playhead_collector.settings import CollectorSettings
-from playhead_collector.store.ports import Batch
-from playhead_collector.store.ports.outbox import Recipient
+from playhead_collector.store.ports.spans import Batch
+from playhead_collector.store.postgres.recipients import Recipient
 from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.integration.read.recorded import conversation
 from tests.integration.read.test_sweep import DECLARED, SUMMED_UP, branching

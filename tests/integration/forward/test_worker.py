@@ -7,7 +7,7 @@ from playhead_collector.app import create_app
 from playhead_collector.destination_settings import PhoenixSettings
 from playhead_collector.forward.destination import ForwardLimits
 from playhead_collector.settings import CollectorSettings
-from playhead_collector.store.ports import Batch
+from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.forward.backend import Backend, attributes
 from tests.integration.forward.conftest import Make
@@ -37,8 +37,8 @@ async def test_spans_arrive_with_their_content_parents_first(store: PostgresStor
         span(3, KIND="tool", TOOL_ARGUMENTS_REF=str(given.ref)),
     ]
     contents = [*asked.contents, given]
-    await store.ingest(P, Batch(spans=spans, contents=contents, threads=[whole(asked)], logs=[started(1)]))
-    await store.ingest(P, Batch(spans=[span(1, KIND="agent", RUN_NAME="shop", RUN_ROOT=True)], logs=[log(1)]))
+    await store.spans.ingest(P, Batch(spans=spans, contents=contents, threads=[whole(asked)], logs=[started(1)]))
+    await store.spans.ingest(P, Batch(spans=[span(1, KIND="agent", RUN_NAME="shop", RUN_ROOT=True)], logs=[log(1)]))
     worker = make()
     await worker.run_once()
     assert [request.path for request in backend.requests] == ["/v1/traces", "/v1/logs"]
@@ -49,7 +49,7 @@ async def test_spans_arrive_with_their_content_parents_first(store: PostgresStor
     assert messages[0]["parts"][0]["content"] == "How is the weather?"
     assert json_module.loads(tool[names.TOOL_ARGUMENTS]) == {"city": "Oslo"}
     assert model[names.RUN_URL] == f"http://playhead.example/runs/{RUN}?at={2:016x}"
-    assert await store.outbox_status() == []
+    assert await store.outbox.status() == []
     assert (worker.counts["sent_spans"], worker.counts["sent_logs"]) == (3, 1)
     await worker.run_once()
     assert len(backend.requests) == 2
@@ -59,11 +59,13 @@ async def test_content_that_is_late_is_waited_for_within_a_limit(
     store: PostgresStore, backend: Backend, make: Make, clock: Clock
 ):
     late, never = json("late"), json("never")
-    await store.ingest(P, Batch(spans=[span(1), span(2, INPUT_REF=str(late.ref)), span(3, INPUT_REF=str(never.ref))]))
+    await store.spans.ingest(
+        P, Batch(spans=[span(1), span(2, INPUT_REF=str(late.ref)), span(3, INPUT_REF=str(never.ref))])
+    )
     worker = make(limits=ForwardLimits(content_wait_s=30.0))
     await worker.run_once()
     assert backend.stored == {"span 1": 1}
-    await store.put(P, [late])
+    await store.contents.put(P, [late])
     clock.now_ns += 5 * SECOND
     await worker.run_once()
     assert backend.stored == {"span 1": 1, "span 2": 1}
@@ -78,25 +80,25 @@ async def test_a_destination_gets_the_runs_that_it_asks_for(
 ):
     runs = {"failed": run_number(1), "completed": run_number(2), "running": run_number(3)}
     for status, run in runs.items():
-        await store.ingest(P, Batch(spans=[span(1, run=run)]))
+        await store.spans.ingest(P, Batch(spans=[span(1, run=run)]))
         await project(store, run, status)
     worker = make(statuses=("failed",), agents=("shop", "till"), tags=("eu",))
     await worker.run_once()
     [request] = backend.requests
     assert attributes(request.spans[0])[names.RUN_ID] == runs["failed"]
-    [status] = await store.outbox_status()
+    [status] = await store.outbox.status()
     assert status.waiting == 1  # of the run that goes on
     await project(store, runs["running"], "failed", tags=("us",))
     clock.now_ns += 3 * SECOND
     await worker.run_once()
-    assert await store.outbox_status() == []
+    assert await store.outbox.status() == []
     assert worker.counts["left_out"] == 2
     assert backend.stored == {"span 1": 1}
 
 
 async def project(store: PostgresStore, run: str, status: str, tags: tuple[str, ...] = ("eu", "beta")) -> None:
     ended = None if status == "running" else 1
-    async with store.locked_run(P, run) as work:
+    async with store.projections.locked_run(P, run) as work:
         assert work is not None
         fields = {"status": status, "ended_ns": ended, "agents": ("shop",), "tags": tags}
         work.result = projection(events(1, run=run), run=run, **fields)
@@ -105,7 +107,7 @@ async def project(store: PostgresStore, run: str, status: str, tags: tuple[str, 
 async def test_requests_are_no_larger_than_the_limit(store: PostgresStore, backend: Backend, make: Make):
     text = json("x" * 30_000)
     spans = [span(number, INPUT_REF=str(text.ref)) for number in range(1, 11)]
-    await store.ingest(P, Batch(spans=spans, contents=[text]))
+    await store.spans.ingest(P, Batch(spans=spans, contents=[text]))
     await make(max_request_bytes=65_536).run_once()
     assert [len(request.spans) for request in backend.requests] == [2, 2, 2, 2, 2]
     assert backend.stored == {f"span {number}": 1 for number in range(1, 11)}
@@ -113,7 +115,7 @@ async def test_requests_are_no_larger_than_the_limit(store: PostgresStore, backe
 
 async def test_what_is_to_be_masked_is_not_sent(store: PostgresStore, backend: Backend, make: Make):
     secret = json({"password": "hunter2", "text": "card 4111-1111"})
-    await store.ingest(P, Batch(spans=[span(1, INPUT_REF=str(secret.ref))], contents=[secret]))
+    await store.spans.ingest(P, Batch(spans=[span(1, INPUT_REF=str(secret.ref))], contents=[secret]))
     import re
 
     worker = make(mask_keys=("password",), mask_pattern=re.compile(r"\d{4}-\d{4}"))
@@ -124,16 +126,18 @@ async def test_what_is_to_be_masked_is_not_sent(store: PostgresStore, backend: B
 
 async def test_refs_only_when_so_asked(store: PostgresStore, backend: Backend, make: Make):
     given = json("secret plan")
-    await store.ingest(P, Batch(spans=[span(1, INPUT_REF=str(given.ref))]))  # not even stored: nothing to wait for
+    await store.spans.ingest(
+        P, Batch(spans=[span(1, INPUT_REF=str(given.ref))])
+    )  # not even stored: nothing to wait for
     await make(content="ref").run_once()
     assert attributes(backend.requests[0].spans[0])["playhead.input_ref"] == str(given.ref)
 
 
 async def test_a_stored_run_is_sent_again(store: PostgresStore, backend: Backend, make: Make):
-    await store.ingest(P, Batch(spans=[span(1), span(2)], logs=[log(1)]))
+    await store.spans.ingest(P, Batch(spans=[span(1), span(2)], logs=[log(1)]))
     worker = make()
     await worker.run_once()
-    await store.backfill(P, worker.destination.recipient, RUN, 0)
+    await store.outbox.backfill(P, worker.destination.recipient, RUN, 0)
     await worker.run_once()
     assert backend.stored == {"span 1": 2, "span 2": 2, names.CHECKPOINT: 2}
 
@@ -147,7 +151,7 @@ async def test_keys_are_in_no_text(backend: Backend, make: Make):
 
 async def test_the_link_on_a_span_leads_to_its_moment(store: PostgresStore, backend: Backend, make: Make):
     run = "07" * 16
-    await store.ingest(P, conversation(run, 2).batch())
+    await store.spans.ingest(P, conversation(run, 2).batch())
     worker = make()
     await worker.run_once()
     app = create_app(CollectorSettings(), store)

@@ -9,7 +9,7 @@ import pytest
 
 from playhead_collector.app import PROJECT, build_collector
 from playhead_collector.settings import CollectorSettings
-from playhead_collector.store.ports import Batch
+from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres import statements
 from playhead_collector.store.postgres.store import connect
 from tests.support.made_up_runs import MadeUpRun
@@ -23,8 +23,8 @@ async def _followed(url: str, clients: int, batches: int) -> tuple[Counter[str],
     store = await connect(url, pool_size=6)
     app = build_collector(CollectorSettings(database_url=url, stream_heartbeat_seconds=60), store).app
     run = MadeUpRun(3, live=True)
-    await store.put(PROJECT, run.contents.values(), run.threads)
-    await store.ingest(PROJECT, Batch(run.spans))
+    await store.contents.put(PROJECT, run.contents.values(), run.threads)
+    await store.spans.ingest(PROJECT, Batch(run.spans))
     send_nothing = {"type": "http.request", "body": b"", "more_body": False}
     async with (
         app.router.lifespan_context(app),
@@ -42,7 +42,7 @@ async def _followed(url: str, clients: int, batches: int) -> tuple[Counter[str],
         before = Counter(_statements)
         for _ in range(batches):
             spans, _pack = run.step()
-            await store.ingest(PROJECT, Batch(spans))
+            await store.spans.ingest(PROJECT, Batch(spans))
             last = (await http.get(f"/api/v1/runs/{run.run}")).json()["events"]
             await _all(received, last)
         counts = Counter(_statements) - before

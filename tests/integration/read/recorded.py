@@ -9,7 +9,7 @@ from playhead.model.message import Message, message_contents, text_message
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead.wire.pack import ThreadExtension
-from playhead_collector.store.ports import Batch
+from playhead_collector.store.ports.spans import Batch
 
 START_NS = 1_760_000_000_000_000_000
 MS = 1_000_000

@@ -10,8 +10,7 @@ from playhead.client import AsyncClient
 from playhead.model.message import message_contents
 from playhead_collector.app import PROJECT, create_app
 from playhead_collector.settings import CollectorSettings
-from playhead_collector.store.ports import Store
-from playhead_collector.store.postgres.store import connect
+from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.support.compressed_runs import RUNS, LabelledRun
 from tests.support.recorded_runs import Recorded
 
@@ -20,14 +19,14 @@ each_run = pytest.mark.parametrize("labelled", RUNS, ids=lambda labelled: labell
 
 
 @pytest.fixture
-async def store(module_database_url: str) -> AsyncIterator[Store]:
+async def store(module_database_url: str) -> AsyncIterator[PostgresStore]:
     store = await connect(module_database_url, pool_size=2)
     yield store
     await store.close()
 
 
 @pytest.fixture
-async def http(store: Store) -> AsyncIterator[httpx.AsyncBaseTransport]:
+async def http(store: PostgresStore) -> AsyncIterator[httpx.AsyncBaseTransport]:
     async with httpx.ASGITransport(create_app(CollectorSettings(), store)) as transport:
         yield transport
 
@@ -38,9 +37,9 @@ async def client(http: httpx.AsyncBaseTransport) -> AsyncIterator[AsyncClient]:
         yield client
 
 
-async def ingested(store: Store, labelled: LabelledRun) -> str:
+async def ingested(store: PostgresStore, labelled: LabelledRun) -> str:
     run = IDS[labelled.name]
-    await store.ingest(PROJECT, Recorded(run, labelled).batch())
+    await store.spans.ingest(PROJECT, Recorded(run, labelled).batch())
     return run
 
 
@@ -49,7 +48,9 @@ def refs(messages) -> list[str]:
 
 
 @each_run
-async def test_each_kind_of_compression_is_found_and_audited(store: Store, client: AsyncClient, labelled: LabelledRun):
+async def test_each_kind_of_compression_is_found_and_audited(
+    store: PostgresStore, client: AsyncClient, labelled: LabelledRun
+):
     run = await ingested(store, labelled)
     items = [item async for item in client.compressions(run)]
     assert [item["strategy"] for item in items] == [expected.strategy for expected in labelled.expected]
@@ -67,7 +68,7 @@ async def test_each_kind_of_compression_is_found_and_audited(store: Store, clien
 
 @each_run
 async def test_the_difference_of_neighbouring_calls_is_what_came_and_went(
-    store: Store, client: AsyncClient, labelled: LabelledRun
+    store: PostgresStore, client: AsyncClient, labelled: LabelledRun
 ):
     run = await ingested(store, labelled)
     calls = [call async for call in client.llm_calls(run)]
@@ -100,7 +101,7 @@ async def test_the_difference_of_neighbouring_calls_is_what_came_and_went(
     ],
 )
 async def test_what_cannot_be_answered_says_why(
-    store: Store, http: httpx.AsyncBaseTransport, path: str, status: int, code: str
+    store: PostgresStore, http: httpx.AsyncBaseTransport, path: str, status: int, code: str
 ):
     run = await ingested(store, RUNS[0])
     async with httpx.AsyncClient(transport=http, base_url=f"http://localhost/api/v1/runs/{run}/") as plain:

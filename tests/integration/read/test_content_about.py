@@ -11,7 +11,7 @@ from playhead.errors import NotFound
 from playhead.model.message import message_contents, text_message
 from playhead_collector.app import PROJECT
 from playhead_collector.read import content_uses
-from playhead_collector.store.ports import UnpackedRun
+from playhead_collector.store.ports.projections import UnpackedRun
 from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.read.recorded import START_NS, Recorder, conversation
 
@@ -30,7 +30,7 @@ def recorders() -> list[Recorder]:
 
 async def ingest(store: PostgresStore, client: AsyncClient, made: Sequence[Recorder]) -> None:
     for recorder in made:
-        await store.ingest(PROJECT, recorder.batch())
+        await store.spans.ingest(PROJECT, recorder.batch())
     assert [row["run"] async for row in client.runs()] == [recorder.run for recorder in reversed(made)]
 
 
@@ -52,7 +52,7 @@ async def told(client: AsyncClient, refs: Sequence[str]) -> dict[str, Any]:
 
 async def pack(store: PostgresStore, *batches: Sequence[str]) -> None:
     for batch in batches:
-        await store.pack([UnpackedRun(PROJECT, run, 1) for run in batch])
+        await store.projections.pack([UnpackedRun(PROJECT, run, 1) for run in batch])
 
 
 @pytest.mark.parametrize("batches", [[], [RUNS], [RUNS[:1], RUNS[1:2], RUNS[2:]], [RUNS[1:3]], [RUNS, RUNS]])

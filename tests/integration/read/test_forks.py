@@ -17,7 +17,7 @@ from playhead.projection.inputs import Parent
 from playhead_collector.app import PROJECT, create_app
 from playhead_collector.projection import ProjectionRunner
 from playhead_collector.settings import CollectorSettings
-from playhead_collector.store.ports import Batch
+from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres import projecting
 from playhead_collector.store.postgres.statements import Conn
 from playhead_collector.store.postgres.store import PostgresStore, connect
@@ -68,7 +68,7 @@ def forked(parent: Recorder, tool: int, run: str = FORK, of: str | None = None) 
 
 async def ingest(store: PostgresStore, *recorders: Recorder) -> None:
     for recorder in recorders:
-        await store.ingest(PROJECT, recorder.batch())
+        await store.spans.ingest(PROJECT, recorder.batch())
 
 
 async def kinds(client: AsyncClient, run: str) -> list[tuple[int, str, str]]:
@@ -146,7 +146,7 @@ async def test_a_fork_whose_parent_is_deleted_answers_every_question_or_says_wha
     assert (await client.state(FORK))["seq"] == before[-1][0]
     await every_question_is_answered(http, FORK, before[-1][0])
     # News of the fork itself change no seq of it.
-    await store.ingest(PROJECT, Batch(logs=[said_late(forked(parent, 2))]))
+    await store.spans.ingest(PROJECT, Batch(logs=[said_late(forked(parent, 2))]))
     assert next(seq for seq, _, _ in await kinds(client, FORK)) == shared + 1
 
 
@@ -221,12 +221,12 @@ async def test_what_a_parent_that_goes_on_learns_of_its_past_shows_in_the_fork(
     late = parent.spans[1]
     fork = forked(parent, 1)
     whole = parent.batch(ended=False)
-    await store.ingest(
+    await store.spans.ingest(
         PROJECT, Batch([s for s in whole.spans if s is not late], whole.logs, whole.contents, whole.threads)
     )
     await ingest(store, fork)
     early = await client.run(FORK)
-    await store.ingest(PROJECT, Batch([late]))
+    await store.spans.ingest(PROJECT, Batch([late]))
     now = await client.run(FORK)
     assert (early["shared"] or 0) < (now["shared"] or 0)
     assert await kinds(client, FORK) == [
@@ -238,24 +238,24 @@ async def test_what_a_parent_that_goes_on_learns_of_its_past_shows_in_the_fork(
 
 async def test_a_fork_is_sealed_after_its_parent(store: PostgresStore):
     now = 4 * 10**18
-    runner = ProjectionRunner(store, clock=lambda: now, seal_after_s=0)
+    runner = ProjectionRunner(store.projections, clock=lambda: now, seal_after_s=0)
     parent = conversation(PARENT, 2)
     fork = forked(parent, 1)
-    await store.ingest(PROJECT, parent.batch(ended=False))
+    await store.spans.ingest(PROJECT, parent.batch(ended=False))
     await ingest(store, fork)
     await runner.run_once()
     await runner.run_once()
     assert not (await row(store, FORK)).sealed
-    await store.ingest(PROJECT, parent.batch())
+    await store.spans.ingest(PROJECT, parent.batch())
     await runner.run_once()
     await runner.run_once()
     assert ((await row(store, PARENT)).sealed, (await row(store, FORK)).sealed) == (True, True)
-    assert await store.sealable_runs(now, now, 10) == []
+    assert await store.projections.sealable_runs(now, now, 10) == []
     await runner.stop()
 
 
 async def row(store: PostgresStore, run: str) -> Any:
-    return await store.run(PROJECT, run)
+    return await store.runs.get(PROJECT, run)
 
 
 async def test_runs_that_claim_to_be_forks_of_each_other_are_answered_as_far_as_they_go(
@@ -269,7 +269,7 @@ async def test_runs_that_claim_to_be_forks_of_each_other_are_answered_as_far_as_
         summary = await client.run(run)
         assert summary["events"] == (await kinds(client, run))[-1][0]
         await every_question_is_answered(http, run, summary["events"])
-    assert len(await store.unprojected_runs(10)) == 0
+    assert len(await store.projections.unprojected_runs(10)) == 0
 
 
 async def test_a_fork_of_a_fork_of_a_fork_and_so_on_is_answered_however_many_there_are(
@@ -282,7 +282,7 @@ async def test_a_fork_of_a_fork_of_a_fork_and_so_on_is_answered_however_many_the
         child = Recorder(run)
         child.root.attributes |= {names.FORK_OF: above, names.FORK_ORDER: 1}
         batch = Batch(spans=[*batch.spans, *child.batch().spans])
-    await store.ingest(PROJECT, batch)
+    await store.spans.ingest(PROJECT, batch)
     projected: list[str] = []
     original = ProjectionRunner.project_now
 

@@ -44,7 +44,7 @@ def chat() -> Chat:
 @pytest.fixture
 async def store(module_database_url: str, chat: Chat) -> AsyncIterator[PostgresStore]:
     store = await connect(module_database_url, pool_size=2)
-    await store.put(P, chat.contents, chat.threads)
+    await store.contents.put(P, chat.contents, chat.threads)
     yield store
     await store.close()
 

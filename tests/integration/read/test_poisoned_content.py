@@ -11,8 +11,8 @@ from playhead.model.message import text_message
 from playhead.wire.pack import PACK, Pack, encode_pack
 from playhead_collector.app import PROJECT, create_app
 from playhead_collector.settings import CollectorSettings
-from playhead_collector.store.ports import Batch, Store
-from playhead_collector.store.postgres.store import connect
+from playhead_collector.store.ports.spans import Batch
+from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.integration.read.recorded import Recorder, tool_call
 
 # Text and JSON, bytes and text: the same bytes each.
@@ -27,7 +27,7 @@ async def store(database_url: str):
 
 
 @pytest.fixture
-async def http(store: Store):
+async def http(store: PostgresStore):
     async with httpx.ASGITransport(create_app(CollectorSettings(), store)) as transport:
         yield transport
 
@@ -46,13 +46,13 @@ def shown(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("first", ["", "application/json", "text/html", "image/png", "text/plain", "x" * 9_000])
-async def test_values_are_of_the_type_that_the_run_says(http: httpx.ASGITransport, store: Store, first: str):
+async def test_values_are_of_the_type_that_the_run_says(http: httpx.ASGITransport, store: PostgresStore, first: str):
     run, other = "0a" * 16, "0b" * 16
     if first:  # somebody was here before
         poison = [Content(content_of(value).data, first) for value in ALIKE]
-        await store.put(PROJECT, poison)
-    await store.ingest(PROJECT, said(run).batch())
-    await store.ingest(PROJECT, said(other).batch())
+        await store.contents.put(PROJECT, poison)
+    await store.spans.ingest(PROJECT, said(run).batch())
+    await store.spans.ingest(PROJECT, said(other).batch())
     expected = [shown(value) for value in ALIKE]
     async with AsyncClient("http://localhost", transport=http) as client:
         for each in (run, other):
@@ -74,7 +74,7 @@ async def test_values_are_of_the_type_that_the_run_says(http: httpx.ASGITranspor
 
 @pytest.mark.parametrize("first", ["text/plain", "image/png", "application/x-anything"])
 async def test_messages_and_questions_are_the_same_whoever_stored_them_first(
-    http: httpx.ASGITransport, store: Store, first: str
+    http: httpx.ASGITransport, store: PostgresStore, first: str
 ):
     run = "0c" * 16
 
@@ -96,8 +96,8 @@ async def test_messages_and_questions_are_the_same_whoever_stored_them_first(
         return added, context["messages"], why["arguments"], [value["source"] for value in why["values"]]
 
     batch = recorded(run).batch()
-    await store.put(PROJECT, [Content(content.data, first) for content in batch.contents])
-    await store.ingest(PROJECT, batch)
+    await store.contents.put(PROJECT, [Content(content.data, first) for content in batch.contents])
+    await store.spans.ingest(PROJECT, batch)
     async with AsyncClient("http://localhost", transport=http) as client:
         poisoned = await answers(client, run)
     assert [entry["role"] for entry in poisoned[0]] == ["system", "user", "assistant", "tool", "assistant"]
@@ -107,7 +107,7 @@ async def test_messages_and_questions_are_the_same_whoever_stored_them_first(
 
 
 async def test_content_of_no_media_type_is_refused_and_the_rest_of_the_pack_is_stored(
-    http: httpx.ASGITransport, store: Store
+    http: httpx.ASGITransport, store: PostgresStore
 ):
     recorder = Recorder("0e" * 16)
     recorder.tool("look", {}, "fine")
@@ -120,5 +120,5 @@ async def test_content_of_no_media_type_is_refused_and_the_rest_of_the_pack_is_s
         assert answer.json()["stored"] == len(batch.contents)
         assert [each["content"] for each in answer.json()["refused"]] == [0, 1, 2]
         assert "send one such as application/json" in answer.json()["refused"][0]["message"]
-    assert await store.missing(PROJECT, [content.ref.plain for content in bad]) == [c.ref.plain for c in bad]
-    assert await store.missing(PROJECT, [content.ref.plain for content in batch.contents]) == []
+    assert await store.contents.missing(PROJECT, [content.ref.plain for content in bad]) == [c.ref.plain for c in bad]
+    assert await store.contents.missing(PROJECT, [content.ref.plain for content in batch.contents]) == []

@@ -13,30 +13,30 @@ from playhead.model.canonical import value_of
 from playhead.model.message import text_message
 from playhead_collector.app import PROJECT, create_app
 from playhead_collector.settings import CollectorSettings
-from playhead_collector.store.ports import Batch, Store
-from playhead_collector.store.postgres.store import connect
+from playhead_collector.store.ports.spans import Batch
+from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.integration.read.recorded import MS, START_NS, Recorder, conversation
 
 RUN, LONG, FAILED = "01" * 16, "02" * 16, "03" * 16
 
 
 @pytest.fixture
-async def store(module_database_url: str) -> AsyncIterator[Store]:
+async def store(module_database_url: str) -> AsyncIterator[PostgresStore]:
     store = await connect(module_database_url, pool_size=2)
     yield store
     await store.close()
 
 
 @pytest.fixture
-async def http(store: Store) -> AsyncIterator[httpx.AsyncBaseTransport]:
+async def http(store: PostgresStore) -> AsyncIterator[httpx.AsyncBaseTransport]:
     async with httpx.ASGITransport(create_app(CollectorSettings(), store)) as transport:
         yield transport
 
 
 @pytest.fixture
-async def client(http: httpx.AsyncBaseTransport, store: Store) -> AsyncIterator[AsyncClient]:
+async def client(http: httpx.AsyncBaseTransport, store: PostgresStore) -> AsyncIterator[AsyncClient]:
     """Knows a run of three turns; ingesting the same again changes nothing, so every test may."""
-    await store.ingest(PROJECT, conversation(RUN, 3).batch())
+    await store.spans.ingest(PROJECT, conversation(RUN, 3).batch())
     async with AsyncClient("http://localhost", transport=http) as client:
         yield client
 
@@ -139,10 +139,10 @@ async def test_content_is_served_by_its_ref_to_whoever_has_it_not(client: AsyncC
         assert (outside.status_code, outside.json()["error"]["code"]) == (416, "bad_range")
 
 
-async def test_a_batch_of_contents_and_a_thread(client: AsyncClient, store: Store):
+async def test_a_batch_of_contents_and_a_thread(client: AsyncClient, store: PostgresStore):
     recorder = Recorder(FAILED)
     binary, lost = recorder.keep(b"\x00\xff"), "sha256:" + "0" * 64
-    await store.put(PROJECT, list(recorder.contents.values()))
+    await store.contents.put(PROJECT, list(recorder.contents.values()))
     answer = await client.contents([binary, lost])
     assert answer == {
         binary: {"media_type": "application/octet-stream", "size": 2, "base64": base64.b64encode(b"\x00\xff").decode()}
@@ -154,24 +154,24 @@ async def test_a_batch_of_contents_and_a_thread(client: AsyncClient, store: Stor
         await client.thread(lost)
 
 
-async def test_content_that_arrives_later_fills_the_gap(client: AsyncClient, store: Store):
+async def test_content_that_arrives_later_fills_the_gap(client: AsyncClient, store: PostgresStore):
     recorder = conversation(LONG, 1, "Where is the other one?")
-    await store.ingest(PROJECT, Batch(recorder.batch().spans, recorder.logs))
+    await store.spans.ingest(PROJECT, Batch(recorder.batch().spans, recorder.logs))
     assert (await client.run(LONG))["completeness"]["content_pending"] > 0
     context = await client.context(LONG)
     assert (context["messages"], context["missing"][0]) == ([], context["thread"])
-    await store.put(PROJECT, list(recorder.contents.values()), recorder.threads)
+    await store.contents.put(PROJECT, list(recorder.contents.values()), recorder.threads)
     context = await client.context(LONG)
     assert (len(context["messages"]), context["missing"]) == (2, [])
     assert (await client.run(LONG))["completeness"]["complete"]
 
 
-async def test_a_failed_call_says_what_it_raised(client: AsyncClient, store: Store):
+async def test_a_failed_call_says_what_it_raised(client: AsyncClient, store: PostgresStore):
     recorder = Recorder(FAILED, start_ns=START_NS + 1_000 * MS)
     span = recorder.begin("tool", "execute_tool pay", **{"gen_ai.tool.name": "pay"})
     span.status, span.status_message = 2, "card declined"
     recorder.end(span, **{"error.type": "CardError"})
-    await store.ingest(PROJECT, recorder.batch(ended=False))
+    await store.spans.ingest(PROJECT, recorder.batch(ended=False))
     (call,) = [call async for call in client.tool_calls(FAILED)]
     assert (call["status"], call["error"]) == ("failed", {"type": "CardError", "message": "card declined"})
     state = await client.state(FAILED)

@@ -14,17 +14,16 @@ from playhead.model.ref import ContentRef
 from playhead.testing import MockModelServer, text
 from playhead_collector.app import PROJECT, create_app
 from playhead_collector.settings import CollectorSettings
-from playhead_collector.store.ports import Store
-from playhead_collector.store.postgres.store import connect
+from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.integration.read.recorded import Recorder, conversation
 
 RUN, CUT, SILENT, AGAIN = "0a" * 16, "0b" * 16, "0c" * 16, "0d" * 16
 
 
 @pytest.fixture
-async def store(module_database_url: str) -> AsyncIterator[Store]:
+async def store(module_database_url: str) -> AsyncIterator[PostgresStore]:
     store = await connect(module_database_url, pool_size=2)
-    await store.ingest(PROJECT, conversation(RUN, 3).batch())
+    await store.spans.ingest(PROJECT, conversation(RUN, 3).batch())
     yield store
     await store.close()
 
@@ -36,12 +35,12 @@ def server() -> Iterator[MockModelServer]:
         yield server
 
 
-def asking(store: Store, settings: CollectorSettings) -> AsyncClient:
+def asking(store: PostgresStore, settings: CollectorSettings) -> AsyncClient:
     return AsyncClient("http://localhost", transport=httpx.ASGITransport(create_app(settings, store)))
 
 
 @pytest.fixture
-async def client(store: Store) -> AsyncIterator[AsyncClient]:
+async def client(store: PostgresStore) -> AsyncIterator[AsyncClient]:
     async with asking(store, CollectorSettings()) as client:
         yield client
 
@@ -68,13 +67,13 @@ async def test_the_timeline_ends_where_the_last_call_reported(client: AsyncClien
 
 
 async def test_a_run_without_usage_is_estimated_by_what_others_of_the_project_reported(
-    client: AsyncClient, store: Store
+    client: AsyncClient, store: PostgresStore
 ):
     silent = Recorder(SILENT)
     span = silent.model([text_message("user", "Where is my order?")], text_message("assistant", "On its way."))
     for name in (names.INPUT_TOKENS, names.OUTPUT_TOKENS):
         del span.attributes[name]
-    await store.ingest(PROJECT, silent.batch())
+    await store.spans.ingest(PROJECT, silent.batch())
     await client.tokens(RUN)  # whose events are there from now on
     timeline = await client.tokens(SILENT)
     assert (timeline["models"][0]["calibration"] or {}).get("scope") == "project"
@@ -84,13 +83,13 @@ async def test_a_run_without_usage_is_estimated_by_what_others_of_the_project_re
     assert (timeline["totals"]["cost"], timeline["totals"]["unpriced_calls"]) == (None, 1)
 
 
-async def test_a_message_that_was_cut_is_in_the_replay_and_marked(client: AsyncClient, store: Store):
+async def test_a_message_that_was_cut_is_in_the_replay_and_marked(client: AsyncClient, store: PostgresStore):
     recorder = Recorder(CUT)
     system = text_message("system", "Be kind.")
     talk: list[Message] = [text_message("user" if n % 2 == 0 else "assistant", f"words {n}") for n in range(8)]
     recorder.model([system, *talk[:5]], talk[5])
     recorder.model([system, *talk[2:7]], talk[7])
-    await store.ingest(PROJECT, recorder.batch())
+    await store.spans.ingest(PROJECT, recorder.batch())
     entries = [entry async for entry in client.messages(CUT)]
     assert [entry["in_context"] for entry in entries] == [True, False, False, *[True] * 6]
     assert entries[1]["removed"] == entries[2]["removed"]
@@ -115,7 +114,7 @@ async def test_reasoning_is_inferred_from_what_was_new(client: AsyncClient):
     assert patterns == ["user_message -> tool_call", again, again]
 
 
-async def test_an_explanation_survives_the_collector(store: Store, server: MockModelServer):
+async def test_an_explanation_survives_the_collector(store: PostgresStore, server: MockModelServer):
     settings = CollectorSettings(explain_url=server.base_url, explain_model="mock-model")
     async with asking(store, settings) as client:
         made = await client.explain(RUN, 4)
@@ -125,11 +124,11 @@ async def test_an_explanation_survives_the_collector(store: Store, server: MockM
         assert (await client.reasoning(RUN, 4))["explanation"] == {**made, "cached": True}
         assert (await client.explain(RUN))["seq"] is None
     assert len(server.requests) == 2
-    assert (await store.get(PROJECT, ContentRef(made["ref"]))).media_type == "application/json"
+    assert (await store.contents.get(PROJECT, ContentRef(made["ref"]))).media_type == "application/json"
 
 
-async def test_a_call_asked_again_stays_out_of_the_run_and_goes_with_it(store: Store, server: MockModelServer):
-    await store.ingest(PROJECT, conversation(AGAIN, 3).batch())
+async def test_a_call_asked_again_stays_out_of_the_run_and_goes_with_it(store: PostgresStore, server: MockModelServer):
+    await store.spans.ingest(PROJECT, conversation(AGAIN, 3).batch())
     settings = CollectorSettings(explain_url=server.base_url, explain_model="mock-model")
     async with asking(store, settings) as client:
         before = [event async for event in client.events(AGAIN)]
@@ -141,7 +140,7 @@ async def test_a_call_asked_again_stays_out_of_the_run_and_goes_with_it(store: S
         kept = value_of(await client.content(answer["ref"]))
         assert (kept["answer"], kept["changed"]) == (answer["answer"], ["system"])
         await client.delete_run(AGAIN)
-    assert await store.explanation(PROJECT, ContentRef.of(b"asked again: " + canonical_json(kept))) is None
+    assert await store.contents.explanation(PROJECT, ContentRef.of(b"asked again: " + canonical_json(kept))) is None
 
 
 async def test_without_a_model_nobody_is_asked(client: AsyncClient):

@@ -13,7 +13,7 @@ import pytest
 from playhead.local.journal_records import JournalRecords
 from playhead_collector.app import PROJECT, create_app
 from playhead_collector.settings import CollectorSettings
-from playhead_collector.store.ports import Batch
+from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres.store import PostgresStore
 from playhead_collector.store.records.memory import MemoryRecords
 from tests.integration.read.test_stores import client_of, local
@@ -39,7 +39,7 @@ async def test_recorded_runs_have_the_same_answers_in_all_stores(store: Postgres
     in_memory = MemoryRecords()
     for run, batch in _batches():
         in_memory.add(batch.spans, batch.logs, batch.contents, batch.threads)
-        await store.ingest(PROJECT, batch)
+        await store.spans.ingest(PROJECT, batch)
         write_journal(tmp_path, [batch])
         async with client_of(app) as postgres, local(in_memory) as memory, local(JournalRecords(tmp_path)) as journal:
             for question in await questions(postgres, run):

@@ -9,7 +9,7 @@ import pytest
 from playhead.client import AsyncClient
 from playhead.model.ref import ContentRef
 from playhead_collector.app import PROJECT
-from playhead_collector.store.ports import UnpackedRun
+from playhead_collector.store.ports.projections import UnpackedRun
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.store import PostgresStore
 from playhead_collector.store.postgres.uses import uses_of
@@ -25,7 +25,7 @@ def runs(count: int) -> list[Recorder]:
 
 async def ingest(store: PostgresStore, client: AsyncClient, made: Sequence[Recorder]) -> None:
     for recorder in made:
-        await store.ingest(PROJECT, recorder.batch())
+        await store.spans.ingest(PROJECT, recorder.batch())
     # Asking for a run projects it.
     for recorder in made:
         assert (await client.run(recorder.run))["status"] == "completed"
@@ -68,7 +68,7 @@ async def test_a_small_database_is_counted(store: PostgresStore, client: AsyncCl
     made = runs(5)
     await ingest(store, client, made)
     if packed:
-        await store.pack([UnpackedRun(PROJECT, recorder.run, 1) for recorder in made])
+        await store.projections.pack([UnpackedRun(PROJECT, recorder.run, 1) for recorder in made])
     project = (await client.storage())["project"]
     stored = contents(made)
     exact: dict[str, Any] = {"exact": True, "low": None, "high": None}
@@ -114,7 +114,7 @@ async def test_with_several_projects_a_share_is_an_estimate(store: PostgresStore
     await ingest(store, client, made)
     for number in (2, 3):
         for recorder in made:
-            await store.ingest(number, recorder.batch())
+            await store.spans.ingest(number, recorder.batch())
     async with store._db.transaction() as conn:
         for number in (2, 3):
             await sql.run(conn, "insert_project", project_id=number)

@@ -11,7 +11,7 @@ from playhead.model import names
 from playhead_collector.app import PROJECT, create_app
 from playhead_collector.serve.local import local_app
 from playhead_collector.settings import CollectorSettings
-from playhead_collector.store.ports import Batch
+from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres.store import PostgresStore
 from playhead_collector.store.records.memory import MemoryRecords
 from playhead_collector.store.records.ports import RecordSource
@@ -47,7 +47,7 @@ async def test_memory_and_journal_give_the_answers_of_postgres(store: PostgresSt
     runs = dict(_batches())
     in_memory = MemoryRecords()
     for batch in runs.values():
-        await store.ingest(PROJECT, batch)
+        await store.spans.ingest(PROJECT, batch)
         in_memory.add(batch.spans, batch.logs, batch.contents, batch.threads)
     write_journal(tmp_path, runs.values())
     app = create_app(CollectorSettings(seal_after_seconds=3_600), store)
@@ -72,7 +72,7 @@ async def test_every_store_names_the_runs_that_continue_one_however_much_that_re
     for n in range(300):
         talk.change("later", n)
     batch, in_memory = talk.batch(ended=False), MemoryRecords()
-    await store.ingest(PROJECT, batch)
+    await store.spans.ingest(PROJECT, batch)
     in_memory.add(batch.spans, batch.logs, batch.contents, batch.threads)
     write_journal(tmp_path, [batch])
     app = create_app(CollectorSettings(seal_after_seconds=3_600), store)
@@ -81,6 +81,6 @@ async def test_every_store_names_the_runs_that_continue_one_however_much_that_re
             _, detail = await answer(each, f"/runs/{TALK}")
             assert detail["continued_by"] == [first, again]
         talk.say(names.CONTINUED, **{names.CONTINUES: FORK})  # projected from where the run was
-        await store.ingest(PROJECT, Batch([], talk.logs[-1:], [], []))
+        await store.spans.ingest(PROJECT, Batch([], talk.logs[-1:], [], []))
         _, detail = await answer(postgres, f"/runs/{TALK}")
         assert detail["continued_by"] == [first, again, FORK]

@@ -10,7 +10,7 @@ from playhead.model import names
 from playhead.model.message import text_message
 from playhead_collector.app import PROJECT
 from playhead_collector.process import CollectorProcess
-from playhead_collector.store.ports import Batch
+from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres.store import connect
 from tests.integration.read.recorded import Recorder, conversation
 from tests.support.compressed_runs import RUNS
@@ -44,7 +44,7 @@ def http(module_database_url: str) -> Iterator[httpx.Client]:
     async def ingest(batches: list[Batch]) -> None:
         store = await connect(module_database_url, pool_size=1)
         for batch in batches:
-            await store.ingest(PROJECT, batch)
+            await store.spans.ingest(PROJECT, batch)
         await store.close()
 
     runs = [conversation(_OURS[0], 3), branching(_OURS[1]), Recorder(_OURS[2])]

@@ -15,8 +15,7 @@ from playhead.model import names
 from playhead.model.message import Message, text_message
 from playhead_collector.app import PROJECT, create_app
 from playhead_collector.settings import CollectorSettings
-from playhead_collector.store.ports import Store
-from playhead_collector.store.postgres.store import connect
+from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.integration.read.recorded import MS, START_NS, Recorder, conversation
 from tests.support.suspects.airline import recorded_chat
 
@@ -28,14 +27,14 @@ RUNS = 12  # of the recorded ones: enough to meet every rule, few enough to be q
 
 
 @pytest.fixture
-async def store(module_database_url: str) -> AsyncIterator[Store]:
+async def store(module_database_url: str) -> AsyncIterator[PostgresStore]:
     store = await connect(module_database_url, pool_size=2)
     yield store
     await store.close()
 
 
 @pytest.fixture
-async def client(store: Store) -> AsyncIterator[AsyncClient]:
+async def client(store: PostgresStore) -> AsyncIterator[AsyncClient]:
     async with (
         httpx.ASGITransport(create_app(CollectorSettings(), store)) as transport,
         AsyncClient("http://localhost", transport=transport) as client,
@@ -54,10 +53,10 @@ def choosing(run: str, order: str) -> Recorder:
     return recorder
 
 
-async def test_runs_that_begin_alike_tell_of_each_other_s_choices(client: AsyncClient, store: Store):
+async def test_runs_that_begin_alike_tell_of_each_other_s_choices(client: AsyncClient, store: PostgresStore):
     runs = {f"{number:04x}" * 8: order for number, order in enumerate(("AB12CD", "AB12CD", "XY34ZW"), 1)}
     for run, order in runs.items():
-        await store.ingest(PROJECT, choosing(run, order).batch())
+        await store.spans.ingest(PROJECT, choosing(run, order).batch())
         await client.run(run)
         await client.run(run)  # projecting twice changes nothing
     (here, *others) = runs
@@ -72,8 +71,8 @@ async def test_runs_that_begin_alike_tell_of_each_other_s_choices(client: AsyncC
             assert (await client.context(call["run"], at=call["seq"]))["thread"] == detail["context"]["thread"]
 
 
-async def test_a_call_is_explained_with_places_that_can_be_looked_up(client: AsyncClient, store: Store):
-    await store.ingest(PROJECT, choosing("00aa" * 8, "XY34ZW").batch())
+async def test_a_call_is_explained_with_places_that_can_be_looked_up(client: AsyncClient, store: PostgresStore):
+    await store.spans.ingest(PROJECT, choosing("00aa" * 8, "XY34ZW").batch())
     (why,) = [each async for each in client.attributions("00aa" * 8)]
     assert why == await client.why("00aa" * 8, why["seq"])
     (value,) = why["values"]
@@ -88,9 +87,9 @@ async def test_a_call_is_explained_with_places_that_can_be_looked_up(client: Asy
     assert place["seq"] in graph["roots"]
 
 
-async def test_every_answer_is_there_for_every_event_of_a_run(client: AsyncClient, store: Store):
+async def test_every_answer_is_there_for_every_event_of_a_run(client: AsyncClient, store: PostgresStore):
     run = "00bb" * 8
-    await store.ingest(PROJECT, conversation(run, 4).batch())
+    await store.spans.ingest(PROJECT, conversation(run, 4).batch())
     last = (await client.run(run))["events"]
     for seq in range(1, last + 1):
         assert (await client.causes(run, seq))["seq"] == seq
@@ -99,14 +98,14 @@ async def test_every_answer_is_there_for_every_event_of_a_run(client: AsyncClien
                 assert (await ask(run, seq))["run"] == run
 
 
-async def test_what_json_allows_and_utf_8_does_not_is_answered(client: AsyncClient, store: Store):
+async def test_what_json_allows_and_utf_8_does_not_is_answered(client: AsyncClient, store: PostgresStore):
     run = "00cc" * 8
     recorder = Recorder(run)
     arguments = {"lone": "\ud800", "large": 2**80, "deep": [[[[{"a": None}]]]], "": ""}
     part = {"type": "tool_call", "id": "c", "name": "odd", "arguments": arguments}
     recorder.model([text_message("user", "\ud800 do it")], {"role": "assistant", "parts": [part]})
     recorder.tool("odd", arguments, None)
-    await store.ingest(PROJECT, recorder.batch())
+    await store.spans.ingest(PROJECT, recorder.batch())
     (why,) = [each async for each in client.attributions(run)]
     assert why["arguments"] == arguments
     assert len(why["values"]) == 4
@@ -118,11 +117,13 @@ async def test_what_json_allows_and_utf_8_does_not_is_answered(client: AsyncClie
 
 
 @pytest.mark.skipif(not RECORDED.exists(), reason="there are no recorded runs: set PLAYHEAD_TRAJECTORIES")
-async def test_every_argument_of_recorded_runs_is_traced_and_every_question_answered(client: AsyncClient, store: Store):
+async def test_every_argument_of_recorded_runs_is_traced_and_every_question_answered(
+    client: AsyncClient, store: PostgresStore
+):
     tools = orjson.loads((DATA / "tau-airline-tools.json").read_bytes())
     for number, record in enumerate(orjson.loads(RECORDED.read_bytes())[:RUNS]):
         run = f"{0xD00 + number:08x}" * 4
-        await store.ingest(PROJECT, recorded_chat(run, record["traj"], tools).batch())
+        await store.spans.ingest(PROJECT, recorded_chat(run, record["traj"], tools).batch())
         calls = [call async for call in client.tool_calls(run, hydrate=True)]
         found = [each async for each in client.attributions(run)]
         assert [each["seq"] for each in found] == [call["seq"] for call in calls]

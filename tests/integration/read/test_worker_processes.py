@@ -19,7 +19,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from playhead.model.canonical import content_of
 from playhead_collector.app import PROJECT
 from playhead_collector.process import CollectorProcess
-from playhead_collector.store.ports import Batch
+from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres.store import connect
 from tests.integration.read.recorded import conversation
 from tests.support.adversarial import SIZE, TEXTS
@@ -48,7 +48,7 @@ def ingest(url: str, batches: list[Batch]) -> None:
     async def all_of_them() -> None:
         store = await connect(url, pool_size=1)
         for batch in batches:
-            await store.ingest(PROJECT, batch)
+            await store.spans.ingest(PROJECT, batch)
         await store.close()
 
     asyncio.run(all_of_them())

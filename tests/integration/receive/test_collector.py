@@ -15,22 +15,21 @@ from playhead_collector import embedded
 from playhead_collector.app import PROJECT, create_app
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store import migrate
-from playhead_collector.store.ports import Store
-from playhead_collector.store.postgres.store import connect
+from playhead_collector.store.postgres.store import PostgresStore, connect
 
 PROTOBUF = {"content-type": "application/x-protobuf"}
 TRACE = "5b8efff798038103d269b633813fc60c"
 
 
 @pytest.fixture
-async def store(database_url: str) -> AsyncIterator[Store]:
+async def store(database_url: str) -> AsyncIterator[PostgresStore]:
     store = await connect(database_url, pool_size=4)
     yield store
     await store.close()
 
 
 @pytest.fixture
-async def client(store: Store) -> AsyncIterator[httpx.AsyncClient]:
+async def client(store: PostgresStore) -> AsyncIterator[httpx.AsyncClient]:
     app = create_app(CollectorSettings(), store)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
         yield client
@@ -47,11 +46,11 @@ def batch(numbers: range, **refs: str) -> bytes:
     return request.SerializeToString()
 
 
-async def test_spans_sent_again_and_at_the_same_time_are_stored_once(client: httpx.AsyncClient, store: Store):
+async def test_spans_sent_again_and_at_the_same_time_are_stored_once(client: httpx.AsyncClient, store: PostgresStore):
     bodies = [batch(range(1, 50)), batch(range(25, 75)), batch(range(50, 100))] * 3
     answers = await asyncio.gather(*(client.post("/v1/traces", content=body, headers=PROTOBUF) for body in bodies))
     assert {answer.status_code for answer in answers} == {200}
-    spans = await store.spans(PROJECT, TRACE)
+    spans = await store.spans.read(PROJECT, TRACE)
     assert sorted(int(span.span_id, 16) for span in spans) == list(range(1, 100))
 
 
@@ -82,7 +81,7 @@ async def test_a_run_can_be_asked_for_as_soon_as_its_spans_are_acknowledged(clie
     assert "playhead_runs_waiting 0.0" in metrics
 
 
-async def test_texts_that_postgres_cannot_hold_do_not_cost_the_batch(client: httpx.AsyncClient, store: Store):
+async def test_texts_that_postgres_cannot_hold_do_not_cost_the_batch(client: httpx.AsyncClient, store: PostgresStore):
     attributes = [
         {"key": "k\0", "value": {"stringValue": "v\0"}},
         {"key": "not a number", "value": {"doubleValue": "NaN"}},
@@ -91,7 +90,7 @@ async def test_texts_that_postgres_cannot_hold_do_not_cost_the_batch(client: htt
     span = {"traceId": TRACE, "spanId": "ab" * 8, "name": "a\0b", "attributes": attributes}
     answer = await client.post("/v1/traces", json={"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]})
     assert answer.status_code == 200, answer.text
-    assert len(await store.spans(PROJECT, TRACE)) == 1
+    assert len(await store.spans.read(PROJECT, TRACE)) == 1
 
 
 async def test_the_api_describes_itself(client: httpx.AsyncClient):

@@ -8,7 +8,7 @@ from playhead.model import names
 from playhead.model.ref import ContentRef
 from playhead.model.span import Span
 from playhead_collector.ingest_pipeline import IngestPipeline
-from playhead_collector.store.ports import Batch, Ingested
+from playhead_collector.store.ports.spans import Batch, Ingested
 from playhead_collector.store.postgres.store import connect
 
 TURNS = ["Where is it?", "In Rotterdam.", "And now?", "In Utrecht.", "Thanks!"]
@@ -28,7 +28,7 @@ def call(number: int) -> Span:
 
 async def test_what_calls_have_in_common_is_stored_once(database_url: str, monkeypatch: pytest.MonkeyPatch):
     store = await connect(database_url, pool_size=2)
-    stores, batches = store.ingest, list[Batch]()
+    stores, batches = store.spans.ingest, list[Batch]()
 
     async def ingest(project_id: int, batch: Batch) -> Ingested:
         batches.append(batch)
@@ -44,9 +44,9 @@ async def test_what_calls_have_in_common_is_stored_once(database_url: str, monke
         assert (result.contents.contents, result.contents.new_contents) == (20, 10)
         # The whole conversation and the five answers: the shorter conversations are parts of the whole one.
         assert sorted(len(thread.messages) for thread in batch.threads) == [1, 1, 1, 1, 1, 5]
-        for number, span in enumerate(sorted(await store.spans(1, RUN), key=lambda span: span.start_ns)):
-            thread = await store.thread(1, ContentRef.parse(span.attributes[names.INPUT_MESSAGES_REF]))
-            contents = await store.get_many(1, [node.message for node in thread])
+        for number, span in enumerate(sorted(await store.spans.read(1, RUN), key=lambda span: span.start_ns)):
+            thread = await store.contents.thread(1, ContentRef.parse(span.attributes[names.INPUT_MESSAGES_REF]))
+            contents = await store.contents.get_many(1, [node.message for node in thread])
             said = [contents[node.message].data.decode() for node in thread]
             assert [text in data for text, data in zip(TURNS, said, strict=False)] == [True] * (number + 1)
     finally:

@@ -20,8 +20,8 @@ from playhead.model.canonical import content_of
 from playhead_collector.app import create_app
 from playhead_collector.process import CollectorProcess
 from playhead_collector.settings import CollectorSettings
-from playhead_collector.store.ports import Batch, Store
-from playhead_collector.store.postgres.store import connect
+from playhead_collector.store.ports.spans import Batch
+from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.integration.store.making import RUN, START_NS, Clock, P, run_number, span
 
 MASTER = "the operator's"
@@ -35,20 +35,20 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-async def store(database_url: str, clock: Clock) -> AsyncIterator[Store]:
+async def store(database_url: str, clock: Clock) -> AsyncIterator[PostgresStore]:
     store = await connect(database_url, pool_size=4, clock=clock)
     spans = [span(1, INPUT_REF=content_of("hello").ref), span(1, run=FORK, FORK_OF=RUN, RUN_ROOT=True)]
-    await store.ingest(P, Batch(spans=spans, contents=[content_of("hello")]))
+    await store.spans.ingest(P, Batch(spans=spans, contents=[content_of("hello")]))
     yield store
     await store.close()
 
 
-def asking(store: Store, key: str | None = MASTER) -> AsyncClient:
+def asking(store: PostgresStore, key: str | None = MASTER) -> AsyncClient:
     transport = httpx.ASGITransport(create_app(CollectorSettings(api_key=MASTER), store))
     return AsyncClient("http://localhost", key, transport=transport)
 
 
-async def test_forks_are_named_and_go_when_they_are_to(store: Store):
+async def test_forks_are_named_and_go_when_they_are_to(store: PostgresStore):
     async with asking(store) as client:
         with pytest.raises(Conflict, match=f"{FORK}.*forks=true"):
             await client.delete_run(RUN)
@@ -65,7 +65,7 @@ async def test_forks_are_named_and_go_when_they_are_to(store: Store):
         assert [run async for run in client.runs()] == []
 
 
-async def test_only_a_key_with_the_scope_admin_may_delete(store: Store):
+async def test_only_a_key_with_the_scope_admin_may_delete(store: PostgresStore):
     async with asking(store) as admin:
         reader = await admin.create_key("reader", ["read", "ingest"])
         boss = await admin.create_key("boss", ["admin"])
@@ -77,7 +77,7 @@ async def test_only_a_key_with_the_scope_admin_may_delete(store: Store):
         assert (await client.delete_run(FORK))["deleted"] == [FORK]
 
 
-async def test_content_is_collected_by_hand_after_the_grace_period(store: Store, clock: Clock):
+async def test_content_is_collected_by_hand_after_the_grace_period(store: PostgresStore, clock: Clock):
     async with asking(store) as client:
         await client.delete_run(RUN, forks=True)
         assert await swept(client) == {"phase": None, "contents": 0, "thread_nodes": 0}
@@ -105,7 +105,7 @@ def one_span(run: str) -> bytes:
     return request.SerializeToString()
 
 
-async def test_a_late_sender_is_told_and_counted(store: Store):
+async def test_a_late_sender_is_told_and_counted(store: PostgresStore):
     transport = httpx.ASGITransport(create_app(CollectorSettings(api_key=MASTER), store))
     async with asking(store) as client:
         await client.delete_run(RUN, forks=True)
@@ -118,7 +118,7 @@ async def test_a_late_sender_is_told_and_counted(store: Store):
         "1 spans and log events are of runs that were deleted, and were not kept",
     )
     assert "playhead_dropped_late_total 1.0" in metrics
-    assert await store.run(P, RUN) is None
+    assert await store.runs.get(P, RUN) is None
 
 
 def test_the_command_asks_first_and_deletes(database_url: str):

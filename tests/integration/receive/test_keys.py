@@ -17,8 +17,7 @@ from playhead.wire.pack import PACK, Pack, encode_pack
 from playhead_collector.app import create_app
 from playhead_collector.serve.keyring import FRESH_SECONDS, Keyring
 from playhead_collector.settings import CollectorSettings
-from playhead_collector.store.ports import Store
-from playhead_collector.store.postgres.store import connect
+from playhead_collector.store.postgres.store import PostgresStore, connect
 
 MASTER = "the operator's"
 UPLOAD = encode_pack(Pack((content_of("hello"),), ()))
@@ -36,19 +35,19 @@ BODIES: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.fixture
-async def store(database_url: str) -> AsyncIterator[Store]:
+async def store(database_url: str) -> AsyncIterator[PostgresStore]:
     store = await connect(database_url, pool_size=2)
     yield store
     await store.close()
 
 
-def asking(store: Store, key: str | None = None, **settings: Any) -> AsyncClient:
+def asking(store: PostgresStore, key: str | None = None, **settings: Any) -> AsyncClient:
     return AsyncClient(
         "http://localhost", key, transport=httpx.ASGITransport(create_app(CollectorSettings(**settings), store))
     )
 
 
-async def status(store: Store, key: str | None, method: str, path: str, **settings: Any) -> int:
+async def status(store: PostgresStore, key: str | None, method: str, path: str, **settings: Any) -> int:
     return await answered(create_app(CollectorSettings(**settings), store), key, method, path)
 
 
@@ -68,7 +67,7 @@ async def scopes(ring: Keyring, given: list[bytes]) -> frozenset[str] | None:
 
 
 @pytest.mark.parametrize("scope", ["ingest", "read", "admin"])
-async def test_a_key_may_do_what_its_scopes_say_and_nothing_else(store: Store, scope: str):
+async def test_a_key_may_do_what_its_scopes_say_and_nothing_else(store: PostgresStore, scope: str):
     async with asking(store, MASTER, api_key=MASTER) as admin:
         made = await admin.create_key("x", [scope])
     application = create_app(CollectorSettings(api_key=MASTER), store)
@@ -83,7 +82,7 @@ async def test_a_key_may_do_what_its_scopes_say_and_nothing_else(store: Store, s
     assert await status(store, None, "GET", "/metrics", metrics_open=True) == 200
 
 
-async def test_without_any_key_everybody_may_and_the_first_key_ends_that(store: Store):
+async def test_without_any_key_everybody_may_and_the_first_key_ends_that(store: PostgresStore):
     async with asking(store) as anybody:
         assert (await anybody.keys())["items"] == []
         with pytest.raises(Conflict, match="with the scope admin and without an expiry first, or set PLAYHEAD_API_KEY"):
@@ -98,7 +97,7 @@ async def test_without_any_key_everybody_may_and_the_first_key_ends_that(store: 
         assert (await boss.create_key("sender", ["ingest"]))["about"]["scopes"] == ["ingest"]
 
 
-async def test_only_a_digest_is_kept(store: Store, database_url: str):
+async def test_only_a_digest_is_kept(store: PostgresStore, database_url: str):
     async with asking(store) as anybody:
         made = await anybody.create_key("boss", ["admin"])
     connection = await asyncpg.connect(database_url)
@@ -108,9 +107,9 @@ async def test_only_a_digest_is_kept(store: Store, database_url: str):
     assert made["key"][9:] not in row["whole"]
 
 
-async def test_a_revoked_key_is_refused_at_once_here_and_within_seconds_elsewhere(store: Store):
+async def test_a_revoked_key_is_refused_at_once_here_and_within_seconds_elsewhere(store: PostgresStore):
     now = [0.0]
-    elsewhere = Keyring(store, 1, None, clock=lambda: now[0])
+    elsewhere = Keyring(store.keys, 1, None, clock=lambda: now[0])
     async with asking(store) as anybody:
         boss = await anybody.create_key("boss", ["admin"])
     async with asking(store, boss["key"]) as client:
@@ -127,16 +126,16 @@ async def test_a_revoked_key_is_refused_at_once_here_and_within_seconds_elsewher
             await client.revoke_key(made["about"]["id"])
 
 
-async def test_an_expired_key_is_none_and_use_is_noted_by_the_hour(store: Store):
+async def test_an_expired_key_is_none_and_use_is_noted_by_the_hour(store: PostgresStore):
     mono, wall = [0.0], [0]
-    ring = Keyring(store, 1, None, clock=lambda: mono[0], wall_ns=lambda: wall[0])
+    ring = Keyring(store.keys, 1, None, clock=lambda: mono[0], wall_ns=lambda: wall[0])
     async with asking(store, MASTER, api_key=MASTER) as operator:
         made = await operator.create_key("boss", ["admin", "read"], expires_seconds=3_600)
     given = [made["key"].encode()]
     assert await scopes(ring, given) == {"admin", "read"}
     mono[0] += FRESH_SECONDS
     assert await ring.locked()
-    (key,) = await store.keys(1)
+    (key,) = await store.keys.all(1)
     assert key.last_used_ns is not None
     assert key.last_used_ns % 3_600_000_000_000 == 0
     wall[0] = (key.expires_ns or 0) - 1
@@ -146,7 +145,7 @@ async def test_an_expired_key_is_none_and_use_is_noted_by_the_hour(store: Store)
     assert await ring.locked()
 
 
-async def test_the_first_key_is_one_that_does_not_expire(store: Store):
+async def test_the_first_key_is_one_that_does_not_expire(store: PostgresStore):
     async with asking(store) as anybody:
         with pytest.raises(Conflict, match="when it has expired: make one with the scope admin and without an expiry"):
             await anybody.create_key("boss", ["admin"], expires_seconds=3_600)
@@ -156,7 +155,7 @@ async def test_the_first_key_is_one_that_does_not_expire(store: Store):
         await client.create_key("deputy", ["admin"], expires_seconds=3_600)
 
 
-async def test_the_last_admin_key_is_not_revoked_so_that_nobody_finds_the_collector_open(store: Store):
+async def test_the_last_admin_key_is_not_revoked_so_that_nobody_finds_the_collector_open(store: PostgresStore):
     async with asking(store) as anybody:
         boss = await anybody.create_key("boss", ["admin"])
     async with asking(store, boss["key"]) as client:
@@ -176,7 +175,7 @@ async def test_the_last_admin_key_is_not_revoked_so_that_nobody_finds_the_collec
         await operator.revoke_key(other["about"]["id"])
 
 
-async def test_of_two_admin_keys_that_are_revoked_at_once_one_stays(store: Store):
+async def test_of_two_admin_keys_that_are_revoked_at_once_one_stays(store: PostgresStore):
     async with asking(store) as anybody:
         first = await anybody.create_key("first", ["admin"])
     async with asking(store, first["key"]) as client:
@@ -185,12 +184,12 @@ async def test_of_two_admin_keys_that_are_revoked_at_once_one_stays(store: Store
             *(client.revoke_key(each["about"]["id"]) for each in (first, second)), return_exceptions=True
         )
     assert sorted(isinstance(each, ClientError) for each in revoked) == [False, True]
-    assert len(await store.keys(1)) == 1
+    assert len(await store.keys.all(1)) == 1
 
 
-async def test_a_collector_whose_only_admin_key_has_expired_stays_closed(store: Store):
+async def test_a_collector_whose_only_admin_key_has_expired_stays_closed(store: PostgresStore):
     """As one may be that an earlier version left."""
-    await store.add_key(1, "boss", "ph_boss", hashlib.sha256(b"ph_boss").digest(), ["admin"], 1e-9)
+    await store.keys.add(1, "boss", "ph_boss", hashlib.sha256(b"ph_boss").digest(), ["admin"], 1e-9)
     for key in (None, "ph_boss"):
         assert await status(store, key, "GET", "/api/v1/runs") == 401
         assert await status(store, key, "POST", "/api/v1/keys") == 401

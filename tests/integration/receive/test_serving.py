@@ -210,7 +210,7 @@ def stored_spans(collector: CollectorProcess, trace: str) -> list[int]:
     async def read() -> list[int]:
         store = await connect(collector.database, pool_size=1)
         try:
-            return [int(span.span_id, 16) for span in await store.spans(1, trace)]
+            return [int(span.span_id, 16) for span in await store.spans.read(1, trace)]
         finally:
             await store.close()
 

@@ -164,7 +164,7 @@ def test_what_is_under_way_is_finished_before_it_ends(database_url: str):
 async def stored(database_url: str, trace: str) -> list[Any]:
     store = await connect(database_url, pool_size=1)
     try:
-        return list(await store.spans(1, trace))
+        return list(await store.spans.read(1, trace))
     finally:
         await store.close()
 

@@ -6,7 +6,7 @@ import asyncpg
 
 from playhead.model.canonical import content_of
 from playhead.projection.inputs import Projection
-from playhead_collector.store.ports import Batch
+from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import P, events, row, run_number, span
 
@@ -23,12 +23,12 @@ async def test_spans_that_wait_for_content_and_their_projection_do_not_deadlock(
             late = content_of(f"{number % _RUNS} {turn}")
             run = run_number(number % _RUNS)
             spans = [span(turn * 10 + number, run=run, INPUT_REF=late.ref)]
-            await store.ingest(P, Batch(spans=spans))
-            await store.ingest(P, Batch(contents=[late]))
+            await store.spans.ingest(P, Batch(spans=spans))
+            await store.spans.ingest(P, Batch(contents=[late]))
 
     async def project(number: int) -> None:
         for _ in range(_ROUNDS):
-            async with store.locked_run(P, run_number(number)) as work:
+            async with store.projections.locked_run(P, run_number(number)) as work:
                 if work is not None:
                     work.result = Projection(events(3, run=run_number(number)), row(run_number(number)))
 

@@ -12,7 +12,7 @@ from playhead.model.state import fold
 from playhead.projection.inputs import RunInput
 from playhead.projection.projector import ProjectSettings, project
 from playhead_collector.projection import ProjectionRunner
-from playhead_collector.store.ports import Batch
+from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres.events import PAGE_EVENTS
 from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import Clock, P
@@ -23,16 +23,16 @@ KEPT = 10**8
 
 
 def runner_of(store: PostgresStore, clock: Clock, kept_bytes: int = KEPT) -> ProjectionRunner:
-    return ProjectionRunner(store, clock=clock, seal_after_s=30, kept_bytes=kept_bytes)
+    return ProjectionRunner(store.projections, clock=clock, seal_after_s=30, kept_bytes=kept_bytes)
 
 
 async def ingest(store: PostgresStore, arrivals: Sequence[Arrival]) -> None:
     spans = [each for each in arrivals if isinstance(each, Span)]
-    await store.ingest(P, Batch(spans, [each for each in arrivals if isinstance(each, LogEvent)]))
+    await store.spans.ingest(P, Batch(spans, [each for each in arrivals if isinstance(each, LogEvent)]))
 
 
 async def put_content(store: PostgresStore, run: MadeUpRun) -> None:
-    await store.put(P, run.contents.values(), run.threads)
+    await store.contents.put(P, run.contents.values(), run.threads)
 
 
 def arrivals_of(run: MadeUpRun) -> list[Arrival]:
@@ -43,18 +43,18 @@ def arrivals_of(run: MadeUpRun) -> list[Arrival]:
 
 async def check(store: PostgresStore, run: MadeUpRun) -> None:
     """What is stored, against a projection of all that has arrived."""
-    spans, logs = await store.spans(P, run.run), await store.logs(P, run.run)
-    async with store.locked_runs(P, [run.run]) as works:
+    spans, logs = await store.spans.read(P, run.run), await store.spans.logs(P, run.run)
+    async with store.projections.locked_runs(P, [run.run]) as works:
         given = works[0]
         assert (given.spans, given.logs) == (spans, logs)
         expected = project(RunInput(run.run, spans, logs, given.nodes, given.roles, None, 0), 0, ProjectSettings())
-    events = await store.events(P, run.run)
+    events = await store.events.read(P, run.run)
     assert events == list(expected.events)
-    assert await store.run(P, run.run) == expected.row
+    assert await store.runs.get(P, run.run) == expected.row
     last = len(events) // 512 * 512
-    assert await store.snapshot(P, run.run, len(events)) == (fold(events[:last]) if last else None)
+    assert await store.events.snapshot(P, run.run, len(events)) == (fold(events[:last]) if last else None)
     assert [call for call in events if call.kind == "llm_called"][-1].seq in {
-        seq for _, seq in await store.calls_with_thread(P, _last_thread(run), limit=9)
+        seq for _, seq in await store.uses.calls_with_thread(P, _last_thread(run), limit=9)
     }
 
 
@@ -77,12 +77,12 @@ async def test_a_long_run_that_arrives_bit_by_bit_is_told_as_a_whole(
     await check(store, run)
     assert runner.counts["started_over"] == 1
     pages = [each["n"] for each in await sql.fetch("select last_seq - first_seq + 1 as n from event_page")]
-    assert sum(pages) == len(await store.events(P, run.run)) > 3 * PAGE_EVENTS
+    assert sum(pages) == len(await store.events.read(P, run.run)) > 3 * PAGE_EVENTS
     assert len([n for n in pages if n < PAGE_EVENTS]) <= 16
     assert await sql.fetchval("select count(*) from span_page") < 40
-    some = await store.events(P, run.run, after=5, limit=300)
+    some = await store.events.read(P, run.run, after=5, limit=300)
     assert [event.seq for event in some] == list(range(6, 306))
-    assert await store.seq_of(P, run.run, some[-1].id) == 305
+    assert await store.events.seq_of(P, run.run, some[-1].id) == 305
 
 
 async def test_what_is_stored_of_a_run_that_grows_is_not_written_again(
@@ -147,12 +147,12 @@ async def test_a_run_that_was_deleted_while_it_was_kept_stays_deleted(store: Pos
     await put_content(store, run)
     await ingest(store, arrivals_of(run)[:-2])
     await runner.project_now(P, run.run)
-    await store.delete_run(P, run.run, forks=False)
+    await store.garbage.delete_run(P, run.run, forks=False)
     await ingest(store, arrivals_of(run)[-2:])
     await runner.project_now(P, run.run)
     await runner.run_once()
-    assert await store.run(P, run.run) is None
-    assert await store.events(P, run.run) == []
+    assert await store.runs.get(P, run.run) is None
+    assert await store.events.read(P, run.run) == []
 
 
 async def test_a_run_that_ends_is_sealed_and_small(store: PostgresStore, clock: Clock, sql: asyncpg.Connection):
@@ -163,8 +163,8 @@ async def test_a_run_that_ends_is_sealed_and_small(store: PostgresStore, clock: 
         await runner.project_now(P, run.run)
     clock.now_ns += 31 * 10**9
     await runner.run_once()
-    assert (await store.events(P, run.run))[-1].kind == "run_completed"
-    row = await store.run(P, run.run)
+    assert (await store.events.read(P, run.run))[-1].kind == "run_completed"
+    row = await store.runs.get(P, run.run)
     assert row is not None
     assert row.sealed
     assert await sql.fetchval("select count(*) from span_page") == 1

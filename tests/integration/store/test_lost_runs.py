@@ -7,8 +7,9 @@ import pytest
 
 from playhead.model.span import Span
 from playhead_collector.projection import ProjectionRunner
-from playhead_collector.store.ports import Batch, RunFilter
 from playhead_collector.store.ports.leases import LeaseRequest
+from playhead_collector.store.ports.runs import RunFilter
+from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import Clock, P, run_number, span
 
@@ -19,7 +20,9 @@ OWN_S, FOREIGN_S = 900.0, 3600.0
 @pytest.fixture
 def runner(store: PostgresStore, clock: Clock) -> ProjectionRunner:
     clock.now_ns = time.time_ns()  # promises and leases go by the database's clock
-    return ProjectionRunner(store, clock=clock, seal_after_s=30.0, lost_after_s=OWN_S, foreign_lost_after_s=FOREIGN_S)
+    return ProjectionRunner(
+        store.projections, clock=clock, seal_after_s=30.0, lost_after_s=OWN_S, foreign_lost_after_s=FOREIGN_S
+    )
 
 
 def foreign(number: int) -> Span:
@@ -28,7 +31,7 @@ def foreign(number: int) -> Span:
 
 
 async def arrive(store: PostgresStore, runner: ProjectionRunner, *spans: Span) -> None:
-    await store.ingest(P, Batch(spans=list(spans)))
+    await store.spans.ingest(P, Batch(spans=list(spans)))
     await runner.run_once()
 
 
@@ -38,9 +41,9 @@ async def after(clock: Clock, runner: ProjectionRunner, seconds: float) -> None:
 
 
 async def status(store: PostgresStore, run: str = RUN) -> str:
-    row = await store.run(P, run)
+    row = await store.runs.get(P, run)
     assert row is not None
-    assert [found.run for found in await store.runs(P, RunFilter(status=row.status), limit=9)] == [run]
+    assert [found.run for found in await store.runs.page(P, RunFilter(status=row.status), limit=9)] == [run]
     return row.status
 
 
@@ -53,7 +56,7 @@ async def test_a_silent_run_is_lost_with_the_time_of_its_last_record(
     assert await status(store) == "running"
     await after(clock, runner, 100)
     assert await status(store) == "lost"
-    row = await store.run(P, RUN)
+    row = await store.runs.get(P, RUN)
     assert row is not None
     assert (row.lost_ns, row.ended_ns, row.sealed) == (arrived_ns, None, False)
     assert runner.counts["lost"] == 1
@@ -67,7 +70,7 @@ async def test_a_lost_run_is_running_again_when_more_of_it_arrives(
     assert await status(store) == "lost"
     await arrive(store, runner, span(2, run=RUN))
     assert await status(store) == "running"
-    row = await store.run(P, RUN)
+    row = await store.runs.get(P, RUN)
     assert row is not None
     assert row.lost_ns is None
     await arrive(store, runner, span(1, run=RUN, RUN_ROOT=True))
@@ -89,17 +92,17 @@ async def test_another_instrumentation_may_be_silent_for_longer(
 
 async def test_a_run_that_waits_for_an_answer_is_not_lost(store: PostgresStore, runner: ProjectionRunner, clock: Clock):
     await arrive(store, runner, span(1, run=RUN, ended=False, RUN_ROOT=True))
-    await store.open_promise(P, "p", "approval", RUN, {}, None)
+    await store.promises.open(P, "p", "approval", RUN, {}, None)
     await after(clock, runner, 10 * OWN_S)
     assert await status(store) == "running"
-    await store.answer_promise(P, "p", {"approved": True}, late=False)
+    await store.promises.answer(P, "p", {"approved": True}, late=False)
     await after(clock, runner, OWN_S)
     assert await status(store) == "lost"  # answered so long ago, and nobody went on
 
 
 async def test_a_request_to_stop_is_no_question(store: PostgresStore, runner: ProjectionRunner, clock: Clock):
     await arrive(store, runner, span(1, run=RUN, ended=False, RUN_ROOT=True))
-    await store.open_promise(P, "p", "interrupt", RUN, {}, None)
+    await store.promises.open(P, "p", "interrupt", RUN, {}, None)
     await after(clock, runner, OWN_S + 1)
     assert await status(store) == "lost"
 
@@ -108,7 +111,7 @@ async def test_a_run_with_a_live_lease_is_not_lost_and_one_whose_lease_ran_out_i
     store: PostgresStore, runner: ProjectionRunner, clock: Clock, sql: asyncpg.Connection
 ):
     await arrive(store, runner, span(1, run=RUN, ended=False, RUN_ROOT=True))
-    await store.take_lease(P, RUN, LeaseRequest(holder="a", process="process of a", seconds=30.0))
+    await store.leases.take(P, RUN, LeaseRequest(holder="a", process="process of a", seconds=30.0))
     await after(clock, runner, 10 * OWN_S)
     assert await status(store) == "running"
     await sql.execute("update run_lease set until = now() - interval '1 second'")

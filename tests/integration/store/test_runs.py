@@ -5,7 +5,8 @@ import pytest
 from playhead.model.usage import ModelUsage
 from playhead.projection.inputs import Projection
 from playhead.projection.run_row import HandedProcess, RunRow
-from playhead_collector.store.ports import Batch, RunFilter
+from playhead_collector.store.ports.runs import RunFilter
+from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import START_NS, P, events, row, run_number, span
 
@@ -50,29 +51,29 @@ RUNS = [
 @pytest.fixture
 async def store(store: PostgresStore) -> PostgresStore:
     for each in RUNS:
-        await store.ingest(P, Batch(spans=[span(1, run=each.run)]))
+        await store.spans.ingest(P, Batch(spans=[span(1, run=each.run)]))
         await write(store, each)
     return store
 
 
 async def write(store: PostgresStore, summary: RunRow) -> None:
-    async with store.locked_run(P, summary.run) as work:
+    async with store.projections.locked_run(P, summary.run) as work:
         assert work is not None
         work.result = Projection(events(1, run=summary.run), summary)
 
 
 async def numbers(store: PostgresStore, **where: Any) -> list[int]:
-    found = await store.runs(P, RunFilter(**where), limit=10)
+    found = await store.runs.page(P, RunFilter(**where), limit=10)
     return [int(each.run, 16) - 1 for each in found]
 
 
 async def test_runs_come_newest_first_and_whole(store: PostgresStore):
-    assert await store.runs(P, RunFilter(), limit=10) == RUNS[::-1]
+    assert await store.runs.page(P, RunFilter(), limit=10) == RUNS[::-1]
 
 
 async def test_pages_follow_each_other_without_a_gap(store: PostgresStore):
     found: list[RunRow] = []
-    while page := await store.runs(
+    while page := await store.runs.page(
         P, RunFilter(), limit=2, before=(found[-1].started_ns, found[-1].run) if found else None
     ):
         found += page
@@ -126,7 +127,7 @@ async def test_texts_and_numbers_that_postgres_cannot_take_are_made_so_that_it_c
     odd = HandedProcess("\x00\ud800", -(2**70), 2**70, 2**70, 2**70)
     many = {"attempt": 2**70, "started_ns": 2**70, "fork_at": -(2**70), "processes": (odd,), "traces": ("\x00",)}
     await write(store, made(1, name="a\x00b\ud800", tags=("\x00",), **many))
-    found = await store.run(P, run_number(1))
+    found = await store.runs.get(P, run_number(1))
     assert found is not None
     assert found.traces == ("\ufffd",)
     assert found.processes == (HandedProcess("\ufffd?", 1 - 2**63, 2**63 - 1, 2**31 - 1, 2**31 - 1),)
@@ -135,12 +136,12 @@ async def test_texts_and_numbers_that_postgres_cannot_take_are_made_so_that_it_c
 
 
 async def test_another_project_has_its_own_runs(store: PostgresStore):
-    assert await store.runs(2, RunFilter(), limit=10) == []
-    assert await store.run(2, RUNS[0].run) is None
+    assert await store.runs.page(2, RunFilter(), limit=10) == []
+    assert await store.runs.get(2, RUNS[0].run) is None
 
 
 async def test_counts_say_what_is_stored(store: PostgresStore):
-    counts = await store.counts()
+    counts = await store.storage.counts()
     assert {"run", "event_page", "span_page", "content"} <= set(counts["tables"])
     assert counts["tables"]["run"]["rows"] >= 0
     assert 0 < counts["content_bytes"] < counts["database_bytes"]

@@ -15,8 +15,9 @@ from playhead.model.ref import ContentRef
 from playhead.model.thread import Thread
 from playhead.projection.inputs import Projection
 from playhead_collector.errors import ContentMissing, StoreUnavailable
-from playhead_collector.store.ports import Batch, UnpackedRun
+from playhead_collector.store.ports.projections import UnpackedRun
 from playhead_collector.store.ports.retention import Swept
+from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import (
     RUN,
@@ -43,20 +44,20 @@ in_rows_and_packed = pytest.mark.parametrize("packed", [False, True], ids=["rows
 
 async def pack(store: PostgresStore, *runs: str) -> None:
     if runs:
-        await store.pack([UnpackedRun(P, run, 1) for run in runs])
+        await store.projections.pack([UnpackedRun(P, run, 1) for run in runs])
 
 
 async def steps(store: PostgresStore, project_id: int = P) -> list[Swept]:
     """A whole sweep."""
-    done = [await store.sweep_step(project_id, DAY_NS)]
+    done = [await store.garbage.sweep_step(project_id, DAY_NS)]
     while done[-1].phase is not None:
-        done.append(await store.sweep_step(project_id, DAY_NS))
+        done.append(await store.garbage.sweep_step(project_id, DAY_NS))
         assert len(done) < 1_000
     return done
 
 
 async def stored(store: PostgresStore, refs: Iterable[ContentRef]) -> set[ContentRef]:
-    return set(await store.get_many(P, list(refs)))
+    return set(await store.contents.get_many(P, list(refs)))
 
 
 def texts_of(*texts: str) -> list[Content]:
@@ -70,7 +71,7 @@ async def record(store: PostgresStore, run: str, contents: Iterable[Content], ma
     if made is not None:
         named.append(span(99, run=run, INPUT_MESSAGES_REF=ref_of(made)))
         threads = [whole(made)]
-    await store.ingest(P, Batch(spans=named, contents=list(contents), threads=threads))
+    await store.spans.ingest(P, Batch(spans=named, contents=list(contents), threads=threads))
 
 
 @in_rows_and_packed
@@ -81,24 +82,24 @@ async def test_shared_content_stays_and_what_nothing_names_goes_after_the_grace_
     one, two = thread("hello", "hi", "only here"), thread("hello", "hi", "there")
     await record(store, RUN, [own, shared, *texts_of("hello", "hi", "only here")], one)
     await record(store, OTHER, [shared, *texts_of("hello", "hi", "there")], two)
-    await store.put(2, [own])
+    await store.contents.put(2, [own])
     await pack(store, *([RUN, OTHER] if packed else []))
-    epoch = await store.epoch(P)
-    await store.delete_run(P, RUN, forks=False)
-    assert list(await store.sweeps_due(DAY_NS)) == []
+    epoch = await store.contents.epoch(P)
+    await store.garbage.delete_run(P, RUN, forks=False)
+    assert list(await store.garbage.sweeps_due(DAY_NS)) == []
     await steps(store)
     assert await stored(store, [own.ref]) == {own.ref}  # nothing goes within the grace period
     clock.days_pass(2.1)
-    assert list(await store.sweeps_due(DAY_NS)) == [P]
+    assert list(await store.garbage.sweeps_due(DAY_NS)) == [P]
     done = (await steps(store))[-1]
     assert (done.contents, done.nodes) == (2, 1)
     assert await stored(store, [own.ref, shared.ref]) == {shared.ref}
-    assert [node.ref for node in await store.thread(P, ref_of(two))] == [node.ref for node in two.nodes]
+    assert [node.ref for node in await store.contents.thread(P, ref_of(two))] == [node.ref for node in two.nodes]
     with pytest.raises(ContentMissing):
-        await store.thread(P, ref_of(one))
-    assert await store.epoch(P) != epoch
-    assert list(await store.sweeps_due(DAY_NS)) == []
-    assert (await store.get_many(2, [own.ref])).keys() == {own.ref}
+        await store.contents.thread(P, ref_of(one))
+    assert await store.contents.epoch(P) != epoch
+    assert list(await store.garbage.sweeps_due(DAY_NS)) == []
+    assert (await store.contents.get_many(2, [own.ref])).keys() == {own.ref}
     for table in ("gc_mark", "gc_news", "gc_doomed", "gc_sweep"):
         assert await sql.fetchval(f"select count(*) from {table}") == 0
 
@@ -114,14 +115,14 @@ async def test_what_content_names_in_content_stays(store: PostgresStore, clock: 
     wrapped = json({"said": f'{{"ref": "{quoted.ref}"}}'})
     gone = content_of("nobody's")
     contents = [*large, first, second, shape, logged, text, quoted, wrapped]
-    await store.put(P, [*contents, gone])
+    await store.contents.put(P, [*contents, gone])
     spans = [
         span(1, INPUT_REF=large[0].ref),
         span(2, INPUT_REF=shape.ref),
         span(3, INPUT_REF=ContentRef(f"{text.ref.plain}:text")),
         span(4, INPUT_REF=wrapped.ref),
     ]
-    await store.ingest(
+    await store.spans.ingest(
         P, Batch(spans=spans, logs=[log(5, names.CHECKPOINT, **{names.CHECKPOINT + names.REF_SUFFIX: logged.ref})])
     )
     await pack(store, *([RUN] if packed else []))
@@ -138,18 +139,18 @@ async def test_events_and_explanations_keep_what_they_name(store: PostgresStore,
     contents = [content_of(f"message {n}".encode()) for n in range(60)]
     kept = [each for each in contents if each.ref.plain in named]
     assert kept
-    await store.ingest(P, Batch(spans=[span(1)], contents=contents))
-    async with store.locked_run(P, RUN) as work:
+    await store.spans.ingest(P, Batch(spans=[span(1)], contents=contents))
+    async with store.projections.locked_run(P, RUN) as work:
         assert work is not None
         work.result = Projection(made, row(status="completed", ended_ns=START_NS), ())
     explained = json({"refs": [json("seen").ref]})
-    await store.put(P, [json("seen")])
-    await store.keep_explanation(P, RUN, json("subject").ref, "m", explained)
+    await store.contents.put(P, [json("seen")])
+    await store.contents.keep_explanation(P, RUN, json("subject").ref, "m", explained)
     clock.days_pass(3)
     await steps(store)
     assert await stored(store, [each.ref.plain for each in contents]) == {each.ref.plain for each in kept}
     assert await stored(store, [explained.ref, json("seen").ref]) == {explained.ref, json("seen").ref}
-    await store.delete_run(P, RUN, forks=False)
+    await store.garbage.delete_run(P, RUN, forks=False)
     clock.days_pass(3)
     await steps(store)
     assert await stored(store, [*(each.ref.plain for each in kept), explained.ref]) == set()
@@ -165,38 +166,38 @@ async def test_what_is_named_or_stored_during_a_sweep_stays_with_all_that_it_nam
     made = thread(*base)
     await record(store, RUN, [part, holder, *texts_of(*base)], made)
     await pack(store, *([RUN] if packed else []))
-    await store.delete_run(P, RUN, forks=False)
+    await store.garbage.delete_run(P, RUN, forks=False)
     clock.days_pass(3)
     count = 0
     while True:
         clock.days_pass(3)  # each round ends with nothing that is named
-        step = await store.sweep_step(P, DAY_NS)
+        step = await store.garbage.sweep_step(P, DAY_NS)
         phases = [step.phase]
         for at in range(count):
             assert phases[-1] is not None, at
-            phases.append((await store.sweep_step(P, DAY_NS)).phase)
+            phases.append((await store.garbage.sweep_step(P, DAY_NS)).phase)
         if phases[-1] is None:
             break
         run = run_number(10 + count)
         longer = thread(*base, f"more {count}")
         new = message("user", f"more {count}")
-        if await other_store.missing(P, [holder.ref]):
-            await other_store.put(P, [holder, part])
-        extension = whole(longer) if await other_store.missing(P, [ref_of(made)]) else after(made, longer)
-        texts = [each for each in texts_of(*base) if await other_store.missing(P, [each.ref])]
-        await other_store.put(P, [new, *texts], [extension])
-        await other_store.ingest(
+        if await other_store.contents.missing(P, [holder.ref]):
+            await other_store.contents.put(P, [holder, part])
+        extension = whole(longer) if await other_store.contents.missing(P, [ref_of(made)]) else after(made, longer)
+        texts = [each for each in texts_of(*base) if await other_store.contents.missing(P, [each.ref])]
+        await other_store.contents.put(P, [new, *texts], [extension])
+        await other_store.spans.ingest(
             P,
             Batch(spans=[span(1, run=run, INPUT_REF=holder.ref), span(2, run=run, INPUT_MESSAGES_REF=ref_of(longer))]),
         )
         while phases[-1] is not None:
-            phases.append((await store.sweep_step(P, DAY_NS)).phase)
+            phases.append((await store.garbage.sweep_step(P, DAY_NS)).phase)
         assert await stored(store, [holder.ref, part.ref]) == {holder.ref, part.ref}, count
-        nodes = await store.thread(P, ref_of(longer))
+        nodes = await store.contents.thread(P, ref_of(longer))
         assert [node.ref for node in nodes] == [node.ref for node in longer.nodes], count
         assert len(await stored(store, [node.message for node in nodes])) == len(base) + 1, count
         await pack(store, *([run] if packed else []))
-        await store.delete_run(P, run, forks=False)
+        await store.garbage.delete_run(P, run, forks=False)
         count += 1
     assert count > 8
 
@@ -256,7 +257,7 @@ async def test_random_uploads_against_sweeps_lose_nothing_that_was_acknowledged(
     async def sweep() -> None:
         while not over.is_set():
             try:
-                if (await store.sweep_step(P, DAY_NS)).phase is None:
+                if (await store.garbage.sweep_step(P, DAY_NS)).phase is None:
                     await asyncio.sleep(0.05 if packed else 0)
             except StoreUnavailable:
                 await asyncio.sleep(0)
@@ -274,7 +275,7 @@ async def test_random_uploads_against_sweeps_lose_nothing_that_was_acknowledged(
     assert (await sql.fetchval("select count(*) from content_pack") > 0) is packed
     for run, (outer, inner, made) in alive.items():
         assert await stored(store, [outer.ref, inner.ref]) == {outer.ref, inner.ref}, run
-        nodes = await store.thread(P, ref_of(made))
+        nodes = await store.contents.thread(P, ref_of(made))
         assert [node.ref for node in nodes] == [node.ref for node in made.nodes], run
         assert len(await stored(store, [node.message for node in nodes])) == len(set(nodes)), run
 
@@ -283,7 +284,7 @@ async def test_a_sweep_goes_on_in_another_collector_and_two_do_not_disturb_each_
     store: PostgresStore, other_store: PostgresStore, clock: Clock
 ):
     await record(store, RUN, [content_of(f"{n}") for n in range(20)], thread("a", "b"))
-    await store.delete_run(P, RUN, forks=False)
+    await store.garbage.delete_run(P, RUN, forks=False)
     clock.days_pass(3)
 
     async def drive(each: PostgresStore) -> None:
@@ -293,7 +294,7 @@ async def test_a_sweep_goes_on_in_another_collector_and_two_do_not_disturb_each_
             except StoreUnavailable:
                 await asyncio.sleep(0)
 
-    await store.sweep_step(P, DAY_NS)
+    await store.garbage.sweep_step(P, DAY_NS)
     await asyncio.gather(drive(store), drive(other_store))
     assert await stored(store, [content_of(f"{n}").ref for n in range(20)]) == set()
 
@@ -304,9 +305,9 @@ async def test_what_is_stored_again_after_a_sweep_is_whole(store: PostgresStore,
     texts = texts_of(*(f"{n}" for n in range(30)))
     await record(store, RUN, texts, made)
     await pack(store, *([RUN] if packed else []))
-    await store.delete_run(P, RUN, forks=False)
+    await store.garbage.delete_run(P, RUN, forks=False)
     clock.days_pass(3)
     await steps(store)
     await record(store, OTHER, texts, made)
-    assert [node.ref for node in await store.thread(P, ref_of(made))] == [node.ref for node in made.nodes]
+    assert [node.ref for node in await store.contents.thread(P, ref_of(made))] == [node.ref for node in made.nodes]
     assert len(await stored(store, [each.ref for each in texts])) == 30

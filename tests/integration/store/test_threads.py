@@ -12,11 +12,11 @@ from tests.integration.store.making import P, after, ref_of, thread, whole
 
 
 async def put(store: PostgresStore, *extensions: ThreadExtension) -> list[ContentRef]:
-    return list(await store.put(P, [], extensions))
+    return list(await store.contents.put(P, [], extensions))
 
 
 async def holds(store: PostgresStore, *threads: Thread) -> bool:
-    return all([list(await store.thread(P, ref_of(each))) == list(each.nodes) for each in threads])
+    return all([list(await store.contents.thread(P, ref_of(each))) == list(each.nodes) for each in threads])
 
 
 async def test_a_thread_comes_back_as_it_was(store: PostgresStore):
@@ -29,9 +29,9 @@ async def test_every_node_is_content(store: PostgresStore):
     talk = thread("a", "b", "c")
     await put(store, whole(talk))
     for node in talk.nodes:
-        content = await store.get(P, node.ref)
+        content = await store.contents.get(P, node.ref)
         assert (content.data, content.media_type) == (node_bytes(node.message, node.parent), THREAD)
-        assert list(await store.thread(P, node.ref)) == list(talk.nodes[: node.depth])
+        assert list(await store.contents.thread(P, node.ref)) == list(talk.nodes[: node.depth])
 
 
 async def test_a_growing_thread_stays_one_lineage(store: PostgresStore, sql: asyncpg.Connection):
@@ -54,7 +54,7 @@ async def test_a_fork_shares_its_prefix(store: PostgresStore, sql: asyncpg.Conne
     assert await sql.fetchval("select count(*) from thread_node") == 4 + 3 * 2 + 2
     # A fork's first node knows its parent, although that stands in another lineage.
     node = forks[2].nodes[2]
-    assert (await store.get(P, node.ref)).data == node_bytes(node.message, node.parent)
+    assert (await store.contents.get(P, node.ref)).data == node_bytes(node.message, node.parent)
 
 
 async def test_the_same_again_changes_nothing(store: PostgresStore, sql: asyncpg.Connection):
@@ -92,8 +92,8 @@ async def test_an_extension_of_an_unknown_thread_is_whole_once_its_parent_comes(
     assert await put(store, after(two, three)) == [two.ref]
     assert await put(store, after(two, three), after(three, four)) == [two.ref, three.ref]
     with pytest.raises(ContentMissing):
-        await store.thread(P, ref_of(three))
-    assert await store.missing(P, [ref_of(three)]) == [three.ref]
+        await store.contents.thread(P, ref_of(three))
+    assert await store.contents.missing(P, [ref_of(three)]) == [three.ref]
     assert await put(store, after(one, two)) == [one.ref]
     assert await put(store, whole(one)) == []
     assert await holds(store, four)

@@ -6,12 +6,14 @@ without a change here.
 
 import json
 import random
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from playhead_collector.app import create_app
 from playhead_collector.settings import CollectorSettings
+from playhead_collector.store.postgres.store import PostgresStore
 
 # With a key, or without its runs, a collector would refuse everything that comes after.
 _LEFT_OUT = {("POST", "/api/v1/keys"), ("DELETE", "/api/v1/runs/{run}")}
@@ -56,7 +58,7 @@ class Asked:
 
 def operations() -> Sequence[Operation]:
     """Those of the description, and of other products."""
-    described = create_app(CollectorSettings(), cast(Any, object())).openapi()
+    described = create_app(CollectorSettings(), PostgresStore(cast(Any, None), time.time_ns)).openapi()
     found = [
         Operation(method.upper(), path, _query(operation), _fields(described, operation))
         for path, methods in described["paths"].items()

@@ -1,7 +1,8 @@
-"""A store in memory, as far as questions need one, and a short run to ask about."""
+"""The record store over runs whose events are written by hand, and a short run to ask about."""
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from playhead.model import event as ev
@@ -10,133 +11,138 @@ from playhead.model.event import RunEvent
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead.model.span import Span
-from playhead.model.state import RunState, fold
+from playhead.model.state import fold
 from playhead.model.thread import Thread, ThreadNode, thread_of
 from playhead.projection.run_row import RunRow
-from playhead_collector.errors import ContentMissing
+from playhead_collector.handlers.journal import LocalStore
 from playhead_collector.read.record import RunRecord
-from playhead_collector.store.ports import RunFilter
-from playhead_collector.store.ports.scores import ScoreFilter, StoredScore
-from playhead_collector.store.ports.uses import EventRange, SameContext
+from playhead_collector.store.records.ports import RunProjection, RunRecords
 
 RUN = "0190f5fe" * 4
 EPOCH_NS = 1_700_000_000_000_000_000
+_SNAPSHOT_EVERY = 10
 
 
 @dataclass
-class FakeStore:
-    """Keeps the promises of `ports.py` that [query] relies on; counts round trips."""
+class WrittenRuns:
+    """A `RecordSource` of contents, threads and spans, and a `ProjectionCache` that has the events of all its runs.
+
+    Nothing is projected, so tests can give a run any events.
+    """
 
     events_of: dict[str, list[RunEvent]] = field(default_factory=dict)
     rows: dict[str, RunRow] = field(default_factory=dict)
-    contents: dict[ContentRef, Content] = field(default_factory=dict)
-    nodes: dict[ContentRef, ThreadNode] = field(default_factory=dict)
+    bodies: dict[ContentRef, Content] = field(default_factory=dict)
+    thread_nodes: dict[ContentRef, ThreadNode] = field(default_factory=dict)
     spans_of: dict[str, list[Span]] = field(default_factory=dict)
-    said: dict[tuple[ContentRef, str], ContentRef] = field(default_factory=dict)
-    snapshot_every: int = 10
     trips: int = 0
+    """How often contents, threads or the events of a run were read."""
+
+    def runs(self) -> Sequence[str]:
+        return list(self.rows)
+
+    def version(self, run: str) -> str | None:
+        return "1" if run in self.rows else None
+
+    def forks(self, run: str) -> Sequence[str]:
+        return [row.run for row in self.rows.values() if row.fork_of == run]
+
+    def records(self, run: str) -> RunRecords:
+        return RunRecords(self.spans_of.get(run, []), [], 0)
+
+    def is_gone(self, run: str) -> bool:
+        return False
+
+    def contents(self, refs: Iterable[ContentRef]) -> Mapping[ContentRef, Content]:
+        self.trips += 1
+        return {ref.plain: self.bodies[ref.plain] for ref in refs if ref.plain in self.bodies}
+
+    def nodes(self, threads: Iterable[ContentRef]) -> Mapping[ContentRef, ThreadNode]:
+        self.trips += 1
+        complete: dict[ContentRef, ThreadNode] = {}
+        for thread in threads:
+            chain: dict[ContentRef, ThreadNode] = {}
+            here: ContentRef | None = thread.plain
+            while here is not None and here in self.thread_nodes:
+                chain[here] = self.thread_nodes[here]
+                here = chain[here].parent
+            complete |= chain if here is None else {}
+        return complete
+
+    def last_nodes(self, threads: Iterable[ContentRef]) -> Mapping[ContentRef, ThreadNode]:
+        plain = [ref.plain for ref in threads]
+        return {ref: node for ref in plain if (node := self.nodes([ref]).get(ref)) is not None}
+
+    def refs_with_prefix(self, prefixes: Iterable[bytes]) -> Sequence[ContentRef]:
+        return [ref for ref in self.bodies if ref.digest[:16] in set(prefixes)]
+
+    def get(self, run: str) -> RunProjection | None:
+        self.trips += 1
+        row, events = self.rows[run], self.events_of.get(run, [])
+        last = events[-1].seq if events else 0
+        return RunProjection(
+            version="1",
+            row=replace(row, events=max(row.events, last)),
+            events=[event for event in events if event.seq > (row.shared or 0)],
+            snapshots=[fold(events[:end]) for end in range(_SNAPSHOT_EVERY, len(events) + 1, _SNAPSHOT_EVERY)],
+            awaited=frozenset(),
+            last_ns=0,
+            is_quiet=True,
+            parent_version=self._parent_version(row),
+        )
+
+    def put(self, run: str, projection: RunProjection) -> None:
+        raise AssertionError(f"the events of {run} are written by hand")
+
+    def _parent_version(self, row: RunRow) -> str | None:
+        parent = self.rows.get(row.fork_of or "")
+        return None if parent is None else f"1/{self._parent_version(parent) or ''}/{parent.sealed}"
+
+
+class FakeStore(LocalStore):
+    """The record store, with runs that are written by hand. It refuses what only a collector can do."""
+
+    def __init__(self) -> None:
+        self.written = WrittenRuns()
+        super().__init__(self.written, self.written, clock=time.time_ns)
+
+    @property
+    def events_of(self) -> dict[str, list[RunEvent]]:
+        return self.written.events_of
+
+    @property
+    def rows(self) -> dict[str, RunRow]:
+        return self.written.rows
+
+    @property
+    def bodies(self) -> dict[ContentRef, Content]:
+        return self.written.bodies
+
+    @property
+    def thread_nodes(self) -> dict[ContentRef, ThreadNode]:
+        return self.written.thread_nodes
+
+    @property
+    def spans_of(self) -> dict[str, list[Span]]:
+        return self.written.spans_of
 
     def keep(self, value: Any) -> ContentRef:
         content = value if isinstance(value, Content) else content_of(value)
-        self.contents[content.ref] = content
+        self.bodies[content.ref.plain] = content
         return content.ref
 
     def keep_thread(self, messages: Sequence[Message]) -> Thread:
         thread = thread_of(messages)
         for content in thread.contents:
             self.keep(content)
-        self.nodes |= {node.ref: node for node in thread.nodes}
+        self.thread_nodes.update({node.ref: node for node in thread.nodes})
         return thread
 
     def keep_run(self, events: Sequence[RunEvent], run: str = RUN, **more: Any) -> RunRow:
         self.events_of[run] = list(events)
         row = RunRow(run=run, name="support", status="running", started_ns=EPOCH_NS, ended_ns=None, **more)
-        self.rows[run] = _with(row, events=len(events))
+        self.rows[run] = replace(row, events=len(events))
         return self.rows[run]
-
-    async def get(self, project_id: int, ref: ContentRef) -> Content:
-        self.trips += 1
-        if ref not in self.contents:
-            raise ContentMissing(f"nothing is stored under {ref}")
-        return self.contents[ref]
-
-    async def get_many(self, project_id: int, refs: Sequence[ContentRef]) -> Mapping[ContentRef, Content]:
-        self.trips += 1
-        return {ref: self.contents[ref] for ref in refs if ref in self.contents}
-
-    async def thread(self, project_id: int, ref: ContentRef) -> Sequence[ThreadNode]:
-        self.trips += 1
-        nodes: list[ThreadNode] = []
-        here: ContentRef | None = ref
-        while here is not None:
-            if here not in self.nodes:
-                raise ContentMissing(f"nothing is stored under {here}")
-            nodes.append(self.nodes[here])
-            here = nodes[-1].parent
-        return nodes[::-1]
-
-    async def events(
-        self, project_id: int, run: str, *, after: int = 0, upto: int | None = None, limit: int | None = None
-    ) -> Sequence[RunEvent]:
-        self.trips += 1
-        found = [event for event in self.events_of[run] if event.seq > after and (upto is None or event.seq <= upto)]
-        return found[:limit]
-
-    async def event_pages(self, project_id: int, run: str, after: int = 0) -> AsyncIterator[Sequence[RunEvent]]:
-        yield await self.events(project_id, run, after=after)
-
-    async def seq_of(self, project_id: int, run: str, event_id: str) -> int | None:
-        return next((event.seq for event in self.events_of[run] if event.id == event_id), None)
-
-    async def calls_with_thread(self, project_id: int, thread: ContentRef, *, limit: int) -> Sequence[tuple[str, int]]:
-        calls = [event for events in self.events_of.values() for event in events if isinstance(event, ev.LlmCalled)]
-        return [(event.run, event.seq) for event in calls if event.thread == thread][:limit]
-
-    async def runs_with_same_context(
-        self, project_id: int, parts: Sequence[EventRange], *, without: Sequence[str], limit: int
-    ) -> Sequence[SameContext]:
-        found: dict[str, SameContext] = {}
-        mine = [
-            (part, event) for part in parts for event in self.events_of[part.run] if isinstance(event, ev.LlmCalled)
-        ]
-        for part, event in sorted(mine, key=lambda each: each[1].seq):
-            if event.thread is None or not part.after < event.seq <= part.upto:
-                continue
-            for run, seq in await self.calls_with_thread(project_id, event.thread, limit=limit):
-                if run not in (*without, part.run):
-                    found[run] = SameContext(event.seq, run, seq)
-        return sorted(found.values(), key=lambda each: -each.here)[:limit]
-
-    async def explanation(self, project_id: int, subject: ContentRef, model: str | None = None) -> ContentRef | None:
-        return next((ref for (of, by), ref in self.said.items() if of == subject and model in (None, by)), None)
-
-    async def keep_explanation(
-        self, project_id: int, run: str, subject: ContentRef, model: str, explanation: Content
-    ) -> None:
-        self.said[subject, model] = self.keep(explanation)
-
-    async def snapshot(self, project_id: int, run: str, seq: int) -> RunState | None:
-        upto = seq // self.snapshot_every * self.snapshot_every
-        return fold(self.events_of[run][:upto]) if upto else None
-
-    async def spans(self, project_id: int, run: str) -> Sequence[Span]:
-        return self.spans_of.get(run, [])
-
-    async def run(self, project_id: int, run: str) -> RunRow | None:
-        return self.rows.get(run)
-
-    async def scores(
-        self, project_id: int, where: ScoreFilter, *, limit: int, before: tuple[int, str, str] | None = None
-    ) -> Sequence[StoredScore]:
-        return []
-
-    async def runs(
-        self, project_id: int, where: RunFilter, *, limit: int, before: tuple[int, str] | None = None
-    ) -> Sequence[RunRow]:
-        rows = [row for row in self.rows.values() if where.fork_of in (None, row.fork_of)]
-        rows = [row for row in rows if (where.id_part or "") in row.run]
-        newest = sorted(rows, key=lambda row: (row.started_ns, row.run), reverse=True)
-        return [row for row in newest if before is None or (row.started_ns, row.run) < before][:limit]
 
 
 class FakeRunner:
@@ -151,7 +157,7 @@ class FakeRunner:
 
 
 def record_of(store: FakeStore, run: str = RUN) -> RunRecord:
-    return RunRecord(store, 1, store.rows[run])  # pyright: ignore[reportArgumentType]
+    return RunRecord(store, 1, store.rows[run])
 
 
 class Story:
@@ -191,7 +197,3 @@ class Story:
     def done(self) -> RunRecord:
         self.store.keep_run(self.events)
         return record_of(self.store)
-
-
-def _with(row: RunRow, **changes: Any) -> RunRow:
-    return RunRow(**{name: getattr(row, name) for name in RunRow.__slots__} | changes)

@@ -15,7 +15,7 @@ from playhead.journal.frame import (
 )
 from playhead.journal.lane import SEGMENT_BYTES, LaneWriter
 from playhead.model.span import Span
-from playhead_collector.store.ports import Batch
+from playhead_collector.store.ports.spans import Batch
 
 
 def frames_of(batch: Batch) -> list[bytes]:

@@ -19,7 +19,7 @@ from playhead_collector.analysis.suspects.findings import run_steps
 from playhead_collector.analysis.suspects.suspects import find_all, rank
 from playhead_collector.analysis.transcript.transcript import Transcript, build_transcript
 from playhead_collector.read.values import ContentCache
-from playhead_collector.store.ports import RunWork
+from playhead_collector.store.ports.projections import RunWork
 from tests.integration.read.recorded import START_NS, Recorder
 
 LABELS = Path(__file__).parents[2] / "fixtures" / "suspects" / "airline.json"

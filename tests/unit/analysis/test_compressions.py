@@ -47,8 +47,8 @@ each_run = pytest.mark.parametrize("labelled", RUNS, ids=lambda labelled: labell
 
 def recorded(labelled: LabelledRun) -> RunRecord:
     store, run = FakeStore(), Recorded(RUN, labelled)
-    store.contents |= run.contents
-    store.nodes |= run.nodes
+    store.bodies.update(run.contents)
+    store.thread_nodes.update(run.nodes)
     store.keep_run(project(run.work(), 0, ProjectSettings()).events)
     return record_of(store)
 
@@ -109,7 +109,7 @@ async def test_quotes_are_what_stands_at_their_offsets(read_json):
     assert (need["how"], need["value"]) == ("wrong_value", "LMP-9999")
     assert (need["strength"], need["rule"]) == ("strong", "other_identifier")
     for quote in [*account["quotes"], *(quote for need in account["needed"] for quote in need["quotes"])]:
-        message = kept(record).contents[quote["ref"]]
+        message = kept(record).bodies[quote["ref"]]
         assert quote["text"] in message.data.decode()
 
 
@@ -131,7 +131,7 @@ async def test_every_fact_of_what_went_is_lost_or_preserved_and_it_is_said_where
 
 def text_of_part(record: RunRecord, ref: str, number: int) -> str:
     """Of a message's part: its text, its result, or the arguments that it asks a tool with."""
-    value = value_of(kept(record).contents[ContentRef(ref)])
+    value = value_of(kept(record).bodies[ContentRef(ref)])
     if not isinstance(value, dict) or "parts" not in value:
         return text_of(value)
     part = value["parts"][number]
@@ -178,7 +178,7 @@ async def test_pages_of_compressions_join_to_the_whole_list():
 async def test_what_is_not_stored_is_named_and_nothing_fails():
     record = recorded(RUNS[0])
     (item,) = (await list_compressions(record, 10, 0))["items"]
-    kept(record).contents.clear()
+    kept(record).bodies.clear()
     audit = await audit_compression(record, str(item["seq"]))
     assert (audit["lost"], audit["messages"]) == ([], item["messages"])
     assert len(audit["missing"]) > 5

@@ -8,6 +8,7 @@ import pytest
 from fastapi import FastAPI
 
 from playhead.model.canonical import parse_json
+from playhead.model.ref import ContentRef
 from playhead.testing import MockModelServer, dropped_connection, server_error, text
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.model_api import ModelApi
@@ -71,7 +72,7 @@ async def test_a_run_is_shown_in_order_with_its_failures_and_every_ref_is_named(
     ]
     places = [shown.index(words) for words in told]
     assert places == sorted(places)
-    assert set(brief.refs) <= chat.store.contents.keys()
+    assert set(brief.refs) <= chat.store.bodies.keys()
     assert "follow no instruction" in brief.messages[0]["content"]
 
 
@@ -126,7 +127,7 @@ async def test_an_explanation_is_made_once_and_kept(chat: Chat, server: MockMode
     assert len(server.requests) == 1
     assert (await http.post("explain", json={"again": True})).json()["cached"] is False
     assert len(server.requests) == 2
-    stored = parse_json(chat.store.contents[first["ref"]].data)
+    stored = parse_json((await chat.store.contents.get(1, ContentRef(first["ref"]))).data)
     assert (stored["text"], stored["refs"]) == (SAID, first["refs"])
 
 
@@ -170,14 +171,15 @@ async def test_what_the_model_s_server_says_is_passed_on(server: MockModelServer
 
 
 async def test_a_model_that_stops_amid_its_answer_is_an_error_and_nothing_is_kept(
-    server: MockModelServer, http: httpx.AsyncClient, chat: Chat
+    server: MockModelServer, http: httpx.AsyncClient
 ):
     server.otherwise(dropped_connection(text(SAID), after_chunks=3))
     answer = await http.post("explain", json={})
     assert (answer.status_code, answer.json()["error"]["code"]) == (502, "explainer_unreachable")
     *_, (name, last) = events_in((await http.post("explain", json={"stream": True})).text)
     assert (name, last["error"]["code"]) == ("error", "explainer_unreachable")
-    assert chat.store.said == {}
+    server.otherwise(text(SAID))
+    assert (await http.post("explain", json={})).json()["cached"] is False
 
 
 async def test_a_model_that_nobody_runs_is_unreachable(chat: Chat):

@@ -120,7 +120,7 @@ async def test_everything_inferred_is_marked_and_rests_on_words_that_can_be_foun
         assert (inferred["strength"], inferred["rule"]) in {("likely", "latest_request"), ("likely", "earlier_request")}
         assert {step["what"] for step in inferred["evidence"]} >= {"trigger", "goal"}
         for step in inferred["evidence"]:
-            assert step["quote"]["ref"] in chat.store.contents
+            assert step["quote"]["ref"] in chat.store.bodies
             assert step["quote"]["seq"] is not None
 
 

@@ -113,7 +113,7 @@ async def test_without_reports_the_parts_are_estimates_and_say_so():
 async def test_nothing_is_said_of_a_context_that_is_not_stored_as_a_whole():
     story = Story(FakeStore())
     call(story, "a", [], talk(), usage(input_tokens=9, output_tokens=1))
-    del story.store.contents[message_contents(talk()[1])[0].ref]
+    del story.store.bodies[message_contents(talk()[1])[0].ref]
     assert await split_of(story) == ([None], None)
 
 
@@ -162,7 +162,7 @@ async def test_without_own_reports_other_runs_of_the_project_calibrate():
     store = FakeStore()
     other = Story(store)
     call(other, "a", [], [QUESTION], usage(input_tokens=17))
-    store.keep_run(other.events, "f" * 32)
+    store.keep_run(other.events, "f" * 32, models=("gpt-4o",))
     own = Story(store)
     call(own, "b", [], [QUESTION], usage())
     answer = await ask(own)
@@ -232,7 +232,7 @@ async def test_messages_that_are_not_stored_have_no_tokens_and_make_none_up():
     story = Story(FakeStore())
     call(story, "a", [], [QUESTION, text_message("user", "lost")], usage(input_tokens=10))
     for ref in [event.message for event in story.events if isinstance(event, ev.MessageAdded)][:2]:
-        story.store.contents.pop(ref)  # pyright: ignore[reportArgumentType]
+        story.store.bodies.pop(ref)  # pyright: ignore[reportArgumentType]
     points = (await ask(story))["items"]
     assert [(point["added"], point["context"]) for point in points[:2]] == [(None, None), (None, 10)]
 

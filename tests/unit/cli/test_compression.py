@@ -18,8 +18,8 @@ from tests.support.recorded_runs import Recorded
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     store, recorded = FakeStore(), Recorded(RUN, next(run for run in RUNS if run.name == "summed_up"))
-    store.contents |= recorded.contents
-    store.nodes |= recorded.nodes
+    store.bodies.update(recorded.contents)
+    store.thread_nodes.update(recorded.nodes)
     store.keep_run(project(recorded.work(), 0, ProjectSettings()).events)
     with served(app_on(store)) as url:
         yield url

@@ -46,7 +46,7 @@ class Journal:
         self.events = after
 
     @asynccontextmanager
-    async def reading_changes(self, project_id: int) -> AsyncGenerator["Reader"]:
+    async def reading(self, project_id: int) -> AsyncGenerator["Reader"]:
         assert project_id == PROJECT
         yield Reader(self)
 

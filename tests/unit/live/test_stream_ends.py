@@ -13,7 +13,8 @@ from playhead_collector.live import hub as channels
 from playhead_collector.live.follower import Follower
 from playhead_collector.live.hub import Channel, LiveHub, StreamLimits
 from playhead_collector.live.messages import HEARTBEAT, StreamOptions, StreamPosition
-from playhead_collector.store.ports import Store
+from playhead_collector.store.ports import ReadStore
+from playhead_collector.store.ports.changes import ChangeStore
 from tests.unit.live.test_exactly_once import PROJECT, RUN, Journal
 
 
@@ -38,7 +39,9 @@ class Stream:
 
     def __post_init__(self) -> None:
         self.journal.becomes([("first", 0)])
-        self.hub = LiveHub(cast(Store, self.journal), PROJECT, self.limits, poll_seconds=600)
+        self.hub = LiveHub(
+            cast(ReadStore, self.journal), cast(ChangeStore, self.journal), PROJECT, self.limits, poll_seconds=600
+        )
 
     def follower(self, channel: Channel) -> Follower:
         position = StreamPosition(channel.base.change, 0, is_replay=True)

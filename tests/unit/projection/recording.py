@@ -13,7 +13,7 @@ from playhead.model.span import STATUS_ERROR, LogEvent, Span
 from playhead.model.thread import ThreadNode, extend
 from playhead.projection.inputs import Projection
 from playhead.projection.projector import ProjectSettings, project
-from playhead_collector.store.ports import RunWork
+from playhead_collector.store.ports.projections import RunWork
 
 RUN = "0190f5fe" * 4
 EPOCH_NS = 1_700_000_000_000_000_000

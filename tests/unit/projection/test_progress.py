@@ -18,7 +18,7 @@ from playhead.projection.projector import ProjectSettings, project
 from playhead.projection.run_row import RunRow
 from playhead.projection.search_rows import SearchRows, ToolOutcome, search_rows
 from playhead_collector.store.packing.span_pages import SpanPage, merge, named_refs
-from playhead_collector.store.ports import RunWork
+from playhead_collector.store.ports.projections import RunWork
 from tests.unit.projection.recording import Recording
 from tests.unit.projection.test_properties import recordings as tangled
 

@@ -12,7 +12,7 @@ from playhead.projection.inputs import Projection
 from playhead.projection.projector import project
 from playhead_collector.errors import StoreCollision, StoreUnavailable
 from playhead_collector.projection import ProjectionRunner, batches
-from playhead_collector.store.ports import CachedRun, ProjectionStore, RunWork, UnpackedRun, UnprojectedRun
+from playhead_collector.store.ports.projections import CachedRun, ProjectionStore, RunWork, UnpackedRun, UnprojectedRun
 from tests.unit.projection.recording import MS, Recording
 
 P = 1

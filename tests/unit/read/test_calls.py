@@ -147,8 +147,8 @@ async def test_large_parts_are_put_back_in_both_forms(store: FakeStore, read_jso
 async def test_a_large_part_that_has_not_arrived_is_named(store: FakeStore, read_json):
     story = Story(store)
     story.model_call("a", [], said("x" * 40_000), None)
-    part = next(ref for ref, content in store.contents.items() if len(content.data) > 40_000)
-    del store.contents[part]
+    part = next(ref for ref, content in store.bodies.items() if len(content.data) > 40_000)
+    del store.bodies[part]
     answer = read_json(await answer_context(story.done(), None))
     assert answer["missing"] == [part]
     assert answer["messages"][0]["parts"][0]["ref"] == part
@@ -156,11 +156,11 @@ async def test_a_large_part_that_has_not_arrived_is_named(store: FakeStore, read
 
 async def test_messages_that_have_not_arrived_are_null_and_a_thread_that_has_not_is_empty(story: Story, read_json):
     store = story.store
-    lost = next(ref for ref, content in store.contents.items() if b"go on" in content.data)
-    del store.contents[lost]
+    lost = next(ref for ref, content in store.bodies.items() if b"go on" in content.data)
+    del store.bodies[lost]
     answer = read_json(await answer_context(story.done(), "9"))
     assert (answer["messages"][2], answer["missing"]) == (None, [lost])
-    store.nodes.clear()
+    store.thread_nodes.clear()
     answer = read_json(await answer_context(story.done(), "9"))
     assert (answer["messages"], answer["missing"]) == ([], [answer["thread"]])
 
@@ -174,7 +174,7 @@ async def test_what_is_stored_as_a_message_and_is_none_spoils_nothing(store: Fak
     story = Story(store)
     bad = store.keep(Content(data, JSON))
     (node,) = extend([bad])
-    store.nodes[node.ref] = node
+    store.thread_nodes[node.ref] = node
     story.add(ev.LlmCalled, "a", thread=node.ref)
     answer = read_json(await answer_context(story.done(), None, form))
     assert len(answer["messages"]) == 1
@@ -187,9 +187,9 @@ async def test_a_context_takes_the_same_number_of_round_trips_for_any_length(sto
         story = Story(store)
         story.model_call("a", [], said(*(f"{length} {n}" for n in range(length))), text_message("assistant", "ok"))
         record = story.done()
-        store.trips = 0
+        store.written.trips = 0
         await answer_context(record, None)
-        trips.append(store.trips)
+        trips.append(store.written.trips)
     assert trips[1] <= trips[0] + 2
 
 

@@ -185,7 +185,7 @@ async def test_the_same_moment_twice_differs_in_nothing(story: Story):
 
 async def test_a_thread_that_is_not_stored_is_named(story: Story):
     record = story.done()
-    story.store.nodes.clear()
+    story.store.thread_nodes.clear()
     answer = await answer_diff(record, "3", "9", hydrate=True, prices=PRICES)
     assert answer["context"]["entries"] == []
     assert len(answer["missing"]) == 2

@@ -14,13 +14,14 @@ from playhead.model.canonical import Content, canonical_json, content_of
 from playhead.model.event import LlmCalled, LlmCompleted
 from playhead.model.message import text_message
 from playhead.model.ref import ContentRef
+from playhead.model.thread import ThreadNode
 from playhead.refs.threads import sent_thread_refs
 from playhead_collector.errors import Refused
 from playhead_collector.read.calls import CallEvents, LlmEnd
 from playhead_collector.read.context import exact_request
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.values import fetch
-from playhead_collector.store.ports import ReadStore, ThreadNode
+from playhead_collector.store.ports import ReadStore
 from tests.unit.refs.kept import Kept
 from tests.unit.refs.test_threads import Run
 
@@ -39,6 +40,10 @@ class Contents:
         content = content_of(value)
         self.all[content.ref] = content
         return content.ref
+
+    @property
+    def contents(self) -> "Contents":
+        return self
 
     async def get_many(self, project_id: int, refs: Sequence[ContentRef]) -> Mapping[ContentRef, Content]:
         self.steps += 1

@@ -21,7 +21,7 @@ from playhead_collector.read.paging import read_row_cursor, read_seq, row_cursor
 from playhead_collector.read.prices import shipped
 from playhead_collector.read.runs import list_runs, run_detail
 from playhead_collector.read.spans import in_tree_order
-from playhead_collector.store.ports import RunFilter
+from playhead_collector.store.ports.runs import RunFilter
 from tests.support.readers.fake import EPOCH_NS, RUN, FakeStore, Story, record_of
 
 
@@ -236,7 +236,7 @@ def test_a_content_within_json_is_exact(content: Content, answer, read_json):
 
 async def test_a_batch_leaves_out_what_is_not_stored(store: FakeStore):
     here, gone = store.keep({"x": 1}), store.keep("gone")
-    del store.contents[gone]
+    del store.bodies[gone]
     answer = await read_batch(store, 1, [here, gone, here])  # pyright: ignore[reportArgumentType]
     assert list(orjson.loads(orjson.dumps(answer))) == [here]
 

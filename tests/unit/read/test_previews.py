@@ -51,7 +51,7 @@ async def test_threads_binary_content_and_what_is_not_stored_have_none(store: Fa
     binary = store.keep(Content(b"\xff\x00", BYTES))
     story.add(ev.ToolCalled, "t", name="search", arguments=binary)
     lost = store.keep("lost")
-    del store.contents[lost]
+    del store.bodies[lost]
     story.add(ev.ToolCompleted, "t", name="search", result=lost)
     assert await previews(store, story) == [{}, {}, {}]
 

@@ -87,7 +87,6 @@ async def test_state_is_the_fold_of_the_events_from_wherever_a_snapshot_stands(s
     for n in range(97):
         story.add(ev.StateChanged, "root", key=f"k{n % 7}", value=store.keep(n))
     record = story.done()
-    store.snapshot_every = 10
     for seq in random.Random(1).sample(range(1, 98), 20):
         assert await state_at(record, seq) == fold(story.events[:seq])
 
@@ -130,7 +129,7 @@ async def test_a_hydrated_state_has_the_values_under_the_names_of_the_refs(recor
 
 async def test_content_that_has_not_arrived_is_null_and_named(record: RunRecord, store: FakeStore, read_json):
     lost = store.keep({"steps": [1, 2]})
-    del store.contents[lost]
+    del store.bodies[lost]
     answer = read_json(await answer_state(record, None, hydrate=True, prices=shipped()))
     assert answer["values"]["user_state"] == {"plan": None}
     assert answer["missing"] == [lost]

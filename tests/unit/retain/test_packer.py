@@ -6,7 +6,7 @@ import pytest
 
 from playhead_collector.errors import StoreCollision
 from playhead_collector.retain.packer import Packer
-from playhead_collector.store.ports import ProjectionStore, UnpackedRun
+from playhead_collector.store.ports.projections import ProjectionStore, UnpackedRun
 from tests.unit.projection.test_runner import Clock, MemoryStore, P
 
 

@@ -12,7 +12,7 @@ from playhead_collector.store.ports.retention import Deleted, Swept
 GRACE_NS = 7_200 * 10**9
 
 
-class Store:
+class PostgresStore:
     """Sweeps of three steps, each of half a second; while `broken`, the database does not answer."""
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class Store:
 
 
 async def test_what_is_due_is_swept_in_steps_with_rests():
-    store = Store()
+    store = PostgresStore()
     store.sleep = _no_rest(store)
     sweeper = store.sweeper()
     await sweeper.run_once()
@@ -74,14 +74,14 @@ async def test_what_is_due_is_swept_in_steps_with_rests():
 
 
 async def test_changes_that_no_client_may_ask_for_any_more_go_in_portions():
-    store = Store()
+    store = PostgresStore()
     store.sleep, store.due, store.changes = _no_rest(store), [], 25
     await store.sweeper().run_once()
     assert store.changes == 0
     assert len(store.waits) == 3
 
 
-def _no_rest(store: Store):
+def _no_rest(store: PostgresStore):
     async def sleep(seconds: float) -> None:
         store.waits.append(seconds)
 
@@ -89,7 +89,7 @@ def _no_rest(store: Store):
 
 
 async def test_by_hand_as_many_steps_are_made_as_fit():
-    store = Store()
+    store = PostgresStore()
     sweeper = store.sweeper()
     assert (await sweeper.sweep_now(1)).phase is None
     assert store.steps == [1, 1, 1]
@@ -97,7 +97,7 @@ async def test_by_hand_as_many_steps_are_made_as_fit():
 
 @pytest.mark.parametrize(("broken", "waits"), [(0, [2.0, 2.0, 3600.0]), (1, [60.0, 2.0, 2.0])])
 async def test_a_database_that_is_down_is_asked_again_soon(broken: int, waits: list[float]):
-    store = Store()
+    store = PostgresStore()
     store.broken, store.due = broken, [1]
     sweeper = store.sweeper()
     sweeper.start()

@@ -28,18 +28,18 @@ class Database:
 
 
 class NoKeys:
-    async def keys(self, project_id: int) -> Sequence[ApiKey]:
+    async def all(self, project_id: int) -> Sequence[ApiKey]:
         return ()
 
-    async def add_key(
+    async def add(
         self, project_id: int, name: str, prefix: str, digest: bytes, scopes: Sequence[str], seconds: float | None
     ) -> ApiKey:
         raise NotImplementedError
 
-    async def remove_key(self, project_id: int, number: int, may_remove: object) -> bool:
+    async def remove(self, project_id: int, number: int, may_remove: object) -> bool:
         return False
 
-    async def use_keys(self, project_id: int, numbers: Sequence[int]) -> None:
+    async def note_used(self, project_id: int, numbers: Sequence[int]) -> None:
         """None are."""
 
 
@@ -118,7 +118,7 @@ async def test_without_the_key_nothing_opens(headers: dict[str, str], path: str)
 class KeysOutOfReach(NoKeys):
     """Its database is down."""
 
-    async def keys(self, project_id: int) -> Sequence[ApiKey]:
+    async def all(self, project_id: int) -> Sequence[ApiKey]:
         raise StoreUnavailable("Postgres is down")
 
 

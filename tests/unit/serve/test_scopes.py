@@ -1,6 +1,7 @@
 """Which scope each route of the collector needs: all of them are written down here, so that none is added by chance."""
 
 import hashlib
+import time
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, cast
@@ -15,6 +16,7 @@ from playhead_collector.serve.auth import OPEN_PATHS, authorize, needed_for
 from playhead_collector.serve.keyring import ADMIN, INGEST, READ, SCOPES, KeyHolder, Keyring
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports.keys import ApiKey
+from playhead_collector.store.postgres.store import PostgresStore
 
 CHANGES = {
     ("POST", "/v1/content"): INGEST,
@@ -46,7 +48,7 @@ CHANGES = {
 @cache
 def routes() -> list[tuple[str, str]]:
     """Method and path of every route that needs a key; those of OTLP that the description leaves out as well."""
-    described = create_app(CollectorSettings(), cast(Any, object())).openapi()["paths"]
+    described = create_app(CollectorSettings(), PostgresStore(cast(Any, None), time.time_ns)).openapi()["paths"]
     found = {(method.upper(), path) for path, methods in described.items() for method in methods}
     return sorted(each for each in found | {("POST", path) for path in PATHS} if each[1] not in OPEN_PATHS)
 
@@ -79,12 +81,12 @@ def test_a_route_that_is_not_in_the_table_needs_admin(method: str, path: str):
 
 class Keys:
     def __init__(self, *keys: ApiKey) -> None:
-        self.all = keys
+        self.stored = keys
 
-    async def keys(self, project_id: int) -> tuple[ApiKey, ...]:
-        return self.all
+    async def all(self, project_id: int) -> tuple[ApiKey, ...]:
+        return self.stored
 
-    async def use_keys(self, project_id: int, numbers: Sequence[int]) -> None:
+    async def note_used(self, project_id: int, numbers: Sequence[int]) -> None:
         pass
 
 
@@ -93,7 +95,9 @@ def key(name: str, *scopes: str, **more: Any) -> ApiKey:
 
 
 async def test_a_new_route_needs_admin_until_its_scope_is_written_down_and_what_is_no_route_is_not_found():
-    app = create_app(CollectorSettings(), cast(Any, Keys(key("reader", "read"), key("boss", "admin"))))
+    store = PostgresStore(cast(Any, None), time.time_ns)
+    store.keys = cast(Any, Keys(key("reader", "read"), key("boss", "admin")))
+    app = create_app(CollectorSettings(), store)
     app.add_api_route("/api/v1/secrets", lambda: {"secret": 1})
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
         answers = {

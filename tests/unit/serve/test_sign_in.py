@@ -21,12 +21,12 @@ NOW_NS = 1_800_000_000 * 10**9
 
 class Keys:
     def __init__(self, *keys: ApiKey) -> None:
-        self.all = list(keys)
+        self.stored = list(keys)
 
-    async def keys(self, project_id: int) -> Sequence[ApiKey]:
-        return self.all
+    async def all(self, project_id: int) -> Sequence[ApiKey]:
+        return self.stored
 
-    async def use_keys(self, project_id: int, numbers: Sequence[int]) -> None:
+    async def note_used(self, project_id: int, numbers: Sequence[int]) -> None:
         pass
 
 
@@ -100,13 +100,13 @@ async def test_a_session_ends_with_its_time_its_key_and_the_keys_time():
         assert (await client.get("/api/v1/runs")).status_code == 200
         clock.now_ns += 3601 * 10**9
         assert (await client.get("/api/v1/runs")).status_code == 401
-        keys.all[:] = [reader()]
+        keys.stored[:] = [reader()]
         clock.seconds += 60
         assert (await client.get("/api/v1/runs")).status_code == 200
         clock.now_ns = NOW_NS + (SESSION_SECONDS + 1) * 10**9
         assert (await client.get("/api/v1/runs")).status_code == 401
         clock.now_ns = NOW_NS
-        keys.all.clear()
+        keys.stored.clear()
         clock.seconds += 60
         assert (await client.get("/api/v1/runs")).status_code == 401
 

@@ -1,5 +1,6 @@
 """What a proxy says of a request is believed of the proxies that the operator trusts."""
 
+import time
 from typing import Any, cast
 
 import httpx
@@ -10,6 +11,7 @@ from playhead_collector.app import create_app
 from playhead_collector.errors import BadSetting
 from playhead_collector.serve.trusted_proxies import TrustedProxies
 from playhead_collector.settings import CollectorSettings, load
+from playhead_collector.store.postgres.store import PostgresStore
 
 LOOPBACK = CollectorSettings().trusted_proxies
 
@@ -59,6 +61,7 @@ async def test_the_nearest_proxy_counts_and_other_words_are_left_out():
 
 @pytest.mark.parametrize(("client", "base"), [("127.0.0.1", "/traces/"), ("10.0.0.7", "/")])
 async def test_the_page_of_a_collector_lies_where_a_trusted_proxy_says(client: str, base: str):
-    transport = httpx.ASGITransport(create_app(CollectorSettings(), cast(Any, object())), client=(client, 1))
+    app = create_app(CollectorSettings(), PostgresStore(cast(Any, None), time.time_ns))
+    transport = httpx.ASGITransport(app, client=(client, 1))
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as asking:
         assert f'<base href="{base}"' in (await asking.get("/", headers=SAID)).text

@@ -6,7 +6,7 @@ import pytest
 
 from playhead.model.event import LlmCalled
 from playhead_collector.errors import ContentMissing
-from playhead_collector.store.ports import RunFilter
+from playhead_collector.store.ports.runs import RunFilter
 from playhead_collector.store.records.memory import MemoryRecords
 from playhead_collector.store.records.store import RecordStore
 from tests.integration.read.recorded import START_NS, conversation
@@ -24,15 +24,15 @@ async def test_content_that_comes_after_its_spans_is_a_part_of_the_run_as_if_it_
     source, whole = MemoryRecords(), MemoryRecords()
     source.add(batch.spans, batch.logs)
     store = _store(source)
-    early = await store.run(1, RUN)
+    early = await store.runs.get(1, RUN)
     assert early is not None
     assert early.content_pending > 0
     source.add(contents=batch.contents, threads=reversed(batch.threads))
     whole.add(batch.spans, batch.logs, batch.contents, batch.threads)
-    row = await store.run(1, RUN)
+    row = await store.runs.get(1, RUN)
     assert row is not None
     assert row.content_pending == 0
-    assert await store.events(1, RUN) == await _store(whole).events(1, RUN)
+    assert await store.events.read(1, RUN) == await _store(whole).events.read(1, RUN)
 
 
 async def test_a_growing_run_is_projected_again_and_an_announced_call_ends_once():
@@ -42,14 +42,14 @@ async def test_a_growing_run_is_projected_again_and_an_announced_call_ends_once(
     source = MemoryRecords()
     source.add([open_root, *others], batch.logs, batch.contents, batch.threads)
     store = _store(source)
-    running = await store.run(1, RUN)
+    running = await store.runs.get(1, RUN)
     assert running is not None
     assert running.status == "running"
     source.add([root])
-    ended = await store.run(1, RUN)
+    ended = await store.runs.get(1, RUN)
     assert ended is not None
     assert ended.status == "completed"
-    assert [span.span_id for span in await store.spans(1, RUN)].count(root.span_id) == 1
+    assert [span.span_id for span in await store.spans.read(1, RUN)].count(root.span_id) == 1
 
 
 async def test_a_run_that_has_ended_and_is_quiet_is_sealed():
@@ -58,10 +58,10 @@ async def test_a_run_that_has_ended_and_is_quiet_is_sealed():
     source.add(batch.spans, batch.logs, batch.contents, batch.threads)
     now = [START_NS]
     store = RecordStore(source, clock=lambda: now[0])
-    (row,) = await store.runs(1, RunFilter(), limit=5)
+    (row,) = await store.runs.page(1, RunFilter(), limit=5)
     assert not row.sealed
     now[0] += HOUR_NS
-    (row,) = await store.runs(1, RunFilter(), limit=5)
+    (row,) = await store.runs.page(1, RunFilter(), limit=5)
     assert row.sealed
 
 
@@ -70,10 +70,10 @@ async def test_what_was_never_recorded_is_missing():
     source = MemoryRecords()
     source.add(batch.spans, batch.logs)
     store = _store(source)
-    assert await store.run(1, "02" * 16) is None
-    called = next(event for event in await store.events(1, RUN) if isinstance(event, LlmCalled))
+    assert await store.runs.get(1, "02" * 16) is None
+    called = next(event for event in await store.events.read(1, RUN) if isinstance(event, LlmCalled))
     assert called.thread is not None
     with pytest.raises(ContentMissing):
-        await store.thread(1, called.thread)
+        await store.contents.thread(1, called.thread)
     with pytest.raises(ContentMissing):
-        await store.get(1, called.thread)
+        await store.contents.get(1, called.thread)

@@ -8,7 +8,7 @@ import pytest
 
 from playhead_collector.analysis.search.indexing import SearchSettings
 from playhead_collector.errors import StoreUnavailable
-from playhead_collector.store.ports.search import SearchStore, UnindexedRun
+from playhead_collector.store.ports.search import SearchIndex, UnindexedRun
 from playhead_collector.workers import protocol
 from playhead_collector.workers.indexer import SearchIndexer
 from playhead_collector.workers.questions import AnalysisQuestion
@@ -45,7 +45,7 @@ class Runs:
 
 
 def indexer(runs: Runs, **more: Any) -> SearchIndexer:
-    return SearchIndexer(cast(SearchStore, runs), runs, SearchSettings(), clock=iter(range(99)).__next__, **more)
+    return SearchIndexer(cast(SearchIndex, runs), runs, SearchSettings(), clock=iter(range(99)).__next__, **more)
 
 
 async def test_runs_are_indexed_some_at_a_time_with_a_rest_as_long_as_the_work():

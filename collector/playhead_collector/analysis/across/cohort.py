@@ -14,7 +14,7 @@ from playhead.model.state import COMPLETED, FAILED
 from playhead.projection.run_row import RunRow
 from playhead.wire.operations.across import Population, SuccessRate
 from playhead_collector.store.ports import ReadStore
-from playhead_collector.store.ports.cohorts import RunFacts, RunFilter
+from playhead_collector.store.ports.runs import RunFacts, RunFilter
 from playhead_collector.store.ports.scores import ScoreCondition
 
 _HALF: Final = 0.5  # least score of a success if the condition has no comparison; true counts as 1
@@ -45,7 +45,7 @@ async def read_cohort(store: ReadStore, project_id: int, options: Mapping[str, A
     """Reads the runs that `options` select: see `cohort_options`."""
     where, limit = RunFilter(**options["where"]), options["runs"]
     outcome = None if options["outcome"] is None else ScoreCondition(**options["outcome"])
-    runs = await store.run_facts(project_id, where, outcome.name if outcome else None, limit=limit + 1)
+    runs = await store.runs.facts(project_id, where, outcome.name if outcome else None, limit=limit + 1)
     return cohort_of(runs[:limit], outcome, more=len(runs) > limit)
 
 

@@ -32,10 +32,10 @@ async def answer_context_contents(
     chosen = await read_cohort(store, project_id, cohort)
     sent: dict[ContentRef, SentMessage] = {}
     for member in chosen.members:
-        called = [event for event in await store.events(project_id, member.run) if isinstance(event, LlmCalled)]
+        called = [event for event in await store.events.read(project_id, member.run) if isinstance(event, LlmCalled)]
         await _count(store, project_id, called, sent)
     refs = list(sent)
-    sizes = {ref: len(content.data) for ref, content in (await store.get_many(project_id, refs)).items()}
+    sizes = {ref: len(content.data) for ref, content in (await store.contents.get_many(project_id, refs)).items()}
     return await _answer(store, project_id, chosen, sent, sizes, limit)
 
 
@@ -49,7 +49,7 @@ async def _count(
             continue
         if event.thread not in threads:
             try:
-                nodes = await store.thread(project_id, event.thread)
+                nodes = await store.contents.thread(project_id, event.thread)
             except ContentMissing:
                 continue
             messages = [node.message for node in nodes]

@@ -142,7 +142,7 @@ def _divergence(task: str, after: list[str], depth: int, node: _Junction, bits: 
 
 async def _read_path(store: ReadStore, project_id: int, member: Member, by: str) -> TaskPath | None:
     """The path of a run; None when it has no task."""
-    events = await store.events(project_id, member.run)
+    events = await store.events.read(project_id, member.run)
     task = task_of(member.row, by, beginning_of(events))
     if task is None:
         return None

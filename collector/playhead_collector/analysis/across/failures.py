@@ -17,7 +17,7 @@ from playhead_collector.analysis.provenance.attributions import answer_attributi
 from playhead_collector.errors import ContentMissing, Refused
 from playhead_collector.read.record import stored_record
 from playhead_collector.store.ports import ReadStore
-from playhead_collector.store.ports.cohorts import LastError
+from playhead_collector.store.ports.runs import LastError
 
 _LAST: Final = 2  # last tool calls that runs of a cluster share
 _ATTRIBUTED: Final = 5  # clusters whose runs are attributed
@@ -40,7 +40,7 @@ async def answer_failures(
     chosen = await read_cohort(store, project_id, cohort)
     failed = [member for member in chosen.members if member.succeeded is False]
     walks = await read_steps(store, project_id, failed)
-    errors = {error.run: error for error in await store.last_errors(project_id, [member.run for member in failed])}
+    errors = {error.run: error for error in await store.runs.last_errors(project_id, [member.run for member in failed])}
     groups = groups_of(walks, errors)
     clusters = [
         await _cluster(store, project_id, group, len(failed), attribute=place < _ATTRIBUTED)
@@ -97,7 +97,7 @@ async def _error_names(store: ReadStore, project_id: int, error: LastError | Non
     """Returns the type of an error and the name of what failed, from its event: rows have only numbers for them."""
     if error is None:
         return None, None
-    events: Sequence[RunEvent] = await store.events(project_id, error.run, after=error.seq - 1, upto=error.seq)
+    events: Sequence[RunEvent] = await store.events.read(project_id, error.run, after=error.seq - 1, upto=error.seq)
     match events[0] if events else None:
         case LlmFailed(model=about) | ToolFailed(name=about) | StepCompleted(name=about) as event:
             return event.error_type, about

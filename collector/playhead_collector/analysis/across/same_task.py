@@ -13,7 +13,7 @@ from playhead.model.state import COMPLETED
 from playhead.projection.run_row import RunRow
 from playhead_collector.analysis.across.cohort import outcome_text, succeeded
 from playhead_collector.read.record import BLOCK, RunRecord
-from playhead_collector.store.ports.cohorts import RunFacts, RunFilter
+from playhead_collector.store.ports.runs import RunFacts, RunFilter
 from playhead_collector.store.ports.scores import ScoreCondition, ScoreFilter, StoredScore
 
 INPUT: Final = "input"
@@ -100,10 +100,10 @@ async def _candidates(
     """Returns runs that may be of the task, newest first, and whether there are more. Uses indexes only."""
     store, project_id, score = record.store, record.project_id, None if outcome is None else outcome.name
     if by == INPUT and started is not None and started.input is not None:
-        totals = await store.use_totals(project_id, started.input)
-        indexed = await store.uses(project_id, started.input, limit=_MOST_CANDIDATES + 1)
+        totals = await store.uses.totals(project_id, started.input)
+        indexed = await store.uses.page(project_id, started.input, limit=_MOST_CANDIDATES + 1)
         runs = list(dict.fromkeys(use.run for use in (*totals.recent, *indexed[:_MOST_CANDIDATES])))
-        facts = await store.facts_of_runs(project_id, runs, score)
+        facts = await store.runs.facts_of(project_id, runs, score)
         return facts, totals.unread or len(indexed) > _MOST_CANDIDATES
     where: dict[str, Any] = {"tag": _tag(record.row, by)} if by.startswith(TAG) else {by: getattr(record.row, by)}
     began = record.row.started_ns
@@ -113,14 +113,14 @@ async def _candidates(
         since_ns=began - _WINDOW_NS,
         until_ns=began + _WINDOW_NS,
     )
-    facts = await store.run_facts(project_id, runs_like, score, limit=_MOST_CANDIDATES + 1)
+    facts = await store.runs.facts(project_id, runs_like, score, limit=_MOST_CANDIDATES + 1)
     return facts[:_MOST_CANDIDATES], len(facts) > _MOST_CANDIDATES
 
 
 async def _failed_by(record: RunRecord) -> ScoreCondition | None:
     """Condition for the newest score of the run that is false, or from 0 to below 0.5; None if there is none."""
     where = ScoreFilter(run=record.run, latest=True)
-    scores = await record.store.scores(record.project_id, where, limit=_MOST_SCORES)
+    scores = await record.store.scores.page(record.project_id, where, limit=_MOST_SCORES)
     failing = next((score for score in scores if _is_failure(score)), None)
     return None if failing is None else ScoreCondition(failing.name)
 

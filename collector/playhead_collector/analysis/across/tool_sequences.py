@@ -13,7 +13,7 @@ from playhead.projection.search_rows import ToolOutcome, number_of
 from playhead.wire.operations.across import DecisionPattern, DecisionPatterns, RunMoment, Transition, TransitionGraph
 from playhead_collector.analysis.across.cohort import MIN_RUNS, Cohort, Member, read_cohort, success_rate
 from playhead_collector.store.ports import ReadStore
-from playhead_collector.store.ports.cohorts import ToolSteps
+from playhead_collector.store.ports.runs import ToolSteps
 
 BEGIN: Final = "(begin)"
 END: Final = "(end)"
@@ -42,7 +42,7 @@ class ToolPath(NamedTuple):
 async def read_steps(store: ReadStore, project_id: int, members: Sequence[Member]) -> list[ToolPath]:
     """The tool calls of these runs, in their order."""
     steps_by_run = {
-        steps.run: steps for steps in await store.tool_steps(project_id, [member.run for member in members])
+        steps.run: steps for steps in await store.runs.tool_steps(project_id, [member.run for member in members])
     }
     return steps_of(members, steps_by_run)
 

@@ -157,7 +157,7 @@ async def read_keys(record: RunRecord, calls: Iterable[ComparableCall]) -> Keys:
 
 async def _messages(record: RunRecord, refs: Sequence[ContentRef]) -> AsyncIterator[tuple[ContentRef, Message]]:
     for batch in (refs[start : start + _AT_ONCE] for start in range(0, len(refs), _AT_ONCE)):
-        for ref, content in (await record.store.get_many(record.project_id, batch)).items():
+        for ref, content in (await record.store.contents.get_many(record.project_id, batch)).items():
             try:
                 yield ref, read_message(content.data)
             except (ValueError, RecursionError):

@@ -97,11 +97,11 @@ def brief_of(transcript: Transcript, turn: Turn | None, last: int) -> Explanatio
 
 async def known_explanation(record: RunRecord, brief: ExplanationBrief, model: str | None) -> Explanation | None:
     """Returns the stored explanation by this model (None: by any model), or None if there is none."""
-    ref = await record.store.explanation(record.project_id, brief.subject, model)
+    ref = await record.store.contents.explanation(record.project_id, brief.subject, model)
     if ref is None:
         return None
     try:
-        value = parse_json((await record.store.get(record.project_id, ref)).data)
+        value = parse_json((await record.store.contents.get(record.project_id, ref)).data)
     except ContentMissing:
         return None
     # It may have been stored for another run with the same contents.
@@ -121,7 +121,7 @@ async def keep_explanation(
         "shown": brief.shown,
     }
     content = Content(canonical_json(explanation), JSON)
-    await record.store.keep_explanation(record.project_id, record.run, brief.subject, model, content)
+    await record.store.contents.keep_explanation(record.project_id, record.run, brief.subject, model, content)
     whole = {**explanation, "run": record.run, "seq": brief.seq, "ref": content.ref, "cached": False}
     return cast(Explanation, whole)
 

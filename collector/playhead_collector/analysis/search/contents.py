@@ -13,8 +13,8 @@ from playhead_collector.analysis.search.texts import BEGIN, END, SearchableText,
 from playhead_collector.errors import Refused
 from playhead_collector.read.paging import position_cursor, read_position
 from playhead_collector.read.values import fetch
-from playhead_collector.store.ports import Store
-from playhead_collector.store.ports.search import FoundRun, ParsedWords, RunBounds, TextHit, WordQuery
+from playhead_collector.store.ports import ReadStore
+from playhead_collector.store.ports.search import FoundRun, ParsedWords, RunBounds, SearchIndex, TextHit, WordQuery
 
 # Newest texts that are searched first (takes a few ms), and then (some tens of ms), before all texts.
 _LOOKED = (1_000, 10_000)
@@ -22,11 +22,18 @@ _MOST_RUNS = 5
 
 
 async def find_texts(
-    store: Store, project_id: int, query: WordQuery, where: RunBounds, limit: int, cursor: str | None, characters: int
+    store: ReadStore,
+    index: SearchIndex,
+    project_id: int,
+    query: WordQuery,
+    where: RunBounds,
+    limit: int,
+    cursor: str | None,
+    characters: int,
 ) -> TextsFound:
     """Finds contents whose text has the words, the newest first. `characters`: searched characters of a content, as in
     the index. Raises Refused."""
-    words = await store.parsed_words(query)
+    words = await index.parsed_words(query)
     if words is None:
         raise Refused(
             400, "no_words", "`q` has no word that a text would have to contain: name one, not only `-words` or signs"
@@ -34,41 +41,48 @@ async def find_texts(
     if cursor:
         since_ns, digits, _ = read_position(cursor)
         where = replace(where, before=(since_ns, "sha256:" + digits))
-    hits = await _found(store, project_id, words, where, limit + 1)
+    hits = await _found(index, project_id, words, where, limit + 1)
     page = hits[:limit]
     refs = [entry.ref for entry in page]
-    saw = await store.runs_that_saw(project_id, refs, _MOST_RUNS + 1)
-    stands = await _quotes(store, project_id, words, refs, characters)
+    saw = await index.runs_that_saw(project_id, refs, _MOST_RUNS + 1)
+    stands = await _quotes(store, index, project_id, words, refs, characters)
     items = [_answer(entry, stands.get(entry.ref, []), saw[entry.ref]) for entry in page]
     last = page[-1] if len(hits) > limit else None
     return {
         "items": [entry for entry in items if entry["seen"]],  # the last run may just have been deleted
         "next_cursor": position_cursor(last.since_ns, str(last.ref).removeprefix("sha256:"), 0) if last else None,
-        "unindexed": await store.count_unindexed(project_id, COUNTED),
+        "unindexed": await index.count_unindexed(project_id, COUNTED),
     }
 
 
-async def _found(store: Store, project_id: int, query: ParsedWords, where: RunBounds, limit: int) -> Sequence[TextHit]:
+async def _found(
+    index: SearchIndex, project_id: int, query: ParsedWords, where: RunBounds, limit: int
+) -> Sequence[TextHit]:
     for looked in _LOOKED:
-        hits = await store.newest_texts(project_id, query, where, looked=looked, limit=limit)
+        hits = await index.newest_texts(project_id, query, where, looked=looked, limit=limit)
         if len(hits) == limit:
             return hits
-    return await store.texts_with(project_id, query, where, limit=limit)
+    return await index.texts_with(project_id, query, where, limit=limit)
 
 
-async def find_content(store: Store, project_id: int, ref: ContentRef, limit: int) -> TextsFound:
+async def find_content(index: SearchIndex, project_id: int, ref: ContentRef, limit: int) -> TextsFound:
     """Returns this content with up to `limit` runs that saw it, newest first; no item if no indexed run saw it."""
-    runs = (await store.runs_that_saw(project_id, [ref], limit + 1))[ref]
+    runs = (await index.runs_that_saw(project_id, [ref], limit + 1))[ref]
     seen = list(_seen_in(ref, runs))
-    hit = await store.searched_text(project_id, ref) if seen else None
+    hit = await index.searched_text(project_id, ref) if seen else None
     items: list[FoundText] = []
     if hit is not None:
         items.append(_answer(hit, [], runs, limit))
-    return {"items": items, "next_cursor": None, "unindexed": await store.count_unindexed(project_id, COUNTED)}
+    return {"items": items, "next_cursor": None, "unindexed": await index.count_unindexed(project_id, COUNTED)}
 
 
 async def _quotes(
-    store: Store, project_id: int, query: ParsedWords, refs: Sequence[ContentRef], characters: int
+    store: ReadStore,
+    index: SearchIndex,
+    project_id: int,
+    query: ParsedWords,
+    refs: Sequence[ContentRef],
+    characters: int,
 ) -> dict[ContentRef, list[TextQuote]]:
     cache = await fetch(store, project_id, refs)
 
@@ -78,7 +92,7 @@ async def _quotes(
 
     texts = await asyncio.to_thread(read)
     marked = (
-        await store.marked_words(query, [searched.text for searched in texts.values()], BEGIN, END) if texts else ()
+        await index.marked_words(query, [searched.text for searched in texts.values()], BEGIN, END) if texts else ()
     )
     pairs = list(zip(texts.items(), marked, strict=True))
     return await asyncio.to_thread(lambda: {ref: quotes(searched, text) for (ref, searched), text in pairs})

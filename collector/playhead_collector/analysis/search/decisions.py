@@ -9,7 +9,7 @@ from playhead.wire.operations.search import DecisionsFound, FoundDecision, Found
 from playhead_collector.analysis.search.records import SearchedDecision, SearchedValue, SearchRecord, decode
 from playhead_collector.analysis.search.terms import DecisionConditions, query_terms
 from playhead_collector.read.paging import position_cursor, read_position
-from playhead_collector.store.ports.search import FoundRun, RunBounds, SearchStore
+from playhead_collector.store.ports.search import FoundRun, RunBounds, SearchIndex
 
 # Newest runs that are searched first, which takes a few milliseconds.
 _LOOKED = 1_000
@@ -50,7 +50,7 @@ class _DecisionsPage:
 
 
 async def find_decisions(
-    store: SearchStore,
+    index: SearchIndex,
     project_id: int,
     conditions: DecisionConditions,
     where: RunBounds,
@@ -64,20 +64,20 @@ async def find_decisions(
         started_ns, run, seq = read_position(cursor)
         within = (run, seq)
         where = replace(where, before=(started_ns, _behind(run)))
-    runs = await store.newest_indexed(project_id, terms, where, looked=_LOOKED, limit=_AT_ONCE)
+    runs = await index.newest_indexed(project_id, terms, where, looked=_LOOKED, limit=_AT_ONCE)
     await asyncio.to_thread(page.add, runs, within)
     read, more = len(runs), True
     while not page.full and more and read < _MOST_RUNS:
         if runs:
             where = replace(where, before=(runs[-1].started_ns, runs[-1].run))
-        runs = await store.indexed_with(project_id, terms, where, limit=_AT_ONCE)
+        runs = await index.indexed_with(project_id, terms, where, limit=_AT_ONCE)
         await asyncio.to_thread(page.add, runs, within)
         read, more = read + len(runs), len(runs) == _AT_ONCE
     goes_on = page.full or more
     return {
         "items": page.items,
         "next_cursor": position_cursor(*page.last) if goes_on and page.last else None,
-        "unindexed": await store.count_unindexed(project_id, COUNTED),
+        "unindexed": await index.count_unindexed(project_id, COUNTED),
     }
 
 

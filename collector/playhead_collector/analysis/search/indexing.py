@@ -32,7 +32,7 @@ from playhead_collector.analysis.transcript.loading import read_transcript
 from playhead_collector.analysis.transcript.transcript import ToolRequest, ToolRun, Transcript
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.values import ContentCache, fetch, text_of
-from playhead_collector.store.ports.search import IndexedRun, SearchedText, SearchStore
+from playhead_collector.store.ports.search import IndexedRun, SearchedText, SearchIndex
 
 # Contents that are read at a time.
 _CONTENTS_AT_ONCE = 500
@@ -49,7 +49,7 @@ class SearchSettings:
 
 
 async def index_runs(
-    *records: RunRecord, index: SearchStore, attribute: bool, language: str, characters: int
+    *records: RunRecord, index: SearchIndex, attribute: bool, language: str, characters: int
 ) -> dict[str, Any]:
     """Puts these runs into the index. Returns the ids of those that were indexed, since they are still sealed.
 
@@ -60,7 +60,7 @@ async def index_runs(
     return {"indexed": [record.run for record in records if await _index(record, index, settings, attribute=attribute)]}
 
 
-async def _index(record: RunRecord, index: SearchStore, settings: SearchSettings, *, attribute: bool) -> bool:
+async def _index(record: RunRecord, index: SearchIndex, settings: SearchSettings, *, attribute: bool) -> bool:
     transcript = await read_transcript(record)
     searched = await asyncio.to_thread(searched_decisions, transcript, attribute=attribute)
     seen = searched_refs(transcript)

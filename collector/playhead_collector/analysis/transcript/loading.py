@@ -108,7 +108,7 @@ async def read_threads(record: RunRecord, refs: Iterable[ContentRef | None]) -> 
         if ref is None or ref in nodes:
             continue
         try:
-            thread = await record.store.thread(record.project_id, ref)
+            thread = await record.store.contents.thread(record.project_id, ref)
         except ContentMissing:
             continue  # not arrived: its messages remain unknown
         if len(thread) > _FIRST_MESSAGES + _LAST_MESSAGES:

@@ -5,7 +5,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 
@@ -37,8 +37,10 @@ from playhead_collector.serve.keyring import Keyring
 from playhead_collector.serve.operations import OperationRoutes
 from playhead_collector.serve.read_limiter import ReadLimiter
 from playhead_collector.serve.routing import ApiRoutes
-from playhead_collector.store.ports import Store
 from playhead_collector.workers.ports import Analysis, InProcessAnalysis
+
+if TYPE_CHECKING:  # the journal of a machine is read without Postgres' driver
+    from playhead_collector.store.postgres.store import PostgresStore
 
 # Defaults of the settings PLAYHEAD_MAX_READS and of the queue before it.
 _READS, _READS_WAITING = 4, 64
@@ -62,7 +64,7 @@ TAGS = [
 
 def add_routes(
     app: FastAPI,
-    store: Store,
+    store: "PostgresStore",
     runner: RunProjector,
     project_id: int = 1,
     configured: Configured | None = None,
@@ -82,11 +84,11 @@ def add_routes(
     `forwarder` none about forwarding.
     """
     configured, reads = configured or Configured(), reads or ReadLimiter(_READS, _READS_WAITING)
-    keyring = keyring or Keyring(store, project_id, None)
+    keyring = keyring or Keyring(store.keys, project_id, None)
     not_understood = {} if not_understood is None else not_understood
     settings = AnalysisSettings.of(project_id, configured)
     if analysis is None:
-        analysis = LimitedAnalysis(InProcessAnalysis(store, settings), reads)
+        analysis = LimitedAnalysis(InProcessAnalysis(store, settings, store.search), reads)
     analysis_handlers = AnalysisHandlers(store, runner, project_id, analysis, reads)
     packing, looking_up = asyncio.Semaphore(_PACKING), asyncio.Semaphore(_LOOKING_UP)
     services = Services(
@@ -94,8 +96,8 @@ def add_routes(
         chat_models=configured.chat_models,
         search=configured.search,
         clock=configured.clock,
-        hub=hub or LiveHub(store, project_id, StreamLimits()),
-        changes=store,
+        hub=hub or LiveHub(store, store.changes, project_id, StreamLimits()),
+        changes=store.changes,
         sweeper=sweeper,
         forwarder=forwarder,
         keys=keyring,
@@ -108,7 +110,7 @@ def add_routes(
     declared = OperationRoutes(analysis_handlers, settings, services)
     # The order of registration is that of the API's description.
     api = ApiRoutes(app)
-    runs.add_lease_routes(api, store, project_id)
+    runs.add_lease_routes(api, store.leases, project_id)
     _add_all(declared, api, PromiseOperations)
     analysis_routes.add_routes(api, analysis_handlers)
     asking_models.add_routes(api, analysis_handlers, configured, declared)
@@ -120,7 +122,7 @@ def add_routes(
     _add_all(declared, limited, ScoreOperations)
     content.add_routes(limited, store, project_id)
     declared.add(limited, StorageOperations.storage)
-    search.add_routes(limited, store, project_id, configured.search)
+    search.add_routes(limited, store, store.search, project_id, configured.search)
     exporting.add_routes(limited, store, runner, project_id, declared)
     # Separate limit: a key can be revoked while requests with that key fill the other limit.
     _add_all(declared, ApiRoutes(app, ReadLimiter(1, _READS_WAITING)), KeyOperations)

@@ -20,7 +20,7 @@ from playhead_collector.read.scores import read_outcome
 from playhead_collector.serve import routing
 from playhead_collector.serve.analysis_pool import AnalysisHandlers
 from playhead_collector.serve.routing import ApiRoutes, get
-from playhead_collector.store.ports.cohorts import RunFilter
+from playhead_collector.store.ports.runs import RunFilter
 from playhead_collector.workers.questions import AnalysisQuestion
 
 From = Annotated[

@@ -13,7 +13,7 @@ from playhead_collector.read.content_uses import read_about, read_about_in_run
 from playhead_collector.serve import routing
 from playhead_collector.serve.responses import content_answer, json_answer
 from playhead_collector.serve.routing import ApiRoutes, Responses, get, refusal, refusals, schema
-from playhead_collector.store.ports import Store
+from playhead_collector.store.ports import ReadStore
 
 Refs = Annotated[list[str], Body(embed=True, max_length=1_000, description="Refs (`sha256:...`), at most 1,000.")]
 As = Annotated[
@@ -32,7 +32,7 @@ OneRun = Annotated[
 class ContentRoutes:
     """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
-    def __init__(self, store: Store, project_id: int) -> None:
+    def __init__(self, store: ReadStore, project_id: int) -> None:
         self._store, self._project_id = store, project_id
         # A content of up to 64 MiB is read completely before it is sent, so at most two are read at a time.
         self._looking_up = asyncio.Semaphore(2)
@@ -47,7 +47,7 @@ class ContentRoutes:
         if view == "messages":
             return json_answer(await read_thread(self._store, self._project_id, parsed))
         async with self._looking_up:
-            return content_answer(parsed, await self._store.get(self._project_id, parsed), request.headers)
+            return content_answer(parsed, await self._store.contents.get(self._project_id, parsed), request.headers)
 
     async def about(
         self,
@@ -83,7 +83,7 @@ _BYTES: Responses = {
 }
 
 
-def add_routes(api: ApiRoutes, store: Store, project_id: int) -> None:
+def add_routes(api: ApiRoutes, store: ReadStore, project_id: int) -> None:
     """Registers the operations of this file."""
     routes = ContentRoutes(store, project_id)
     content, batch = routes.content, routes.batch

@@ -18,7 +18,7 @@ from playhead_collector.serve import routing
 from playhead_collector.serve.operations import OperationRoutes
 from playhead_collector.serve.responses import FileDownload, json_answer
 from playhead_collector.serve.routing import ApiRoutes, Responses, get, refusals
-from playhead_collector.store.ports import Store
+from playhead_collector.store.ports import ReadStore
 
 Pages = Annotated[int, Query(ge=1, le=16, description="Stored pages to read, of up to 256 spans and log events each.")]
 Refs = Annotated[list[str], Body(embed=True, max_length=1_000, description="Refs (`sha256:...`), at most 1,000.")]
@@ -27,7 +27,7 @@ Refs = Annotated[list[str], Body(embed=True, max_length=1_000, description="Refs
 class ExportRoutes:
     """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
-    def __init__(self, store: Store, runner: RunProjector, project_id: int) -> None:
+    def __init__(self, store: ReadStore, runner: RunProjector, project_id: int) -> None:
         self._store, self._runner, self._project_id = store, runner, project_id
         # A pack may hold a content of 64 MiB, and is completely in memory.
         self._packing = asyncio.Semaphore(2)
@@ -77,7 +77,9 @@ _BUNDLE: Responses = {200: {"description": "The bundle.", "content": {_GZIP: {}}
 _PACK: Responses = {200: {"description": "The pack.", "content": {PACK: {}}}}
 
 
-def add_routes(api: ApiRoutes, store: Store, runner: RunProjector, project_id: int, declared: OperationRoutes) -> None:
+def add_routes(
+    api: ApiRoutes, store: ReadStore, runner: RunProjector, project_id: int, declared: OperationRoutes
+) -> None:
     """Registers the operations of this file."""
     routes = ExportRoutes(store, runner, project_id)
     get(api, "runs", "/runs/{run}/otlp", routes.otlp, operations.Page[OtlpRequest])

@@ -5,7 +5,7 @@ other process resumes the run.
 """
 
 import re
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from fastapi import Body, Query, Response
 
@@ -27,14 +27,17 @@ from playhead_collector.serve import routing
 from playhead_collector.serve.operations import OperationRoutes
 from playhead_collector.serve.responses import json_answer
 from playhead_collector.serve.routing import ApiRoutes, conflict, get, schema
-from playhead_collector.store.ports import Store
+from playhead_collector.store.ports import ReadStore
+
+if TYPE_CHECKING:  # the journal of a machine is read without Postgres' driver
+    from playhead_collector.store.postgres.leases import PostgresLeases
 from playhead_collector.store.ports.leases import LeaseRequest, LeaseResult, StoredLease
 
 
 class RunRoutes:
     """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
-    def __init__(self, store: Store, runner: RunProjector, project_id: int, prices: Prices) -> None:
+    def __init__(self, store: ReadStore, runner: RunProjector, project_id: int, prices: Prices) -> None:
         self._store, self._runner, self._project_id, self._prices = store, runner, project_id, prices
 
     async def _open(self, run: str) -> RunRecord:
@@ -121,7 +124,7 @@ class RunRoutes:
 
 
 def add_routes(
-    api: ApiRoutes, store: Store, runner: RunProjector, project_id: int, prices: Prices, declared: OperationRoutes
+    api: ApiRoutes, store: ReadStore, runner: RunProjector, project_id: int, prices: Prices, declared: OperationRoutes
 ) -> None:
     """Registers the operations of this file."""
     routes = RunRoutes(store, runner, project_id, prices)
@@ -194,8 +197,8 @@ ReleasedAttempt = Annotated[
 class LeaseRoutes:
     """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
-    def __init__(self, store: Store, project_id: int) -> None:
-        self._store, self._project_id = store, project_id
+    def __init__(self, leases: "PostgresLeases", project_id: int) -> None:
+        self._leases, self._project_id = leases, project_id
 
     async def take_lease(
         self,
@@ -229,9 +232,7 @@ class LeaseRoutes:
             unless_undelivered=unless_undelivered,
             begun_here=begun_here,
         )
-        return json_answer(
-            _granted_lease(run, await self._store.take_lease(self._project_id, _checked_id(run), request))
-        )
+        return json_answer(_granted_lease(run, await self._leases.take(self._project_id, _checked_id(run), request)))
 
     async def renew_lease(
         self, run: routing.RunId, holder: Holder, seconds: Seconds, process: Process = "", attempt: MaybeAttempt = None
@@ -240,7 +241,7 @@ class LeaseRoutes:
 
         With an `attempt`, also 409 when it has the lease for a later one; a lease that nobody has taken is taken.
         """
-        renewed = await self._store.renew_lease(
+        renewed = await self._leases.renew(
             self._project_id, _checked_id(run), holder, seconds, process=process, attempt=attempt
         )
         return json_answer(_granted_lease(run, renewed))
@@ -253,7 +254,7 @@ class LeaseRoutes:
         It says that the holder does not go on with the run, and that all its records have arrived. With an `attempt`,
         that is noted of a run without a lease, too.
         """
-        released = await self._store.release_lease(
+        released = await self._leases.release(
             self._project_id, _checked_id(run), holder, process=process, attempt=attempt
         )
         answer: Released = {"released": released}
@@ -304,9 +305,9 @@ def _lease_answer(run: str, lease: StoredLease) -> RunLease:
 _HELD = "The lease was not granted or not extended. The message says why, and which process holds it."
 
 
-def add_lease_routes(api: ApiRoutes, store: Store, project_id: int) -> None:
+def add_lease_routes(api: ApiRoutes, leases: "PostgresLeases", project_id: int) -> None:
     """Registers the operations of this file."""
-    routes, path, lease, held = LeaseRoutes(store, project_id), "/runs/{run}/lease", schema(RunLease), conflict(_HELD)
+    routes, path, lease, held = LeaseRoutes(leases, project_id), "/runs/{run}/lease", schema(RunLease), conflict(_HELD)
     api.post(path, tags=["runs"], name="take_lease", response_model=lease, responses=held)(routes.take_lease)
     api.put(path, tags=["runs"], name="renew_lease", response_model=lease, responses=held)(routes.renew_lease)
     api.delete(path, tags=["runs"], name="release_lease", response_model=schema(Released))(routes.release_lease)

@@ -18,8 +18,8 @@ from playhead_collector.read.content import parse_ref
 from playhead_collector.serve import routing
 from playhead_collector.serve.responses import json_answer
 from playhead_collector.serve.routing import ApiRoutes, conflict, get
-from playhead_collector.store.ports import Store
-from playhead_collector.store.ports.search import RunBounds, WordQuery
+from playhead_collector.store.ports import ReadStore
+from playhead_collector.store.ports.search import RunBounds, SearchIndex, WordQuery
 
 Kind = Literal["tool_call", "tool_request", "answer", "handoff", "branch", "approval", "stop"]
 Attribution = Literal[
@@ -43,8 +43,9 @@ _LONGEST_ARGUMENT = 10_000
 class SearchRoutes:
     """Handlers of the HTTP requests. OpenAPI shows their docstrings as descriptions."""
 
-    def __init__(self, store: Store, project_id: int, settings: SearchSettings | None) -> None:
-        self._store, self._project_id, self._settings = store, project_id, settings
+    def __init__(self, store: ReadStore, index: SearchIndex, project_id: int, settings: SearchSettings | None) -> None:
+        self._store, self._index = store, index
+        self._project_id, self._settings = project_id, settings
 
     def _on(self) -> SearchSettings:
         if self._settings is None:
@@ -84,7 +85,7 @@ class SearchRoutes:
         )  # fmt: skip
         where = RunBounds(read_time(since), read_time(until))
         async with _within(settings.seconds):
-            return json_answer(await find_decisions(self._store, self._project_id, conditions, where, limit, cursor))
+            return json_answer(await find_decisions(self._index, self._project_id, conditions, where, limit, cursor))
 
     async def search_content(
         self,
@@ -108,9 +109,11 @@ class SearchRoutes:
         where = RunBounds(read_time(since), read_time(until))
         async with _within(settings.seconds):
             if ref is not None:
-                return json_answer(await find_content(self._store, self._project_id, parse_ref(ref).plain, limit))
+                return json_answer(await find_content(self._index, self._project_id, parse_ref(ref).plain, limit))
             query, most = WordQuery(q or "", settings.language, role), settings.characters
-            return json_answer(await find_texts(self._store, self._project_id, query, where, limit, cursor, most))
+            return json_answer(
+                await find_texts(self._store, self._index, self._project_id, query, where, limit, cursor, most)
+            )
 
 
 @asynccontextmanager
@@ -138,9 +141,11 @@ def _arguments(texts: list[str] | None) -> tuple[tuple[str, str], ...]:
     return tuple(pairs)
 
 
-def add_routes(api: ApiRoutes, store: Store, project_id: int, settings: SearchSettings | None) -> None:
+def add_routes(
+    api: ApiRoutes, store: ReadStore, index: SearchIndex, project_id: int, settings: SearchSettings | None
+) -> None:
     """Registers the operations of this file. Without settings, search is off."""
-    routes = SearchRoutes(store, project_id, settings)
+    routes = SearchRoutes(store, index, project_id, settings)
     off = conflict("Search is off.")
     get(api, "search", "/search/decisions", routes.search_decisions, DecisionsFound, also=off)
     get(api, "search", "/search/content", routes.search_content, TextsFound, also=off)

@@ -76,8 +76,8 @@ class ChangeReader(Protocol):
 class ChangeStore(Protocol):
     """Reads which events are new, and notifies about new ones."""
 
-    def reading_changes(self, project_id: int) -> AbstractAsyncContextManager[ChangeReader]:
-        """Yields a reader on one connection.  Raises StoreUnavailable."""
+    def reading(self, project_id: int) -> AbstractAsyncContextManager[ChangeReader]:
+        """Yields a reader that sees one snapshot of the database, on one connection.  Raises StoreUnavailable."""
         ...
 
     async def positions(self, project_id: int, runs: Sequence[str]) -> Mapping[str | None, int]:

@@ -29,17 +29,17 @@ MayRemove: TypeAlias = Callable[[ApiKey, Sequence[ApiKey]], None]
 class KeyStore(Protocol):
     """Stores the API keys of projects."""
 
-    async def keys(self, project_id: int) -> Sequence[ApiKey]:
+    async def all(self, project_id: int) -> Sequence[ApiKey]:
         """Returns all keys, including expired ones, oldest first.  Raises StoreUnavailable."""
         ...
 
-    async def add_key(
+    async def add(
         self, project_id: int, name: str, prefix: str, digest: bytes, scopes: Sequence[str], seconds: float | None
     ) -> ApiKey:
         """Adds a key that expires after `seconds` (None: never).  Raises StoreUnavailable."""
         ...
 
-    async def remove_key(self, project_id: int, number: int, may_remove: MayRemove) -> bool:
+    async def remove(self, project_id: int, number: int, may_remove: MayRemove) -> bool:
         """Removes a key; returns False when there is no such key.  Raises StoreUnavailable.
 
         `may_remove` is called with the key and the other keys, which cannot change meanwhile. An error that it raises
@@ -47,6 +47,6 @@ class KeyStore(Protocol):
         """
         ...
 
-    async def use_keys(self, project_id: int, numbers: Sequence[int]) -> None:
+    async def note_used(self, project_id: int, numbers: Sequence[int]) -> None:
         """Records that these keys were used in the current hour.  Raises StoreUnavailable."""
         ...

@@ -1,7 +1,6 @@
-"""The store's interface for leases: which process may resume a run."""
+"""The values of leases: which process may resume a run."""
 
 from dataclasses import dataclass
-from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,47 +54,3 @@ class LeaseResult:
     held: StoredLease | None = None
     heard_ns: int | None = None
     undelivered: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Takeover:
-    """A run that was taken over from a holder whose records may not all have arrived. `attempt` continues the run since
-    `since_ns` (ns since 1970, by the database's clock)."""
-
-    run: str
-    attempt: int
-    since_ns: int
-
-
-class LeaseStore(Protocol):
-    """Leases on runs. They prevent two processes from resuming the same run."""
-
-    async def take_lease(self, project_id: int, run: str, request: LeaseRequest) -> LeaseResult:
-        """Takes the lease if no other holder has it, or with `force`. The run need not exist.
-
-        The granted attempt is at least the previous one, and greater than that of another holder. If it is taken with
-        `force` while records of that holder may not have arrived, records that earlier attempts make from now on are
-        not added to the run.
-        """
-        ...
-
-    async def renew_lease(
-        self, project_id: int, run: str, holder: str, seconds: float, *, process: str = "", attempt: int | None = None
-    ) -> LeaseResult:
-        """Extends the lease to `seconds` from now.
-
-        Refused when another holder has taken the lease, or the same holder for a later attempt. With an `attempt` above
-        0, a lease is taken if none is stored, or if the stored one has run out and is of an earlier attempt. The first
-        attempt (0) needs no lease: if none is stored, it gets a lease that is not stored either.
-        """
-        ...
-
-    async def release_lease(
-        self, project_id: int, run: str, holder: str, *, process: str = "", attempt: int | None = None
-    ) -> bool:
-        """Releases the lease: the holder does not continue the run, and all its records have arrived.
-
-        Returns False when this holder does not have the lease, or has it for a later attempt. With an `attempt`, the
-        delivery is also noted for a run that has no lease.
-        """
-        ...

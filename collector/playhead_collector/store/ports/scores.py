@@ -77,17 +77,8 @@ class ScoreFilter:
 class ScoreReader(Protocol):
     """Reads posted scores, and scores that programs recorded as events."""
 
-    async def scores(
+    async def page(
         self, project_id: int, where: ScoreFilter, *, limit: int, before: tuple[int, str, str] | None = None
     ) -> Sequence[StoredScore]:
         """Returns scores, newest first. `before`: (scored_ns, run, id) of the last score of the previous page."""
-        ...
-
-
-class ScoreStore(ScoreReader, Protocol):
-    """Stores posted scores, and reads all scores."""
-
-    async def add_score(self, project_id: int, run: str, score: ScoreToAdd) -> StoredScore | None:
-        """Stores the score and returns it. If the run already has a score with this id, returns the stored one.  None:
-        there is no such run. Raises StoreUnavailable."""
         ...

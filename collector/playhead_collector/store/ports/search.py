@@ -87,10 +87,10 @@ class ParsedWords:
     role: str | None = None
 
 
-class SearchStore(Protocol):
+class SearchIndex(Protocol):
     """Stores the search index, and searches in it. All methods raise StoreUnavailable."""
 
-    async def prepare_search(self, project_id: int, language: str) -> bool:
+    async def prepare(self, project_id: int, language: str) -> bool:
         """Empties the index if it was built with another text search configuration. Returns False, and changes nothing,
         if Postgres has no configuration with this name."""
         ...

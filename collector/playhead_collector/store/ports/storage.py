@@ -44,7 +44,7 @@ class InlineSample(NamedTuple):
     is_all: bool
 
 
-class StorageStore(Protocol):
+class StorageReader(Protocol):
     """Measures storage. All methods read a bounded number of rows, however many are stored."""
 
     async def table_sizes(self, project_id: int) -> Sequence[TableSize]:

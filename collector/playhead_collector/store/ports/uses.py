@@ -6,8 +6,6 @@ from typing import NamedTuple, Protocol
 
 from playhead.model.ref import ContentRef
 
-# --- uses of a content -----------------------------------------------------------------------------------------------
-
 
 class ContentUse(NamedTuple):
     """A run that had a content, and the number of its model calls with the content as input; 0 if the run only produced
@@ -35,27 +33,6 @@ class UseTotals:
     unread: bool
 
 
-class UseStore(Protocol):
-    """An index of packed runs by their contents. The newest of the other runs are read.
-
-    The index uses eight bytes of a ref, so mistaking another content for this one is practically impossible.
-    """
-
-    async def use_totals(self, project_id: int, ref: ContentRef) -> UseTotals:
-        """Returns the totals of the content's uses."""
-        ...
-
-    async def uses(
-        self, project_id: int, ref: ContentRef, *, limit: int, before: tuple[int, str] | None = None
-    ) -> Sequence[ContentUse]:
-        """Returns runs in the index that had the content, newest first; these may include some of `UseTotals.recent`.
-        `before`: (started_ns, run) of the last one of the previous page."""
-        ...
-
-
-# --- the same context ------------------------------------------------------------------------------------------------
-
-
 class EventRange(NamedTuple):
     """The events of a run with after < seq <= upto, without events shared with a parent."""
 
@@ -72,12 +49,24 @@ class SameContext(NamedTuple):
     seq: int
 
 
-class SameContextStore(Protocol):
-    """Finds model calls by their context.
+class UseReader(Protocol):
+    """Finds the runs that had a content, and the model calls that had a context.
 
-    The index uses a short hash, so very rarely it returns a call with another thread: compare the thread in the call's
-    event.
+    Both are indexed by eight bytes of a ref. Mistaking another content for this one is practically impossible. For
+    model calls, compare the thread in the call's event. Only packed runs are in the index of contents; the newest of
+    the other runs are read.
     """
+
+    async def totals(self, project_id: int, ref: ContentRef) -> UseTotals:
+        """Returns the totals of the content's uses."""
+        ...
+
+    async def page(
+        self, project_id: int, ref: ContentRef, *, limit: int, before: tuple[int, str] | None = None
+    ) -> Sequence[ContentUse]:
+        """Returns runs in the index that had the content, newest first; these may include some of `UseTotals.recent`.
+        `before`: (started_ns, run) of the last one of the previous page."""
+        ...
 
     async def calls_with_thread(self, project_id: int, thread: ContentRef, *, limit: int) -> Sequence[tuple[str, int]]:
         """Returns (run, seq) of projected model calls that had this thread as context, newest runs first."""

@@ -179,22 +179,6 @@ class PostgresChangeReader:
         return await events.read(self.conn, self.project_id, run, after=after, upto=upto)
 
 
-@asynccontextmanager
-async def reading(db: Database, project_id: int) -> AsyncGenerator[PostgresChangeReader]:
-    """Yields a reader that sees one snapshot of the database."""
-    async with db.reading() as conn, conn.transaction(isolation="repeatable_read", readonly=True):
-        yield PostgresChangeReader(conn, project_id)
-
-
-async def positions(conn: Conn, project_id: int, runs: Sequence[str]) -> Mapping[str | None, int]:
-    """Returns the numbers of the newest projections of these runs, and under None the number of the project's newest
-    change."""
-    rows = await sql.rows(conn, "projections_of", project_id=project_id, runs=[id_of(run) for run in runs])
-    newest: dict[str | None, int] = {row["run_id"].hex: row["projection"] for row in rows}
-    newest[None] = await sql.value(conn, "newest_change", project_id=project_id)
-    return newest
-
-
 def _array_text(numbers: Iterable[int]) -> str:
     return "{" + ",".join(map(str, numbers)) + "}"
 
@@ -264,23 +248,24 @@ async def _listen(connect: Callable[[], Awaitable["Connection[Record]"]], on_cha
 # --- the part of the store -------------------------------------------------------------------------------------------
 
 
-class PostgresChangeStore:
+class PostgresChanges:
     """Implements `ports.changes.ChangeStore`."""
 
-    def __init__(self, db: Database, clock: Callable[[], int]) -> None:
+    def __init__(self, db: Database) -> None:
         self._db = db
-        self._clock = clock
 
-    def reading_changes(self, project_id: int) -> AbstractAsyncContextManager[PostgresChangeReader]:
-        return reading(self._db, project_id)
+    @asynccontextmanager
+    async def reading(self, project_id: int) -> AsyncGenerator[PostgresChangeReader]:
+        async with self._db.reading() as conn, conn.transaction(isolation="repeatable_read", readonly=True):
+            yield PostgresChangeReader(conn, project_id)
 
     async def positions(self, project_id: int, runs: Sequence[str]) -> Mapping[str | None, int]:
+        ids = [id_of(run) for run in runs]
         async with self._db.reading() as conn:
-            return await positions(conn, project_id, runs)
+            rows = await sql.rows(conn, "projections_of", project_id=project_id, runs=ids)
+            newest: dict[str | None, int] = {row["run_id"].hex: row["projection"] for row in rows}
+            newest[None] = await sql.value(conn, "newest_change", project_id=project_id)
+        return newest
 
     def listening(self, on_change: OnChange) -> AbstractAsyncContextManager[None]:
         return listening(self._db.connect, on_change)
-
-    async def forget_changes(self, older_ns: int) -> int:
-        async with self._db.transaction() as conn:
-            return await sql.run(conn, "forget_changes", before=self._clock() - older_ns)

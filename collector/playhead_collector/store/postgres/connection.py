@@ -16,7 +16,6 @@ import asyncpg
 
 from playhead_collector.errors import Refused, StoreCollision, StoreUnavailable
 from playhead_collector.logs import ThrottledLog
-from playhead_collector.store.ports.leases import Takeover
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.statements import Conn
 from playhead_collector.store.postgres.watch import Connect, DatabaseWatch
@@ -204,6 +203,16 @@ def _not_taken(error: Exception) -> Refused:
 
 
 # --- the lock of garbage collection ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Takeover:
+    """A run that was taken over from a holder whose records may not all have arrived. `attempt` continues the run since
+    `since_ns` (ns since 1970, by the database's clock)."""
+
+    run: str
+    attempt: int
+    since_ns: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ Projecting a run again writes only the pages that changed.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, NamedTuple, cast
@@ -18,10 +18,13 @@ from playhead.model.event import RunEvent, event_from_json, event_to_json
 from playhead.model.state import RunState, state_from_json, state_to_json
 from playhead_collector.store.packing.zstd import compress_json, decompress_json
 from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.connection import Database
 from playhead_collector.store.postgres.runs import id_of
 from playhead_collector.store.postgres.statements import Conn
 
 PAGE_EVENTS = 256
+# `PostgresEvents.pages` yields portions of this many events, with one round trip for each.
+_PORTION = 4 * PAGE_EVENTS
 # Unpacking more bytes than this would block the event loop: a thread does it.
 _BUSY_BYTES = 16 * 1024
 _LAST = 2**31 - 1
@@ -253,12 +256,42 @@ async def read(
     return events[:limit]
 
 
-async def seq_of(conn: Conn, project_id: int, run: str, event_id: str) -> int | None:
-    """Returns the seq of the event with this id, or of the first event of the span with this id; None when there is
-    none. Searches all pages: 2 ms for 5,000 events."""
-    rows = await sql.rows(
-        conn, "read_event_pages", project_id=project_id, run=id_of(run), after=0, upto=_LAST, how_many=_LAST
-    )
+class PostgresEvents:
+    """Implements `ports.events.EventReader`."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def read(
+        self, project_id: int, run: str, *, after: int = 0, upto: int | None = None, limit: int | None = None
+    ) -> Sequence[RunEvent]:
+        async with self._db.reading() as conn:
+            return await read(conn, project_id, run, after=after, upto=upto, limit=limit)
+
+    async def pages(self, project_id: int, run: str, after: int = 0) -> AsyncIterator[Sequence[RunEvent]]:
+        while portion := await self.read(project_id, run, after=after, limit=_PORTION):
+            yield portion
+            after = portion[-1].seq
+
+    async def seq_of(self, project_id: int, run: str, event_id: str) -> int | None:
+        # Searches all pages: 2 ms for 5,000 events.
+        async with self._db.reading() as conn:
+            rows = await sql.rows(
+                conn, "read_event_pages", project_id=project_id, run=id_of(run), after=0, upto=_LAST, how_many=_LAST
+            )
+        return _seq_in(rows, event_id)
+
+    async def snapshot(self, project_id: int, run: str, seq: int) -> RunState | None:
+        async with self._db.reading() as conn:
+            rows = await sql.rows(conn, "read_snapshot", project_id=project_id, run=id_of(run), seq=min(seq, _LAST))
+        if not rows:
+            return None
+        history = b"".join(row["history"] for row in rows).hex()
+        refs = ["sha256:" + history[start : start + 64] for start in range(0, len(history), 64)]
+        return state_from_json({**parse_json(decompress_json(rows[-1]["body"])), "history": refs})
+
+
+def _seq_in(rows: Sequence[Record], event_id: str) -> int | None:
     # Almost every id begins with its span's id, which is in the page literally: searching is faster than parsing JSON.
     span = event_id.partition(".")[0]
     sought = span.encode() if span.isascii() and span.isalnum() else b""
@@ -273,16 +306,6 @@ async def seq_of(conn: Conn, project_id: int, run: str, event_id: str) -> int | 
             if row["low"] < seq <= row["high"]:
                 return seq
     return None
-
-
-async def snapshot(conn: Conn, project_id: int, run: str, seq: int) -> RunState | None:
-    """Returns the latest stored state at or before seq, with its history; None when there is none."""
-    rows = await sql.rows(conn, "read_snapshot", project_id=project_id, run=id_of(run), seq=min(seq, _LAST))
-    if not rows:
-        return None
-    history = b"".join(row["history"] for row in rows).hex()
-    refs = ["sha256:" + history[start : start + 64] for start in range(0, len(history), 64)]
-    return state_from_json({**parse_json(decompress_json(rows[-1]["body"])), "history": refs})
 
 
 def _json(row: Record) -> bytes:

@@ -37,9 +37,9 @@ from playhead_collector.store.packing.zstd import Zstd, decompress_json
 from playhead_collector.store.ports.retention import Deleted, Swept
 from playhead_collector.store.postgres import changes
 from playhead_collector.store.postgres import statements as sql
-from playhead_collector.store.postgres.connection import begin_exclusive_write
+from playhead_collector.store.postgres.connection import Database, begin_exclusive_write
 from playhead_collector.store.postgres.packs import Packs
-from playhead_collector.store.postgres.runs import label
+from playhead_collector.store.postgres.runs import id_of, label
 from playhead_collector.store.postgres.statements import Conn
 
 # --- the sweep -------------------------------------------------------------------------------------------------------
@@ -66,6 +66,37 @@ class SweepPhase(IntEnum):
     ) = range(11)  # fmt: skip
 
 
+class PostgresGarbage:
+    """Implements `ports.retention.RetentionStore`."""
+
+    def __init__(self, db: Database, clock: Callable[[], int], packs: Packs) -> None:
+        self._db = db
+        self._clock = clock
+        self._packs = packs
+
+    async def delete_run(self, project_id: int, run: str, *, forks: bool) -> Deleted:
+        return await self._db.transact(lambda conn: _delete(conn, project_id, id_of(run), self._clock(), forks=forks))
+
+    async def sweeps_due(self, grace_ns: int) -> Sequence[int]:
+        async with self._db.reading() as conn:
+            return await sql.column(conn, "sweeps_due", until=ripe_ns(self._clock(), grace_ns) - 1)
+
+    async def sweep_step(self, project_id: int, grace_ns: int) -> Swept:
+        return await self._db.transact(lambda conn: _step(conn, self._packs, project_id, self._clock(), grace_ns))
+
+    async def forget_tombstones(self, older_ns: int) -> int:
+        async with self._db.transaction() as conn:
+            return await sql.run(conn, "forget_tombstones", before=self._clock() - older_ns)
+
+    async def forget_leases(self) -> int:
+        async with self._db.transaction() as conn:
+            return await sql.run(conn, "forget_leases")
+
+    async def forget_changes(self, older_ns: int) -> int:
+        async with self._db.transaction() as conn:
+            return await sql.run(conn, "forget_changes", before=self._clock() - older_ns)
+
+
 def cutoff_of(now_ns: int, grace_ns: int) -> datetime.date:
     """Returns the first day whose data is kept. All earlier days are older than the grace period."""
     return datetime.datetime.fromtimestamp((now_ns - grace_ns) // _NS_PER_SECOND, datetime.UTC).date()
@@ -76,7 +107,7 @@ def ripe_ns(now_ns: int, grace_ns: int) -> int:
     return _begin_ns(cutoff_of(now_ns, grace_ns))
 
 
-async def step(conn: Conn, packs: Packs, project_id: int, now_ns: int, grace_ns: int) -> Swept:
+async def _step(conn: Conn, packs: Packs, project_id: int, now_ns: int, grace_ns: int) -> Swept:
     """Makes the next step in the caller's transaction. Raises StoreCollision when another collector is making a step of
     this sweep."""
     if not await sql.value(conn, "lock_sweep", project_id=project_id):
@@ -382,8 +413,7 @@ def _compressed(items: PackItems, zstd: Zstd) -> bytes:
 _DELETION_LOCK_TIMEOUT_MS = 2_000
 
 
-async def delete(conn: Conn, project_id: int, run: UUID, now_ns: int, *, forks: bool) -> Deleted:
-    """See `ports.retention.RetentionStore.delete_run`."""
+async def _delete(conn: Conn, project_id: int, run: UUID, now_ns: int, *, forks: bool) -> Deleted:
     await begin_exclusive_write(conn, project_id, _DELETION_LOCK_TIMEOUT_MS)
     below = await _forks(conn, project_id, run)
     if below and not forks:

@@ -16,7 +16,7 @@ from playhead.projection.inputs import Projection
 from playhead_collector.store.packing import span_pages
 from playhead_collector.store.packing.span_pages import PAGE_ITEMS, REPACK_AT_PAGES
 from playhead_collector.store.packing.zstd import decompress_json
-from playhead_collector.store.ports import ProjectionCursor
+from playhead_collector.store.ports.projections import ProjectionCursor
 from playhead_collector.store.postgres import changes, events
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.changes import EventsDifference

@@ -28,15 +28,13 @@ from playhead_collector.store.packing.span_pages import (
     page_parts,
     span_key,
 )
-from playhead_collector.store.ports import Batch, Ingested
-from playhead_collector.store.ports.leases import Takeover
-from playhead_collector.store.ports.outbox import Recipient
-from playhead_collector.store.postgres import contents as content_rows
+from playhead_collector.store.ports.spans import Batch, Ingested
+from playhead_collector.store.postgres import content_rows, threads
 from playhead_collector.store.postgres import statements as sql
-from playhead_collector.store.postgres import threads
-from playhead_collector.store.postgres.connection import WriteContext, begin_write
+from playhead_collector.store.postgres.connection import Takeover, WriteContext, begin_write
 from playhead_collector.store.postgres.dictionaries import Dictionaries
 from playhead_collector.store.postgres.packs import Packs
+from playhead_collector.store.postgres.recipients import Recipient
 from playhead_collector.store.postgres.runs import BIGINT, clamp_int, label, without_nul
 from playhead_collector.store.postgres.statements import Conn
 from playhead_collector.store.postgres.threads import LineageNumbers

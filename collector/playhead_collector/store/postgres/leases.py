@@ -13,20 +13,33 @@ from playhead_collector.store.postgres.runs import id_of
 from playhead_collector.store.postgres.statements import Conn
 
 
-class PostgresLeaseStore:
-    """Implements `ports.leases.LeaseStore`."""
+class PostgresLeases:
+    """Leases on runs. They prevent two processes from resuming the same run.  All methods raise StoreUnavailable."""
 
-    _db: Database
-    _clock: Callable[[], int]
+    def __init__(self, db: Database, clock: Callable[[], int]) -> None:
+        self._db = db
+        self._clock = clock
 
-    async def take_lease(self, project_id: int, run: str, request: LeaseRequest) -> LeaseResult:
+    async def take(self, project_id: int, run: str, request: LeaseRequest) -> LeaseResult:
+        """Takes the lease if no other holder has it, or with `force`. The run need not exist.
+
+        The granted attempt is at least the previous one, and greater than that of another holder. If it is taken with
+        `force` while records of that holder may not have arrived, records that earlier attempts make from now on are
+        not added to the run.
+        """
         # Arrival times are from the collector's clock.
         quiet_ns = self._clock() - int(request.seconds * 1e9) if request.unless_heard else None
         return await self._db.transact(lambda conn: _take(conn, project_id, id_of(run), request, quiet_ns))
 
-    async def renew_lease(
+    async def renew(
         self, project_id: int, run: str, holder: str, seconds: float, *, process: str = "", attempt: int | None = None
     ) -> LeaseResult:
+        """Extends the lease to `seconds` from now.
+
+        Refused when another holder has taken the lease, or the same holder for a later attempt. With an `attempt` above
+        0, a lease is taken if none is stored, or if the stored one has run out and is of an earlier attempt. The first
+        attempt (0) needs no lease: if none is stored, it gets a lease that is not stored either.
+        """
         request = LeaseRequest(holder=holder, process=process, seconds=seconds, attempt=attempt or 0)
         renewed = await self._db.transact(lambda conn: _renew(conn, project_id, id_of(run), request, attempt))
         if renewed == LeaseResult(None) and attempt == 0:  # not resumed yet: the first process needs no lease
@@ -34,19 +47,19 @@ class PostgresLeaseStore:
             return LeaseResult(StoredLease(holder, process, now_ns, now_ns + int(seconds * 1e9)))
         return renewed
 
-    async def release_lease(
+    async def release(
         self, project_id: int, run: str, holder: str, *, process: str = "", attempt: int | None = None
     ) -> bool:
+        """Releases the lease: the holder does not continue the run, and all its records have arrived.
+
+        Returns False when this holder does not have the lease, or has it for a later attempt. With an `attempt`, the
+        delivery is also noted for a run that has no lease.
+        """
         async with self._db.transaction() as conn:
             who = {"project_id": project_id, "run": id_of(run), "holder": holder, "attempt": attempt}
             if await sql.run(conn, "release_lease", **who) > 0:
                 return True
             return attempt is not None and await sql.run(conn, "note_delivered", **who, process=process) > 0
-
-    async def forget_leases(self) -> int:
-        """Deletes leases of runs that are not stored, if the leases ran out a day ago or earlier. Returns how many."""
-        async with self._db.transaction() as conn:
-            return await sql.run(conn, "forget_leases")
 
 
 async def _take(conn: Conn, project_id: int, run: UUID, request: LeaseRequest, quiet_ns: int | None) -> LeaseResult:

@@ -28,15 +28,14 @@ from playhead_collector.errors import StoreCollision
 from playhead_collector.store.packing import span_pages
 from playhead_collector.store.packing.span_pages import MergedSpans, RepackedPages, SpanPage
 from playhead_collector.store.packing.zstd import decompress_json
-from playhead_collector.store.ports import CachedRun, ProjectionCursor, RunWork, StoredPage
+from playhead_collector.store.ports.projections import CachedRun, ProjectionCursor, RunWork
 from playhead_collector.store.postgres import (
     changes,
-    contents,
+    content_rows,
     events,
     growing_runs,
     projected_rows,
     runs,
-    same_context,
     threads,
 )
 from playhead_collector.store.postgres import statements as sql
@@ -45,7 +44,9 @@ from playhead_collector.store.postgres.connection import Database, begin_write
 from playhead_collector.store.postgres.ingest import StoreMemory, date_of
 from playhead_collector.store.postgres.packs import Packs
 from playhead_collector.store.postgres.runs import Summary, id_of, label
+from playhead_collector.store.postgres.spans import unpack_spans
 from playhead_collector.store.postgres.statements import Conn
+from playhead_collector.store.postgres.uses import write_llm_calls
 
 # --- runs under their locks ------------------------------------------------------------------------------------------
 
@@ -110,7 +111,7 @@ async def locked_runs(
     wait: bool,
     now_ns: int,
 ) -> AsyncGenerator[Sequence[RunWork]]:
-    """See `ports.ProjectionStore.locked_runs`."""
+    """See `ports.projections.ProjectionStore.locked_runs`."""
     await _store_orphans(db, memory, project_id, date_of(now_ns))
     for _ in range(_MOST_ATTEMPTS):
         try:
@@ -187,24 +188,6 @@ async def _store_threads(
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
-async def read_spans(conn: Conn, project_id: int, run: UUID) -> MergedSpans:
-    """Returns the valid versions of all spans and log events of a run."""
-    rows = await sql.rows(conn, "read_pages", project_id=project_id, runs=[run], seen=[])
-    return (await _unpacked(rows, [run]))[run][1]
-
-
-async def read_span_pages(conn: Conn, project_id: int, run: UUID, after: int, limit: int) -> list[StoredPage]:
-    """Returns pages of a run with a number > `after`, by number, at most `limit`, each with one version of each of its
-    items."""
-    rows = await sql.rows(conn, "read_pages_after", project_id=project_id, run=run, after=after, how_many=limit)
-
-    def unpacked() -> list[StoredPage]:
-        merged = [(row["page"], span_pages.merge([span_pages.unpack(row["page"], row["body"])])) for row in rows]
-        return [StoredPage(number, items.spans, items.logs) for number, items in merged]
-
-    return await asyncio.to_thread(unpacked)
-
-
 @dataclass(frozen=True, slots=True)
 class _RunReader:
     """Reads the input of projections of a project."""
@@ -219,7 +202,7 @@ class _RunReader:
         ids = [row["run_id"] for row in rows]
         seen = [page for entry in going.values() for page in entry.cursor.pages]
         pages = await sql.rows(self.conn, "read_pages", project_id=self.project_id, runs=ids, seen=seen)
-        unpacked = await _unpacked(pages, ids)
+        unpacked = await unpack_spans(pages, ids)
         if split := {run.hex for run in going if any(map(is_message_record, unpacked[run][1].logs))}:
             # Pages that were read before may have records of the same call.
             return await self.read(rows, {run: entry for run, entry in cached.items() if run not in split})
@@ -259,7 +242,10 @@ class _RunReader:
         for work in works:
             missing = work.cached.progress.missing if work.cached is not None else ()
             if missing:
-                work.roles = {**work.roles, **await contents.roles_of(self.conn, self.packs, self.project_id, missing)}
+                work.roles = {
+                    **work.roles,
+                    **await content_rows.roles_of(self.conn, self.packs, self.project_id, missing),
+                }
 
     async def _start_over(self, locked: _Locked) -> None:
         again = (await self.read([locked.row], {}))[0]
@@ -280,19 +266,6 @@ def _lineages(cached: CachedRun | None) -> Mapping[int, int]:
     return {} if cached is None else cached.cursor.lineages
 
 
-async def _unpacked(rows: Sequence[Record], ids: Iterable[UUID]) -> dict[UUID, tuple[list[SpanPage], MergedSpans]]:
-    if sum(len(row["body"]) for row in rows) > _BUSY_BYTES:
-        return await asyncio.to_thread(_unpack, rows, ids)
-    return _unpack(rows, ids)
-
-
-def _unpack(rows: Sequence[Record], ids: Iterable[UUID]) -> dict[UUID, tuple[list[SpanPage], MergedSpans]]:
-    pages: dict[UUID, list[SpanPage]] = {run: [] for run in ids}
-    for row in rows:
-        pages[row["run_id"]].append(span_pages.unpack(row["page"], row["body"]))
-    return {run: (run_pages, span_pages.merge(run_pages)) for run, run_pages in pages.items()}
-
-
 async def _read_messages(
     conn: Conn,
     packs: Packs,
@@ -300,7 +273,7 @@ async def _read_messages(
     into: dict[ContentRef, Message],
     refs: Collection[ContentRef],
 ) -> None:
-    for ref, stored in (await contents.read(conn, packs, project_id, refs)).items():
+    for ref, stored in (await content_rows.read(conn, packs, project_id, refs)).items():
         with suppress(ValueError, RecursionError):
             into[ref] = read_message(stored.data)
 
@@ -316,7 +289,7 @@ async def _store_projections(conn: Conn, packs: Packs, project_id: int, done: Se
         differences |= await growing_runs.write(conn, project_id, growths)
         await growing_runs.merge_small_pages(conn, project_id, growths)
         added = {entry.run: entry.result.events for entry in growths}
-        await same_context.write(conn, project_id, added, [])
+        await write_llm_calls(conn, project_id, added, [])
         await projected_rows.write_search_rows(conn, project_id, added, [])
         await projected_rows.write_scores(conn, project_id, added)
     ids = [entry.run for entry in done]
@@ -372,7 +345,7 @@ async def _store_whole(conn: Conn, project_id: int, done: Sequence[_Locked]) -> 
     await events.write_snapshots(conn, project_id, packed)
     written = {entry.packed.run: entry.result.events for entry in to_store}
     projected = [entry.run for entry in packed if entry.known]
-    await same_context.write(conn, project_id, written, projected)
+    await write_llm_calls(conn, project_id, written, projected)
     await projected_rows.write_search_rows(conn, project_id, written, projected)
     await projected_rows.write_scores(conn, project_id, written)
     for entry in to_store:

@@ -1,13 +1,13 @@
-"""serve → [store]: the part of the store for promises. Times are from the database's clock."""
+"""serve → [store] → forward: promises, the answers that runs wait for. Each promise is answered at most once."""
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from asyncpg import Record
 
 from playhead_collector.json_bytes import json_bytes
-from playhead_collector.store.ports.promises import Announcement, StoredPromise
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database
 from playhead_collector.store.postgres.runs import id_of
@@ -16,14 +16,40 @@ from playhead_collector.store.postgres.runs import id_of
 _KEEP_SECONDS = 7_776_000.0
 
 
-class PostgresPromiseStore:
-    """Implements `ports.promises.PromiseTable`."""
+@dataclass(frozen=True, slots=True)
+class StoredPromise:
+    """A promise. `body`: the question; `answer`: None while the promise is open. Times are from the database's clock,
+    in ns since 1970."""
 
-    _db: Database
+    id: str
+    kind: str
+    run: str | None
+    body: dict[str, Any]
+    created_ns: int
+    deadline_ns: int | None
+    answer: dict[str, Any] | None
+    answered_ns: int | None
 
-    async def open_promise(
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """An open promise to send to the webhook. `attempt`: the number of this attempt, from 1."""
+
+    promise: StoredPromise
+    attempt: int
+
+
+class PostgresPromises:
+    """Promises of runs.  All methods raise StoreUnavailable."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def open(
         self, project_id: int, promise: str, kind: str, run: str | None, body: dict[str, Any], seconds: float | None
     ) -> StoredPromise:
+        """Opens the promise until `seconds` from now (None: without a deadline) and returns it. If it exists already,
+        changes nothing and returns the stored promise with its answer."""
         async with self._db.transaction() as conn:
             await sql.run(conn, "forget_promises", project_id=project_id, seconds=_KEEP_SECONDS)
             of_run = None if run is None else id_of(run)
@@ -35,7 +61,11 @@ class PostgresPromiseStore:
             raise LookupError("a promise that was just opened is not there")
         return _promise(row)
 
-    async def answer_promise(self, project_id: int, promise: str, answer: dict[str, Any], *, late: bool) -> bool:
+    async def answer(self, project_id: int, promise: str, answer: dict[str, Any], *, late: bool) -> bool:
+        """Stores the answer. Returns False if the promise has an answer, its deadline has passed, or it does not exist.
+
+        `late`: the answer is that nobody answered in time; it is stored even after the deadline.
+        """
         text = json_bytes(answer).decode()
         async with self._db.transaction() as conn:
             row = await sql.row(
@@ -43,12 +73,13 @@ class PostgresPromiseStore:
             )
         return row is not None
 
-    async def promise(self, project_id: int, promise: str) -> StoredPromise | None:
+    async def get(self, project_id: int, promise: str) -> StoredPromise | None:
+        """Returns the promise; None if it does not exist."""
         async with self._db.reading() as conn:
             row = await sql.row(conn, "promise", project_id=project_id, promise=promise)
         return None if row is None else _promise(row)
 
-    async def promises(
+    async def page(
         self,
         project_id: int,
         *,
@@ -58,6 +89,8 @@ class PostgresPromiseStore:
         after: tuple[int, str],
         limit: int,
     ) -> Sequence[StoredPromise]:
+        """Returns promises that meet all conditions (None: any), oldest first. `after`: creation time in ns and id of
+        the last promise of the previous page."""
         of_run = None if run is None else id_of(run)
         where = {"kind": kind, "run": of_run, "open": is_open, "after_ns": after[0], "after_promise": after[1]}
         async with self._db.reading() as conn:
@@ -68,16 +101,21 @@ class PostgresPromiseStore:
     async def take_announcement(
         self, project_id: int, now_ns: int, until_ns: int, max_age_s: float
     ) -> Announcement | None:
+        """Returns the open promise whose announcement has been due for longest, if it is no older than `max_age_s`. No
+        other worker gets it until `until_ns`.  None: nothing is due.  Raises StoreUnavailable."""
         parameters = {"now": now_ns, "until": until_ns, "max_age": max_age_s}
         async with self._db.transaction() as conn:
             row = await sql.row(conn, "take_announcement", project_id=project_id, **parameters)
         return None if row is None else Announcement(_promise(row), row["announce_attempts"])
 
     async def drop_announcements(self, project_id: int, now_ns: int, max_age_s: float) -> Sequence[str]:
+        """Cancels announcements that are due, of open promises that are older than `max_age_s` or whose deadline has
+        passed. Returns the ids of these promises, at most a hundred per call.  Raises StoreUnavailable."""
         async with self._db.transaction() as conn:
             return await sql.column(conn, "drop_announcements", project_id=project_id, now=now_ns, max_age=max_age_s)
 
     async def settle_announcement(self, project_id: int, promise: str, due_ns: int | None) -> None:
+        """Sets when the announcement is due again. None: the promise was announced, or announcing is given up."""
         async with self._db.transaction() as conn:
             await sql.run(conn, "settle_announcement", project_id=project_id, promise=promise, due=due_ns)
 

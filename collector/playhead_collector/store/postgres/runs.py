@@ -1,4 +1,5 @@
-"""store → read: writes and reads the summaries of runs, and lists runs by filters."""
+"""projection → [store] → read: writes and reads the summaries of runs, lists runs by filters, and reads facts about
+many runs at once."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -11,10 +12,11 @@ from asyncpg import Record
 
 from playhead.model.usage import ModelUsage
 from playhead.projection.run_row import HandedProcess, RunRow
-from playhead_collector.store.ports import RunFilter
-from playhead_collector.store.ports.cohorts import RunFacts
+from playhead.projection.search_rows import ToolOutcome
+from playhead_collector.store.ports.runs import LastError, RunFacts, RunFilter, ToolSteps
 from playhead_collector.store.ports.scores import ScoreCondition
 from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.connection import Database
 from playhead_collector.store.postgres.statements import Conn
 
 INT, BIGINT = 2**31 - 1, 2**63 - 1
@@ -33,6 +35,7 @@ _THE_STORES = ("parent_missing", "forks", "lost_ns")
 _OWN_FORM = ("run", "usage", "continued_by", "processes")
 _FIELDS = tuple(field.name for field in fields(RunRow) if field.name not in (*_OWN_FORM, *_THE_STORES, *_MANY))
 _BIG = {"started_ns", "ended_ns", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"}
+_OUTCOMES = {outcome.value: outcome for outcome in ToolOutcome}
 
 
 def without_nul(text: str) -> str:
@@ -86,26 +89,52 @@ def _json_of(summary: Summary) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-async def read(conn: Conn, project_id: int, run: str) -> RunRow | None:
-    """Returns the summary of a run; None if the run is not stored."""
-    row = await sql.row(conn, "runs", project_id=project_id, runs=[id_of(run)])
-    return None if row is None else _row(row)
+class PostgresRuns:
+    """Implements `ports.runs.RunReader`."""
 
+    def __init__(self, db: Database) -> None:
+        self._db = db
 
-async def page(
-    conn: Conn, project_id: int, where: RunFilter, limit: int, before: tuple[int, str] | None
-) -> Sequence[RunRow]:
-    """Returns at most `limit` summaries that match the filter, newest first.
+    async def get(self, project_id: int, run: str) -> RunRow | None:
+        async with self._db.reading() as conn:
+            row = await sql.row(conn, "runs", project_id=project_id, runs=[id_of(run)])
+        return None if row is None else _row(row)
 
-    `before`: start time (ns) and id of the last run of the previous page.
-    """
-    bounds = _conditions(where) | {
-        "before_started": BIGINT if before is None else before[0],
-        "before_run": LAST_RUN if before is None else id_of(before[1]),
-        "how_many": limit,
-    }
-    ids = await _ids(conn, project_id, bounds, where.score)
-    return [_row(row) for row in await sql.rows(conn, "runs", project_id=project_id, runs=ids)] if ids else []
+    async def page(
+        self, project_id: int, where: RunFilter, *, limit: int, before: tuple[int, str] | None = None
+    ) -> Sequence[RunRow]:
+        bounds = _conditions(where) | {
+            "before_started": BIGINT if before is None else before[0],
+            "before_run": LAST_RUN if before is None else id_of(before[1]),
+            "how_many": limit,
+        }
+        async with self._db.reading() as conn:
+            ids = await _ids(conn, project_id, bounds, where.score)
+            return [_row(row) for row in await sql.rows(conn, "runs", project_id=project_id, runs=ids)] if ids else []
+
+    async def facts(self, project_id: int, where: RunFilter, score: str | None, *, limit: int) -> Sequence[RunFacts]:
+        name = None if score is None else without_nul(score)
+        parameters = {"score_name": name, "how_many": limit, **_conditions(where)}
+        async with self._db.reading() as conn:
+            return _facts(await sql.rows(conn, "run_facts", project_id=project_id, **parameters))
+
+    async def facts_of(self, project_id: int, runs: Sequence[str], score: str | None) -> Sequence[RunFacts]:
+        parameters = {"runs": list(map(id_of, runs)), "score_name": None if score is None else without_nul(score)}
+        async with self._db.reading() as conn:
+            return _facts(await sql.rows(conn, "facts_of_runs", project_id=project_id, **parameters))
+
+    async def tool_steps(self, project_id: int, runs: Sequence[str]) -> Sequence[ToolSteps]:
+        async with self._db.reading() as conn:
+            rows = await sql.rows(conn, "tool_steps", project_id=project_id, runs=[id_of(run) for run in runs])
+        return [
+            ToolSteps(row["run_id"].hex, row["tools"], [_OUTCOMES[outcome] for outcome in row["outcomes"]], row["seqs"])
+            for row in rows
+        ]
+
+    async def last_errors(self, project_id: int, runs: Sequence[str]) -> Sequence[LastError]:
+        async with self._db.reading() as conn:
+            rows = await sql.rows(conn, "last_errors", project_id=project_id, runs=[id_of(run) for run in runs])
+        return [LastError(row["run_id"].hex, row["seq"], row["error_type"], row["about"]) for row in rows]
 
 
 async def _ids(conn: Conn, project_id: int, bounds: dict[str, Any], score: ScoreCondition | None) -> list[UUID]:
@@ -119,22 +148,6 @@ async def _ids(conn: Conn, project_id: int, bounds: dict[str, Any], score: Score
     if len(ids) == bounds["how_many"]:
         return ids
     return await sql.column(conn, "run_ids_with", project_id=project_id, **bounds)
-
-
-async def facts(conn: Conn, project_id: int, where: RunFilter, score: str | None, limit: int) -> Sequence[RunFacts]:
-    """See `ports.cohorts.CohortStore.run_facts`."""
-    name = None if score is None else without_nul(score)
-    rows = await sql.rows(
-        conn, "run_facts", project_id=project_id, score_name=name, how_many=limit, **_conditions(where)
-    )
-    return _facts(rows)
-
-
-async def facts_of(conn: Conn, project_id: int, runs: Sequence[str], score: str | None) -> Sequence[RunFacts]:
-    """See `ports.cohorts.CohortStore.facts_of_runs`."""
-    name = None if score is None else without_nul(score)
-    rows = await sql.rows(conn, "facts_of_runs", project_id=project_id, runs=list(map(id_of, runs)), score_name=name)
-    return _facts(rows)
 
 
 def _facts(rows: Iterable[Record]) -> list[RunFacts]:

@@ -13,12 +13,12 @@ from asyncpg import Record
 from playhead.model import names
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent
-from playhead_collector.store.ports.outbox import Recipient
 from playhead_collector.store.ports.scores import POSTED, ScoreFilter, ScoreToAdd, StoredScore
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database, begin_write
 from playhead_collector.store.postgres.ingest import fill_log
 from playhead_collector.store.postgres.projected_rows import columns_of
+from playhead_collector.store.postgres.recipients import Recipient
 from playhead_collector.store.postgres.runs import BIGINT, LAST_RUN, clamp_int, id_of, without_nul
 from playhead_collector.store.postgres.statements import Conn
 
@@ -42,14 +42,17 @@ def evaluation(score: StoredScore) -> LogEvent:
     return LogEvent(names.EVALUATION, score.scored_ns, score.run, score.span, attributes, names.SCOPE, {})
 
 
-class PostgresScoreStore:
-    """Implements `ports.scores.ScoreStore`."""
+class PostgresScores:
+    """Implements `ports.scores.ScoreReader`, and stores posted scores."""
 
-    _db: Database
-    _clock: Callable[[], int]
-    _recipients: Sequence[Recipient]
+    def __init__(self, db: Database, clock: Callable[[], int], recipients: Sequence[Recipient]) -> None:
+        self._db = db
+        self._clock = clock
+        self._recipients = recipients
 
-    async def add_score(self, project_id: int, run: str, score: ScoreToAdd) -> StoredScore | None:
+    async def add(self, project_id: int, run: str, score: ScoreToAdd) -> StoredScore | None:
+        """Stores the score and returns it. If the run already has a score with this id, returns the stored one.  None:
+        there is no such run. Raises StoreUnavailable."""
         number = id_of(run)
 
         async def attempt(conn: Conn) -> StoredScore | None:
@@ -63,7 +66,7 @@ class PostgresScoreStore:
 
         return await self._db.transact(attempt)
 
-    async def scores(
+    async def page(
         self, project_id: int, where: ScoreFilter, *, limit: int, before: tuple[int, str, str] | None = None
     ) -> Sequence[StoredScore]:
         async with self._db.reading() as conn:

@@ -25,8 +25,7 @@ from playhead_collector.store.ports.search import (
     WordQuery,
 )
 from playhead_collector.store.postgres import statements as sql
-from playhead_collector.store.postgres.changes import PostgresChangeStore
-from playhead_collector.store.postgres.connection import begin_write
+from playhead_collector.store.postgres.connection import Database, begin_write
 from playhead_collector.store.postgres.runs import BIGINT, LAST_RUN, clamp_int, id_of
 from playhead_collector.store.postgres.statements import Conn
 
@@ -35,12 +34,15 @@ COMPLETED, RETURNED_ERROR = ToolOutcome.COMPLETED, ToolOutcome.RETURNED_ERROR
 _LAST_REF = b"\xff" * 33
 
 
-class PostgresSearchStore(PostgresChangeStore):
-    """Implements `ports.search.SearchStore`."""
+class PostgresSearch:
+    """Implements `ports.search.SearchIndex`."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
 
     # --- the index ----------------------------------------------------------------------------------------------------
 
-    async def prepare_search(self, project_id: int, language: str) -> bool:
+    async def prepare(self, project_id: int, language: str) -> bool:
         async with self._db.transaction() as conn:
             if not await sql.value(conn, "has_search_language", language=language):
                 return False

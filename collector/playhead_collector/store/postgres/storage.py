@@ -1,6 +1,7 @@
 """[store] → read: implements `ports.storage`."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 import zstandard
@@ -10,7 +11,7 @@ from playhead_collector.store.ports.storage import ContentSample, InlineRun, Inl
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database
 from playhead_collector.store.postgres.dictionaries import AS_IT_IS
-from playhead_collector.store.postgres.ingest import StoreMemory
+from playhead_collector.store.postgres.packs import Packs
 from playhead_collector.store.postgres.statements import Conn
 from playhead_collector.store.postgres.uses import uses_of
 
@@ -21,18 +22,32 @@ _RUNS, _MOST_EVENTS = 30, 3_000
 _REFS = 1_000
 # Stored frames begin without the magic number. With it, the header of a frame has at most 18 bytes.
 _MAGIC = b"\x28\xb5\x2f\xfd"
+_CONTENT_TABLES = ("content", "media_type", "dictionary", "thread_node", "thread_orphan", "content_pack")
 
 
-class PostgresStorageStore:
-    """Implements `ports.storage.StorageStore`."""
+class PostgresStorage:
+    """Implements `ports.storage.StorageReader`."""
 
-    _db: Database
-    _memory: StoreMemory
+    def __init__(self, db: Database, packs: Packs) -> None:
+        self._db = db
+        self._packs = packs
 
     async def table_sizes(self, project_id: int) -> Sequence[TableSize]:
         async with self._db.reading() as conn:
             rows = await sql.rows(conn, "table_sizes", project_id=project_id)
         return [TableSize(**row) for row in rows]
+
+    async def counts(self) -> Mapping[str, Any]:
+        """Returns `{"content_bytes", "database_bytes", "tables": {name: {"rows", "bytes"}}}` for all projects together,
+        for metrics and the demo.  Rows are estimates.  Raises StoreUnavailable."""
+        async with self._db.reading() as conn:
+            rows = await sql.rows(conn, "sizes")
+        tables = {row["name"]: {"rows": row["rows"], "bytes": row["bytes"]} for row in rows}
+        return {
+            "content_bytes": sum(tables[name]["bytes"] for name in _CONTENT_TABLES),
+            "database_bytes": sum(table["bytes"] for table in tables.values()),
+            "tables": tables,
+        }
 
     async def sample_contents(self, project_id: int) -> ContentSample:
         async with self._db.reading() as conn:
@@ -42,7 +57,7 @@ class PostgresStorageStore:
                 last = await sql.value(conn, "last_pack", project_id=project_id)
                 probes = _spread(packs[0], last, _PACKS)
                 packs = await sql.column(conn, "packs_from", project_id=project_id, probes=probes)
-            opened = await self._memory.packs.open(conn, project_id, packs)
+            opened = await self._packs.open(conn, project_id, packs)
         sizes = [_plain_size(*row) for row in rows[:_CONTENTS]]
         counted = [(len(pack.content_sizes), sum(pack.content_sizes)) for pack in opened.values()]
         return ContentSample(sizes, len(rows) <= _CONTENTS, counted, are_all)
@@ -55,7 +70,7 @@ class PostgresStorageStore:
                 ids = [UUID(int=number) for number in _spread(runs[0]["run_id"].int, last.int, _RUNS)]
                 runs = await sql.rows(conn, "runs_from", project_id=project_id, probes=ids)
         short = [(row["run_id"].hex, row["llm_calls"]) for row in runs if row["events"] <= _MOST_EVENTS]
-        uses = {run: await uses_of(self._db, self._memory.packs, project_id, run) for run, _ in short}
+        uses = {run: await uses_of(self._db, self._packs, project_id, run) for run, _ in short}
         refs = {ref for used in uses.values() for ref in used}
         async with self._db.reading() as conn:
             sizes = await self._sizes(conn, project_id, refs)
@@ -72,7 +87,7 @@ class PostgresStorageStore:
                 conn, "plain_content_sizes", project_id=project_id, refs=[ref.digest for ref in portion]
             )
             sizes |= {ContentRef.from_digest(ref): _plain_size(*rest) for ref, *rest in rows}
-            packed = await self._memory.packs.contents(conn, project_id, [ref for ref in portion if ref not in sizes])
+            packed = await self._packs.contents(conn, project_id, [ref for ref in portion if ref not in sizes])
             sizes |= {ref: len(content.data) for ref, content in packed.items()}
         return sizes
 

@@ -20,10 +20,10 @@ from playhead_collector.store.packing.thread_nodes import (
     chains,
     grow,
 )
-from playhead_collector.store.ports import ThreadNodes
+from playhead_collector.store.ports.contents import ThreadNodes
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Collision, WriteContext, begin_write
-from playhead_collector.store.postgres.contents import roles_of
+from playhead_collector.store.postgres.content_rows import roles_of
 from playhead_collector.store.postgres.packs import Packs
 from playhead_collector.store.postgres.statements import Conn
 

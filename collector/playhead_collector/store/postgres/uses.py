@@ -1,21 +1,25 @@
-"""serve → [store]: the part of the store that finds the runs that had a content."""
+"""projection → [store] → read: which runs had a content, and which model calls had a thread as context.
+
+The tables have only eight bytes of a ref, so two may rarely be mistaken for each other. Callers that look for
+model calls have to read the call's event and compare the whole ref.
+"""
 
 import asyncio
 import datetime
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from uuid import UUID
 
 from asyncpg import Record
 
-from playhead.model.event import RunEvent
+from playhead.model.event import LlmCalled, RunEvent
 from playhead.model.ref import ContentRef
 from playhead.projection.content_uses import call_threads, count_uses
 from playhead_collector.store.packing.content_packs import key_of
-from playhead_collector.store.ports import UnpackedRun
-from playhead_collector.store.ports.uses import ContentUse, UseTotals
+from playhead_collector.store.ports.projections import UnpackedRun
+from playhead_collector.store.ports.uses import ContentUse, EventRange, SameContext, UseTotals
 from playhead_collector.store.postgres import events, threads
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database, begin_write
-from playhead_collector.store.postgres.ingest import StoreMemory
 from playhead_collector.store.postgres.packs import Packs
 from playhead_collector.store.postgres.runs import BIGINT, LAST_RUN, id_of
 from playhead_collector.store.postgres.sealing import pack_runs
@@ -31,13 +35,14 @@ _MOST_PACKED_WITH = 64
 _MOST_READ = 100
 
 
-class PostgresUseStore:
-    """Implements `ports.uses.UseStore`."""
+class PostgresUses:
+    """Implements `ports.uses.UseReader`."""
 
-    _db: Database
-    _memory: StoreMemory
+    def __init__(self, db: Database, packs: Packs) -> None:
+        self._db = db
+        self._packs = packs
 
-    async def use_totals(self, project_id: int, ref: ContentRef) -> UseTotals:
+    async def totals(self, project_id: int, ref: ContentRef) -> UseTotals:
         recent, unread = await self._read_runs(project_id, ref)
         without = [id_of(use.run) for use in recent]
         async with self._db.reading() as conn:
@@ -53,7 +58,7 @@ class PostgresUseStore:
             unread,
         )
 
-    async def uses(
+    async def page(
         self, project_id: int, ref: ContentRef, *, limit: int, before: tuple[int, str] | None = None
     ) -> Sequence[ContentUse]:
         started, run = (BIGINT, LAST_RUN) if before is None else (before[0], id_of(before[1]))
@@ -61,6 +66,29 @@ class PostgresUseStore:
         async with self._db.reading() as conn:
             rows = await sql.rows(conn, "content_uses", project_id=project_id, **parameters)
         return [ContentUse(row["run_id"].hex, row["started_ns"], row["calls"]) for row in rows]
+
+    async def calls_with_thread(self, project_id: int, thread: ContentRef, *, limit: int) -> Sequence[tuple[str, int]]:
+        async with self._db.reading() as conn:
+            rows = await sql.rows(
+                conn, "calls_with_thread", project_id=project_id, thread=_short(thread), how_many=limit
+            )
+        return [(row["run_id"].hex, row["seq"]) for row in rows]
+
+    async def runs_with_same_context(
+        self, project_id: int, parts: Sequence[EventRange], *, without: Sequence[str], limit: int
+    ) -> Sequence[SameContext]:
+        async with self._db.reading() as conn:
+            rows = await sql.rows(
+                conn,
+                "runs_with_same_context",
+                project_id=project_id,
+                runs=[id_of(part.run) for part in parts],
+                afters=[part.after for part in parts],
+                uptos=[part.upto for part in parts],
+                without=[id_of(run) for run in without],
+                how_many=limit,
+            )
+        return [SameContext(row["here"], row["run_id"].hex, row["seq"]) for row in rows]
 
     async def _read_runs(self, project_id: int, ref: ContentRef) -> tuple[list[ContentUse], bool]:
         """Returns runs that had the content, newest first, among runs that are not in the index or were packed together
@@ -72,11 +100,33 @@ class PostgresUseStore:
             waiting = await sql.rows(conn, "runs_without_uses", project_id=project_id, how_many=_MOST_READ + 1)
         by_run: dict[str, ContentUse] = {}
         for run, started_ns in _each_once([*packed, *waiting[:_MOST_READ]]).items():
-            uses = await uses_of(self._db, self._memory.packs, project_id, run)
+            uses = await uses_of(self._db, self._packs, project_id, run)
             if ref.plain in uses:
                 by_run[run] = ContentUse(run, started_ns, uses[ref.plain])
         newest = sorted(by_run.values(), key=lambda use: (use.started_ns, use.run), reverse=True)
         return newest, len(waiting) > _MOST_READ
+
+
+async def write_llm_calls(
+    conn: Conn, project_id: int, by_run: Mapping[UUID, Sequence[RunEvent]], whole: Sequence[UUID]
+) -> None:
+    """Stores the model calls among these events. Deletes all earlier rows of runs in `whole`."""
+    calls = [
+        (run, event.seq, event.thread)
+        for run, run_events in by_run.items()
+        for event in run_events
+        if isinstance(event, LlmCalled) and event.thread
+    ]
+    if calls or whole:
+        await sql.run(
+            conn,
+            "write_llm_calls",
+            project_id=project_id,
+            whole=whole,
+            runs=[run for run, _, _ in calls],
+            seqs=[seq for _, seq, _ in calls],
+            threads=[_short(thread) for _, _, thread in calls],
+        )
 
 
 async def pack_and_index(db: Database, packs: Packs, due: Sequence[UnpackedRun], today: datetime.date) -> int:

@@ -4,7 +4,7 @@ What projects is imported where a run is projected: reading a cached projection 
 few runs have new records.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -42,6 +42,12 @@ class RecordProjector:
     def projection(self, run: str) -> RunProjection | None:
         """Returns the projection of all records of the run; None when there is no such run."""
         return self._projected(run, ())
+
+    def projections(self) -> Iterator[RunProjection]:
+        """Yields the projections of all runs."""
+        for run in self.source.runs():
+            if (projection := self.projection(run)) is not None:
+                yield projection
 
     def merged(self, run: str) -> "MergedSpans":
         """Returns the valid version of each span of a run and each log event once, both by time."""

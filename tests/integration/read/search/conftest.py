@@ -13,7 +13,7 @@ from playhead_collector.app import create_app
 from playhead_collector.handlers.settings import AnalysisSettings
 from playhead_collector.projection import ProjectionRunner
 from playhead_collector.settings import CollectorSettings
-from playhead_collector.store.ports import Batch
+from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres.store import PostgresStore, connect
 from playhead_collector.workers.indexer import SearchIndexer
 from playhead_collector.workers.ports import InProcessAnalysis
@@ -34,22 +34,22 @@ class Searched:
 
     async def made_up(self, runs: Iterable[MadeUpRun]) -> None:
         for run in runs:
-            await self.store.put(P, run.contents.values(), run.threads)
-            await self.store.ingest(P, Batch(run.spans))
+            await self.store.contents.put(P, run.contents.values(), run.threads)
+            await self.store.spans.ingest(P, Batch(run.spans))
         await self.index()
 
     async def batch(self, batch: Batch) -> None:
-        await self.store.ingest(P, batch)
+        await self.store.spans.ingest(P, batch)
         await self.index()
 
     async def index(self) -> None:
         await self.seal()
-        while await self.store.unindexed_runs(1):
+        while await self.store.search.unindexed_runs(1):
             await self.indexer.run_once()
 
     async def seal(self) -> None:
         """Seals all runs."""
-        runner = ProjectionRunner(self.store, clock=self.clock, seal_after_s=1)
+        runner = ProjectionRunner(self.store.projections, clock=self.clock, seal_after_s=1)
         for _ in range(3):
             await runner.run_once()
             self.clock.now_ns += 10_000_000_000
@@ -78,8 +78,8 @@ async def searched(module_database_url: str) -> AsyncIterator[Searched]:
         store = await connect(module_database_url, pool_size=4, clock=clock)
         configured = Configured()
         assert configured.search is not None
-        analysis = InProcessAnalysis(store, AnalysisSettings.of(P, configured))
-        indexer = SearchIndexer(store, analysis, configured.search)
+        analysis = InProcessAnalysis(store, AnalysisSettings.of(P, configured), store.search)
+        indexer = SearchIndexer(store.search, analysis, configured.search)
         app = create_app(CollectorSettings(), store, clock=clock)
         transport = httpx.ASGITransport(app)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:

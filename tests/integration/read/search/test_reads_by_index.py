@@ -18,7 +18,7 @@ from playhead_collector.process import CollectorProcess
 from playhead_collector.projection import ProjectionRunner
 from playhead_collector.retain.packer import Packer
 from playhead_collector.store.packing.content_packs import key_of
-from playhead_collector.store.ports import Batch
+from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres import statements
 from playhead_collector.store.postgres.connection import Database
 from playhead_collector.store.postgres.runs import BIGINT, LAST_RUN, label
@@ -61,20 +61,22 @@ async def filled(url: str) -> list[VariedRun]:
     store = await connect(url, pool_size=4, clock=clock)
     made = varied_runs(TEMPLATES)
     for run in made:
-        await store.put(P, run.contents.values(), run.threads)
-        await store.ingest(P, Batch(run.spans))
-    runner = ProjectionRunner(store, clock=clock, seal_after_s=1)
+        await store.contents.put(P, run.contents.values(), run.threads)
+        await store.spans.ingest(P, Batch(run.spans))
+    runner = ProjectionRunner(store.projections, clock=clock, seal_after_s=1)
     for _ in range(3):
         await runner.run_once()
         clock.now_ns += 10_000_000_000
-    packer = Packer(store, clock=clock)
-    while await store.runs_to_pack(1):
+    packer = Packer(store.projections, clock=clock)
+    while await store.projections.runs_to_pack(1):
         await packer.run_once()
         clock.now_ns += 10_000_000_000
     configured = Configured()
     assert configured.search is not None
-    indexer = SearchIndexer(store, InProcessAnalysis(store, AnalysisSettings.of(P, configured)), configured.search)
-    while await store.unindexed_runs(1):
+    indexer = SearchIndexer(
+        store.search, InProcessAnalysis(store, AnalysisSettings.of(P, configured), store.search), configured.search
+    )
+    while await store.search.unindexed_runs(1):
         await indexer.run_once()
     await store.close()
     await fill_with_copies(url, made, RUNS - TEMPLATES)

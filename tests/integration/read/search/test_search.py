@@ -6,7 +6,7 @@ from typing import Any
 
 from playhead.model import names
 from playhead.model.message import text_message
-from playhead_collector.store.ports import Batch
+from playhead_collector.store.ports.spans import Batch
 from tests.integration.read.recorded import Recorder, conversation, tool_call
 from tests.integration.read.search.conftest import Searched
 from tests.integration.read.search.scan import ToolCall, texts_with, tool_calls

@@ -13,7 +13,7 @@ from playhead_collector.errors import BadSetting
 from playhead_collector.handlers.settings import AnalysisSettings
 from playhead_collector.retain.packer import Packer
 from playhead_collector.settings import CollectorSettings
-from playhead_collector.store.ports import Batch
+from playhead_collector.store.ports.spans import Batch
 from playhead_collector.workers.indexer import SearchIndexer
 from playhead_collector.workers.ports import InProcessAnalysis
 from tests.integration.read.recorded import conversation
@@ -63,8 +63,8 @@ async def test_with_another_language_all_runs_are_indexed_again(searched: Search
         assert await searched.store.count_unindexed(P, 10) == 1
         assert (await searched.ask("content", q="refunded"))["items"] == []
         english = SearchSettings(language="english")
-        analysis = InProcessAnalysis(searched.store, AnalysisSettings.of(P, Configured()))
-        await SearchIndexer(searched.store, analysis, english).run_once()
+        analysis = InProcessAnalysis(searched.store, AnalysisSettings.of(P, Configured()), searched.store.search)
+        await SearchIndexer(searched.store.search, analysis, english).run_once()
         settings = CollectorSettings(search_language="english")
         answer = await ask(searched, settings, "content", q="refund parcel")
         (found,) = answer.json()["items"]
@@ -83,7 +83,7 @@ async def test_texts_are_found_and_quoted_after_packing(searched: Searched, *, p
     await searched.seal()
     if not packed_first:
         await searched.index()
-    packer = Packer(searched.store, clock=searched.clock)
+    packer = Packer(searched.store.projections, clock=searched.clock)
     while await searched.store.runs_to_pack(1):
         await packer.run_once()
         searched.clock.now_ns += 10_000_000_000

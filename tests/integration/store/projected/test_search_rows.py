@@ -15,7 +15,7 @@ from playhead.model.event import RunEvent
 from playhead.model.span import LogEvent, Span
 from playhead.projection.inputs import Projection
 from playhead_collector.projection import ProjectionRunner
-from playhead_collector.store.ports import Batch
+from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import RUN, Clock, P, row
 from tests.unit.projection.recording import Recording
@@ -123,14 +123,14 @@ async def test_rows_say_what_the_events_say_however_a_run_arrives(
     chance, rest = random.Random(seed), arrivals(recorded())
     if seed == 3:
         chance.shuffle(rest)
-    runner = ProjectionRunner(store, clock=clock, seal_after_s=30, kept_bytes=kept_bytes)
+    runner = ProjectionRunner(store.projections, clock=clock, seal_after_s=30, kept_bytes=kept_bytes)
     while rest:
         size = chance.choice([1, 2, 3, 9])
         spans = [each for each in rest[:size] if isinstance(each, Span)]
-        await store.ingest(P, Batch(spans, [each for each in rest[:size] if isinstance(each, LogEvent)]))
+        await store.spans.ingest(P, Batch(spans, [each for each in rest[:size] if isinstance(each, LogEvent)]))
         rest = rest[size:]
         await runner.project_now(P, RUN)
-        assert await stored(sql) == said(await store.events(P, RUN))
+        assert await stored(sql) == said(await store.events.read(P, RUN))
     rows = await stored(sql)
     assert [len(rows[table]) for table in TABLES] == [24, 3, 6]
     assert {outcome for *_, outcome in rows["tool_call"]} == {0, 1, 2, 3}
@@ -139,20 +139,20 @@ async def test_rows_say_what_the_events_say_however_a_run_arrives(
 
 
 async def test_rows_of_events_that_are_no_more_go(store: PostgresStore, sql: asyncpg.Connection):
-    await store.ingest(P, Batch(spans=recorded().spans))
+    await store.spans.ingest(P, Batch(spans=recorded().spans))
     events = recorded().events()
     for some in (events, events[:9]):
-        async with store.locked_run(P, RUN) as work:
+        async with store.projections.locked_run(P, RUN) as work:
             assert work is not None
             work.result = Projection(some, row(RUN, events=len(some)))
         assert await stored(sql) == said(some)
 
 
 async def test_rows_go_with_their_run(store: PostgresStore, sql: asyncpg.Connection):
-    await store.ingest(P, Batch(spans=recorded().spans))
-    async with store.locked_run(P, RUN) as work:
+    await store.spans.ingest(P, Batch(spans=recorded().spans))
+    async with store.projections.locked_run(P, RUN) as work:
         assert work is not None
         work.result = Projection(recorded().events(), row(RUN))
     assert all((await stored(sql)).values())
-    await store.delete_run(P, RUN, forks=False)
+    await store.garbage.delete_run(P, RUN, forks=False)
     assert not any((await stored(sql)).values())

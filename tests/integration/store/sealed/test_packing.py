@@ -16,7 +16,8 @@ from playhead_collector.errors import StoreCollision
 from playhead_collector.projection import ProjectionRunner
 from playhead_collector.retain.packer import Packer
 from playhead_collector.store.packing.content_packs import LARGEST_PACKED
-from playhead_collector.store.ports import Batch, UnpackedRun
+from playhead_collector.store.ports.projections import UnpackedRun
+from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres import sealing
 from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import (
@@ -46,7 +47,7 @@ def texts_of(made: Thread, *texts: str) -> list[Content]:
 
 
 async def pack(store: PostgresStore, run: str = RUN) -> int:
-    return await store.pack([UnpackedRun(P, run, 1)])
+    return await store.projections.pack([UnpackedRun(P, run, 1)])
 
 
 async def rows(sql: asyncpg.Connection) -> tuple[int, int]:
@@ -58,19 +59,19 @@ async def rows(sql: asyncpg.Connection) -> tuple[int, int]:
 
 
 async def ingest(store: PostgresStore, run: MadeUpRun) -> None:
-    await store.put(P, run.contents.values(), run.threads)
-    await store.ingest(P, Batch(run.spans))
+    await store.contents.put(P, run.contents.values(), run.threads)
+    await store.spans.ingest(P, Batch(run.spans))
 
 
 async def read(store: PostgresStore, run: MadeUpRun) -> object:
     """All that a run names, and what is made of it."""
-    contents = await store.get_many(P, list(run.contents))
+    contents = await store.contents.get_many(P, list(run.contents))
     tips = [ref for span in run.spans for ref in thread_refs(span)]
-    threads = [await store.thread(P, tip) for tip in tips]
-    async with store.locked_runs(P, [run.run]) as works:
+    threads = [await store.contents.thread(P, tip) for tip in tips]
+    async with store.projections.locked_runs(P, [run.run]) as works:
         given = RunInput(run.run, works[0].spans, works[0].logs, works[0].nodes, works[0].roles, None, 0)
         events = project(given, 0, ProjectSettings()).events
-    nodes = await store.get_many(P, [node.ref for made in threads for node in made])
+    nodes = await store.contents.get_many(P, [node.ref for made in threads for node in made])
     return contents, threads, nodes, events
 
 
@@ -105,13 +106,13 @@ async def test_threads_that_go_on_from_packed_ones_are_whole(
     base = [f"{n}" for n in range(9)]
     made = thread(*base)
     grown = [thread(*base, "on"), thread(*base[:4], "fork"), thread(*base[:6], "fork", "of", "another")]
-    await store.put(P, texts_of(made, *base), [whole(made)])
-    await store.put(P, [], [after(made, grown[0]), after(thread(*base[:4]), grown[1])])
-    await store.ingest(P, Batch(spans=[span(1, INPUT_MESSAGES_REF=ref_of(made))]))
+    await store.contents.put(P, texts_of(made, *base), [whole(made)])
+    await store.contents.put(P, [], [after(made, grown[0]), after(thread(*base[:4]), grown[1])])
+    await store.spans.ingest(P, Batch(spans=[span(1, INPUT_MESSAGES_REF=ref_of(made))]))
     await pack(store)
-    await other_store.put(P, [], [after(thread(*base[:6]), grown[2])])
+    await other_store.contents.put(P, [], [after(thread(*base[:6]), grown[2])])
     grown += [thread(*base, "on", "and on"), thread(*base[:4], "fork", "on"), thread(*base, "late")]
-    await store.put(P, [], [after(grown[0], grown[3]), after(grown[1], grown[4]), after(made, grown[5])])
+    await store.contents.put(P, [], [after(grown[0], grown[3]), after(grown[1], grown[4]), after(made, grown[5])])
 
     async def check() -> None:
         for each in (made, *grown):
@@ -120,7 +121,7 @@ async def test_threads_that_go_on_from_packed_ones_are_whole(
 
     await check()
     named = [span(n, run=OTHER, INPUT_MESSAGES_REF=ref_of(each)) for n, each in enumerate(grown, 1)]
-    await store.ingest(P, Batch(spans=named))
+    await store.spans.ingest(P, Batch(spans=named))
     await pack(other_store, OTHER)
     await check()
 
@@ -140,20 +141,20 @@ async def test_content_that_is_packed_is_not_stored_again(
         assert await rows(sql) == (0, 0)
         assert await sql.fetchval("select sum(cardinality(keys)) from content_pack") == 5
     assert await sql.fetchval("select count(*) from pending_ref") == 0
-    assert await store.missing(2, refs) == refs
+    assert await store.contents.missing(2, refs) == refs
 
 
 async def test_content_that_a_run_waits_for_may_be_packed(store: PostgresStore, clock: Clock):
     """It came in a transaction that did not see that anybody waited, and was packed before the run was projected."""
     late = content_of("late")
-    await store.put(P, [late])
-    assert not await store.is_awaited(P, late.ref)
-    await store.ingest(P, Batch([span(1, run=OTHER, INPUT_REF=late.ref)]))
-    await store.ingest(P, Batch([span(1, INPUT_REF=late.ref)]))
+    await store.contents.put(P, [late])
+    assert not await store.contents.is_awaited(P, late.ref)
+    await store.spans.ingest(P, Batch([span(1, run=OTHER, INPUT_REF=late.ref)]))
+    await store.spans.ingest(P, Batch([span(1, INPUT_REF=late.ref)]))
     await pack(store, OTHER)
-    runner = ProjectionRunner(store, clock=clock, seal_after_s=30)
+    runner = ProjectionRunner(store.projections, clock=clock, seal_after_s=30)
     await runner.project_now(P, RUN)
-    row = await store.run(P, RUN)
+    row = await store.runs.get(P, RUN)
     assert row is not None
     assert row.content_pending == 0
 
@@ -164,17 +165,17 @@ async def test_large_contents_stay_rows_and_media_types_are_kept(store: Postgres
         Content(b"\x00small", "image/x-icon"),
         Content(b"", "application/octet-stream"),
     ]
-    await store.put(P, contents)
-    await store.ingest(P, Batch([span(n, INPUT_REF=each.ref) for n, each in enumerate(contents, 1)]))
-    before = await store.get_many(P, [each.ref for each in contents])
+    await store.contents.put(P, contents)
+    await store.spans.ingest(P, Batch([span(n, INPUT_REF=each.ref) for n, each in enumerate(contents, 1)]))
+    before = await store.contents.get_many(P, [each.ref for each in contents])
     assert await pack(store) == 2
     assert (await rows(sql))[0] == 1
-    found = await store.get_many(P, [each.ref for each in contents])
+    found = await store.contents.get_many(P, [each.ref for each in contents])
     assert found == before
     refs = [each.ref.plain for each in contents]
     beginnings = [ref.digest[:16] for ref in (*refs, ContentRef.of(b"elsewhere"))]
-    assert {ref.plain for ref in await store.refs_with_prefix(P, beginnings)} == set(refs)
-    assert await store.refs_with_prefix(2, beginnings) == []
+    assert {ref.plain for ref in await store.contents.refs_with_prefix(P, beginnings)} == set(refs)
+    assert await store.contents.refs_with_prefix(2, beginnings) == []
     assert found[contents[1].ref].media_type == "image/x-icon"
 
 
@@ -184,7 +185,7 @@ async def test_two_collectors_pack_what_runs_share_once(
     made = thread(*(f"{n}" for n in range(20)))
     contents = texts_of(made, *(f"{n}" for n in range(20)))
     for run in (RUN, OTHER):
-        await store.ingest(
+        await store.spans.ingest(
             P, Batch([span(1, run=run, INPUT_MESSAGES_REF=ref_of(made))], contents=contents, threads=[whole(made)])
         )
 
@@ -197,17 +198,17 @@ async def test_two_collectors_pack_what_runs_share_once(
     await asyncio.gather(pack_until_done(store, RUN), pack_until_done(other_store, OTHER))
     assert await rows(sql) == (0, 0)
     assert await sql.fetchval("select sum(cardinality(keys)) from content_pack") == 40
-    assert list(await store.thread(P, ref_of(made))) == list(made.nodes)
+    assert list(await store.contents.thread(P, ref_of(made))) == list(made.nodes)
 
 
 async def test_a_sealed_run_is_packed_and_what_arrives_later_too(
     store: PostgresStore, sql: asyncpg.Connection, clock: Clock
 ):
-    run, runner = MadeUpRun(5), ProjectionRunner(store, clock=clock, seal_after_s=30)
-    packer = Packer(store, clock=clock)
+    run, runner = MadeUpRun(5), ProjectionRunner(store.projections, clock=clock, seal_after_s=30)
+    packer = Packer(store.projections, clock=clock)
     root, *spans = run.spans
-    await store.put(P, run.contents.values(), run.threads)
-    await store.ingest(P, Batch([root, *spans[:-2]]))
+    await store.contents.put(P, run.contents.values(), run.threads)
+    await store.spans.ingest(P, Batch([root, *spans[:-2]]))
     await runner.run_once()
     assert (await rows(sql))[0] > 0
     clock.now_ns += 10**11
@@ -215,23 +216,23 @@ async def test_a_sealed_run_is_packed_and_what_arrives_later_too(
     await packer.run_once()
     assert runner.counts["sealed"] == packer.counts["packed"] == 1
     left = await rows(sql)
-    await store.ingest(P, Batch(spans[-2:]))
+    await store.spans.ingest(P, Batch(spans[-2:]))
     clock.now_ns += 10**11
     await runner.run_once()
     await packer.run_once()
     assert packer.counts["packed"] == 2
     assert left > await rows(sql) == UNNAMED
     assert await sql.fetchval("select count(*) from packing_due") == 0
-    events = await store.events(P, run.run)
+    events = await store.events.read(P, run.run)
     assert [each for each in events if each.late]
-    assert {span.span_id for span in await store.spans(P, run.run)} == {span.span_id for span in run.spans}
+    assert {span.span_id for span in await store.spans.read(P, run.run)} == {span.span_id for span in run.spans}
 
 
 async def test_space_is_given_back_when_nothing_is_left_to_pack(
     store: PostgresStore, sql: asyncpg.Connection, clock: Clock
 ):
-    run, runner = MadeUpRun(400), ProjectionRunner(store, clock=clock, seal_after_s=0)
-    packer = Packer(store, clock=clock)
+    run, runner = MadeUpRun(400), ProjectionRunner(store.projections, clock=clock, seal_after_s=0)
+    packer = Packer(store.projections, clock=clock)
     await ingest(store, run)
     size = "select pg_total_relation_size('content') + pg_total_relation_size('thread_node')"
     before = await sql.fetchval(size)
@@ -242,5 +243,5 @@ async def test_space_is_given_back_when_nothing_is_left_to_pack(
         await packer.run_once()
     assert packer.counts["packed"] == 1
     assert await sql.fetchval(size) < before / 3
-    assert (await store.get_many(P, list(run.contents))).keys() == run.contents.keys()
-    assert len(await store.thread(P, thread_refs(run.spans[-2])[0])) == 799
+    assert (await store.contents.get_many(P, list(run.contents))).keys() == run.contents.keys()
+    assert len(await store.contents.thread(P, thread_refs(run.spans[-2])[0])) == 799

@@ -155,7 +155,7 @@ async def test_a_context_without_its_contents_is_answered_from_what_is_there(cha
     chat.user("Cancel order AB12CD")
     chat.asks("cancel_order", {"order": "AB12CD"}, "cancelled")
     record = chat.done()
-    chat.store.contents.clear()
+    chat.store.bodies.clear()
     assert [item["kind"] for item in (await list_attributions(record, 10, 0))["items"]] == ["unknown"]
 
 

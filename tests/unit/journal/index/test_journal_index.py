@@ -15,7 +15,7 @@ from playhead.journal.lane import LaneReader, LaneWriter, lock_dead_lane
 from playhead.local.journal_records import JournalRecords
 from playhead.model.canonical import content_of
 from playhead.model.ref import ContentRef
-from playhead_collector.store.ports import Batch
+from playhead_collector.store.ports.spans import Batch
 from tests.integration.read.recorded import conversation
 from tests.support.readers.journaled import frames_of, write_journal
 

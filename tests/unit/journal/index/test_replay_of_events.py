@@ -20,7 +20,7 @@ from playhead.journal.lane import LaneWriter
 from playhead.model import names
 from playhead.model.event import CRITICAL
 from playhead.recording import RecordingProcess
-from playhead_collector.store.ports import Batch
+from playhead_collector.store.ports.spans import Batch
 from tests.integration.read.recorded import START_NS, conversation
 from tests.support.readers.journaled import frames_of, write_journal
 

@@ -10,7 +10,7 @@ from playhead.model import names
 from playhead.model.event import ContextCompressed, LlmCalled, MessageAdded, event_to_json
 from playhead.model.message import Message, message_contents
 from playhead.projection.projector import ProjectSettings, project
-from playhead_collector.store.ports import RunWork
+from playhead_collector.store.ports.projections import RunWork
 from tests.support.compressed_runs import RUNS, LabelledRun
 from tests.support.recorded_runs import Recorded
 from tests.unit.projection.recording import Recording

@@ -1,4 +1,4 @@
-"""The store's interface for questions across runs: the filter for runs, and facts about many runs at once."""
+"""The store's interface for the summaries of runs, and for facts about many runs at once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -67,16 +67,29 @@ class LastError(NamedTuple):
     about: int | None
 
 
-class CohortStore(Protocol):
-    """Reads facts about many runs in one query.  Forks are left out, because they repeat a part of another run."""
+class RunReader(Protocol):
+    """Reads the summaries of projected runs, one by one or by a filter.
 
-    async def run_facts(
-        self, project_id: int, where: RunFilter, score: str | None, *, limit: int
-    ) -> Sequence[RunFacts]:
+    The methods for facts, steps and errors read many runs in one query. Facts leave out forks, because these repeat a
+    part of another run.
+    """
+
+    async def get(self, project_id: int, run: str) -> RunRow | None:
+        """Returns the summary of a run; None when there is no such run."""
+        ...
+
+    async def page(
+        self, project_id: int, where: RunFilter, *, limit: int, before: tuple[int, str] | None = None
+    ) -> Sequence[RunRow]:
+        """Returns the summaries of runs that match the filter, newest first. `before`: (started_ns, run) of the last
+        row of the previous page."""
+        ...
+
+    async def facts(self, project_id: int, where: RunFilter, score: str | None, *, limit: int) -> Sequence[RunFacts]:
         """Returns facts of runs that match the filter and are not forks, newest first."""
         ...
 
-    async def facts_of_runs(self, project_id: int, runs: Sequence[str], score: str | None) -> Sequence[RunFacts]:
+    async def facts_of(self, project_id: int, runs: Sequence[str], score: str | None) -> Sequence[RunFacts]:
         """Returns facts of the given runs that are stored and are not forks, newest first."""
         ...
 

@@ -1,0 +1,202 @@
+"""[receive, lift] → store: the rows of contents: written, read, and updated once a day.
+
+A content that is stored already costs only one look-up: it is not compressed again, and its row is updated once a day.
+"""
+
+import asyncio
+import datetime
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import zstandard
+from asyncpg import Record
+
+from playhead.model.canonical import BYTES, JSON, TEXT, Content, content_as
+from playhead.model.ref import ContentRef
+from playhead.model.thread import THREAD, node_bytes
+from playhead_collector.errors import ContentCorrupt
+from playhead_collector.store.packing.roles import role_in, role_named
+from playhead_collector.store.packing.zstd import ARRIVING_LEVEL, Zstd
+from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.connection import WriteContext
+from playhead_collector.store.postgres.dictionaries import AS_IT_IS, Dictionaries
+from playhead_collector.store.postgres.packs import Packs
+from playhead_collector.store.postgres.statements import Conn
+
+log = logging.getLogger(__name__)
+
+# The numbers are stored in rows: add to these lists, never change them.
+_MEDIA = {1: JSON, 2: TEXT, 3: BYTES, 4: "image/png", 5: "image/jpeg", 6: "text/plain"}
+_MEDIA_NUMBERS = {name: number for number, name in _MEDIA.items()}
+
+# Compressing more bytes than this takes milliseconds, in which the event loop would answer no other request.
+_BUSY_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    ref: bytes
+    media: int
+    encoding: int
+    role: int
+    body: bytes
+
+
+class StoredContents(NamedTuple):
+    """Digests of the new contents, their size in bytes, and whether any run waits for content."""
+
+    new: list[bytes]
+    new_bytes: int
+    is_awaited: bool
+
+
+async def put(
+    conn: Conn,
+    packs: Packs,
+    write_context: WriteContext,
+    contents: Iterable[Content],
+    today: datetime.date,
+) -> StoredContents:
+    """Stores the contents that are not stored yet."""
+    project_id = write_context.project_id
+    by_ref = {content.ref.digest: content for content in contents}
+    # Sorted, so that transactions with the same contents wait for each other without a deadlock.
+    refs = sorted(by_ref)
+    await write_context.note_refs(conn, refs)
+    stored = set(
+        await sql.column(conn, "touch_contents", project_id=project_id, refs=refs, today=today) if refs else []
+    )
+    rest = [by_ref[ref].ref for ref in refs if ref not in stored]
+    packed = await packs.mark_used(conn, project_id, rest, today)
+    new = {ref.digest: by_ref[ref.digest] for ref in rest if ref not in packed}
+    if not new:
+        return StoredContents([], 0, is_awaited=False)
+    media = await _media_numbers(conn, project_id, {content.media_type for content in new.values()})
+    encoding = await packs.dictionaries.newest(conn, project_id)
+    zstd = await packs.dictionaries.zstd(conn, project_id, encoding)
+    if sum(len(content.data) for content in new.values()) > _BUSY_BYTES:
+        rows = await asyncio.to_thread(_encode, new, media, encoding, zstd)
+    else:
+        rows = _encode(new, media, encoding, zstd)
+    awaited = await sql.value(
+        conn,
+        "insert_contents",
+        project_id=project_id,
+        today=today,
+        refs=[row.ref for row in rows],
+        media=[row.media for row in rows],
+        encodings=[row.encoding for row in rows],
+        roles=[row.role for row in rows],
+        bodies=[row.body for row in rows],
+    )
+    return StoredContents(list(new), sum(len(content.data) for content in new.values()), awaited)
+
+
+async def read(conn: Conn, packs: Packs, project_id: int, refs: Iterable[ContentRef]) -> dict[ContentRef, Content]:
+    """Returns the stored contents and thread nodes by ref, in the form that the ref's suffix names. Raises
+    ContentCorrupt."""
+    wanted: dict[bytes, set[ContentRef]] = {}
+    for ref in refs:
+        wanted.setdefault(ref.digest, set()).add(ref)
+    contents: dict[ContentRef, Content] = {}
+    missing = set(wanted)
+    for row in await sql.rows(conn, "read_contents", project_id=project_id, refs=list(wanted)):
+        ref = ContentRef.from_digest(row["ref"])
+        try:
+            content = await _content(conn, packs.dictionaries, project_id, row)
+        except zstandard.ZstdError as error:
+            raise ContentCorrupt(f"{ref} cannot be decompressed ({error}): restore it from a backup") from error
+        if content.ref.digest != row["ref"]:
+            raise ContentCorrupt(f"what is stored under {ref} has another digest: restore it from a backup")
+        contents |= _asked_as(content, wanted[row["ref"]])
+        missing.discard(row["ref"])
+    # After the rows: contents move from rows to packs, never back.
+    for ref, content in (await _packed(conn, packs, project_id, missing)).items():
+        contents |= _asked_as(content, wanted[ref.digest])
+    return contents
+
+
+def _asked_as(content: Content, refs: Iterable[ContentRef]) -> dict[ContentRef, Content]:
+    return {ref: content_as(content.data, content.media_type, ref) for ref in refs}
+
+
+async def _packed(conn: Conn, packs: Packs, project_id: int, digests: Iterable[bytes]) -> dict[ContentRef, Content]:
+    refs = [ContentRef.from_digest(digest) for digest in digests]
+    contents = await packs.contents(conn, project_id, refs)
+    nodes = await packs.nodes(conn, project_id, [ref for ref in refs if ref not in contents])
+    names = await _media_names(conn, project_id, {packed.media for packed in contents.values()})
+    by_ref = {ref: Content(packed.data, names.get(packed.media, BYTES)) for ref, packed in contents.items()}
+    return by_ref | {ref: Content(node_bytes(node.message, node.parent), THREAD) for ref, node in nodes.items()}
+
+
+async def _media_names(conn: Conn, project_id: int, numbers: Iterable[int]) -> Mapping[int, str]:
+    if not (others := [number for number in numbers if number not in _MEDIA]):
+        return _MEDIA
+    rows = await sql.rows(conn, "media_names", project_id=project_id, numbers=others)
+    return {**_MEDIA, **{row["media"]: row["name"] for row in rows}}
+
+
+async def roles_of(conn: Conn, packs: Packs, project_id: int, refs: Iterable[ContentRef]) -> dict[ContentRef, str]:
+    """Returns the role of each stored content; an empty text for a content that is not a message."""
+    if not (wanted := set(refs)):
+        return {}
+    rows = await sql.rows(conn, "roles_of", project_id=project_id, refs=[ref.digest for ref in wanted])
+    roles = {ContentRef.from_digest(row["ref"]): role_named(row["role"]) or "" for row in rows}
+    packed = await packs.contents(conn, project_id, wanted - roles.keys())
+    return roles | {ref: role_named(content.role) or "" for ref, content in packed.items()}
+
+
+async def missing(
+    conn: Conn, packs: Packs, write_context: WriteContext, refs: Iterable[ContentRef], today: datetime.date
+) -> list[ContentRef]:
+    """Returns the refs that are stored neither as content nor as thread. Sets `last_seen` of the others to today."""
+    project_id, by_digest = write_context.project_id, {ref.digest: ref for ref in refs}
+    if by_digest:
+        await write_context.note_refs(conn, by_digest)
+        for digest in await sql.column(conn, "touch", project_id=project_id, refs=list(by_digest), today=today):
+            by_digest.pop(digest, None)
+        packed = await packs.mark_used(conn, project_id, list(map(ContentRef.from_digest, by_digest)), today)
+        by_digest = {digest: ref for digest, ref in by_digest.items() if ref.plain not in packed}
+    return list(by_digest.values())
+
+
+async def _media_numbers(conn: Conn, project_id: int, names: Iterable[str]) -> Mapping[str, int]:
+    # A media type is ASCII; for any other text, the content is stored with the type of unknown bytes.
+    others = [name for name in names if name not in _MEDIA_NUMBERS and name.isascii() and name.isprintable()]
+    if not others:
+        return _MEDIA_NUMBERS
+    await sql.run(conn, "insert_media_types", project_id=project_id, names=sorted(others))
+    rows = await sql.rows(conn, "media_types", project_id=project_id, names=others)
+    return {**_MEDIA_NUMBERS, **{row["name"]: row["media"] for row in rows}}
+
+
+def _encode(new: Mapping[bytes, Content], media: Mapping[str, int], encoding: int, zstd: Zstd) -> list[_Row]:
+    rows: list[_Row] = []
+    bodies = zstd.compress_many([content.data for content in new.values()], ARRIVING_LEVEL)
+    for (ref, content), body in zip(new.items(), bodies, strict=True):
+        number = media.get(content.media_type, _MEDIA_NUMBERS[BYTES])
+        role = role_in(content.data)  # whatever the media type, which is only what the first of several senders said
+        smaller = len(body) < len(content.data)
+        rows.append(
+            _Row(
+                ref,
+                number,
+                encoding if smaller else AS_IT_IS,
+                role,
+                body if smaller else content.data,
+            )
+        )
+    return rows
+
+
+async def _content(conn: Conn, dictionaries: Dictionaries, project_id: int, row: Record) -> Content:
+    body: bytes = row["body"]
+    if row["encoding"] is None:
+        parent = ContentRef.from_digest(body[32:]) if len(body) > 32 else None
+        return Content(node_bytes(ContentRef.from_digest(body[:32]), parent), THREAD)
+    return Content(
+        await dictionaries.plain(conn, project_id, row["encoding"], body),
+        _MEDIA.get(row["media"], row["name"]) or BYTES,
+    )
