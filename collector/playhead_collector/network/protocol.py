@@ -2,8 +2,9 @@
 
     connection made → head (bounded, deadline) → body (deadline) → answer (the client must receive it) → idle
 
-uvicorn itself bounds only the idle time after an answer (docs/adr/0004), so this uses private members of its protocol
-class. Refusals and /healthz are answered here without a task, with prepared bytes in the form of `serve.errors`.
+uvicorn itself bounds only the idle time after an answer (docs/adr/0004), so this extends its protocol class, by what
+`compat.uvicorn` names of it. Refusals and /healthz are answered here without a task, with prepared bytes in the form of
+`serve.errors`.
 """
 
 import asyncio
@@ -12,13 +13,12 @@ from collections.abc import Callable, Sequence
 from enum import Enum, auto
 from functools import lru_cache
 from http import HTTPStatus
-from types import SimpleNamespace
-from typing import Any, ClassVar, Final, cast
+from typing import Any, ClassVar, Final
 
 import httptools
 from starlette.responses import JSONResponse, Response
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from playhead_collector.compat.uvicorn import HttpConnection
 from playhead_collector.logs import ThrottledLog
 from playhead_collector.network.guard import MIN_TAKEN, Admission, Guard
 from playhead_collector.receive.otlp.reply import JSON, PROTOBUF
@@ -86,20 +86,21 @@ def _rendered(response: Response, close: bool, with_body: bool, more: Headers) -
 # --- a transport that measures how much its client has received ------------------------------------------------------
 
 
-class Outgoing:
+class Outgoing(asyncio.Transport):
     """Wraps a transport and counts the written bytes. `on_close` is called instead of closing it.
 
-    All other attributes are those of the transport.
+    Has the methods that uvicorn and this module call; all but `write` and `close` are those of the transport.
     """
 
     def __init__(self, transport: asyncio.Transport, on_close: Callable[[], None]) -> None:
+        super().__init__()
         self._transport = transport
         self._on_close = on_close
         self._written = 0
         self._mark = 0  # bytes that the client had received when the current period began
         self._since: float | None = None  # start of the period; None: no bytes are waiting
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes | bytearray | memoryview) -> None:
         """Writes to the transport. Does nothing once the connection is cut, which an answer in progress may not know
         yet.
 
@@ -128,8 +129,26 @@ class Outgoing:
             self._since, self._mark = now, received
         return self._since is not None and now - self._since > seconds
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return self._transport.get_extra_info(name, default)
+
+    def get_write_buffer_size(self) -> int:
+        return self._transport.get_write_buffer_size()
+
+    def is_closing(self) -> bool:
+        return self._transport.is_closing()
+
+    def write_eof(self) -> None:
+        self._transport.write_eof()
+
+    def abort(self) -> None:
+        self._transport.abort()
+
+    def pause_reading(self) -> None:
+        self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        self._transport.resume_reading()
 
 
 # --- the protocol ----------------------------------------------------------------------------------------------------
@@ -148,8 +167,6 @@ _BODY_OVERHEAD = MIB
 _MAX_AHEAD = 100
 _HTTP2 = b"PRI * HTTP/2"
 _TLS = b"\x16\x03"
-# Given to uvicorn as the cycle of a request that is answered here.
-_ANSWERED: Any = SimpleNamespace(response_complete=True, message_event=SimpleNamespace(set=lambda: None))
 
 
 class _Phase(Enum):
@@ -167,7 +184,7 @@ def protocol_of(guard: Guard, grpc_port: int | None) -> "type[GuardedProtocol]":
     return type("GuardedProtocol", (GuardedProtocol,), {"guard": guard, "grpc_port": grpc_port})
 
 
-class GuardedProtocol(HttpToolsProtocol):
+class GuardedProtocol(HttpConnection):
     """One connection."""
 
     guard: ClassVar[Guard]
@@ -189,8 +206,9 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         """Counts the connection; cuts it when there are far too many."""
-        super().connection_made(cast(asyncio.Transport, Outgoing(transport, self._close)))
-        self._admission = self.guard.admit(self, self.client[0] if self.client else "")
+        self._outgoing = Outgoing(transport, self._close)
+        super().connection_made(self._outgoing)
+        self._admission = self.guard.admit(self, self.client_host)
         if self._admission is Admission.DROP:
             self._is_over = True
             transport.abort()
@@ -209,7 +227,7 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def check_deadlines(self, now: float) -> None:
         """Ends the connection if it is past a deadline."""
-        outgoing = cast(Outgoing, self.transport)
+        outgoing = self._outgoing
         if outgoing.is_stalled(now, self.guard.limits.send_seconds):
             log.warning("a client does not take its answer: the connection is closed")
             outgoing.abort()
@@ -219,7 +237,7 @@ class GuardedProtocol(HttpToolsProtocol):
             outgoing.abort()
         elif self._phase is _Phase.BODY:
             self._end(408)
-        elif not self._is_answering():
+        elif not self.is_answering:
             self._end(408 if self._head_bytes else None)
 
     # --- what comes in ------------------------------------------------------------------------------------------------
@@ -230,12 +248,11 @@ class GuardedProtocol(HttpToolsProtocol):
         if self._is_over:
             self._drop(len(data))
             return
-        self._unset_keepalive_if_required()
         if self._phase is _Phase.IDLE:
             self._expect_head()
         before = self._phase
         try:
-            self._parser().feed_data(data)
+            self.feed(data)
         except httptools.HttpParserUpgrade:  # upgrades are ignored: the request is answered normally
             pass
         except httptools.HttpParserError as error:
@@ -259,21 +276,20 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Ends the head: the request is answered here, or passed to the application."""
-        size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
         self._phase, self._head_bytes, self._raw_bytes, self._body_bytes, self._dropped_bytes = _Phase.BODY, 0, 0, 0, 0
         self._deadline = self.guard.clock() + self.guard.limits.body_seconds + _GRACE_SECONDS
         if self._is_over:
             return
-        if size > self.guard.limits.max_head_bytes:
+        if self.head_size > self.guard.limits.max_head_bytes:
             self._end(431)
-        elif self._is_answering():
+        elif self.is_answering:
             super().on_headers_complete()
-            if len(self.pipeline) > _MAX_AHEAD:
+            if self.requests_ahead > _MAX_AHEAD:
                 self._abort()
         elif not self._answered_here():
             super().on_headers_complete()
             if self._admission is Admission.PROBES_ONLY:
-                self.cycle.keep_alive = False
+                self.close_after_answer()
 
     def on_body(self, body: bytes) -> None:
         """Adds a part of a body."""
@@ -292,10 +308,10 @@ class GuardedProtocol(HttpToolsProtocol):
     # --- answers from here --------------------------------------------------------------------------------------------
 
     def _answered_here(self) -> bool:
-        path, method = self.url.partition(b"?")[0], self._parser().get_method()
+        path, method = self.path, self.method
         if path == b"/healthz" and method in {b"GET", b"HEAD"}:
             close = self._must_close()
-            self._answer(health_ok(close, method == b"GET", self._default_headers()), close)
+            self._answer(health_ok(close, method == b"GET", self.default_headers), close)
             self.guard.on_answer("/healthz", 200)
             return True
         if path in PROBES:
@@ -303,29 +319,18 @@ class GuardedProtocol(HttpToolsProtocol):
         if self._admission is Admission.TAKEN and not self.guard.is_busy(path.decode("latin-1")):
             return False
         close = self._must_close()
-        kind = next((value for name, value in self.headers if name == b"content-type"), b"").decode("latin-1").lower()
-        self._answer(refusal(503, close, path.decode("latin-1"), kind, self._default_headers()), close)
+        self._answer(refusal(503, close, path.decode("latin-1"), self.content_type, self.default_headers), close)
         self.guard.on_answer("none", 503)
         return True
 
-    def _parser(self) -> Any:
-        return self.parser  # None only after the connection is lost
-
     def _must_close(self) -> bool:
-        parser = self._parser()
-        keep_alive = parser.get_http_version() != "1.0" and parser.should_keep_alive()
-        return not keep_alive or self._admission is Admission.PROBES_ONLY
-
-    def _default_headers(self) -> tuple[tuple[bytes, bytes], ...]:
-        return tuple(self.server_state.default_headers)
+        return not self.is_kept_alive or self._admission is Admission.PROBES_ONLY
 
     def _answer(self, answer: bytes, close: bool) -> None:
         # The body is still read and dropped: a client that finds the connection closed while it sends never sees the
         # answer.
-        self.cycle = _ANSWERED
         self._close_after_body = close
-        self.transport.write(answer)
-        self.on_response_complete()
+        self.answer_here(answer)
 
     # --- bounds -------------------------------------------------------------------------------------------------------
 
@@ -347,7 +352,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self._raw_bytes += size
             if self._raw_bytes - self._body_bytes > _BODY_OVERHEAD + self._body_bytes // 8:
                 self._end(400)
-            elif not self._is_answering():
+            elif not self.is_answering:
                 self._drop(size)
 
     def _drop(self, size: int) -> None:
@@ -356,16 +361,13 @@ class GuardedProtocol(HttpToolsProtocol):
         if self._dropped_bytes > self.guard.limits.max_dropped_bytes:
             self._abort()
 
-    def _is_answering(self) -> bool:
-        return self.cycle is not None and not self.cycle.response_complete  # pyright: ignore[reportUnnecessaryComparison] - None before the first request
-
     def _malformed(self, data: bytes) -> None:
         if data.startswith(_HTTP2):
             log.warning(
                 "HTTP/2 on the HTTP/1.1 port, most likely an OTLP exporter that is set to gRPC: %sset "
                 "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf there (from %s)",
                 "" if self.grpc_port is None else f"point it at port {self.grpc_port}, or ",
-                self.client[0] if self.client else "?",
+                self.client_host or "?",
             )
             self.transport.write(go_away(self.grpc_port))
             self._finish()
@@ -375,27 +377,24 @@ class GuardedProtocol(HttpToolsProtocol):
             self._finish()
             return
         log.warning("a request that is not HTTP/1.1: it is answered with 400")
-        if self._phase is _Phase.HEAD and self._is_answering():  # earlier requests are answered first
+        if self._phase is _Phase.HEAD and self.is_answering:  # earlier requests are answered first
             self._is_over = True
-            self.cycle.keep_alive = False
-            self.pipeline.clear()
+            self.drop_requests_ahead()
         else:
             self._end(400)
 
     def _end(self, status: int | None) -> None:
         """Closes the connection, with an answer if one can still be sent."""
-        started = self._is_answering() and self.cycle.response_started
-        if status is not None and not started and not (self._phase is _Phase.BODY and self.cycle is _ANSWERED):
-            path = self.url.partition(b"?")[0].decode("latin-1") if self._phase is _Phase.BODY else ""
-            self.transport.write(refusal(status, True, path, "", self._default_headers()))
+        is_answered = self.has_begun_answer or (self._phase is _Phase.BODY and self.is_answered_here)
+        if status is not None and not is_answered:
+            path = self.path.decode("latin-1") if self._phase is _Phase.BODY else ""
+            self.transport.write(refusal(status, True, path, "", self.default_headers))
             self.guard.on_answer("none", status)
         self._finish()
 
     def _finish(self) -> None:
         self._is_over = True
-        if self._is_answering():  # an application that waits for the body is woken
-            self.cycle.disconnected = True
-            self.cycle.message_event.set()
+        self.wake_application()
         self._phase, self._deadline = _Phase.CLOSING, self.guard.clock() + _LINGER_SECONDS
         if not self.transport.is_closing():
             self.transport.write_eof()
@@ -405,8 +404,8 @@ class GuardedProtocol(HttpToolsProtocol):
         if self._phase is _Phase.BODY:
             self._finish()
         else:
-            cast(Outgoing, self.transport).close_now()
+            self._outgoing.close_now()
 
     def _abort(self) -> None:
         self._is_over = True
-        cast(Outgoing, self.transport).abort()
+        self._outgoing.abort()
