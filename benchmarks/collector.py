@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Coroutine, Generator, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -99,7 +99,19 @@ class BenchCollector:
 
     def number(self, query: str) -> int:
         """What a query for one number answers."""
-        return _run(self._number(query))
+        with self.asking() as number:
+            return number(query)
+
+    @contextmanager
+    def asking(self) -> Generator[Callable[[str], int]]:
+        """Yields `number` over one connection, for questions that are asked again and again while something is
+        measured: each new connection costs the measured cores some milliseconds. For one thread."""
+        with asyncio.Runner() as runner:
+            connection = runner.run(_connect(self.database))
+            try:
+                yield lambda query: runner.run(_number(connection, query))
+            finally:
+                runner.run(connection.close())
 
     async def _table_sizes(self) -> list[TableSize]:
         connection = await asyncpg.connect(self.database)
@@ -109,19 +121,20 @@ class BenchCollector:
         finally:
             await connection.close()
 
-    async def _number(self, query: str) -> int:
-        connection = await asyncpg.connect(self.database)
-        try:
-            return int(await connection.fetchval(query) or 0)
-        finally:
-            await connection.close()
-
 
 @contextmanager
 def collector(env: Mapping[str, str] = MappingProxyType({})) -> Generator[BenchCollector]:
     """On an embedded Postgres of its own; gone afterwards. `env`: further settings."""
     with CollectorProcess(env={**_ENV, **env}) as process, Client(process.url) as client:
         yield BenchCollector(process.url, process.grpc_url or "", process.pid, process.database, client)
+
+
+async def _connect(database: str) -> "asyncpg.Connection[asyncpg.Record]":
+    return await asyncpg.connect(database)
+
+
+async def _number(connection: "asyncpg.Connection[asyncpg.Record]", query: str) -> int:
+    return int(await connection.fetchval(query) or 0)
 
 
 def _run(work: Coroutine[Any, Any, T]) -> T:

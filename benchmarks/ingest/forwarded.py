@@ -89,7 +89,8 @@ def _drop_entries(at: BenchCollector) -> None:
 
 def _wait_forwarded(at: BenchCollector) -> None:
     deadline = time.monotonic() + _FORWARDED_WITHIN_SECONDS
-    while at.number("select count(*) from forward_outbox"):
-        if time.monotonic() > deadline:
-            raise TimeoutError("not all is forwarded")
-        time.sleep(0.1)
+    with at.asking() as number:
+        while number("select count(*) from forward_outbox"):
+            if time.monotonic() > deadline:
+                raise TimeoutError("not all is forwarded")
+            time.sleep(0.1)

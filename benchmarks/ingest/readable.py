@@ -31,6 +31,7 @@ _SENDERS, _STEPS, _RUNS_PER_REQUEST = 2, 10, 25
 _SPANS = 2 * _STEPS + 1
 _PREPARED_PER_SECOND = 8_000
 _MOST_WAITING = 500
+_WATCH_SECONDS, _WATCH_END_SECONDS = 0.1, 0.02
 
 # L1: a span each 100 ms, announced 50 ms before it ends.
 _TICK_S = 0.1
@@ -48,30 +49,30 @@ class _Load:
     sent: int = 0
     most_waiting: int = 0
     _room: threading.Event = field(default_factory=threading.Event)
-    _over: threading.Event = field(default_factory=threading.Event)
+    _all_sent: threading.Event = field(default_factory=threading.Event)
 
     def run(self, seconds: float) -> float:
         """Sends for so long, or until nothing is left; spans per second until the last of them can be read."""
-        watching = threading.Thread(target=self._watch)
         began = time.perf_counter()
-        watching.start()
-        try:
-            with (
-                httpx.Client(base_url=self.at.url, timeout=120, trust_env=False) as http,
-                ThreadPoolExecutor(_SENDERS) as threads,
-            ):
-                sending = [
-                    threads.submit(self._send, http, self.bodies[sender::_SENDERS], began + seconds)
-                    for sender in range(_SENDERS)
-                ]
-            for each in sending:
-                each.result()
-            while self.at.number(_WAITING):
-                time.sleep(0.02)
-            return self.sent * _RUNS_PER_REQUEST * _SPANS / (time.perf_counter() - began)
-        finally:
-            self._over.set()
-            watching.join()
+        with ThreadPoolExecutor(1) as thread:
+            watching = thread.submit(self._watch)
+            try:
+                self._send_all(began + seconds)
+            finally:
+                self._all_sent.set()
+            watching.result()
+        return self.sent * _RUNS_PER_REQUEST * _SPANS / (time.perf_counter() - began)
+
+    def _send_all(self, until: float) -> None:
+        with (
+            httpx.Client(base_url=self.at.url, timeout=120, trust_env=False) as http,
+            ThreadPoolExecutor(_SENDERS) as threads,
+        ):
+            sending = [
+                threads.submit(self._send, http, self.bodies[sender::_SENDERS], until) for sender in range(_SENDERS)
+            ]
+        for each in sending:
+            each.result()
 
     def _send(self, http: httpx.Client, bodies: Sequence[bytes], until: float) -> None:
         for body in bodies:
@@ -82,13 +83,23 @@ class _Load:
             self.sent += 1
 
     def _watch(self) -> None:
-        while not self._over.wait(0.1):
-            waiting = self.at.number(_WAITING)
-            self.most_waiting = max(self.most_waiting, waiting)
-            if waiting < _MOST_WAITING:
-                self._room.set()
-            else:
-                self._room.clear()
+        """Lets senders send while few runs are waiting. Returns when all is sent and no run is waiting any more."""
+        try:
+            with self.at.asking() as number:
+                while True:
+                    is_all_sent = self._all_sent.is_set()  # before the question: nothing comes after its answer then
+                    waiting = number(_WAITING)
+                    if is_all_sent and not waiting:
+                        return
+                    self.most_waiting = max(self.most_waiting, waiting)
+                    if waiting < _MOST_WAITING:
+                        self._room.set()
+                    else:
+                        self._room.clear()
+                    if self._all_sent.wait(_WATCH_SECONDS):
+                        time.sleep(_WATCH_END_SECONDS)
+        finally:
+            self._room.set()  # senders do not wait for a watcher that has failed
 
 
 _WAITING = "select count(*) from run_news where dirty_since_ns is not null"
