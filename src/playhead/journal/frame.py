@@ -33,15 +33,7 @@ _HEADER = struct.Struct(">IIc")
 HEADER_BYTES = _HEADER.size
 
 
-class _KindChecksums(dict[bytes, int]):
-    """CRC-32 of each kind alone, with which the checksum of a frame of that kind begins."""
-
-    def __missing__(self, kind: bytes) -> int:
-        return crc32(kind)
-
-
-_CHECKSUMS = _KindChecksums({kind: crc32(kind) for kind in (RESOURCE, CONTENT, THREAD, ANNOUNCEMENT, SPAN, LOG, END)})
-_CONTENT_CHECKSUM, _THREAD_CHECKSUM = _CHECKSUMS[CONTENT], _CHECKSUMS[THREAD]
+_CONTENT_CHECKSUM, _THREAD_CHECKSUM = crc32(CONTENT), crc32(THREAD)
 _SMALL = 16 * 1024
 # Lengths up to half a gigabyte begin with a control character. JSON has none, so little else looks like a header.
 _LIKE_A_HEADER = re.compile(rb"[\x00-\x1f].{7}[RCTASLE]", re.DOTALL)
@@ -52,7 +44,7 @@ _WRITTEN_AT_ONCE = 64 * 1024
 
 def frame(kind: bytes, payload: bytes) -> bytes:
     """Returns a frame of one of the kinds above, ready to append."""
-    return _HEADER.pack(len(payload), crc32(payload, _CHECKSUMS[kind]), kind) + payload
+    return _HEADER.pack(len(payload), crc32(payload, crc32(kind)), kind) + payload
 
 
 def frames_in(data: bytes, offset: int = 0) -> Iterator[tuple[bytes, bytes, int]]:
