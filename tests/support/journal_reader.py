@@ -61,7 +61,7 @@ class Journaled:
         """The payload that this attribute refers to."""
         ref = ContentRef(span.attributes[attribute])
         found = self.contents[ref.plain]
-        return value_of(content_as(found.data, found.media_type, ref))
+        return value_of(content_as(found, ref))
 
     def input(self, name: str) -> Any:
         """The arguments of the one call of this name."""

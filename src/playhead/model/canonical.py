@@ -167,15 +167,15 @@ def is_json_type(media_type: str) -> bool:
     return media_type.partition(";")[0].strip().endswith("json")
 
 
-def content_as(data: bytes, media_type: str, ref: ContentRef) -> Content:
-    """Stored bytes with the media type that fits the ref: the stored type if it is of the ref's kind, else a default.
+def content_as(stored: Content, ref: ContentRef) -> Content:
+    """The stored content as the ref reads it: itself if its media type is of the ref's kind, else with a default type.
 
     Equal bytes are stored once, with the type that came first, perhaps from another writer.
     """
-    kind = ref.read_as
+    kind, data = ref.read_as, stored.data
     if kind is None:
         kind = AS_JSON if may_be_json(data) else AS_TEXT if _is_utf8(data) else AS_BYTES
-    return Content(data, media_type if _kind_of(media_type) == kind else _TYPE_OF_KIND[kind])
+    return stored if _kind_of(stored.media_type) == kind else Content(data, _TYPE_OF_KIND[kind])
 
 
 def value_of(content: Content) -> Any:

@@ -71,7 +71,7 @@ class OutboundContents:
         """Returns the value of the ref: a text, bytes, or parsed JSON. Raises ContentNotAtHand."""
         content = self._content(ref)
         try:
-            return value_of(content_as(content.data, content.media_type, ref))
+            return value_of(content_as(content, ref))
         except ValueError:  # its media type is JSON, but its bytes are not
             return content.data.decode("utf-8", "replace")
 

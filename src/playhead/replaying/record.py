@@ -151,7 +151,7 @@ class LocalRecord:
         if offset is not None:
             try:
                 stored = read_content(self._read(*offset))[1]
-                return content_as(stored.data, stored.media_type, ref)
+                return content_as(stored, ref)
             except OSError:
                 pass  # the space was reclaimed meanwhile
         try:
@@ -275,10 +275,11 @@ def _read_local(
         if seen:
             record.lanes.append(lane)
             record.is_still_running |= "" in seen and _is_alive(lane)
-            attempt = last_attempt([*record.spans[before:], *record.elsewhere[elsewhere:]])
-            lost_ends += [(attempt, end) for end in record.lost_ends_of(lane, run)]
+            if ends := record.lost_ends_of(lane, run):  # few lanes have any
+                attempt = last_attempt([*record.spans[before:], *record.elsewhere[elsewhere:]])
+                lost_ends += [(attempt, end) for end in ends]
     # What an earlier attempt lost was executed again by the last one, and is in its record.
-    last = last_attempt(record.spans)
+    last = last_attempt(record.spans) if lost_ends else 0
     record.lost_ends = [end for attempt, end in lost_ends if attempt == last]
     return record if record.spans or record.logs else None
 

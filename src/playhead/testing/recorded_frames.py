@@ -74,7 +74,7 @@ class JournalFrames:
             return None
         content_ref = ContentRef(ref)
         content = self._contents[content_ref.plain]
-        return value_of(content_as(content.data, content.media_type, content_ref))
+        return value_of(content_as(content, content_ref))
 
     def thread(self, ref: ContentRef | None) -> list[Message]:
         """Returns the messages of a thread, first to last."""

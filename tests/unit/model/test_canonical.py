@@ -27,7 +27,9 @@ from playhead.model.canonical import (
     CANONICAL_VERSION,
     JSON,
     TEXT,
+    Content,
     canonical_json,
+    content_as,
     content_of,
     parse_json,
     value_of,
@@ -499,3 +501,15 @@ def test_floats_are_spelled_one_way_by_all_versions_of_the_encoder():
 def test_texts_that_json_readers_take_for_one_have_different_refs():
     assert content_of("\ud800\udc00").ref != content_of("\U00010000").ref
     assert canonical_json({"\ud800\udc00": 1}) != canonical_json({"\U00010000": 1})
+
+
+@pytest.mark.parametrize("value", ["text", "5", 5, {"a": 1}, b"bytes", b"\xff"])
+def test_a_stored_content_is_given_back_as_it_is_if_its_type_fits_the_ref(value: Any):
+    stored = content_of(value)
+    assert content_as(stored, stored.ref) is stored
+
+
+@pytest.mark.parametrize(("value", "other"), [("5", JSON), (5, TEXT), ("text", BYTES), (b"\xff", TEXT)])
+def test_bytes_that_another_writer_stored_with_another_type_are_read_as_the_ref_says(value: Any, other: str):
+    own = content_of(value)
+    assert content_as(Content(own.data, other), own.ref) == own

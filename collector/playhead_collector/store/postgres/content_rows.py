@@ -119,7 +119,7 @@ async def read(conn: Conn, packs: Packs, project_id: int, refs: Iterable[Content
 
 
 def _asked_as(content: Content, refs: Iterable[ContentRef]) -> dict[ContentRef, Content]:
-    return {ref: content_as(content.data, content.media_type, ref) for ref in refs}
+    return {ref: content_as(content, ref) for ref in refs}
 
 
 async def _packed(conn: Conn, packs: Packs, project_id: int, digests: Iterable[bytes]) -> dict[ContentRef, Content]:

@@ -35,7 +35,7 @@ class RecordContents:
             if content.ref.digest != ref.digest:
                 raise ContentCorrupt(f"what is stored under {ref} has another digest: record the run again")
         return {
-            ref: content_as(stored_content.data, stored_content.media_type, ref)
+            ref: content_as(stored_content, ref)
             for ref in refs
             if (stored_content := stored.get(ref.plain)) is not None
         }
