@@ -86,7 +86,7 @@ async def _serve(settings: CollectorSettings, as_json: bool) -> None:
     stopping = _SignalHandling()
     with stopping.on_signals(), listen(settings.host, settings.port) as listener, hold_grpc_port(settings) as held:
         async with open_collector(settings) as collector:
-            make_room(collector.guard.limits)
+            make_room(collector.guard.limits, with_grpc=held is not None)
             warn_if_unprotected(listener, needs_key=collector.needs_key)
             grpc = await start_grpc(settings, held, collector.grpc)
             addresses = Addresses(url_of(listener), None if grpc is None else url_of(listener, grpc.port))
@@ -105,25 +105,30 @@ async def _serve(settings: CollectorSettings, as_json: bool) -> None:
 _OTHER_DESCRIPTORS = 200
 
 
-def make_room(limits: Limits) -> None:
+def make_room(limits: Limits, *, with_grpc: bool) -> None:
     """Raises this process's limit of open files as far as permitted, so that there is one for each connection. Logs a
     warning if the limit stays too low."""
     if sys.platform == "win32":  # Windows has no such limit
         return
-    # gRPC may have as many connections as HTTP.
-    wanted = 2 * limits.max_connections + limits.reserve + _OTHER_DESCRIPTORS
+    wanted = limits.max_connections + limits.reserve + _OTHER_DESCRIPTORS
+    if with_grpc:  # which may have as many connections as HTTP
+        wanted += limits.max_connections
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return
+    most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-        if most < wanted:
-            log.warning(
-                "this process may open %s files and %s connections need %s: raise its limit (ulimit -n), or lower "
-                "PLAYHEAD_MAX_CONNECTIONS",
-                most,
-                limits.max_connections,
-                wanted,
-            )
+    except (OSError, ValueError):  # macOS refuses more than its kernel permits, also if the hard limit is infinite
+        most = soft
+    if most < wanted:
+        log.warning(
+            "this process may open %s files and needs %s for PLAYHEAD_MAX_CONNECTIONS=%s: raise its limit (ulimit -n), "
+            "or lower that number",
+            most,
+            wanted,
+            limits.max_connections,
+        )
 
 
 @contextmanager
