@@ -8,7 +8,7 @@ left join lateral (
     order by scored_ns desc, score_id desc limit 1
 ) as scored on true
 where project_id = :project_id and fork_of is null and labels @> :labels::text[] and strpos(search, :search) > 0
-    and (:id_part = '' or strpos(replace(run_id::text, '-', ''), :id_part) > 0)
+    and (:id_part = '' or strpos(encode(uuid_send(run_id), 'hex'), :id_part) > 0)
     and started_ns >= :since and started_ns <= :until
 order by started_ns desc, run_id desc limit :how_many;
 

@@ -36,7 +36,7 @@ select *, case when fork_of is null then false else (
     )) from above
 ) end as parent_missing,
     (select count(*) from run as fork where fork.project_id = run.project_id
-        and fork.labels @> array['fork_of:' || replace(run.run_id::text, '-', '')])::int as forks
+        and fork.labels @> array['fork_of:' || encode(uuid_send(run.run_id), 'hex')])::int as forks
 from run
 where project_id = :project_id and run_id = any(:runs::uuid[])
 order by started_ns desc, run_id desc;
@@ -48,7 +48,7 @@ select run_id from run
 where project_id = :project_id and started_ns >= :since and started_ns <= :until
     and (started_ns, run_id) < (:before_started, :before_run::uuid)
     and (:search = '' or strpos(search, :search) > 0)
-    and (:id_part = '' or strpos(replace(run_id::text, '-', ''), :id_part) > 0)
+    and (:id_part = '' or strpos(encode(uuid_send(run_id), 'hex'), :id_part) > 0)
 order by started_ns desc, run_id desc limit :how_many;
 
 -- name: newest_run_ids(project_id, labels, search, id_part, since, until, before_started, before_run, looked, how_many)
@@ -60,7 +60,7 @@ select run_id from (
     order by started_ns desc, run_id desc limit :looked
 ) as newest
 where labels @> :labels::text[] and (:search = '' or strpos(search, :search) > 0)
-    and (:id_part = '' or strpos(replace(run_id::text, '-', ''), :id_part) > 0)
+    and (:id_part = '' or strpos(encode(uuid_send(run_id), 'hex'), :id_part) > 0)
 order by started_ns desc, run_id desc limit :how_many;
 
 -- name: run_ids_with(project_id, labels, search, id_part, since, until, before_started, before_run, how_many)
@@ -71,7 +71,7 @@ with found as materialized (
     where labels @> :labels::text[] and project_id = :project_id and started_ns >= :since and started_ns <= :until
         and (started_ns, run_id) < (:before_started, :before_run::uuid)
         and (:search = '' or strpos(search, :search) > 0)
-        and (:id_part = '' or strpos(replace(run_id::text, '-', ''), :id_part) > 0)
+        and (:id_part = '' or strpos(encode(uuid_send(run_id), 'hex'), :id_part) > 0)
 )
 select run_id from found order by started_ns desc, run_id desc limit :how_many;
 
@@ -90,7 +90,7 @@ found as materialized (
     where run.labels @> :labels::text[] and run.started_ns >= :since and run.started_ns <= :until
         and (run.started_ns, run.run_id) < (:before_started, :before_run::uuid)
         and (:search = '' or strpos(run.search, :search) > 0)
-        and (:id_part = '' or strpos(replace(run.run_id::text, '-', ''), :id_part) > 0)
+        and (:id_part = '' or strpos(encode(uuid_send(run.run_id), 'hex'), :id_part) > 0)
 )
 select run_id from found order by started_ns desc, run_id desc limit :how_many;
 
