@@ -88,7 +88,7 @@ async def expire_promise(asking: Changing, promise: str) -> Promise:
     return _promise_answer(await _known(asking, promise))
 
 
-async def _known(asking: Changing, promise: str) -> StoredPromise:
+async def _known(asking: Changing, promise: str) -> "StoredPromise":
     stored = await asking.store.promises.get(asking.project_id, promise)
     if stored is None:
         raise Refused(404, "no_such_promise", f"no promise has the id {promise}: see `playhead promises`")
@@ -104,7 +104,7 @@ def _after(cursor: str | None) -> tuple[int, str]:
     return int(match[1]), match[2]
 
 
-def _promise_answer(promise: StoredPromise) -> Promise:
+def _promise_answer(promise: "StoredPromise") -> Promise:
     answer: PromiseAnswer | None = None
     if promise.answer is not None:
         answer = cast(PromiseAnswer, {**promise.answer, "time": rfc3339(promise.answered_ns or 0)})
@@ -124,7 +124,7 @@ def _promise_answer(promise: StoredPromise) -> Promise:
     }
 
 
-def _first_answer(promise: StoredPromise) -> str:
+def _first_answer(promise: "StoredPromise") -> str:
     answer = promise.answer
     if answer is None or answer["outcome"] == EXPIRED:
         return "nobody waits for this any more: the run will ask again if it needs to"
