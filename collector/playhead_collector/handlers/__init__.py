@@ -11,6 +11,7 @@ neither HTTP nor where it runs: in the process that serves, in a worker process,
 from functools import cache
 from types import ModuleType
 
+from playhead.wire.operations.across import AcrossOperations
 from playhead.wire.operations.forward import ForwardOperations
 from playhead.wire.operations.keys import KeyOperations
 from playhead.wire.operations.moments import MomentOperations
@@ -18,6 +19,7 @@ from playhead.wire.operations.operation import DeclaredOperation
 from playhead.wire.operations.promises import PromiseOperations
 from playhead.wire.operations.runs import RunOperations
 from playhead.wire.operations.scores import ScoreOperations
+from playhead.wire.operations.search import SearchOperations
 from playhead.wire.operations.storage import StorageOperations
 from playhead.wire.operations.suspects import SuspectOperations
 from playhead_collector.handlers.handling import Handler, handlers_in
@@ -29,7 +31,7 @@ def handler_of(operation: DeclaredOperation) -> Handler:
     return handlers_in(_module_of(operation.owner))[operation.key]
 
 
-def _module_of(owner: type | None) -> ModuleType:
+def _module_of(owner: type | None) -> ModuleType:  # noqa: C901 - a branch per subject
     """Returns the module with the handlers of a class of operations."""
     # Imported here, so that a command that asks one question loads what that one needs.
     if owner is MomentOperations:
@@ -40,6 +42,10 @@ def _module_of(owner: type | None) -> ModuleType:
         from playhead_collector.handlers import scores as subject  # noqa: PLC0415
     elif owner is SuspectOperations:
         from playhead_collector.handlers import suspects as subject  # noqa: PLC0415
+    elif owner is AcrossOperations:
+        from playhead_collector.handlers import across as subject  # noqa: PLC0415
+    elif owner is SearchOperations:
+        from playhead_collector.handlers import search as subject  # noqa: PLC0415
     elif owner is PromiseOperations:
         from playhead_collector.handlers import promises as subject  # noqa: PLC0415
     elif owner is KeyOperations:

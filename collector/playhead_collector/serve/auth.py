@@ -37,7 +37,7 @@ OPEN_PATHS = frozenset({"/healthz", "/readyz", COLLECTOR_PATH, SESSION_PATH})
 METRICS_PATH = "/metrics"
 _API = "/api/v1/"
 # First path segments below the API's path that GET and HEAD may read with the scope `read`.
-_READ = frozenset({"runs", "scores", "analytics", "search", "content", "scopes", "docs"}) | {"openapi.json"}
+_READ = frozenset({"runs", "scores", "content", "scopes", "docs"}) | {"openapi.json"}
 # Scopes for other methods, of operations that are not declared yet. Questions with a body only read. Requests that
 # spend the operator's money on any prompt (`ask-again`) need `admin`.
 _CHANGES = tuple(

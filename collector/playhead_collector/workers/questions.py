@@ -9,13 +9,6 @@ from typing import Any
 
 from playhead.wire.operations.declared import operations_by_key
 from playhead.wire.operations.operation import DeclaredOperation
-from playhead_collector.analysis.across.compression import answer_compression_outcomes
-from playhead_collector.analysis.across.contents import answer_context_contents
-from playhead_collector.analysis.across.differences import answer_differences
-from playhead_collector.analysis.across.divergences import answer_divergences
-from playhead_collector.analysis.across.failures import answer_failures
-from playhead_collector.analysis.across.statistics import answer_statistics
-from playhead_collector.analysis.across.tool_sequences import answer_patterns, answer_transitions
 from playhead_collector.analysis.causes import answer_causes
 from playhead_collector.analysis.compare.comparison import answer_compare
 from playhead_collector.analysis.compression.compressions import audit_compression, list_compressions
@@ -40,7 +33,7 @@ from playhead_collector.store.ports.search import SearchIndex
 @dataclass(frozen=True, slots=True)
 class AnalysisQuestion:
     """An analysis question about projected runs. `options` are JSON values by parameter name of the functions in
-    `_QUESTIONS` and `_ACROSS`; of a declared operation, whose key is the `name`, those of `_answer_operation`."""
+    `_QUESTIONS`; of a declared operation, whose key is the `name`, those of `_answer_operation`."""
 
     name: str
     runs: tuple[str, ...]
@@ -59,15 +52,12 @@ async def answer(
     begin_reading(settings.longest_text)
     records = [await stored_record(store, settings.project_id, run) for run in question.runs]
     more: dict[str, Any] = {}
-    if question.name in ("tokens", "statistics", "diff"):
+    if question.name in ("tokens", "diff"):
         more["prices"] = settings.prices
     elif question.name == "reasoning":
         more["tag"] = settings.reasoning_tag
     elif question.name == "index":
         more["index"] = index
-    if question.name in _ACROSS:
-        value = await _ACROSS[question.name](store, settings.project_id, **question.options, **more)
-        return await asyncio.to_thread(_recorded, value)
     ask, encode = _QUESTIONS[question.name]
     value = await ask(*records, **question.options, **more)
     return await asyncio.to_thread(encode, value)  # the answer may be as large as the contexts
@@ -117,17 +107,4 @@ _QUESTIONS: Mapping[str, tuple[_Ask, Callable[[Any], bytes]]] = MappingProxyType
         "index": (index_runs, _plain),
     }
 )
-# Questions about many runs: these load the runs themselves.
-_ACROSS: Mapping[str, _Ask] = MappingProxyType(
-    {
-        "statistics": answer_statistics,
-        "transitions": answer_transitions,
-        "patterns": answer_patterns,
-        "differences": answer_differences,
-        "compression_outcomes": answer_compression_outcomes,
-        "failures": answer_failures,
-        "divergences": answer_divergences,
-        "context_contents": answer_context_contents,
-    }
-)
-NAMES = frozenset(_QUESTIONS) | frozenset(_ACROSS)
+NAMES = frozenset(_QUESTIONS)

@@ -1,14 +1,14 @@
 """The commands of `playhead search`."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
 from playhead.cli import output
 from playhead.cli.connection import ask
 from playhead.cli.options import Json, Limit, Since, Until, first_rows, parse_time_option
-from playhead.wire.operations.search import FoundDecision, FoundText, FoundValue
+from playhead.wire.operations.search import FoundDecision, FoundText, FoundValue, Reason
 
 if TYPE_CHECKING:
     from playhead.client import Client
@@ -48,7 +48,7 @@ def decisions(
     """List decisions of all sealed runs, newest runs first; all conditions must hold."""
     with ask(ctx) as client:
         matches = client.search_decisions(
-            kind=kind, tool=tool, arguments=_named(argument or ()), value=value, attribution=attribution,
+            kind=kind, tool=tool, arguments=_named(argument or ()), value=value, attribution=cast(Reason, attribution),
             source=source, suspect=suspect or None, result=result, after=after, agent=agent, status=status,
             since=parse_time_option(since), until=parse_time_option(until), limit=limit + 1,
         )  # fmt: skip

@@ -6,7 +6,7 @@ which `Client` and `AsyncClient` send. `Operations` has all of them.
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
 
 from playhead.client.requests import (
@@ -21,7 +21,6 @@ from playhead.client.requests import (
 from playhead.model.canonical import Content
 from playhead.model.names import PACK_LOOKED_AT_HEADER
 from playhead.wire import operations
-from playhead.wire.operations import across
 from playhead.wire.operations.bounds import time_text
 from playhead.wire.operations.compare import Comparison
 from playhead.wire.operations.compression import Compression, CompressionAudit
@@ -30,7 +29,6 @@ from playhead.wire.operations.declared import DeclaredOperations
 from playhead.wire.operations.moments import Diff
 from playhead.wire.operations.reasoning import AskedAgain
 from playhead.wire.operations.runs import OtlpRequest, Released, RunLease, RunLog
-from playhead.wire.operations.search import FoundDecision, FoundText
 from playhead.wire.operations.why import Attribution, CausalGraph, Decision, DecisionDetail, DecisionTree
 from playhead.wire.pack import Pack, decode_pack
 
@@ -401,150 +399,8 @@ class ScopesOperations:
         return ApiRequest("scopes")
 
 
-# --- questions about many runs ----------------------------------------------------------------------------
-
-
-class ChosenRuns(TypedDict, total=False):
-    """Conditions for the runs to analyse: runs that have ended and meet all conditions, newest first, without forks.
-
-    `outcome`: when a run counts as succeeded: a condition for a score (`resolved`, `quality>=0.5`); default: when it
-    completed. `runs`: maximum number of runs.
-    """
-
-    agent: str
-    status: str
-    session: str
-    user: str
-    tag: str
-    model: str
-    tool: str
-    text: str
-    since: str | datetime
-    until: str | datetime
-    outcome: str
-    runs: int
-
-
-class AnalyticsOperations:
-    """Analyses of many runs. All take the conditions of `ChosenRuns`."""
-
-    @client_method
-    def statistics(self, **chosen: Unpack[ChosenRuns]) -> ApiRequest[across.RunStatistics]:
-        """Statistics of runs: turns, tool calls, tokens, cost, time, context size, outcomes, and use of tools."""
-        return ApiRequest("analytics/statistics", _analytics_params(chosen))
-
-    @client_method
-    def transitions(self, **chosen: Unpack[ChosenRuns]) -> ApiRequest[across.TransitionGraph]:
-        """Which tool follows which, how often, and how many of these runs succeeded."""
-        return ApiRequest("analytics/transitions", _analytics_params(chosen))
-
-    @client_method
-    def patterns(self, *, limit: int = 100, **chosen: Unpack[ChosenRuns]) -> ApiRequest[across.DecisionPatterns]:
-        """Which tool is called after which result of which tool, in 5 runs or more, and the outcomes of these runs."""
-        return ApiRequest("analytics/patterns", _analytics_params(chosen, limit=limit))
-
-    @client_method
-    def differences(self, *, limit: int = 50, **chosen: Unpack[ChosenRuns]) -> ApiRequest[across.OutcomeDifferences]:
-        """Features that distinguish failed from succeeded runs, smallest p first; `q` is p corrected for the number of
-        tested features."""
-        return ApiRequest("analytics/differences", _analytics_params(chosen, limit=limit))
-
-    @client_method
-    def compression_outcomes(self, **chosen: Unpack[ChosenRuns]) -> ApiRequest[across.CompressionOutcomes]:
-        """Outcomes of runs by how often their context was compressed."""
-        return ApiRequest("analytics/compression", _analytics_params(chosen))
-
-    @client_method
-    def failures(self, *, limit: int = 20, **chosen: Unpack[ChosenRuns]) -> ApiRequest[across.FailureClusters]:
-        """Clusters of failed runs with the same last error and the same last two tool calls."""
-        return ApiRequest("analytics/failures", _analytics_params(chosen, limit=limit))
-
-    @client_method
-    def divergences(
-        self, *, task: str = "input", limit: int = 20, **chosen: Unpack[ChosenRuns]
-    ) -> ApiRequest[across.Divergences]:
-        """Points at which succeeded and failed runs of the same task diverge.
-
-        `task`: what runs of the same task have in common: `input`, `name`, `session`, `user`, or `tag:` and the
-        beginning of the tag.
-        """
-        return ApiRequest("analytics/divergences", _analytics_params(chosen, task=task, limit=limit))
-
-    @client_method
-    def context_contents(self, *, limit: int = 20, **chosen: Unpack[ChosenRuns]) -> ApiRequest[across.ContextContents]:
-        """Messages that take most space in contexts: size in bytes, times the number of times that they were sent."""
-        return ApiRequest("analytics/contents", _analytics_params(chosen, limit=limit))
-
-
-def _analytics_params(chosen: ChosenRuns, **more: Any) -> dict[str, Any]:
-    return {**chosen, "since": time_text(chosen.get("since")), "until": time_text(chosen.get("until")), **more}
-
-
-_FOUND_PER_PAGE = 50
-
-
-class SearchOperations:
-    """Search for decisions and texts in all sealed runs. The collector indexes a run in the background, after it was
-    sealed."""
-
-    @paged_client_method
-    def search_decisions(
-        self,
-        *,
-        kind: str | None = None,
-        tool: str | None = None,
-        arguments: Mapping[str, str] | None = None,
-        value: str | None = None,
-        attribution: str | None = None,
-        source: str | None = None,
-        suspect: bool | None = None,
-        result: str | None = None,
-        after: str | None = None,
-        agent: str | None = None,
-        status: Literal["completed", "failed", "cancelled"] | None = None,
-        since: str | datetime | None = None,
-        until: str | datetime | None = None,
-        limit: int | None = None,
-    ) -> PagedRequest[FoundDecision]:
-        """Decisions that meet all conditions, at most `limit`: newest runs first, in each run the last decision first.
-
-        `arguments`: arguments of the call, by name; a name is a path (`flights[0].date`), a path without indices, or
-        the last part of a path. `value`: a value of any argument. `source`: where a value comes from (user,
-        tool_result, assistant, system, definition, derived, invented); `suspect`: whether its origin is doubtful.
-        `attribution`: why the tool was called. `result`: how the call ended (ok, error, empty, cancelled, open,
-        unknown); `after`: the result of the agent's previous tool call, `first` if there was none. `status`, `since`
-        and `until` are conditions for the run.
-        """
-        named = [f"{name}={value}" for name, value in (arguments or {}).items()]
-        words = {"kind": kind, "tool": tool, "argument": named or None, "value": value, "attribution": attribution}
-        words |= {"source": source, "result": result, "after": after, "agent": agent, "status": status}
-        times = {"since": time_text(since), "until": time_text(until)}
-        return PagedRequest(
-            "search/decisions", {**words, "suspect": suspect, **times}, limit, page_size=_FOUND_PER_PAGE
-        )
-
-    @paged_client_method
-    def search_content(
-        self,
-        words: str | None = None,
-        *,
-        ref: str | None = None,
-        role: str | None = None,
-        since: str | datetime | None = None,
-        until: str | datetime | None = None,
-        limit: int | None = None,
-    ) -> PagedRequest[FoundText]:
-        """Contents with these words in their text, at most `limit`, with quotes and the runs that saw them. Contents
-        whose first run began last come first. `words` may have `"phrases"`, `or` and `-not`.
-
-        With `ref` instead of words: this content only; then `limit` is the number of runs in `seen`, at most 1,000
-        (default: 50), and `about` returns all of them. `role`: only messages of this role. `since` and `until`: start
-        time of the first run that had the content.
-        """
-        params = {"q": words, "ref": ref, "role": role, "since": time_text(since), "until": time_text(until)}
-        return PagedRequest(
-            "search/content", params, limit, page_size=_FOUND_PER_PAGE if ref is None else limit or _FOUND_PER_PAGE
-        )
+class IndexOperations:
+    """The search index."""
 
     @client_method
     def unindexed_runs(self) -> ApiRequest[int]:
@@ -569,7 +425,6 @@ class Operations(
     CausesOperations,
     LeasesOperations,
     ScopesOperations,
-    AnalyticsOperations,
-    SearchOperations,
+    IndexOperations,
 ):
     """All operations: what `Client` and `AsyncClient` have in common."""

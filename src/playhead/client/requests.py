@@ -269,7 +269,9 @@ def paged_request(call: OperationCall[Page[T]]) -> PagedRequest[T]:
     """Returns the request for a declared list. Raises NotFound."""
     request = _request(call)
     params = {name: value for name, value in request.query.items() if name != "limit"}
-    return PagedRequest(request.path, params, call.given.get("limit"), call.operation.facts.client_page)
+    facts, limit = call.operation.facts, call.given.get("limit")
+    page = limit if limit and call.given.get(facts.one_item_of or "") is not None else facts.client_page
+    return PagedRequest(request.path, params, limit, page)
 
 
 def watch_request(call: OperationCall[Any]) -> WatchRequest:

@@ -4,10 +4,9 @@ Only runs that have ended are compared. A run succeeded by its status, or by one
 with their 95 % Wilson interval, because the runs of a question are often few.
 """
 
-import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from playhead.model.shares import wilson
 from playhead.model.state import COMPLETED, FAILED
@@ -41,10 +40,11 @@ class Cohort:
     population: Population
 
 
-async def read_cohort(store: ReadStore, project_id: int, options: Mapping[str, Any]) -> Cohort:
-    """Reads the runs that `options` select: see `cohort_options`."""
-    where, limit = RunFilter(**options["where"]), options["runs"]
-    outcome = None if options["outcome"] is None else ScoreCondition(**options["outcome"])
+async def read_cohort(
+    store: ReadStore, project_id: int, where: RunFilter, outcome: ScoreCondition | None, limit: int
+) -> Cohort:
+    """Reads the newest runs that meet the conditions, at most `limit`. `outcome`: when a run has succeeded (None: when
+    it completed)."""
     runs = await store.runs.facts(project_id, where, outcome.name if outcome else None, limit=limit + 1)
     return cohort_of(runs[:limit], outcome, more=len(runs) > limit)
 
@@ -88,16 +88,6 @@ def succeeded(facts: RunFacts, outcome: ScoreCondition | None) -> bool | None:
             return number < wanted
         case _:
             return number == wanted
-
-
-def cohort_options(where: RunFilter, outcome: ScoreCondition | None, runs: int) -> dict[str, Any]:
-    """Returns the options of `read_cohort` as JSON values, for another process. `outcome`: when a run has succeeded
-    (None: when it completed). `runs`: the most runs that are read."""
-    return {
-        "where": {name: value for name, value in dataclasses.asdict(where).items() if value is not None},
-        "outcome": None if outcome is None else dataclasses.asdict(outcome),
-        "runs": runs,
-    }
 
 
 def outcome_text(outcome: ScoreCondition | None) -> str:

@@ -1,22 +1,13 @@
 """Do runs with compressed contexts end differently?"""
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from playhead.wire.operations.across import CompressionOutcomes
-from playhead_collector.analysis.across.cohort import MIN_RUNS, Cohort, Member, read_cohort, success_rate
+from playhead_collector.analysis.across.cohort import MIN_RUNS, Cohort, Member, success_rate
 from playhead_collector.analysis.across.differences import fisher_exact
-from playhead_collector.store.ports import ReadStore
 
 _MANY: Final = 3
 _EVIDENCE: Final = 5
-
-
-async def answer_compression_outcomes(
-    store: ReadStore, project_id: int, cohort: Mapping[str, Any]
-) -> CompressionOutcomes:
-    """Returns the outcomes of the runs that `cohort` selects, by number of compressions."""
-    return compression_outcomes(await read_cohort(store, project_id, cohort))
 
 
 def compression_outcomes(cohort: Cohort) -> CompressionOutcomes:

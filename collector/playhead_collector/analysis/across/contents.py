@@ -8,7 +8,7 @@ from playhead.model.event import LlmCalled
 from playhead.model.message import message_text
 from playhead.model.ref import ContentRef
 from playhead.wire.operations.across import ContextContents, FillingContent, RunMoment
-from playhead_collector.analysis.across.cohort import Cohort, read_cohort
+from playhead_collector.analysis.across.cohort import Cohort
 from playhead_collector.errors import ContentMissing
 from playhead_collector.read.values import fetch
 from playhead_collector.store.ports import ReadStore
@@ -25,18 +25,15 @@ class SentMessage:
     runs: set[str] = field(default_factory=set[str])
 
 
-async def answer_context_contents(
-    store: ReadStore, project_id: int, cohort: Mapping[str, Any], *, limit: int
-) -> ContextContents:
-    """Returns the contents that fill the contexts of the runs that `cohort` selects, at most `limit`."""
-    chosen = await read_cohort(store, project_id, cohort)
+async def answer_context_contents(store: ReadStore, project_id: int, cohort: Cohort, *, limit: int) -> ContextContents:
+    """Returns the contents that fill the contexts of the runs of `cohort`, at most `limit`."""
     sent: dict[ContentRef, SentMessage] = {}
-    for member in chosen.members:
+    for member in cohort.members:
         called = [event for event in await store.events.read(project_id, member.run) if isinstance(event, LlmCalled)]
         await _count(store, project_id, called, sent)
     refs = list(sent)
     sizes = {ref: len(content.data) for ref, content in (await store.contents.get_many(project_id, refs)).items()}
-    return await _answer(store, project_id, chosen, sent, sizes, limit)
+    return await _answer(store, project_id, cohort, sent, sizes, limit)
 
 
 async def _count(

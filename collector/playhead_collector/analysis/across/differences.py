@@ -6,13 +6,13 @@ counted, and the p values are corrected with the method of Benjamini and Hochber
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from playhead.projection.run_row import RunRow
 from playhead.wire.operations.across import OutcomeDifference, OutcomeDifferences
-from playhead_collector.analysis.across.cohort import MIN_RUNS, Cohort, read_cohort
+from playhead_collector.analysis.across.cohort import MIN_RUNS, Cohort
 from playhead_collector.analysis.across.statistics import MEASURES, percentile
 from playhead_collector.analysis.across.tool_sequences import FAILED, RETURNED_ERROR, ToolPath, choices, read_steps
 from playhead_collector.store.ports import ReadStore
@@ -23,12 +23,9 @@ _EVIDENCE: Final = 3
 _LABELS: Final = {"tags": "tag", "agents": "agent", "models": "model"}
 
 
-async def answer_differences(
-    store: ReadStore, project_id: int, cohort: Mapping[str, Any], *, limit: int
-) -> OutcomeDifferences:
-    """Returns the differences between failed and succeeded runs of those that `cohort` selects, at most `limit`."""
-    chosen = await read_cohort(store, project_id, cohort)
-    return differences_of(chosen, await read_steps(store, project_id, chosen.members), limit)
+async def answer_differences(store: ReadStore, project_id: int, cohort: Cohort, *, limit: int) -> OutcomeDifferences:
+    """Returns the differences between failed and succeeded runs of those of `cohort`, at most `limit`."""
+    return differences_of(cohort, await read_steps(store, project_id, cohort.members), limit)
 
 
 def differences_of(cohort: Cohort, walks: Sequence[ToolPath], limit: int) -> OutcomeDifferences:

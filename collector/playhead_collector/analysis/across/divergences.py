@@ -7,7 +7,7 @@ twice.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, cast
 
@@ -15,7 +15,7 @@ from playhead.model.canonical import canonical_json, parse_json
 from playhead.model.event import ToolCalled
 from playhead.model.ref import ContentRef
 from playhead.wire.operations.across import Divergences, TaskDivergence
-from playhead_collector.analysis.across.cohort import MIN_RUNS, Cohort, Member, read_cohort, success_rate
+from playhead_collector.analysis.across.cohort import MIN_RUNS, Cohort, Member, success_rate
 from playhead_collector.analysis.across.same_task import beginning_of, task_of
 from playhead_collector.analysis.across.tool_sequences import END
 from playhead_collector.read.values import fetch
@@ -53,13 +53,12 @@ class _Junction:
 
 
 async def answer_divergences(
-    store: ReadStore, project_id: int, cohort: Mapping[str, Any], *, task: str, limit: int
+    store: ReadStore, project_id: int, cohort: Cohort, *, task: str, limit: int
 ) -> Divergences:
-    """Returns the divergences of the runs that `cohort` selects, at most `limit`. `task`: see `same_task`."""
-    chosen = await read_cohort(store, project_id, cohort)
-    members = [member for member in chosen.members if member.succeeded is not None]
+    """Returns the divergences of the runs of `cohort`, at most `limit`. `task`: see `same_task`."""
+    members = [member for member in cohort.members if member.succeeded is not None]
     paths = [await _read_path(store, project_id, member, task) for member in members]
-    return divergences_of(chosen, [path for path in paths if path is not None], limit)
+    return divergences_of(cohort, [path for path in paths if path is not None], limit)
 
 
 def divergences_of(cohort: Cohort, paths: Sequence[TaskPath], limit: int) -> Divergences:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from playhead.model.event import LlmFailed, RunEvent, RunFailed, StepCompleted, ToolFailed
 from playhead.wire.operations.across import FailureCluster, FailureClusters
-from playhead_collector.analysis.across.cohort import MIN_RUNS, read_cohort
+from playhead_collector.analysis.across.cohort import MIN_RUNS, Cohort
 from playhead_collector.analysis.across.tool_sequences import ToolPath, ToolStep, read_steps
 from playhead_collector.analysis.provenance.attributions import answer_attribution
 from playhead_collector.errors import ContentMissing, Refused
@@ -33,12 +33,9 @@ class FailureGroup:
     walks: list[ToolPath] = field(default_factory=list[ToolPath])
 
 
-async def answer_failures(
-    store: ReadStore, project_id: int, cohort: Mapping[str, Any], *, limit: int
-) -> FailureClusters:
-    """Returns the clusters of the failed runs among those that `cohort` selects, at most `limit`."""
-    chosen = await read_cohort(store, project_id, cohort)
-    failed = [member for member in chosen.members if member.succeeded is False]
+async def answer_failures(store: ReadStore, project_id: int, cohort: Cohort, *, limit: int) -> FailureClusters:
+    """Returns the clusters of the failed runs among those of `cohort`, at most `limit`."""
+    failed = [member for member in cohort.members if member.succeeded is False]
     walks = await read_steps(store, project_id, failed)
     errors = {error.run: error for error in await store.runs.last_errors(project_id, [member.run for member in failed])}
     groups = groups_of(walks, errors)
@@ -46,7 +43,7 @@ async def answer_failures(
         await _cluster(store, project_id, group, len(failed), attribute=place < _ATTRIBUTED)
         for place, group in enumerate(groups[:limit])
     ]
-    return {"population": chosen.population, "clusters": clusters}
+    return {"population": cohort.population, "clusters": clusters}
 
 
 def groups_of(walks: Sequence[ToolPath], errors: Mapping[str, LastError]) -> list[FailureGroup]:

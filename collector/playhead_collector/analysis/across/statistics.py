@@ -5,12 +5,12 @@ Over time: the time of the runs is divided into equal parts, and each part is me
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from playhead.model.times import rfc3339
 from playhead.projection.run_row import RunRow
 from playhead.wire.operations.across import Measured, Period, PeriodMeasure, RunStatistics, ToolUse
-from playhead_collector.analysis.across.cohort import Cohort, Member, read_cohort, success_rate
+from playhead_collector.analysis.across.cohort import Cohort, Member, success_rate
 from playhead_collector.analysis.across.tool_sequences import FAILED, RETURNED_ERROR, ToolPath, read_steps
 from playhead_collector.read.prices import Prices
 from playhead_collector.store.ports import ReadStore
@@ -30,12 +30,9 @@ MEASURES: Final[Mapping[str, Callable[[RunRow], float | None]]] = {
 """Functions that return a number of a run, by name; None: not known."""
 
 
-async def answer_statistics(
-    store: ReadStore, project_id: int, cohort: Mapping[str, Any], *, prices: Prices
-) -> RunStatistics:
-    """Returns the statistics of the runs that `cohort` selects."""
-    chosen = await read_cohort(store, project_id, cohort)
-    return statistics_of(chosen, await read_steps(store, project_id, chosen.members), prices)
+async def answer_statistics(store: ReadStore, project_id: int, cohort: Cohort, *, prices: Prices) -> RunStatistics:
+    """Returns the statistics of the runs of `cohort`."""
+    return statistics_of(cohort, await read_steps(store, project_id, cohort.members), prices)
 
 
 def statistics_of(cohort: Cohort, walks: Sequence[ToolPath], prices: Prices) -> RunStatistics:

@@ -7,11 +7,11 @@ the outcomes of the runs that made it.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from playhead.projection.search_rows import ToolOutcome, number_of
 from playhead.wire.operations.across import DecisionPattern, DecisionPatterns, RunMoment, Transition, TransitionGraph
-from playhead_collector.analysis.across.cohort import MIN_RUNS, Cohort, Member, read_cohort, success_rate
+from playhead_collector.analysis.across.cohort import MIN_RUNS, Cohort, Member, success_rate
 from playhead_collector.store.ports import ReadStore
 from playhead_collector.store.ports.runs import ToolSteps
 
@@ -87,12 +87,6 @@ class Occurrences:
                 self.first.append({"run": walk.member.run, "seq": seq})
 
 
-async def answer_transitions(store: ReadStore, project_id: int, cohort: Mapping[str, Any]) -> TransitionGraph:
-    """Returns the transitions of the runs that `cohort` selects."""
-    chosen = await read_cohort(store, project_id, cohort)
-    return transitions_of(chosen, await read_steps(store, project_id, chosen.members))
-
-
 def transitions_of(cohort: Cohort, walks: Sequence[ToolPath]) -> TransitionGraph:
     """The transitions of these runs.  Pure."""
     occurrences: dict[tuple[str, str], Occurrences] = {}
@@ -134,14 +128,6 @@ class LastToolResult(NamedTuple):
 
     tool: str
     result: str | None
-
-
-async def answer_patterns(
-    store: ReadStore, project_id: int, cohort: Mapping[str, Any], *, limit: int
-) -> DecisionPatterns:
-    """Returns the patterns of the runs that `cohort` selects, at most `limit`."""
-    chosen = await read_cohort(store, project_id, cohort)
-    return patterns_of(chosen, await read_steps(store, project_id, chosen.members), limit)
 
 
 def patterns_of(cohort: Cohort, walks: Sequence[ToolPath], limit: int) -> DecisionPatterns:

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 
+from playhead.wire.operations.across import AcrossOperations
 from playhead.wire.operations.forward import ForwardOperations
 from playhead.wire.operations.keys import KeyOperations
 from playhead.wire.operations.operation import operations_of
 from playhead.wire.operations.promises import PromiseOperations
 from playhead.wire.operations.runs import RunOperations
 from playhead.wire.operations.scores import ScoreOperations
+from playhead.wire.operations.search import SearchOperations
 from playhead.wire.operations.storage import StorageOperations
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.forward.forwarder import Forwarder
@@ -30,7 +32,6 @@ from playhead_collector.serve.handlers import (
     content,
     exporting,
     runs,
-    search,
     session,
 )
 from playhead_collector.serve.keyring import Keyring
@@ -113,6 +114,7 @@ def add_routes(
     runs.add_lease_routes(api, store.leases, project_id)
     _add_all(declared, api, PromiseOperations)
     analysis_routes.add_routes(api, analysis_handlers)
+    _add_all(declared, api, AcrossOperations)
     asking_models.add_routes(api, analysis_handlers, configured, declared)
     session.add_routes(api, keyring)
     content.add_scope_routes(api, not_understood)
@@ -122,7 +124,7 @@ def add_routes(
     _add_all(declared, limited, ScoreOperations)
     content.add_routes(limited, store, project_id)
     declared.add(limited, StorageOperations.storage)
-    search.add_routes(limited, store, store.search, project_id, configured.search)
+    _add_all(declared, limited, SearchOperations)
     exporting.add_routes(limited, store, runner, project_id, declared)
     # Separate limit: a key can be revoked while requests with that key fill the other limit.
     _add_all(declared, ApiRoutes(app, ReadLimiter(1, _READS_WAITING)), KeyOperations)

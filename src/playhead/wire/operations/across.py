@@ -1,9 +1,14 @@
-"""Answers of questions across runs.
+"""Questions across runs.
 
 All have the `population` that they are about.  Nothing that fewer than 5 runs have is called a pattern.
 """
 
-from typing import Any, TypedDict
+from typing import Annotated, Any, TypedDict, Unpack
+
+from playhead.wire.operations.bounds import NOT_EMPTY, Bounds, Limit, RunConditions
+from playhead.wire.operations.operation import READ, get
+
+# --- answers ---------------------------------------------------------------------------------------------------------
 
 
 class Population(TypedDict):
@@ -297,3 +302,113 @@ class ContextContents(TypedDict):
     read: int
     total: int
     contents: list[FillingContent]
+
+
+# --- operations ------------------------------------------------------------------------------------------------------
+
+# A run's facts take a kilobyte of memory; reading the calls of a run takes some milliseconds.
+_MAX_RUNS, _MAX_RUNS_READ = 10_000, 1_000
+
+MaxRuns = Annotated[int, Bounds(ge=1, le=_MAX_RUNS, description="How many runs are looked at, at most: the newest.")]
+MaxRunsRead = Annotated[
+    int, Bounds(ge=1, le=_MAX_RUNS_READ, description="How many runs are read, at most: the newest.")
+]
+Outcome = Annotated[
+    str | None,
+    Bounds(
+        max_length=500,
+        pattern=NOT_EMPTY,
+        description="When a run has succeeded: a score as NAME, NAME=VALUE or NAME>=NUMBER; default: when it "
+        "completed.",
+    ),
+]
+Task = Annotated[
+    str,
+    Bounds(
+        max_length=300,
+        pattern=r"^(input|name|session|user|tag:[^\x00]*)$",
+        description="What runs of one task have in common: `input`, `name`, `session`, `user`, or `tag:` and what the "
+        "tag begins with.",
+    ),
+]
+
+
+class AcrossOperations:
+    """Analyses of many runs: of those that have ended and meet all conditions, newest first."""
+
+    @get("/analytics/statistics", scope=READ, tag="analytics", in_worker=True, looks_beyond=True)
+    def statistics(
+        self, *, runs: MaxRuns = _MAX_RUNS, outcome: Outcome = None, **where: Unpack[RunConditions]
+    ) -> RunStatistics:
+        """What runs take: turns, tools, tokens, cost, time and context, as mean, p50 and p95; outcomes; use of tools.
+
+        Only runs that have ended; forks are left out.
+        """
+        ...
+
+    @get("/analytics/transitions", scope=READ, tag="analytics", in_worker=True, looks_beyond=True)
+    def transitions(
+        self, *, runs: MaxRuns = _MAX_RUNS, outcome: Outcome = None, **where: Unpack[RunConditions]
+    ) -> TransitionGraph:
+        """Which tool follows which, how often, in how many runs, and how many of these succeeded."""
+        ...
+
+    @get("/analytics/patterns", scope=READ, tag="analytics", in_worker=True, looks_beyond=True)
+    def patterns(
+        self,
+        *,
+        runs: MaxRuns = _MAX_RUNS,
+        limit: Limit = 100,
+        outcome: Outcome = None,
+        **where: Unpack[RunConditions],
+    ) -> DecisionPatterns:
+        """What is called after which result of which tool, in 5 runs or more, and how the runs end that have it."""
+        ...
+
+    @get("/analytics/differences", scope=READ, tag="analytics", in_worker=True, looks_beyond=True)
+    def differences(
+        self, *, runs: MaxRuns = _MAX_RUNS, limit: Limit = 50, outcome: Outcome = None, **where: Unpack[RunConditions]
+    ) -> OutcomeDifferences:
+        """What distinguishes failed from succeeded runs, by p, corrected for how many features were tested."""
+        ...
+
+    @get(
+        "/analytics/compression",
+        scope=READ,
+        tag="analytics",
+        in_worker=True,
+        looks_beyond=True,
+        route_name="compression",
+    )
+    def compression_outcomes(
+        self, *, runs: MaxRuns = _MAX_RUNS, outcome: Outcome = None, **where: Unpack[RunConditions]
+    ) -> CompressionOutcomes:
+        """Outcomes of runs by how often their context was compressed."""
+        ...
+
+    @get("/analytics/failures", scope=READ, tag="analytics", in_worker=True, looks_beyond=True)
+    def failures(
+        self, *, runs: MaxRuns = _MAX_RUNS, limit: Limit = 20, outcome: Outcome = None, **where: Unpack[RunConditions]
+    ) -> FailureClusters:
+        """Failed runs in clusters: those with the same last error and the same last two tool calls."""
+        ...
+
+    @get("/analytics/divergences", scope=READ, tag="analytics", in_worker=True, looks_beyond=True)
+    def divergences(
+        self,
+        *,
+        task: Task = "input",
+        runs: MaxRunsRead = 500,
+        limit: Limit = 20,
+        outcome: Outcome = None,
+        **where: Unpack[RunConditions],
+    ) -> Divergences:
+        """Where succeeded and failed runs of one task part ways, by how much the choice tells about the outcome."""
+        ...
+
+    @get("/analytics/contents", scope=READ, tag="analytics", in_worker=True, looks_beyond=True, route_name="contents")
+    def context_contents(
+        self, *, runs: MaxRunsRead = 100, limit: Limit = 20, outcome: Outcome = None, **where: Unpack[RunConditions]
+    ) -> ContextContents:
+        """The messages that fill contexts most: bytes times how often they were sent."""
+        ...

@@ -4,6 +4,7 @@ import re
 from functools import cache
 from typing import Final
 
+from playhead.wire.operations.across import AcrossOperations
 from playhead.wire.operations.forward import ForwardOperations
 from playhead.wire.operations.keys import KeyOperations
 from playhead.wire.operations.moments import MomentOperations
@@ -11,6 +12,7 @@ from playhead.wire.operations.operation import DeclaredOperation, operations_of,
 from playhead.wire.operations.promises import PromiseOperations
 from playhead.wire.operations.runs import RunOperations
 from playhead.wire.operations.scores import ScoreOperations
+from playhead.wire.operations.search import SearchOperations
 from playhead.wire.operations.storage import StorageOperations
 from playhead.wire.operations.suspects import SuspectOperations
 
@@ -23,6 +25,8 @@ class DeclaredOperations(
     MomentOperations,
     SuspectOperations,
     ScoreOperations,
+    AcrossOperations,
+    SearchOperations,
     PromiseOperations,
     KeyOperations,
     StorageOperations,

@@ -127,11 +127,13 @@ class OperationFacts:
     also_answers: Mapping[int, str] = field(default_factory=dict[int, str])
     strict_body: StrictBody | None = None
     # Lists: the default size of a page over HTTP (None: the handler's), its bounds, the query parameter behind which
-    # `cursor` stands, and how many items a client requests at a time.
+    # `cursor` stands, and how many items a client requests at a time. With `one_item_of` given, the list has one item,
+    # whose parts `limit` counts: the client requests as many as it was asked for.
     page_size: int | None = None
     page_limit: Bounds = PAGE_LIMIT
     cursor_after: str = "limit"
     client_page: int = _CLIENT_PAGE
+    one_item_of: str | None = None
 
 
 class DeclaredOperation:
@@ -430,6 +432,7 @@ def get_list(
     page_limit: Bounds = PAGE_LIMIT,
     cursor_after: str = "limit",
     client_page: int = _CLIENT_PAGE,
+    one_item_of: str | None = None,
     in_worker: bool = False,
     looks_beyond: bool = False,
     needs: Need | None = None,
@@ -444,7 +447,7 @@ def get_list(
         method="GET", path=path, scope=scope, tag=tag, form=Form.PAGE, in_worker=in_worker, looks_beyond=looks_beyond,
         needs=needs, also_refuses=also_refuses, also_answers=also_answers, deprecated=deprecated,
         route_name=route_name, page_size=page_size, page_limit=page_limit, cursor_after=cursor_after,
-        client_page=client_page,
+        client_page=client_page, one_item_of=one_item_of,
     )  # fmt: skip
     return lambda declare: Listing(declare, facts)
 

@@ -1,6 +1,12 @@
-"""Answers about decisions and texts that were searched for across runs."""
+"""Search of the decisions and the texts of all runs."""
 
-from typing import TypedDict
+from collections.abc import Mapping
+from typing import Annotated, Literal, TypedDict
+
+from playhead.wire.operations.bounds import NO_NUL, Bounds, Most, Status, Time, Word
+from playhead.wire.operations.operation import READ, get_list
+
+# --- answers ---------------------------------------------------------------------------------------------------------
 
 
 class FoundValue(TypedDict):
@@ -87,3 +93,99 @@ class TextsFound(TypedDict):
     items: list[FoundText]
     next_cursor: str | None
     unindexed: int
+
+
+# --- operations ------------------------------------------------------------------------------------------------------
+
+_FOUND_PER_PAGE = 50
+_OFF = {409: "Search is off."}
+
+DecisionKind = Annotated[
+    Literal["tool_call", "tool_request", "answer", "handoff", "branch", "approval", "stop"] | None, Bounds()
+]
+Reason = Annotated[
+    Literal["user_request", "follow_up", "error_recovery", "plan_step", "agent_message", "agent_initiative", "unknown"]
+    | None,
+    Bounds(),
+]
+Source = Annotated[
+    Literal["user", "tool_result", "assistant", "system", "definition", "derived", "invented"] | None, Bounds()
+]
+Suspect = Annotated[bool | None, Bounds()]
+Result = Annotated[Literal["ok", "error", "empty", "cancelled", "open", "unknown"] | None, Bounds()]
+ResultBefore = Annotated[Literal["first", "ok", "error", "empty", "cancelled", "unknown"] | None, Bounds()]
+Role = Annotated[Literal["system", "user", "assistant", "tool", "developer"] | None, Bounds()]
+StatusOfRun = Annotated[Status | None, Bounds()]
+Arguments = Annotated[
+    Mapping[str, str] | None,
+    Bounds(
+        name="argument",
+        as_pairs=True,
+        max_length=20,
+        description="`name=value`: an argument that the call has; may be repeated.",
+    ),
+]
+AnyValue = Annotated[str | None, Bounds(max_length=10_000, pattern=NO_NUL, description="Value of any argument.")]
+Words = Annotated[
+    str | None, Bounds(name="q", max_length=1_000, pattern=NO_NUL, description='Words, `"phrases"`, `or`, `-not`.')
+]
+AnyRef = Annotated[str | None, Bounds(max_length=200, description="A content: who else saw it?")]
+
+
+class SearchOperations:
+    """Search for decisions and texts in all sealed runs. The collector indexes a run in the background, after it was
+    sealed."""
+
+    @get_list(
+        "/search/decisions", scope=READ, tag="search", page_size=50, client_page=_FOUND_PER_PAGE, needs="search",
+        also_refuses=_OFF,
+    )  # fmt: skip
+    def search_decisions(
+        self,
+        *,
+        kind: DecisionKind = None,
+        tool: Word = None,
+        arguments: Arguments = None,
+        value: AnyValue = None,
+        attribution: Reason = None,
+        source: Source = None,
+        suspect: Suspect = None,
+        result: Result = None,
+        after: ResultBefore = None,
+        agent: Word = None,
+        status: StatusOfRun = None,
+        since: Time = None,
+        until: Time = None,
+        limit: Most = None,
+    ) -> DecisionsFound:
+        """Decisions of all sealed runs that meet all conditions: newest runs first, in each run the last decision
+        first.
+
+        Names and values have to be equal to those asked for. `argument` is by path (`flights[0].date`), by path without
+        indices (`flights.date`) or by its last part (`date`). `source` and `suspect` are about the values that
+        `argument` and `value` name, or about any value. `status` is that of the run; `since` and `until` limit the time
+        when the run began.
+        """
+        ...
+
+    @get_list(
+        "/search/content", scope=READ, tag="search", page_size=20, client_page=_FOUND_PER_PAGE, one_item_of="ref",
+        needs="search", also_refuses=_OFF,
+    )  # fmt: skip
+    def search_content(
+        self,
+        words: Words = None,
+        *,
+        ref: AnyRef = None,
+        role: Role = None,
+        since: Time = None,
+        until: Time = None,
+        limit: Most = None,
+    ) -> TextsFound:
+        """Contents of all sealed runs in whose text the words of `q` stand, those first that came up last, with quotes
+        and the runs that saw them. Or, with `ref`: that content, and the runs that saw it.
+
+        Messages, system instructions, arguments, results, reasoning, outputs and states are searched. `role` is that of
+        messages. `since` and `until` limit the time when the first run began that had the content.
+        """
+        ...
