@@ -68,7 +68,7 @@ async def indexed(store: PostgresStore, clock: Clock) -> None:
     await runner.stop()
     while runs := await store.search.unindexed_runs(100):
         records = [await stored_record(store, PROJECT, run) for _, run in runs]
-        done = await index_runs(*records, index=store, attribute=False, language="simple", characters=32_768)
+        done = await index_runs(*records, index=store.search, attribute=False, language="simple", characters=32_768)
         assert len(done["indexed"]) == len(runs)
 
 

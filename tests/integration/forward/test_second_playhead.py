@@ -55,13 +55,13 @@ def asking(store: PostgresStore) -> httpx.AsyncClient:
 async def test_it_gives_equal_answers_to_every_question(stores: tuple[PostgresStore, PostgresStore]):
     first, second = stores
     for _, batch in runs():
-        await first.ingest(PROJECT, batch)
+        await first.spans.ingest(PROJECT, batch)
     to = destination(OtlpSettings(name="otlp", url="http://localhost"))
     transport = httpx.ASGITransport(create_app(CollectorSettings(), second))
     forwarder = Forwarder(first, [to], ForwardLimits(), shipped(), "http://first", time.time_ns, transport)
     await forwarder.workers[0].run_once()
     await forwarder.stop()
-    assert await first.outbox_status() == []
+    assert await first.outbox.status() == []
     asked, routes = Counter[int](), set[str]()
     async with asking(first) as here, asking(second) as there:
         for run, _ in runs():

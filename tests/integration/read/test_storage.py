@@ -58,7 +58,7 @@ async def inline_bytes_of_all(store: PostgresStore, made: Sequence[Recorder]) ->
     """The same from the uses of every run, which is much quicker with many runs."""
     sizes, total = contents(made), 0
     for recorder in made:
-        uses = await uses_of(store._db, store._memory.packs, PROJECT, recorder.run)
+        uses = await uses_of(store._db, store.uses._packs, PROJECT, recorder.run)
         total += sum(sizes[ref] * max(calls, 1) for ref, calls in uses.items() if ref in sizes)
     return total
 

@@ -34,7 +34,7 @@ async def test_what_calls_have_in_common_is_stored_once(database_url: str, monke
         batches.append(batch)
         return await stores(project_id, batch)
 
-    monkeypatch.setattr(store, "ingest", ingest)
+    monkeypatch.setattr(store.spans, "ingest", ingest)
     pipeline = IngestPipeline(store, 1, 1_000, [])
     try:
         result = await pipeline.ingest([call(number) for number in range(len(TURNS))], [])

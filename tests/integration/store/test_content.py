@@ -94,7 +94,9 @@ async def test_damage_is_noticed(store: PostgresStore, sql: asyncpg.Connection):
 
 async def test_stores_that_put_the_same_at_once_agree(store: PostgresStore, other_store: PostgresStore):
     contents = [json({"n": n}) for n in range(50)]
-    await asyncio.gather(*(each.put(P, contents[::step]) for each in (store, other_store) for step in (1, -1, 1, -1)))
+    await asyncio.gather(
+        *(each.contents.put(P, contents[::step]) for each in (store, other_store) for step in (1, -1, 1, -1))
+    )
     assert len(await store.contents.get_many(P, [content.ref for content in contents])) == 50
 
 

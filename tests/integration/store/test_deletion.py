@@ -100,7 +100,7 @@ async def test_spans_that_arrive_while_a_run_is_deleted_do_not_bring_it_back(
 
     async def arrive(each: PostgresStore, first: int) -> None:
         for number in range(first, first + 20):
-            await each.ingest(P, Batch(spans=[span(number)], contents=[content_of(f"{number}")]))
+            await each.spans.ingest(P, Batch(spans=[span(number)], contents=[content_of(f"{number}")]))
             if number == first + 5 + round_:
                 deleted.set()
 

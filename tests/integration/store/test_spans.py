@@ -236,7 +236,7 @@ async def test_batches_of_the_same_runs_at_once_do_not_hinder_each_other(
         contents = [json({"n": m}) for m in range(20)][:: 1 if n % 3 else -1]
         return Batch([span(n, run=run, INPUT_REF=contents[0].ref) for run in runs], contents=contents)
 
-    await asyncio.gather(*((store, other_store)[n % 2].ingest(P, batch(n)) for n in range(1, 25)))
+    await asyncio.gather(*((store, other_store)[n % 2].spans.ingest(P, batch(n)) for n in range(1, 25)))
     for m in range(10):
         assert len(await store.spans.read(P, run_number(m))) == 24
 

@@ -235,16 +235,16 @@ async def test_random_uploads_against_sweeps_lose_nothing_that_was_acknowledged(
         outer = json({"inner": inner.ref})
         texts = random_.sample(pool, random_.randint(1, 5))
         made = thread(*texts)
-        wanted = await through.missing(P, [inner.ref, outer.ref])
+        wanted = await through.contents.missing(P, [inner.ref, outer.ref])
         await asyncio.sleep(0)
-        await through.put(P, [each for each in (inner, outer) if each.ref.plain in wanted])
+        await through.contents.put(P, [each for each in (inner, outer) if each.ref.plain in wanted])
         cut = thread(*texts[:1])
-        await through.put(P, texts_of(*texts), [whole(cut)])
+        await through.contents.put(P, texts_of(*texts), [whole(cut)])
         await asyncio.sleep(0)
         if len(texts) > 1:
-            await through.put(P, [], [after(cut, made)])
+            await through.contents.put(P, [], [after(cut, made)])
         named = [span(1, run=run, INPUT_REF=outer.ref), span(2, run=run, INPUT_MESSAGES_REF=ref_of(made))]
-        await through.ingest(P, Batch(spans=named))
+        await through.spans.ingest(P, Batch(spans=named))
         alive[run] = (outer, inner, made)
         if packed:
             with suppress(StoreUnavailable):  # a sweep is under way, or the other packs the same
@@ -252,7 +252,7 @@ async def test_random_uploads_against_sweeps_lose_nothing_that_was_acknowledged(
         if len(alive) > 3:
             victim = random_.choice([each for each in alive if each != run])
             del alive[victim]
-            await through.delete_run(P, victim, forks=False)
+            await through.garbage.delete_run(P, victim, forks=False)
 
     async def sweep() -> None:
         while not over.is_set():
@@ -288,9 +288,9 @@ async def test_a_sweep_goes_on_in_another_collector_and_two_do_not_disturb_each_
     clock.days_pass(3)
 
     async def drive(each: PostgresStore) -> None:
-        while await each.sweeps_due(DAY_NS):
+        while await each.garbage.sweeps_due(DAY_NS):
             try:
-                await each.sweep_step(P, DAY_NS)
+                await each.garbage.sweep_step(P, DAY_NS)
             except StoreUnavailable:
                 await asyncio.sleep(0)
 

@@ -84,7 +84,7 @@ async def test_pages_of_runs_join_to_the_whole_list_newest_first(store: FakeStor
         store.rows[run] = RunRow(run=run, name=None, status="running", started_ns=EPOCH_NS + n // 3, ended_ns=None)
     seen, cursor = [], None
     while True:
-        page = await list_runs(store, 1, RunFilter(), 5, cursor, shipped())  # pyright: ignore[reportArgumentType]
+        page = await list_runs(store, 1, RunFilter(), 5, cursor, shipped())
         seen += [row["run"] for row in page["items"]]
         cursor = page["next_cursor"]
         if cursor is None:
@@ -237,7 +237,7 @@ def test_a_content_within_json_is_exact(content: Content, answer, read_json):
 async def test_a_batch_leaves_out_what_is_not_stored(store: FakeStore):
     here, gone = store.keep({"x": 1}), store.keep("gone")
     del store.bodies[gone]
-    answer = await read_batch(store, 1, [here, gone, here])  # pyright: ignore[reportArgumentType]
+    answer = await read_batch(store, 1, [here, gone, here])
     assert list(orjson.loads(orjson.dumps(answer))) == [here]
 
 
@@ -250,10 +250,10 @@ def test_what_is_no_ref_is_refused(text: str):
 async def test_a_thread_can_be_read_as_its_messages(store: FakeStore, read_json):
     thread = store.keep_thread([text_message("user", "a"), text_message("assistant", "b")])
     assert thread.ref is not None
-    answer = read_json(await read_thread(store, 1, thread.ref))  # pyright: ignore[reportArgumentType]
+    answer = read_json(await read_thread(store, 1, thread.ref))
     assert [m["role"] for m in answer["messages"]] == ["user", "assistant"]
     with pytest.raises(ContentMissing):
-        await read_thread(store, 1, store.keep("no thread"))  # pyright: ignore[reportArgumentType]
+        await read_thread(store, 1, store.keep("no thread"))
 
 
 @pytest.mark.parametrize("last", [1, 7, 700])

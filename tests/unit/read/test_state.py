@@ -137,12 +137,12 @@ async def test_content_that_has_not_arrived_is_null_and_named(record: RunRecord,
 
 async def test_a_run_is_projected_before_anything_is_said_about_it(record: RunRecord, store: FakeStore):
     runner = FakeRunner()
-    assert (await open_record(store, runner, 1, RUN)).run == RUN  # pyright: ignore[reportArgumentType]
+    assert (await open_record(store, runner, 1, RUN)).run == RUN
     assert runner.asked == [RUN]
 
 
 @pytest.mark.parametrize("run", ["f" * 32, "", "\x00"])
 async def test_a_run_that_is_not_there_is_not_found(store: FakeStore, run: str):
     with pytest.raises(Refused, match="there is no run") as refused:
-        await open_record(store, FakeRunner(), 1, run)  # pyright: ignore[reportArgumentType]
+        await open_record(store, FakeRunner(), 1, run)
     assert refused.value.status == 404

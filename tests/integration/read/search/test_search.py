@@ -151,7 +151,7 @@ async def compare_texts(searched: Searched, runs: Sequence[VariedRun], word: str
             assert word in quote["quote"].lower()
             assert quote["length"] >= len(word)
         for place in each["seen"]:
-            event = (await searched.store.events(P, place["run"], after=place["seq"] - 1, upto=place["seq"]))[0]
+            event = (await searched.store.events.read(P, place["run"], after=place["seq"] - 1, upto=place["seq"]))[0]
             assert each["ref"] in {getattr(event, name, None) for name in ("message", "arguments", "result", "input")}
             assert each["ref"] in threads[place["run"]].contents
 
@@ -193,7 +193,7 @@ async def test_what_a_deleted_run_alone_had_is_not_found_any_more(searched: Sear
     assert await searched.all("content", q=one.code)
     shared = {ref for ref in one.contents if ref in other.contents}
     before = {each["ref"] for each in await searched.all("content", q="my or error or items or you", limit=1000)}
-    await searched.store.delete_run(P, one.run, forks=False)
+    await searched.store.garbage.delete_run(P, one.run, forks=False)
     assert await searched.all("content", q=one.code) == []
     assert await searched.all("decisions", argument=f"case={one.code}") == []
     assert await searched.all("content", q=other.code)
@@ -206,7 +206,7 @@ async def test_what_is_swept_is_taken_from_the_index(searched: Searched):
     one = VariedRun(2, number=1)
     await searched.made_up([one])
     texts = await searched.sql.fetch("select * from search_text")
-    await searched.store.delete_run(P, one.run, forks=False)
+    await searched.store.garbage.delete_run(P, one.run, forks=False)
     # As if another collector had indexed them meanwhile.
     await searched.sql.executemany(
         "insert into search_text values ($1, $2, $3, $4, $5, $6::text::tsvector)",
@@ -214,7 +214,7 @@ async def test_what_is_swept_is_taken_from_the_index(searched: Searched):
     )
     searched.clock.days_pass(9)
     grace_ns = 86_400 * 10**9
-    while (await searched.store.sweep_step(P, grace_ns)).phase is not None:
+    while (await searched.store.garbage.sweep_step(P, grace_ns)).phase is not None:
         pass
     assert await searched.sql.fetchval("select count(*) from content") == 0
     assert await searched.sql.fetchval("select count(*) from search_text") == 0
@@ -225,9 +225,9 @@ async def test_a_run_with_new_spans_is_indexed_again(searched: Searched):
     await searched.made_up([run])
     assert (await searched.ask("decisions"))["items"] == []
     spans, pack = run.step()
-    await searched.store.put(P, pack.contents, pack.threads)
+    await searched.store.contents.put(P, pack.contents, pack.threads)
     run._end(run._root)
-    await searched.store.ingest(P, Batch([*spans, run._root]))
+    await searched.store.spans.ingest(P, Batch([*spans, run._root]))
     await searched.seal()
     assert (await searched.ask("decisions"))["unindexed"] == 1
     await searched.index()

@@ -53,14 +53,14 @@ async def test_a_language_that_postgres_does_not_know_ends_the_start(module_data
 
 
 async def test_with_another_language_all_runs_are_indexed_again(searched: Searched):
-    assert await searched.store.prepare_search(P, "simple")
+    assert await searched.store.search.prepare(P, "simple")
     await searched.batch(conversation("01" * 16, 1, "Nobody refunded the parcels.").batch())
     assert await searched.all("content", q="refund parcel") == []
     try:
-        assert not await searched.store.prepare_search(P, "klingon")
+        assert not await searched.store.search.prepare(P, "klingon")
         assert await searched.all("content", q="refunded")  # nothing was done
-        assert await searched.store.prepare_search(P, "english")
-        assert await searched.store.count_unindexed(P, 10) == 1
+        assert await searched.store.search.prepare(P, "english")
+        assert await searched.store.search.count_unindexed(P, 10) == 1
         assert (await searched.ask("content", q="refunded"))["items"] == []
         english = SearchSettings(language="english")
         analysis = InProcessAnalysis(searched.store, AnalysisSettings.of(P, Configured()), searched.store.search)
@@ -69,22 +69,22 @@ async def test_with_another_language_all_runs_are_indexed_again(searched: Search
         answer = await ask(searched, settings, "content", q="refund parcel")
         (found,) = answer.json()["items"]
         assert [quote["quote"] for quote in found["quotes"]] == ["Nobody refunded the parcels."]
-        assert await searched.store.prepare_search(P, "english")  # the same again changes nothing
-        assert await searched.store.count_unindexed(P, 10) == 0
+        assert await searched.store.search.prepare(P, "english")  # the same again changes nothing
+        assert await searched.store.search.count_unindexed(P, 10) == 0
     finally:
-        await searched.store.prepare_search(P, "simple")
+        await searched.store.search.prepare(P, "simple")
 
 
 @pytest.mark.parametrize("packed_first", [True, False])
 async def test_texts_are_found_and_quoted_after_packing(searched: Searched, *, packed_first: bool):
     run = VariedRun(3, number=1)
-    await searched.store.put(P, run.contents.values(), run.threads)
-    await searched.store.ingest(P, Batch(run.spans))
+    await searched.store.contents.put(P, run.contents.values(), run.threads)
+    await searched.store.spans.ingest(P, Batch(run.spans))
     await searched.seal()
     if not packed_first:
         await searched.index()
     packer = Packer(searched.store.projections, clock=searched.clock)
-    while await searched.store.runs_to_pack(1):
+    while await searched.store.projections.runs_to_pack(1):
         await packer.run_once()
         searched.clock.now_ns += 10_000_000_000
     await searched.index()

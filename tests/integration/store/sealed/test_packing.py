@@ -117,7 +117,7 @@ async def test_threads_that_go_on_from_packed_ones_are_whole(
     async def check() -> None:
         for each in (made, *grown):
             for reader in (store, other_store):
-                assert list(await reader.thread(P, ref_of(each))) == list(each.nodes)
+                assert list(await reader.contents.thread(P, ref_of(each))) == list(each.nodes)
 
     await check()
     named = [span(n, run=OTHER, INPUT_MESSAGES_REF=ref_of(each)) for n, each in enumerate(grown, 1)]
@@ -135,8 +135,8 @@ async def test_content_that_is_packed_is_not_stored_again(
     for n, through in enumerate([store, other_store, store]):
         run = run_number(n)
         spans = [span(1, run=run, INPUT_REF=prompt.ref), span(2, run=run, INPUT_MESSAGES_REF=ref_of(made))]
-        await through.ingest(P, Batch(spans, contents=contents, threads=[whole(made)]))
-        assert not await through.missing(P, refs)
+        await through.spans.ingest(P, Batch(spans, contents=contents, threads=[whole(made)]))
+        assert not await through.contents.missing(P, refs)
         await pack(through, run)
         assert await rows(sql) == (0, 0)
         assert await sql.fetchval("select sum(cardinality(keys)) from content_pack") == 5

@@ -377,7 +377,7 @@ async def check_quotes(store: FakeStore, answer: Suspects) -> None:
 async def text_at(store: FakeStore, quote: Quoted) -> str:
     assert quote["ref"] is not None
     ref = ContentRef.parse(quote["ref"])
-    cache = await fetch(store, 1, [ref])  # pyright: ignore[reportArgumentType]
+    cache = await fetch(store, 1, [ref])
     message = cache.parsed_message(ref)
     if message is None:
         text = passage_of(ref, 0, ASSISTANT, cache.parsed(ref)).text
