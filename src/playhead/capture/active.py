@@ -5,9 +5,9 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, cast
+from typing import Any
 
-from playhead.capture.patching import Instrumentation, wrappers_of
+from playhead.capture.patching import Instrumentation, attributes_of, wrappers_of
 from playhead.capture.preference import INSTRUMENTORS, OURS, is_active, is_recorded_by_other_instrumentation
 from playhead.capture.registry import LIBRARIES
 from playhead.model.instrumentations import FAMILIES, family_of
@@ -69,7 +69,7 @@ def _counted_by(library: str, by: tuple[str, ...]) -> str | None:
 
 
 def _instrumentation_in(module: Any) -> Instrumentation | None:
-    values = list(cast("dict[str, Any]", vars(module)).values()) if module is not None else []
+    values = attributes_of(module).values() if module is not None else ()
     return next((value for value in values if isinstance(value, Instrumentation)), None)
 
 

@@ -16,6 +16,7 @@ from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks.observing import (
     StartSpan,
     agent,
+    arguments_by_name,
     call,
     call_async,
     is_inside_run,
@@ -143,7 +144,7 @@ def _tool(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
 def _structured_tool(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
     """Reads `CrewStructuredTool.invoke`, which takes the arguments as a dictionary, or as its JSON."""
     tool_input: Any = args[0] if args else kwargs["input"]
-    arguments = cast("dict[str, Any]", tool_input) if isinstance(tool_input, dict) else {"input": tool_input}
+    arguments = arguments_by_name(tool_input)
     more = {name: value for name, value in kwargs.items() if name not in ("input", "config")}
     return _tool_call(instance, {**arguments, **more})
 

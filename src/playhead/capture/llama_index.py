@@ -15,6 +15,7 @@ from playhead.capture.frameworks.observing import (
     StartSpan,
     agent,
     answered_wrappers,
+    as_items,
     call,
     call_async,
     enclosing_tool_call,
@@ -148,7 +149,7 @@ def _as_nodes(value: Any) -> Any:
     """Converts texts that a fork sets as a retriever's result to the nodes that it returns."""
     from llama_index.core.schema import NodeWithScore, TextNode  # noqa: PLC0415 # pyright: ignore[reportMissingImports, reportUnknownVariableType]
 
-    items = cast("list[Any]", value) if isinstance(value, list) else [value]
+    items = as_items(value)
     make_node, make_text = cast(Any, NodeWithScore), cast(Any, TextNode)
     return [make_node(node=make_text(text=item)) if isinstance(item, str) else item for item in items]
 

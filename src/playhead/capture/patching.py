@@ -77,7 +77,7 @@ class Wrap:
         """Returns the module or class, the name in it, and the function there (None: there is none)."""
         class_name, _, name = self.path.rpartition(".")
         owner = getattr(module, class_name, None) if class_name else module
-        members = {} if owner is None else cast("dict[str, Any]", vars(owner))
+        members: Mapping[str, Any] = {} if owner is None else attributes_of(owner)
         return owner, name, members.get(name)
 
 
@@ -158,9 +158,14 @@ class _SubclassHook:
             setattr(self._owner, _HOOK, self._own)
 
 
+def attributes_of(thing: object) -> Mapping[str, Any]:
+    """Returns the attributes that a module, a class or an object has itself, by name."""
+    return vars(thing)
+
+
 def _own(kind: type, name: str) -> Any:
     """Returns this entry of the class's own `__dict__`; None: it has none."""
-    return cast("dict[str, Any]", vars(kind)).get(name)
+    return vars(kind).get(name)
 
 
 def _subclasses(base: type) -> Iterator[type]:

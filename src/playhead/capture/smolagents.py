@@ -17,6 +17,7 @@ from playhead.calls.lifecycle import current_span, set_payload
 from playhead.capture.frameworks.observing import (
     StartSpan,
     agent,
+    arguments_by_name,
     call,
     is_inside_run,
     is_observed,
@@ -97,17 +98,13 @@ def _execute_tool_call(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> A
         return wrapped(*args, **kwargs)
     name, arguments, call_id, managed = tool_call
     if managed is not None and is_inside_run():
-        begin = tool(name, _by_name(arguments), call_id, is_agent=True)
+        begin = tool(name, arguments_by_name(arguments), call_id, is_agent=True)
         return call(begin, names.TOOL_RESULT_REF, wrapped, args, kwargs)
     token = _current.set((name, call_id))
     try:
         return wrapped(*args, **kwargs)
     finally:
         _current.reset(token)
-
-
-def _by_name(arguments: Any) -> dict[str, Any]:
-    return cast("dict[str, Any]", arguments) if isinstance(arguments, dict) else {"input": arguments}
 
 
 @log_errors_and_return_none

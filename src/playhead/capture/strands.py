@@ -6,7 +6,7 @@ Since 1.62, one function runs every tool.  Before, the executor calls what each 
 import json
 import sys
 from collections.abc import AsyncGenerator
-from typing import Any, cast
+from typing import Any
 
 from playhead.calls.functions import NO_RESULT, EventReader, iterate_async
 from playhead.calls.lifecycle import current_span, note_error
@@ -38,12 +38,12 @@ def _agent(instance: Any, args: Any, kwargs: Any) -> StartSpan:
 
 @log_errors_and_return_none
 def _answer(event: Any) -> Any:
-    result = cast("dict[str, Any]", event).get("result")
+    result = event.get("result")
     message = getattr(result, "message", None)
     if message is None:
         return None
     structured = getattr(result, "structured_output", None)
-    return _content(cast("dict[str, Any]", message)) if structured is None else structured
+    return _content(message) if structured is None else structured
 
 
 def _agent_result(_: ObservedSpan, event: Any) -> Any:
@@ -104,7 +104,7 @@ def _is_result_event(event: Any) -> bool:
 def _is_plain_result(event: Any) -> bool:
     """Whether the event is a plain result: the last event of tools before 1.10, and of a program's tool classes before
     1.62."""
-    return isinstance(event, dict) and {"toolUseId", "status", "content"} <= cast("dict[str, Any]", event).keys()
+    return {"toolUseId", "status", "content"} <= object_of(event).keys()
 
 
 @log_errors_and_return_none

@@ -7,7 +7,7 @@ called by the tool runner or by the program, are recorded as tool calls. Token c
 
 from collections.abc import Iterator
 from itertools import product
-from typing import Any, cast
+from typing import Any
 
 from playhead.capture.anthropic import messages as messages_api
 from playhead.capture.anthropic.message_stream import observing_async_helper, observing_helper
@@ -16,6 +16,7 @@ from playhead.capture.client_methods import ClientApi, recording_method, recordi
 from playhead.capture.frameworks.observing import (
     StartSpan,
     answered_wrappers,
+    arguments_by_name,
     is_inside_run,
     is_observed,
     log_errors_and_return_none,
@@ -82,9 +83,7 @@ _MESSAGES = ClientApi(
 def _begin_tool(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
     if not is_inside_run() or is_observed(instance.func):
         return None
-    tool_input = args[0] if args else kwargs.get("input")
-    arguments = cast("dict[str, Any]", tool_input) if isinstance(tool_input, dict) else {"input": tool_input}
-    return tool(instance.name, arguments, None)
+    return tool(instance.name, arguments_by_name(args[0] if args else kwargs.get("input")), None)
 
 
 # `call` of function tools.  The tool call gets the id of the model's request for it.

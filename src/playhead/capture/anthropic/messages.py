@@ -355,7 +355,7 @@ def joined_message(events: Iterable[JsonMapping]) -> Json:
     for event in events:
         match event.get("type"):
             case "message_start":
-                message |= cast("Json", event.get("message") or {})
+                message |= object_at(event, "message")
             case "content_block_start":
                 blocks[int_at(event, "index")] = {**object_at(event, "content_block")}
             case "content_block_delta":
@@ -387,7 +387,7 @@ def _add_delta(block: Json, delta: JsonMapping, inputs: dict[int, str], index: i
 def _add_message_delta(message: Json, event: JsonMapping) -> None:
     """Applies a `message_delta` event to the message.  Its token counts are totals; counts that it does not have are
     kept."""
-    message |= cast("Json", event.get("delta") or {})
+    message |= object_at(event, "delta")
     usage = object_at(event, "usage")
     counted = {key: value for key, value in usage.items() if value is not None}
     message["usage"] = {**object_at(message, "usage"), **counted}

@@ -22,7 +22,7 @@ from playhead.dialect import bedrock, openai_chat
 from playhead.errors import CannotRestore
 from playhead.model import names
 from playhead.model.canonical import canonical_json, parse_json
-from playhead.model.json_value import list_at, object_at, object_of, objects_at, text_at
+from playhead.model.json_value import list_at, list_of, object_at, object_of, objects_at, objects_of, text_at
 from playhead.model.message import Message, text_message
 
 _METRICS = "amazon-bedrock-invocationMetrics"
@@ -164,7 +164,7 @@ class _Chat:
         for chunk in chunks:
             answer |= {name: value for name, value in chunk.items() if name not in ("choices", _METRICS)}
             for piece in chunk.get("choices") or ():
-                delta = cast("Mapping[str, Any]", piece.get("delta") or piece.get("message") or {})
+                delta: Mapping[str, Any] = piece.get("delta") or piece.get("message") or {}
                 _add_delta(choice["message"], delta)
                 choice |= {name: piece[name] for name in ("finish_reason", "stop_reason") if piece.get(name)}
         return {**answer, "choices": [choice]}
@@ -199,7 +199,7 @@ def _add_delta(message: dict[str, Any], piece: Mapping[str, Any]) -> None:
     for name, value in piece.items():
         if name == "tool_calls" and isinstance(value, list):
             calls: list[Any] = message.setdefault("tool_calls", [])
-            for call in cast("list[dict[str, Any]]", value):
+            for call in objects_at(piece, name):
                 _add_call_delta(calls, call)
         elif isinstance(value, str) and name != "role":
             message[name] = (message.get(name) or "") + value
@@ -328,9 +328,8 @@ def _earlier_messages(body: Mapping[str, Any]) -> list[Any]:
 def _text_path(answer: Mapping[str, Any]) -> tuple[Mapping[str, Any], str] | None:
     """Returns the object that has the answer's text, and the key of the text; None if there is none."""
     for name in _ANSWER_LISTS:
-        several = answer.get(name)
-        if isinstance(several, list) and several and isinstance(several[0], dict):
-            return _text_path(cast("dict[str, Any]", several[0]))
+        if first := object_at(list_at(answer, name), 0):
+            return _text_path(first)
     key = next((key for key in _ANSWER_KEYS if key in answer), None)
     return None if key is None else (answer, key)
 
@@ -344,9 +343,7 @@ def _flat_answer(answer: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the answer's values and those of the first item of each of its lists."""
     flat = dict(answer)
     for name in _ANSWER_LISTS:
-        several = flat.pop(name, None)
-        if isinstance(several, list) and several and isinstance(several[0], dict):
-            flat |= cast("dict[str, Any]", several[0])
+        flat |= object_at(list_of(flat.pop(name, None)), 0)
     return flat
 
 
@@ -428,13 +425,12 @@ def read_request(call: MethodCall) -> ModelRequest:
 def read_recorded(raw: Mapping[str, Any], call: MethodCall) -> ModelResponse:
     """Reads a recorded answer: the bytes of its body, or the chunks of a stream."""
     chunks = _json_chunks(raw["stream"]) if "stream" in raw else None
-    answer = _json_or_none(body_bytes(raw)) if chunks is None else None
+    answer = object_of(_json_or_none(body_bytes(raw))) if chunks is None else None
     family = _family(call)
     headers: Mapping[str, str] = raw.get("headers") or {}
     response = ModelResponse([], raw)
-    if family is not None and (chunks or isinstance(answer, dict)):
-        whole = cast("dict[str, Any]", answer) if chunks is None else family.join_chunks(chunks)
-        response = family.read_answer(whole, raw)
+    if family is not None and (chunks or answer):
+        response = family.read_answer(family.join_chunks(chunks) if chunks else answer or {}, raw)
     counts = {to: int(headers[name]) for name, to in _HEADER_COUNTS.items() if headers.get(name, "").isdecimal()}
     metrics: Mapping[str, Any] = chunks[-1].get(_METRICS) or {} if chunks else {}
     counts |= {to: metrics[name] for name, to in _METRIC_COUNTS.items() if name in metrics}
@@ -500,4 +496,4 @@ def _json_or_none(data: str | bytes) -> Any:
 def _json_chunks(events: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Returns the JSON objects of a stream's chunks."""
     chunks = [_json_or_none(body_bytes(event["chunk"])) for event in events if "chunk" in event]
-    return [cast("dict[str, Any]", chunk) for chunk in chunks if isinstance(chunk, dict)]
+    return objects_of(chunks)

@@ -13,7 +13,7 @@ import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from sys import modules
-from typing import Any, cast
+from typing import Any
 
 import wrapt
 
@@ -23,6 +23,7 @@ from playhead.capture.streams import StreamRecording
 from playhead.errors import CannotRestore
 from playhead.kernel.guard import guarded
 from playhead.model.canonical import canonical_json
+from playhead.model.json_value import JsonValue, object_at, objects_of, text_at
 
 STREAMED = frozenset({"ConverseStream", "InvokeModelWithResponseStream"})
 INVOKED = frozenset({"InvokeModel", "InvokeModelWithResponseStream"})
@@ -160,7 +161,7 @@ def _response(recorded: Mapping[str, Any], client: Any, operation: str, ending: 
     headers = modules["botocore.awsrequest"].HeadersDict({"content-type": _JSON, **(recorded.get("headers") or {})})
     response: dict[str, Any] = {"headers": headers, "status_code": 200, "context": {"operation_name": operation}}
     if operation in STREAMED:
-        events = _with_unknown_members(recorded["stream"])
+        events = objects_of(_with_unknown_members(recorded["stream"]))
         frames = [event_frame(name, payload) for event in events for name, payload in _event_payloads(event)]
         response["body"] = RecordedFrames(frames, ending)
     elif operation in INVOKED:
@@ -172,17 +173,16 @@ def _response(recorded: Mapping[str, Any], client: Any, operation: str, ending: 
     return client._response_parser.parse(response, model.output_shape)
 
 
-def _with_unknown_members(value: Any) -> Any:
+def _with_unknown_members(value: JsonValue) -> JsonValue:
     """Replaces the client's markers for blocks of a kind unknown to its version by empty blocks of that kind."""
     if isinstance(value, list):
-        return [_with_unknown_members(item) for item in cast("list[Any]", value)]
+        return [_with_unknown_members(item) for item in value]
     if not isinstance(value, dict):
         return value
-    fields = cast("dict[str, Any]", value)
-    marker = fields.get(_UNKNOWN_MEMBER)
-    if len(fields) == 1 and isinstance(marker, dict):
-        return {str(cast("dict[str, Any]", marker).get("name")): {}}
-    return {name: _with_unknown_members(item) for name, item in fields.items()}
+    marker = value.get(_UNKNOWN_MEMBER)
+    if len(value) == 1 and isinstance(marker, dict):
+        return {str(marker.get("name")): {}}
+    return {name: _with_unknown_members(item) for name, item in value.items()}
 
 
 def body_bytes(recorded: Mapping[str, Any]) -> bytes:
@@ -241,9 +241,9 @@ def with_own_error(answer: ReplayAnswer, client: Any) -> ReplayAnswer:
     """Converts the answer's error to the client's own exception class, which each client makes per error code."""
     response = getattr(answer.error, "response", None)
     operation = getattr(answer.error, "operation_name", None)
+    code = text_at(object_at(response, "Error"), "Code", None)
     if answer.is_new or not isinstance(response, dict) or not isinstance(operation, str):
         return answer
-    code = cast("dict[str, Any]", response).get("Error", {}).get("Code")
     kind = client.exceptions.from_code(code)
     return answer if isinstance(answer.error, kind) else dataclasses.replace(answer, error=kind(response, operation))
 

@@ -13,6 +13,7 @@ from playhead.calls.span import ObservedSpan
 from playhead.capture.anthropic.messages import read_recorded
 from playhead.capture.frameworks.observing import agent, log_errors_and_return_none, set_session, tool
 from playhead.capture.model_call import CallStart, ModelRequest, ObservedModelCall
+from playhead.capture.patching import attributes_of
 from playhead.dialect import anthropic as dialect
 from playhead.model import names
 from playhead.model.span import STATUS_ERROR
@@ -219,8 +220,7 @@ ELSEWHERE = {"type": "playhead.elsewhere"}
 
 def native_block(block: Any) -> dict[str, Any]:
     """Converts one block of content."""
-    attributes = cast("dict[str, Any]", vars(block))
-    fields = {name: value for name, value in attributes.items() if value is not None}
+    fields = {name: value for name, value in attributes_of(block).items() if value is not None}
     return {"type": _BLOCK_TYPES.get(type(block).__name__, type(block).__name__), **fields}
 
 

@@ -43,6 +43,16 @@ def log_errors_and_return_none(read: Callable[P, T]) -> Callable[P, T | None]:
     return quiet
 
 
+def arguments_by_name(tool_input: object) -> dict[str, Any]:
+    """Returns the arguments of a tool call: a dictionary as it is, any other value under the name `input`."""
+    return cast("dict[str, Any]", tool_input) if isinstance(tool_input, dict) else {"input": tool_input}
+
+
+def as_items(value: object) -> list[Any]:
+    """Returns a list as it is, and any other value as the only item of a list."""
+    return cast("list[Any]", value) if isinstance(value, list) else [value]
+
+
 def is_observed(function: Any) -> bool:
     """Whether calls of the function are recorded already, by `@observe`."""
     return any(isinstance(layer, ObservedFunction) for layer in _layers(function))

@@ -67,12 +67,12 @@ def provider_of(client: Any) -> str:
 
 def body_of(call: MethodCall) -> Json:
     """Returns the request's body as it is sent."""
-    request_dict = cast("Json", call.kwargs["request_dict"])
+    request_dict = call.kwargs["request_dict"]
     options = call.kwargs.get("http_options")
     if _has_extra_body(options) or _has_extra_body(getattr(call.client, "_http_options", None)):
         # The client merges the extra body in place and in its own way, so it gets a copy.
         request = call.client._build_request("post", call.kwargs["path"], copy.deepcopy(request_dict), options)
-        return cast("Json", request.data)
+        return request.data
     return {key: value for key, value in request_dict.items() if not key.startswith("_")}
 
 

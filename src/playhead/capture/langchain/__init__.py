@@ -11,6 +11,7 @@ from typing import Any, cast
 from playhead.capture.frameworks.observing import (
     StartSpan,
     answered_wrappers,
+    as_items,
     is_inside_run,
     is_observed,
     log_errors_and_return_none,
@@ -65,9 +66,9 @@ def _as_tool_output(instance: Any, kwargs: Any) -> Callable[[Any], Any]:
             return value
         if isinstance(value, ToolMessage):
             return value.model_copy(update={"tool_call_id": call_id, "name": value.name or str(instance.name)})
-        items = cast("list[Any]", value) if isinstance(value, list) else [value]
+        items = as_items(value)
         if items and all(isinstance(item, ToolOutputMixin) for item in items):
-            return cast(Any, value)  # a LangGraph command, or several
+            return value  # a LangGraph command, or several
         content: Any
         content, artifact = cast("tuple[Any, Any]", (value, None))
         if instance.response_format == "content_and_artifact" and isinstance(value, tuple | list) and len(value) == 2:  # pyright: ignore[reportUnknownArgumentType]
@@ -117,7 +118,7 @@ def _as_documents(value: Any) -> Any:
     """Converts texts to documents; a fork may set texts as the result."""
     from langchain_core.documents import Document  # noqa: PLC0415 - of the library that is in use
 
-    items = cast("list[Any]", value) if isinstance(value, list) else [value]
+    items = as_items(value)
     return [Document(page_content=item) if isinstance(item, str) else item for item in items]
 
 

@@ -20,7 +20,7 @@ from playhead.capture.model_call import ModelRequest, ModelResponse
 from playhead.capture.patching import WrapSubclasses
 from playhead.capture.wrapping import MethodCall
 from playhead.model import names
-from playhead.model.json_value import JsonMapping, int_at, object_at, value_at
+from playhead.model.json_value import JsonMapping, int_at, list_of, object_at, object_of, objects_of, text_at, value_at
 
 _NOT_SETTINGS = frozenset({"messages", "run_manager", "tools", "stop", "functions"})
 _REASONING = frozenset({"thinking", "reasoning", "redacted_thinking"})
@@ -31,7 +31,7 @@ _REASONING = frozenset({"thinking", "reasoning", "redacted_thinking"})
 
 def _read_request(call: MethodCall) -> ModelRequest:
     arguments = _given(call)
-    about = cast("dict[str, Any]", call.client._get_ls_params(stop=arguments.get("stop"), **_options(arguments)))
+    about: dict[str, Any] = call.client._get_ls_params(stop=arguments.get("stop"), **_options(arguments))
     settings = {"temperature": about.get("ls_temperature"), "max_tokens": about.get("ls_max_tokens")}
     streams = call.method in ("_stream", "_astream")
     return chat_request(
@@ -80,14 +80,12 @@ def _plain(native: dict[str, Any]) -> dict[str, Any]:
     content = native.get("content")
     if content in ("", []) and native.get("tool_calls"):
         del native["content"]
-    if not isinstance(content, list):
-        return native
-    blocks = cast("list[Any]", content)
-    thoughts = [cast("dict[str, Any]", block) for block in blocks if _kind(block) in _REASONING]
+    blocks = list_of(content)
+    thoughts = [block for block in objects_of(blocks) if _kind(block) in _REASONING]
     if not thoughts:
         return native
     rest = [block for block in blocks if block not in thoughts]
-    native["content"] = rest[0]["text"] if len(rest) == 1 and _kind(rest[0]) == "text" else rest
+    native["content"] = text_at(rest[0], "text") if len(rest) == 1 and _kind(rest[0]) == "text" else rest
     native["reasoning_content"] = "".join(
         str(thought.get("thinking") or thought.get("reasoning") or "") for thought in thoughts
     )
@@ -140,7 +138,7 @@ def _loaded_generation(raw: Any, kind: Any) -> Any:
 
 
 def _read(raw: Any) -> ModelResponse | None:
-    generations = cast("list[dict[str, Any]]", raw["generations"])
+    generations: list[dict[str, Any]] = raw["generations"]
     if not generations:
         return None
     result = _load(raw)
@@ -163,8 +161,7 @@ def _metadata(generation: Mapping[str, Any], llm_output: Any) -> dict[str, Any]:
     sources = (llm_output, generation.get("generation_info"), generation["message"]["data"].get("response_metadata"))
     texts: dict[str, Any] = {}
     for source in sources:
-        if isinstance(source, dict):
-            texts |= {key: value for key, value in cast("dict[str, Any]", source).items() if isinstance(value, str)}
+        texts |= {key: value for key, value in object_of(source).items() if isinstance(value, str)}
     return texts
 
 

@@ -2,7 +2,7 @@
 have the form of OpenAI's Chat Completions.
 """
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping
 from functools import cache
 from typing import Any, cast
 
@@ -62,7 +62,7 @@ def _read_request(call: MethodCall) -> ModelRequest:
         provider=asked_provider(arguments),
         operation="chat",
         model=str(arguments.get("model", "")),
-        messages=[_as_dictionary(message) for message in cast("Sequence[Any]", arguments.get("messages") or ())],
+        messages=[_as_dictionary(message) for message in arguments.get("messages") or ()],
         to_message=_to_message,
         from_message=dialect.from_message,
         tools=as_list(arguments.get("tools")),

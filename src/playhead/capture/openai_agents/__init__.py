@@ -18,6 +18,7 @@ from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks.observing import (
     StartSpan,
     agent,
+    arguments_by_name,
     call_async,
     guardrail,
     is_inside_run,
@@ -29,11 +30,12 @@ from playhead.capture.frameworks.observing import (
 from playhead.capture.openai_agents.handoffs import AgentRun, agent_turn
 from playhead.capture.openai_agents.interruptions import note_decisions, note_interruptions
 from playhead.capture.openai_agents.models import MODELS
-from playhead.capture.patching import Instrumentation, Wrap, Wrapper
+from playhead.capture.patching import Instrumentation, Wrap, Wrapper, attributes_of
 from playhead.capture.wrapping import Begin, CallRecording, MethodCall, wrap, wrap_async
 from playhead.kernel.guard import guarded
 from playhead.model import names
 from playhead.model.canonical import parse_json
+from playhead.model.json_value import value_at
 
 SUPPORTS = "openai-agents >= 0.14"
 
@@ -80,8 +82,7 @@ class _ObservedTool(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgu
 
 
 def _is_patched(kind: Any) -> bool:
-    attributes = cast("dict[str, Any]", vars(kind))
-    return type(attributes.get(_OnInvokeTool.NAME)) is _OnInvokeTool
+    return type(attributes_of(kind).get(_OnInvokeTool.NAME)) is _OnInvokeTool
 
 
 class _ToolFunctions:
@@ -113,7 +114,7 @@ def _begin_tool(of: Any, context: Any, arguments: str) -> StartSpan | None:
 def _user_function(of: Any) -> Any:
     """Returns the user's function of a tool, or None.  In older versions it is only in a closure."""
     function = getattr(of, "__wrapped__", None)
-    made = getattr(cast("dict[str, Any]", vars(of)).get(_OnInvokeTool.NAME), "_invoke_tool_impl", None)
+    made = getattr(attributes_of(of).get(_OnInvokeTool.NAME), "_invoke_tool_impl", None)
     if function is None and inspect.isfunction(made):
         function = inspect.getclosurevars(made).nonlocals.get("the_func")
     return function
@@ -143,7 +144,7 @@ def _parsed_arguments(arguments: str) -> dict[str, Any]:
         value = parse_json(arguments)
     except (ValueError, TypeError):
         return {"input": arguments}
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {"input": value}
+    return arguments_by_name(value)
 
 
 # --- agents -----------------------------------------------------------------------------------------------------------
@@ -261,9 +262,9 @@ def _end_check(span: ObservedSpan, result: Any, _args: Any, _kwargs: Any) -> Non
 @log_errors_and_return_none
 def _is_tripped(result: Any) -> bool:
     """Whether an agent's guardrail was triggered, or a tool's guardrail does not let the call pass."""
-    behavior: Any = getattr(result, "behavior", None)
-    if isinstance(behavior, dict):
-        return cast("dict[str, Any]", behavior).get("type") != "allow"
+    behavior = value_at(getattr(result, "behavior", None), "type")
+    if behavior is not None:
+        return behavior != "allow"
     return result.output.tripwire_triggered is True
 
 

@@ -3,12 +3,13 @@ state of such a run."""
 
 from collections.abc import Sequence
 from inspect import signature
-from typing import Any, cast
+from typing import Any
 
 from playhead.api.promises.pending import FrameworkWait, open_wait, record_wait_answer
 from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks.observing import log_errors_and_return_none
 from playhead.model.canonical import parse_json
+from playhead.model.json_value import object_of
 from playhead.model.promises import APPROVAL, APPROVED, DENIED
 from playhead.wire.operations.promises import PromiseAnswer
 
@@ -19,7 +20,8 @@ _MIN_RANDOM_ID = 16
 @log_errors_and_return_none
 def note_interruptions(span: ObservedSpan, result: Any) -> None:
     """Records on the agent's span the tool calls that wait for approval when the run ends."""
-    for item in cast("list[Any]", getattr(result, "interruptions", None) or []):
+    waiting: list[Any] = getattr(result, "interruptions", None) or []
+    for item in waiting:
         open_wait(span, wait_of(item, result))
 
 
@@ -74,8 +76,8 @@ def _conversation(of: Any, call_id: str) -> str | None:
     trace = getattr(getattr(of, "_trace_state", None), "trace_id", None)
     if isinstance(trace, str) and trace != "no-op":
         return trace
-    responses = getattr(of, "raw_responses", None) or getattr(of, "_model_responses", None)
-    for response in cast("list[Any]", responses or []):
+    responses: list[Any] = getattr(of, "raw_responses", None) or getattr(of, "_model_responses", None) or []
+    for response in responses:
         if any(_of(item, "call_id") == call_id for item in response.output):
             response_id = getattr(response, "response_id", None)
             return response_id if isinstance(response_id, str) and len(response_id) >= _MIN_RANDOM_ID else None
@@ -87,4 +89,5 @@ def _call_id(item: Any) -> str:
 
 
 def _of(raw: Any, name: str) -> Any:
-    return cast("dict[str, Any]", raw).get(name) if isinstance(raw, dict) else getattr(raw, name, None)
+    fields = object_of(raw)
+    return fields.get(name) if fields else getattr(raw, name, None)

@@ -1,7 +1,7 @@
 """Records OpenAI Agents' models if no instrumented client inside them records the call: models of users, and of unknown
 providers.  Their requests and answers have the form of Responses."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass
 from typing import Any, cast
 
@@ -16,7 +16,7 @@ from playhead.capture.patching import WrapSubclasses
 from playhead.capture.wrapping import MethodCall
 from playhead.dialect import openai_responses as dialect
 from playhead.model import names
-from playhead.model.json_value import object_at, objects_at
+from playhead.model.json_value import int_at, object_at, objects_at
 
 _POSITIONS = ("system_instructions", "input", "model_settings", "tools", "output_schema", "handoffs", "tracing")
 _ATTRIBUTES = {
@@ -74,7 +74,7 @@ def _tools(arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
             "description": getattr(tool, "description", None),
             "parameters": getattr(tool, "params_json_schema", None),
         }
-        for tool in cast("Sequence[Any]", arguments.get("tools") or ())
+        for tool in arguments.get("tools") or ()
     ]
     handoffs = [
         {
@@ -83,7 +83,7 @@ def _tools(arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
             "description": handoff.tool_description,
             "parameters": handoff.input_json_schema,
         }
-        for handoff in cast("Sequence[Any]", arguments.get("handoffs") or ())
+        for handoff in arguments.get("handoffs") or ()
     ]
     return [{key: value for key, value in item.items() if value is not None} for item in (*tools, *handoffs)]
 
@@ -163,8 +163,8 @@ def _usage(raw: Mapping[str, Any]) -> dict[str, int]:
         return {}
     attributes: dict[str, int] = {}
     for group, key, name in _USAGE:
-        counts: Any = usage.get(group) if group else usage
-        if isinstance(counts, dict) and isinstance(count := cast("dict[str, Any]", counts).get(key), int):
+        count = int_at(usage.get(group) if group else usage, key, None)
+        if count is not None:
             attributes[name] = count
     return attributes
 

@@ -69,7 +69,7 @@ def wait_of(call: Any, messages: Any, kind: Literal["approval", "input"]) -> Fra
 
 
 def _run_of(call: Any, messages: Any) -> str | None:
-    for message in reversed(cast("list[Any]", messages or ())):
+    for message in reversed([*(messages or ())]):
         for part in message.parts:
             if type(part).__name__ == "ToolCallPart" and part.tool_call_id == call.tool_call_id:
                 run_id = getattr(message, "run_id", None)
@@ -91,7 +91,7 @@ def note_results(span: ObservedSpan, results: Any, messages: Any) -> None:
 
 
 def _settle(span: ObservedSpan, call_id: str, messages: Any, outcome: str, value: Any = None) -> None:
-    for message in reversed(cast("list[Any]", messages or ())):
+    for message in reversed([*(messages or ())]):
         for part in message.parts:
             if type(part).__name__ == "ToolCallPart" and part.tool_call_id == call_id:
                 wait = wait_of(part, messages, INPUT if outcome == ANSWERED else APPROVAL)
