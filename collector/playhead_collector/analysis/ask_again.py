@@ -11,6 +11,7 @@ from typing import Any, Protocol, cast
 from playhead.dialect import openai_chat
 from playhead.model.canonical import JSON, Content, canonical_json
 from playhead.model.event import LlmCalled
+from playhead.model.json_value import int_at, object_at, object_of
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead.model.times import rfc3339
@@ -79,7 +80,7 @@ def request_body(
 def settings_of(begin: LlmCalled, cache: ContentCache) -> dict[str, Any]:
     """The recorded settings that any model understands."""
     request = cache.parsed(begin.request)
-    recorded = cast(dict[str, Any], request) if isinstance(request, dict) else {}
+    recorded = object_of(request)
     return {name: recorded[name] for name in _SETTINGS if recorded.get(name) is not None}
 
 
@@ -230,10 +231,10 @@ async def _recorded_answer(record: RunRecord, begin: LlmCalled) -> AskedAnswer |
 
 
 def _usage(completion: Mapping[str, Any]) -> dict[str, int]:
-    usage: Any = completion.get("usage")
-    reported = cast(dict[str, Any], usage) if isinstance(usage, dict) else {}
+    reported = object_at(completion, "usage")
     names = {"input_tokens": "prompt_tokens", "output_tokens": "completion_tokens"}
-    return {ours: reported[name] for ours, name in names.items() if isinstance(reported.get(name), int)}
+    counts = {ours: int_at(reported, name, None) for ours, name in names.items()}
+    return {name: count for name, count in counts.items() if count is not None}
 
 
 def no_model_to_ask() -> Refused:

@@ -11,6 +11,7 @@ from typing import Any, cast
 import httpx
 
 from playhead.model.canonical import parse_json
+from playhead.model.json_value import object_at, objects_at
 from playhead.settings.table import MIB, without_password
 from playhead.wire.loopback import is_loopback
 from playhead_collector.errors import Refused
@@ -106,8 +107,8 @@ async def _pieces(response: httpx.Response) -> AsyncGenerator[str]:
         chunk = cast(dict[str, Any], parse_json(event))
         if chunk.get("error"):
             raise Refused(502, "explainer_failed", f"the model stopped amid its answer: {_message(chunk['error'])}")
-        for choice in cast(list[dict[str, Any]], chunk.get("choices") or []):
-            piece = cast(dict[str, Any], choice.get("delta") or {}).get("content")
+        for choice in objects_at(chunk, "choices"):
+            piece = object_at(choice, "delta").get("content")
             if piece:
                 yield str(piece)
 

@@ -25,6 +25,7 @@ from playhead.dialect import anthropic, bedrock, google_genai, openai_chat, open
 from playhead.model.canonical import canonical_json
 from playhead.model.event import LlmCalled
 from playhead.model.json_changes import patched
+from playhead.model.json_value import list_of
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef, is_ref
 from playhead.wire.operations import ContextAt
@@ -239,7 +240,7 @@ async def _read_nodes(
 
 def _refs_of_node(node: Mapping[str, Any]) -> Iterator[ContentRef]:
     above: Any = node.get("above")
-    others = cast("list[Any]", above) if isinstance(above, list) else []
+    others = list_of(above)
     for value in (node.get("parent" if "patch" in node else "messages"), *others):
         if (ref := _ref_of(value)) is not None:
             yield ref

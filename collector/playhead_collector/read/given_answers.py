@@ -3,9 +3,10 @@ Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from playhead.model import event as ev
+from playhead.model.json_value import object_of
 from playhead.model.promises import BY_PROGRAM
 from playhead.model.ref import ContentRef
 from playhead_collector.read.python_source import call_source
@@ -110,7 +111,7 @@ def _question(question: _Asked, cache: ContentCache) -> tuple[str | None, str | 
     prompt: object = cache.parsed(question.prompt)
     if isinstance(prompt, str):
         return prompt, None, None
-    fields = cast("dict[str, Any]", prompt) if isinstance(prompt, dict) else {}
+    fields = object_of(prompt)
     if not _PROMPT.issuperset(fields):
         return None, None, None
     if isinstance(action := fields.get("action"), str):

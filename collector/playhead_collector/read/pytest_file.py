@@ -13,6 +13,7 @@ from typing import Any, cast
 from playhead.model import event as ev
 from playhead.model import names
 from playhead.model.canonical import canonical_json
+from playhead.model.json_value import object_of
 from playhead.model.message import Message, Part
 from playhead.model.ref import ContentRef
 from playhead.model.span import Span
@@ -351,7 +352,7 @@ def _start_agent(run: RunToTest) -> tuple[list[str], list[str], list[str]]:
 
 def _arguments(run: RunToTest) -> dict[str, Any]:
     value: object = run.input
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    return object_of(value)
 
 
 def _callable_name(run: RunToTest) -> str | None:

@@ -12,7 +12,7 @@ Json: TypeAlias = dict[str, JsonValue]
 """A JSON object."""
 JsonMapping: TypeAlias = Mapping[str, JsonValue]
 """A JSON object that is only read."""
-ContentValue: TypeAlias = JsonValue | bytes
+JsonOrBytes: TypeAlias = JsonValue | bytes
 """The value of a content: JSON, a text, or bytes of another media type."""
 
 T = TypeVar("T")

@@ -5,7 +5,7 @@ it.
 from collections.abc import Mapping
 from typing import Final, cast
 
-from playhead.model.json_value import ContentValue, Json, JsonValue, object_of, value_at
+from playhead.model.json_value import Json, JsonOrBytes, JsonValue, object_of, value_at
 from playhead.model.message import Message, Part
 from playhead.model.ref import ContentRef
 from playhead.outbound.contents import ContentNotAtHand, OutboundContents
@@ -40,7 +40,7 @@ class ShownContent:
     def is_full(self) -> bool:
         return self._options.content == "full"
 
-    def value(self, ref: ContentRef | None) -> ContentValue:
+    def value(self, ref: ContentRef | None) -> JsonOrBytes:
         """Returns the value of the ref in the form that may be sent; None without a ref."""
         if ref is None:
             return None
@@ -82,14 +82,14 @@ class ShownContent:
         redacted_text = redacted if isinstance(redacted, str) else ""
         return redacted_text if self.is_full else redacted_text[: self._options.preview_characters]
 
-    def attribute(self, key: str, value: JsonValue) -> ContentValue:
+    def attribute(self, key: str, value: JsonValue) -> JsonOrBytes:
         """Redacts the value of an attribute that is not one of our contents; ids, names and kinds of calls stay
         unchanged."""
         if not isinstance(value, str | list | tuple | dict) or key.partition(".")[0] in _OF_CALLS:
             return value
         return self._redacted(value)
 
-    def _redacted(self, value: ContentValue) -> ContentValue:
+    def _redacted(self, value: JsonOrBytes) -> JsonOrBytes:
         redact = self._options.redact
         if redact is None:
             return value
@@ -111,7 +111,7 @@ class ShownContent:
         return _said(message["role"], redacted if isinstance(redacted, str) else "[left out]")
 
 
-def preview(value: ContentValue, characters: int) -> JsonValue:
+def preview(value: JsonOrBytes, characters: int) -> JsonValue:
     """Returns the beginning of a value: its structure, with at most this many characters of its texts."""
     return _Preview(characters).of(value)
 
@@ -122,7 +122,7 @@ class _Preview:
     def __init__(self, characters: int) -> None:
         self._left = characters
 
-    def of(self, value: ContentValue, depth: int = 0) -> JsonValue:
+    def of(self, value: JsonOrBytes, depth: int = 0) -> JsonValue:
         if isinstance(value, bytes):
             return f"[{len(value)} bytes]"
         if isinstance(value, str):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from playhead.model.canonical import Content, content_as, value_of
-from playhead.model.json_value import ContentValue
+from playhead.model.json_value import JsonOrBytes
 from playhead.model.message import Message, read_message, refs_inside, resolve_parts
 from playhead.model.ref import ContentRef
 
@@ -67,7 +67,7 @@ class OutboundContents:
                 contents |= dict.fromkeys(self._missing_of_message(ref))
         return WantedRefs(tuple(contents), tuple(threads))
 
-    def value(self, ref: ContentRef) -> ContentValue:
+    def value(self, ref: ContentRef) -> JsonOrBytes:
         """Returns the value of the ref: a text, bytes, or parsed JSON. Raises ContentNotAtHand."""
         content = self._content(ref)
         try:

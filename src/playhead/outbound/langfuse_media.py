@@ -24,7 +24,7 @@ import orjson
 
 from playhead.dialect.langfuse_media import media_id, media_token
 from playhead.model.canonical import BYTES
-from playhead.model.json_value import ContentValue, Json, JsonValue, object_of
+from playhead.model.json_value import Json, JsonOrBytes, JsonValue, object_of
 from playhead.outbound.answers import Verdict, verdict_of
 
 Field = Literal["input", "output", "metadata"]
@@ -61,7 +61,7 @@ class MediaTokens:
         self.found: dict[str, OutboundMedia] = {}
         self._ids = trace_id, observation_id
 
-    def of(self, value: ContentValue, field: Field) -> JsonValue:
+    def of(self, value: JsonOrBytes, field: Field) -> JsonValue:
         """Returns the value with references in place of `data:` URIs and bytes."""
         if isinstance(value, bytes):
             return self._token(value, BYTES, field)

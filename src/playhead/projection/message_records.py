@@ -10,9 +10,10 @@ A thread of a single batch is stored with the batch; a thread of several batches
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from playhead.model import names
+from playhead.model.json_value import list_of
 from playhead.model.ref import ContentRef, is_ref
 from playhead.model.span import Attributes, LogEvent
 from playhead.model.thread import extend
@@ -80,5 +81,5 @@ def recorded_threads(logs: Iterable[LogEvent]) -> Mapping[ContentRef, Sequence[C
 
 
 def _refs(value: Any) -> list[ContentRef]:
-    listed = cast(list[Any], value) if isinstance(value, list) else []
+    listed = list_of(value)
     return [ContentRef(item).plain for item in listed if is_ref(item)]

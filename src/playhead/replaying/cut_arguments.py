@@ -11,6 +11,7 @@ from typing import Any, cast
 from playhead.calls.span import ObservedSpan
 from playhead.model import names
 from playhead.model.canonical import parse_json
+from playhead.model.json_value import value_at
 from playhead.model.objects.limits import CUT
 from playhead.model.objects.plain_forms import class_of
 from playhead.model.ref import ContentRef
@@ -80,7 +81,7 @@ def _is_unread(value: Any) -> bool:
 def _is_part_unread(value: Any) -> bool:
     """Whether the value is an object of which some items were not read in time."""
     about = cast("dict[str, Any]", value).get(CUT)
-    return isinstance(about, dict) and cast("dict[str, Any]", about).get("why") == "time"
+    return value_at(about, "why") == "time"
 
 
 def _kind_of(value: Any) -> str | None:

@@ -13,6 +13,7 @@ from playhead.calls.requested_tools import is_contained_in
 from playhead.errors import UnrecordedTools
 from playhead.model import names
 from playhead.model.canonical import canonical_json, parse_json, value_of
+from playhead.model.json_value import object_of, value_at
 from playhead.model.message import read_message
 from playhead.model.objects.plain_forms import safe_repr
 from playhead.model.ref import ContentRef
@@ -178,7 +179,7 @@ def _is_execution(tool: AskedTool, arguments: Any) -> bool:
 
 def _is_in_command(tool: AskedTool, arguments: Any) -> bool:
     """Whether a recorded command contains a text from the tool's arguments."""
-    command = cast("dict[str, Any]", arguments).get("command") if isinstance(arguments, dict) else None
+    command = value_at(arguments, "command")
     command_text = " ".join(map(str, cast("list[Any]", command))) if isinstance(command, list) else str(command)
     words = [value for value in _values_in(tool.arguments) if isinstance(value, str) and value.strip()]
     return any(" ".join(word.split()) in " ".join(command_text.split()) for word in words)
@@ -214,7 +215,7 @@ def _asked_tools(record: Record, call: RecordedCall) -> Iterator[AskedTool]:
     for part in _parts(record, call.ref(names.OUTPUT_MESSAGES_REF)):
         if part.get("type") == "tool_call" and isinstance(part.get("name"), str):
             raw_arguments = part.get("arguments")
-            arguments = cast("dict[str, Any]", raw_arguments) if isinstance(raw_arguments, dict) else {}
+            arguments = object_of(raw_arguments)
             yield AskedTool(call.order, str(part["name"]), str(part.get("id") or ""), arguments)
 
 

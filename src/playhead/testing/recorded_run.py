@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from playhead.model import event as ev
 from playhead.model.event import RunEvent
+from playhead.model.json_value import object_of
 from playhead.model.message import Message, message_lines, message_text
 from playhead.model.state import RunState, fold
 from playhead.projection.projector import ProjectSettings, project
@@ -329,7 +330,7 @@ class RecordedRun:
 
 
 def _has_arguments(actual: Any, wanted: Mapping[str, Any]) -> bool:
-    fields = cast("dict[str, Any]", actual) if isinstance(actual, dict) else {}
+    fields = object_of(actual)
     return all(name in fields and fields[name] == value for name, value in wanted.items())
 
 

@@ -12,6 +12,7 @@ from typing import Any, Protocol, cast
 
 from playhead.model import event as ev
 from playhead.model.canonical import JSON, Content, canonical_json, parse_json
+from playhead.model.json_value import object_of
 from playhead.model.message import Message, part_lines
 from playhead.model.ref import ContentRef
 from playhead.model.times import rfc3339
@@ -229,7 +230,7 @@ def object_in(text: str) -> dict[str, Any]:
         value: Any = json.loads(text[first : last + 1], strict=False) if 0 <= first < last else None
     except (ValueError, RecursionError):
         return {}
-    return cast(dict[str, Any], value) if isinstance(value, dict) else {}
+    return object_of(value)
 
 
 def _sentences(value: Any) -> Iterable[str]:

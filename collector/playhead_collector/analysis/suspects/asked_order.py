@@ -6,6 +6,7 @@ The model's order is an opinion. The answer has it beside the computed order.
 from collections.abc import Sequence
 from typing import Any, cast
 
+from playhead.model.json_value import object_of
 from playhead.model.times import rfc3339
 from playhead.wire.operations.suspects import RerankedSuspect, RerankedSuspects, Suspect, Suspects
 from playhead_collector.analysis.reasoning.explanation import Explainer, object_in
@@ -48,7 +49,7 @@ def reranked(suspects: Sequence[Suspect], text: str) -> list[RerankedSuspect]:
     listed = [str(entry) for entry in cast(list[Any], named)] if isinstance(named, list) else []
     order = [seq for seq in dict.fromkeys((*listed, *by_seq)) if seq in by_seq]
     reasons: Any = value.get("why")
-    why = cast(dict[str, Any], reasons) if isinstance(reasons, dict) else {}
+    why = object_of(reasons)
     return [
         {
             "seq": by_seq[seq]["seq"],

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from playhead.model import event as ev
+from playhead.model.json_value import text_at, value_at
 from playhead.model.ref import ContentRef
 from playhead_collector.analysis.texts.limits import readable
 from playhead_collector.read.values import ContentCache, text_of
@@ -32,7 +33,7 @@ def plan_steps_in(event: ev.RunEvent, cache: ContentCache) -> Iterator[PlanStep]
             value = cache.parsed(ref)
         case ev.OrchestrationDecision(annotation=ref):
             noted = cache.parsed(ref)
-            value = cast(dict[str, Any], noted).get("plan") if isinstance(noted, dict) else None
+            value = value_at(noted, "plan")
         case _:
             return
     for step in _steps(value):
@@ -52,6 +53,4 @@ def _steps(plan: Any) -> list[Any]:
 
 def _words(step: Any) -> str:
     """The text of a step that is an object, from its usual keys; "" if there is none."""
-    fields = cast(dict[str, Any], step) if isinstance(step, dict) else {}
-    texts = [fields[key] for key in _WORDS if isinstance(fields.get(key), str)]
-    return texts[0] if texts else ""
+    return next((text for key in _WORDS if (text := text_at(step, key, None)) is not None), "")

@@ -11,7 +11,7 @@ from typing import Final, Literal, cast
 
 from playhead.model import names
 from playhead.model.canonical import BYTES, canonical_json
-from playhead.model.json_value import ContentValue, Json, JsonValue
+from playhead.model.json_value import Json, JsonOrBytes, JsonValue
 from playhead.model.message import Message, Part
 from playhead.outbound.content_modes import ShownContent
 from playhead.outbound.span import OutboundSpan
@@ -170,15 +170,15 @@ def _medium(part: Part) -> Literal["image", "audio", "file"]:
             return "file"
 
 
-def _instructions(system: ContentValue) -> str:
+def _instructions(system: JsonOrBytes) -> str:
     return _texts(system, "content", "text")
 
 
-def _reasoning(thought: ContentValue) -> str:
+def _reasoning(thought: JsonOrBytes) -> str:
     return _texts(thought, "content", "text", "thinking", "reasoning_content")
 
 
-def _texts(value: ContentValue, *keys: str) -> str:
+def _texts(value: JsonOrBytes, *keys: str) -> str:
     """Returns the texts of a list of parts, or of an object with one of these keys, one per line; anything else as
     JSON."""
     listed = value if isinstance(value, list) else [value]

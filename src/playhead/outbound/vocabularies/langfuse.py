@@ -11,7 +11,7 @@ from typing import Final
 
 from playhead.model import names
 from playhead.model.canonical import canonical_json
-from playhead.model.json_value import ContentValue, Json, JsonValue
+from playhead.model.json_value import Json, JsonOrBytes, JsonValue
 from playhead.model.ref import ContentRef
 from playhead.model.span import Attributes, Span
 from playhead.outbound.content_modes import ShownContent
@@ -89,8 +89,8 @@ def _in_and_out(
     is_call = span.kind == "llm"  # other spans show messages only if they have no input or output of their own
     asked = _chat(input_chat(span, content)) if is_call or span.input is None else None
     answered = _chat(output_chat(span, content)) if is_call or span.output is None else None
-    input_value: ContentValue = None if asked is None else [*asked]
-    output_value: ContentValue = None if answered is None else [*answered]
+    input_value: JsonOrBytes = None if asked is None else [*asked]
+    output_value: JsonOrBytes = None if answered is None else [*answered]
     if asked is None:
         input_value = content.value(span.ref(names.INPUT_MESSAGES_REF) if content.is_link else None)
         input_value = content.value(span.input) if input_value is None else input_value

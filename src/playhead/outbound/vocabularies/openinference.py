@@ -9,7 +9,7 @@ from typing import Final, cast
 
 from playhead.model import names
 from playhead.model.canonical import canonical_json
-from playhead.model.json_value import ContentValue, Json, JsonMapping, JsonValue, list_of
+from playhead.model.json_value import Json, JsonMapping, JsonOrBytes, JsonValue, list_of
 from playhead.model.ref import ContentRef
 from playhead.model.span import Attributes, Span
 from playhead.outbound.content_modes import ShownContent
@@ -99,7 +99,7 @@ def _in_and_out(span: OutboundSpan, content: ShownContent) -> Attributes:
 
 def _or_chat(
     span: OutboundSpan, content: ShownContent, ref: ContentRef | None, chat: list[ChatEntry] | None, linked: str
-) -> ContentValue:
+) -> JsonOrBytes:
     """Returns the span's own value, else its messages, else a link to them; None if there is nothing."""
     if ref is not None:
         return content.value(ref)
@@ -108,7 +108,7 @@ def _or_chat(
     return content.value(span.ref(linked)) if content.is_link else None
 
 
-def _output(span: OutboundSpan, content: ShownContent, chat: list[ChatEntry] | None) -> ContentValue:
+def _output(span: OutboundSpan, content: ShownContent, chat: list[ChatEntry] | None) -> JsonOrBytes:
     """Returns the value of `output.value`: the text of an answer, else the tool calls that it requests; for documents,
     their number."""
     if chat and not any(entry.calls for entry in chat):
@@ -123,7 +123,7 @@ def _output(span: OutboundSpan, content: ShownContent, chat: list[ChatEntry] | N
     return _or_chat(span, content, span.output, None, names.OUTPUT_MESSAGES_REF)
 
 
-def _value(prefix: str, value: ContentValue) -> Attributes:
+def _value(prefix: str, value: JsonOrBytes) -> Attributes:
     if value is None:
         return {prefix + "value": "", prefix + "mime_type": _TEXT_TYPE} if prefix == _OUTPUT else {}
     mime_type = _TEXT_TYPE if isinstance(value, str | bytes) else _JSON_TYPE
