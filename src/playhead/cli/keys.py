@@ -2,7 +2,7 @@
 
 import re
 from enum import StrEnum
-from typing import Annotated, cast
+from typing import Annotated
 
 import typer
 
@@ -41,7 +41,7 @@ def create(
     json: Json = False,
 ) -> None:
     """Make a key, and print it: it cannot be shown again."""
-    scopes = [cast(KeyScope, choice.value) for choice in scope or [Scope.INGEST]]
+    scopes: list[KeyScope] = [choice.value for choice in scope or [Scope.INGEST]]
     with ask_collector(ctx) as client:
         made = client.create_key(name, scopes, expires_seconds=_seconds(expires))
     output.answer_as(json, made, _print_new_key)
