@@ -12,8 +12,10 @@ from functools import cache
 from types import ModuleType
 
 from playhead.wire.operations.across import AcrossOperations
+from playhead.wire.operations.calls import CallOperations
 from playhead.wire.operations.forward import ForwardOperations
 from playhead.wire.operations.keys import KeyOperations
+from playhead.wire.operations.leases import LeaseOperations
 from playhead.wire.operations.moments import MomentOperations
 from playhead.wire.operations.operation import DeclaredOperation
 from playhead.wire.operations.promises import PromiseOperations
@@ -36,6 +38,10 @@ def _module_of(owner: type | None) -> ModuleType:  # noqa: C901 - a branch per s
     # Imported here, so that a command that asks one question loads what that one needs.
     if owner is MomentOperations:
         from playhead_collector.handlers import moments as subject  # noqa: PLC0415
+    elif owner is CallOperations:
+        from playhead_collector.handlers import calls as subject  # noqa: PLC0415
+    elif owner is LeaseOperations:
+        from playhead_collector.handlers import leases as subject  # noqa: PLC0415
     elif owner is RunOperations:
         from playhead_collector.handlers import runs as subject  # noqa: PLC0415
     elif owner is ScoreOperations:

@@ -1,4 +1,4 @@
-"""Handlers of runs and their events."""
+"""Handlers of runs, their events and log events."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,7 +8,7 @@ from typing import Literal, Unpack
 from playhead.model.canonical import Content
 from playhead.wire.operations.bounds import RunConditions
 from playhead.wire.operations.page import Page
-from playhead.wire.operations.runs import RecordedEvent, RunOperations, RunSummary
+from playhead.wire.operations.runs import RecordedEvent, RunDetail, RunLog, RunOperations, RunSummary
 from playhead_collector.errors import Refused
 from playhead_collector.handlers.asking import Asking
 from playhead_collector.handlers.conditions import read_kinds, read_time, run_filter
@@ -16,7 +16,7 @@ from playhead_collector.handlers.handling import handles
 from playhead_collector.handlers.replies import BytesReply, LiveStream
 from playhead_collector.read.events import EventFilter, list_events, list_last_events
 from playhead_collector.read.paging import read_seq
-from playhead_collector.read.runs import list_runs
+from playhead_collector.read.runs import list_runs, run_detail
 from playhead_collector.read.scores import read_condition
 
 _EVENTS_PAGE = 100
@@ -39,6 +39,11 @@ async def runs(
     await asking.catch_up()
     size = asking.page(limit)
     return await list_runs(asking.store, asking.project_id, filter_, size, asking.cursor, asking.prices)
+
+
+@handles(RunOperations.run)
+async def run(asking: Asking, run: str) -> RunDetail:
+    return await run_detail(await asking.record(run), asking.prices)
 
 
 @handles(RunOperations.events)
@@ -104,6 +109,13 @@ async def events_of_all_runs(
 
     view = stream_view(read_kinds(kinds), priority, None, preview)
     return await open_stream(asking, None, view, limit, since_ns=read_time(since))
+
+
+@handles(RunOperations.logs)
+async def logs(asking: Asking, run: str, *, limit: int | None = None) -> Page[RunLog]:
+    from playhead_collector.read.spans import list_logs  # noqa: PLC0415 - few ask for it
+
+    return await list_logs(await asking.record(run), asking.page(limit), read_seq(asking.cursor))
 
 
 @handles(RunOperations.test_of, waits=True)

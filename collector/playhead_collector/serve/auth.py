@@ -43,7 +43,6 @@ _READ = frozenset({"runs", "scores", "content", "scopes", "docs"}) | {"openapi.j
 _CHANGES = tuple(
     (re.compile(f"{methods} {_API}{path}"), scope)
     for methods, path, scope in (
-        ("(POST|PUT|DELETE)", "runs/[^/]+/lease", INGEST),  # a program that resumes its run
         ("POST", "content/(batch|pack)", READ),
         ("POST", "runs/[^/]+/explain", READ),
     )

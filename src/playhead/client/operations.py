@@ -28,7 +28,7 @@ from playhead.wire.operations.content import ContentAbout, Scopes
 from playhead.wire.operations.declared import DeclaredOperations
 from playhead.wire.operations.moments import Diff
 from playhead.wire.operations.reasoning import AskedAgain
-from playhead.wire.operations.runs import OtlpRequest, Released, RunLease, RunLog
+from playhead.wire.operations.runs import OtlpRequest
 from playhead.wire.operations.why import Attribution, CausalGraph, Decision, DecisionDetail, DecisionTree
 from playhead.wire.pack import Pack, decode_pack
 
@@ -41,11 +41,6 @@ if TYPE_CHECKING:
 
 class RunsOperations:
     """Runs, and what was recorded in them."""
-
-    @client_method
-    def run(self, run: str) -> ApiRequest[operations.RunDetail]:
-        """Summary of a run.  `run`, in all methods: the id, a unique part of it, or `last`.  Raises NotFound."""
-        return ApiRequest(run_path(run))
 
     @watch_client_method
     def watch(
@@ -77,54 +72,6 @@ class RunsOperations:
             "since": time_text(since),
         }
         return WatchRequest(run, params, limit, on_changed, on_moved, reconnect_seconds)
-
-    @paged_client_method
-    def checkpoints(
-        self, run: str, *, preview: int = 0, limit: int | None = None
-    ) -> PagedRequest[operations.CheckpointEntry]:
-        """Checkpoints, oldest first; `preview`: number of characters (up to 10,000) of each state to return."""
-        return PagedRequest(run_path(run, "checkpoints"), {"preview": preview or None}, limit)
-
-    @client_method
-    def context(
-        self,
-        run: str,
-        *,
-        at: int | str | None = None,
-        form: Literal["parts", "openai"] = "parts",
-        exact: bool = False,
-    ) -> ApiRequest[operations.ContextAt]:
-        """Exact input of the model call that the event `at` belongs to; default: the last call.
-
-        `exact`: also return `request`, the body as it was sent.  Raises NotFound if the body was not recorded.
-        """
-        return ApiRequest(run_path(run, "context"), {"at": at, "form": form, "exact": exact or None})
-
-    @paged_client_method
-    def messages(
-        self, run: str, *, at: int | str | None = None, limit: int | None = None, hydrate: bool = True
-    ) -> PagedRequest[operations.HistoryEntry]:
-        """All messages up to the event `at`, in order, each once, and whether it was in the context at that event."""
-        return PagedRequest(run_path(run, "messages"), {"at": at, "hydrate": hydrate}, limit)
-
-    @paged_client_method
-    def llm_calls(
-        self, run: str, *, limit: int | None = None, hydrate: bool = False
-    ) -> PagedRequest[operations.LlmCall]:
-        """Model calls of a run, in order of their start."""
-        return PagedRequest(run_path(run, "llm-calls"), {"hydrate": hydrate}, limit)
-
-    @paged_client_method
-    def tool_calls(
-        self, run: str, *, limit: int | None = None, hydrate: bool = False
-    ) -> PagedRequest[operations.ToolCall]:
-        """Tool calls of a run, in order of their start."""
-        return PagedRequest(run_path(run, "tool-calls"), {"hydrate": hydrate}, limit)
-
-    @paged_client_method
-    def spans(self, run: str, *, limit: int | None = None) -> PagedRequest[operations.TraceSpan]:
-        """Spans of a run in tree order: each after its parent."""
-        return PagedRequest(run_path(run, "spans"), {}, limit)
 
     @paged_client_method
     def otlp(self, run: str) -> PagedRequest[OtlpRequest]:
@@ -324,69 +271,6 @@ class CausesOperations:
         return ApiRequest(run_path(run, "causes", str(at)), {"direction": direction})
 
 
-# --- what running programs need: leases and promises ------------------------------------------------------------------
-
-
-class LeasesOperations:
-    """Leases of runs, which keep several processes from resuming the same run; and log events."""
-
-    @paged_client_method
-    def logs(self, run: str, *, limit: int | None = None) -> PagedRequest[RunLog]:
-        """Log events as stored, in order of time: state, checkpoints, annotations and others."""
-        return PagedRequest(run_path(run, "logs"), {}, limit)
-
-    @client_method
-    def take_lease(
-        self,
-        run: str,
-        *,
-        holder: str,
-        process: str,
-        seconds: float,
-        attempt: int = 0,
-        force: bool = False,
-        unless_heard: bool = False,
-        unless_undelivered: bool = False,
-        begun_here: bool = False,
-    ) -> ApiRequest[RunLease]:
-        """Take the lease of a run for `seconds`. Raises Conflict if another process holds it; the message names it.
-
-        `attempt`: the number of the holder's attempt at the run. `unless_heard`: raise Conflict also if spans of the
-        run arrived within the last `seconds`. `unless_undelivered`: raise Conflict also while records of the previous
-        holder may not have arrived; of a run without a lease, unless the run began in this holder's journal
-        (`begun_here`). `force`: take the lease in any case; then the attempt in the answer may be a later one, and from
-        then on records of earlier attempts are not added to the run.
-        """
-        body = {"holder": holder, "process": process, "seconds": seconds, "attempt": attempt, "force": force}
-        body |= {"unless_heard": unless_heard, "unless_undelivered": unless_undelivered, "begun_here": begun_here}
-        return ApiRequest(run_path(run, "lease"), body=body)
-
-    @client_method
-    def renew_lease(
-        self, run: str, *, holder: str, seconds: float, process: str | None = None, attempt: int | None = None
-    ) -> ApiRequest[RunLease]:
-        """Extend the lease to `seconds` from now. Raises Conflict if this holder no longer has it.
-
-        With an `attempt`: raises Conflict also if the holder has the lease for a later attempt, and takes the lease if
-        nobody has it.
-        """
-        body = {"holder": holder, "seconds": seconds, "process": process, "attempt": attempt}
-        parameters = {name: value for name, value in body.items() if value is not None}
-        return ApiRequest(run_path(run, "lease"), body=parameters, method="PUT")
-
-    @client_method
-    def release_lease(
-        self, run: str, *, holder: str, process: str | None = None, attempt: int | None = None
-    ) -> ApiRequest[Released]:
-        """Release the lease, so that another process can take it. This also says that all records of this holder have
-        arrived.
-
-        With an `attempt`, the collector notes the latter also for a run without a lease.
-        """
-        query = {"holder": holder, "process": process, "attempt": attempt}
-        return ApiRequest(run_path(run, "lease"), query, method="DELETE")
-
-
 # --- operating the collector ------------------------------------------------------------------------------------------
 
 
@@ -423,7 +307,6 @@ class Operations(
     DecisionsOperations,
     ProvenanceOperations,
     CausesOperations,
-    LeasesOperations,
     ScopesOperations,
     IndexOperations,
 ):

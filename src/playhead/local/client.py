@@ -1,17 +1,15 @@
 """The client over the journal of this machine: the operations of `Client`, answered in this process.
 
-Declared operations are answered by their handlers (`answering`). Of the others, the most frequent are answered without
-the HTTP application (`source.DirectAnswers`), the rest by that application in this process
+Declared operations are answered by their handlers (`answering`), the others by the HTTP application in this process
 (`transport.JournalTransport`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from playhead.client.operations import Operations
 from playhead.client.requests import ApiRequest, PagedRequest, WatchRequest, items_of
@@ -26,13 +24,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 # No request is sent there. It is a local address so that no proxy from the environment gets these requests.
 _NO_COLLECTOR = "http://localhost"
-
-
-@dataclass(frozen=True, slots=True)
-class _ResponseBody:
-    """The part of a response that `ApiRequest.read` needs."""
-
-    content: bytes
 
 
 class JournalClient(Operations):
@@ -81,10 +72,6 @@ class JournalClient(Operations):
 
     def ask(self, request: ApiRequest[T]) -> T:
         """Returns the answer to a request. Raises ClientError."""
-        if request.body is None and request.method is None:
-            body = self._source.direct.answer(request.path, request.params)
-            if body is not None:
-                return request.read(cast(Any, _ResponseBody(body)))
         return self._over_http().ask(request)
 
     def pages(self, listing: PagedRequest[T]) -> Iterator[T]:

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 from fastapi import FastAPI
 
 from playhead.wire.operations.across import AcrossOperations
+from playhead.wire.operations.calls import CallOperations
 from playhead.wire.operations.forward import ForwardOperations
 from playhead.wire.operations.keys import KeyOperations
+from playhead.wire.operations.leases import LeaseOperations
+from playhead.wire.operations.moments import MomentOperations
 from playhead.wire.operations.operation import operations_of
 from playhead.wire.operations.promises import PromiseOperations
 from playhead.wire.operations.runs import RunOperations
@@ -31,7 +34,6 @@ from playhead_collector.serve.handlers import (
     asking_models,
     content,
     exporting,
-    runs,
     session,
 )
 from playhead_collector.serve.keyring import Keyring
@@ -111,7 +113,7 @@ def add_routes(
     declared = OperationRoutes(analysis_handlers, settings, services)
     # The order of registration is that of the API's description.
     api = ApiRoutes(app)
-    runs.add_lease_routes(api, store.leases, project_id)
+    _add_all(declared, api, LeaseOperations)
     _add_all(declared, api, PromiseOperations)
     analysis_routes.add_routes(api, analysis_handlers)
     _add_all(declared, api, AcrossOperations)
@@ -120,7 +122,7 @@ def add_routes(
     content.add_scope_routes(api, not_understood)
     limited = ApiRoutes(app, reads)
     declared.add(limited, RunOperations.events_of_all_runs)
-    runs.add_routes(limited, store, runner, project_id, configured.prices, declared)
+    _add_recorded(declared, limited)
     _add_all(declared, limited, ScoreOperations)
     content.add_routes(limited, store, project_id)
     declared.add(limited, StorageOperations.storage)
@@ -133,6 +135,21 @@ def add_routes(
         declared.add(limited, StorageOperations.collect_garbage)
     if forwarder is not None:
         _add_all(declared, limited, ForwardOperations)
+
+
+def _add_recorded(declared: OperationRoutes, routes: ApiRoutes) -> None:
+    """Adds the operations that read what was recorded in a run."""
+    declared.add(routes, RunOperations.runs)
+    declared.add(routes, RunOperations.run)
+    declared.add(routes, RunOperations.events, live=RunOperations.live_events)
+    declared.add(routes, MomentOperations.state)
+    declared.add(routes, CallOperations.context)
+    declared.add(routes, MomentOperations.checkpoints)
+    declared.add(routes, CallOperations.messages)
+    declared.add(routes, CallOperations.llm_calls)
+    declared.add(routes, CallOperations.tool_calls)
+    declared.add(routes, CallOperations.spans)
+    declared.add(routes, RunOperations.logs)
 
 
 def _add_all(declared: OperationRoutes, routes: ApiRoutes, owner: type[Any]) -> None:

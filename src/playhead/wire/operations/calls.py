@@ -1,6 +1,10 @@
-"""Answers about calls: their inputs, results and spans."""
+"""Calls of a run: their inputs, results, messages and spans."""
 
-from typing import Any, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
+from playhead.wire.operations.bounds import At, Bounds, Hydrate, Most, RunName
+from playhead.wire.operations.operation import READ, get, get_list
+from playhead.wire.operations.page import Page
 
 
 class CallError(TypedDict):
@@ -136,3 +140,50 @@ class TraceSpan(TypedDict):
     links: list[dict[str, Any]]
     scope: str
     resource: dict[str, Any]
+
+
+# --- operations ------------------------------------------------------------------------------------------------------
+
+MessageForm = Annotated[Literal["parts", "openai"], Bounds(description="The shape of `messages`.")]
+Exact = Annotated[bool, Bounds(description="Also return `request`: the request's body as it was sent.")]
+
+
+class CallOperations:
+    """Calls of a run, and what was sent to its models."""
+
+    @get("/runs/{run}/context", scope=READ, tag="moments")
+    def context(self, run: RunName, *, at: At = None, form: MessageForm = "parts", exact: Exact = False) -> ContextAt:
+        """Input of a model call: system instructions, tools, messages and settings, exactly as the model received them.
+
+        It is the call that the event `at` belongs to, or else the last one that began before that event.
+        """
+        ...
+
+    @get_list("/runs/{run}/messages", scope=READ, tag="calls", page_size=100)
+    def messages(
+        self, run: RunName, *, at: At = None, limit: Most = None, hydrate: Hydrate = True
+    ) -> Page[HistoryEntry]:
+        """All messages of the run up to the event `at`, in order. Each is listed once, at the event that added it.
+
+        `in_context` says whether the message was in its agent's context at that event. `removed` names the compression
+        that removed it.
+        """
+        ...
+
+    @get_list("/runs/{run}/llm-calls", scope=READ, tag="calls", page_size=100)
+    def llm_calls(self, run: RunName, *, limit: Most = None, hydrate: Hydrate = False) -> Page[LlmCall]:
+        """Model calls of a run, in order of their start.
+
+        With `hydrate`, the value of a thread is its last node only; the messages are in the call's context.
+        """
+        ...
+
+    @get_list("/runs/{run}/tool-calls", scope=READ, tag="calls", page_size=100)
+    def tool_calls(self, run: RunName, *, limit: Most = None, hydrate: Hydrate = False) -> Page[ToolCall]:
+        """Tool calls of a run, in order of their start."""
+        ...
+
+    @get_list("/runs/{run}/spans", scope=READ, tag="calls", page_size=500)
+    def spans(self, run: RunName, *, limit: Most = None) -> Page[TraceSpan]:
+        """Spans of a run with their attributes as stored, in tree order: each span after its parent."""
+        ...

@@ -5,8 +5,10 @@ from functools import cache
 from typing import Final
 
 from playhead.wire.operations.across import AcrossOperations
+from playhead.wire.operations.calls import CallOperations
 from playhead.wire.operations.forward import ForwardOperations
 from playhead.wire.operations.keys import KeyOperations
+from playhead.wire.operations.leases import LeaseOperations
 from playhead.wire.operations.moments import MomentOperations
 from playhead.wire.operations.operation import DeclaredOperation, operations_of, path_pattern
 from playhead.wire.operations.promises import PromiseOperations
@@ -23,6 +25,8 @@ PREFIX: Final = "/api/v1"
 class DeclaredOperations(
     RunOperations,
     MomentOperations,
+    CallOperations,
+    LeaseOperations,
     SuspectOperations,
     ScoreOperations,
     AcrossOperations,

@@ -1,9 +1,10 @@
 """Moments of a run: its state and checkpoints directly after an event, and the differences between two events."""
 
-from typing import Any, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict
 
-from playhead.wire.operations.bounds import At, Hydrate, RunName
-from playhead.wire.operations.operation import READ, get
+from playhead.wire.operations.bounds import At, Bounds, Hydrate, Most, RunName
+from playhead.wire.operations.operation import READ, get, get_list
+from playhead.wire.operations.page import Page
 
 
 class OpenCall(TypedDict):
@@ -191,10 +192,20 @@ Diff.__doc__ = """Differences at event `to`, compared to event `from`; `to` may 
 # --- operations ------------------------------------------------------------------------------------------------------
 
 
+StatePreview = Annotated[
+    int, Bounds(ge=0, le=10_000, description="Length of the preview of each state, in characters; 0: none.")
+]
+
+
 class MomentOperations:
     """What was so at an event of a run."""
 
     @get("/runs/{run}/state", scope=READ, tag="moments")
     def state(self, run: RunName, *, at: At = None, hydrate: Hydrate = False) -> StateAt:
         """State of the run directly after an event, computed from its events up to that one."""
+        ...
+
+    @get_list("/runs/{run}/checkpoints", scope=READ, tag="moments", page_size=100)
+    def checkpoints(self, run: RunName, *, preview: StatePreview = 0, limit: Most = None) -> Page[CheckpointEntry]:
+        """Checkpoints of a run, oldest first: states that it can go on from, with refs of state and thread."""
         ...

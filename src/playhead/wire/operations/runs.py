@@ -1,4 +1,4 @@
-"""Runs and their events; leases and log events, which a resume needs; and OTLP, for exports."""
+"""Runs, their events and log events; and OTLP, for exports."""
 
 from typing import Annotated, Any, NotRequired, TypedDict, Unpack
 
@@ -16,7 +16,7 @@ from playhead.wire.operations.bounds import (
     Word,
 )
 from playhead.wire.operations.calls import CallError
-from playhead.wire.operations.operation import READ, as_words, download, get_list, watch
+from playhead.wire.operations.operation import READ, as_words, download, get, get_list, watch
 from playhead.wire.operations.page import Page
 from playhead.wire.operations.scores import RecordedScore
 
@@ -160,27 +160,6 @@ EventsMoved.__doc__ = (
 )
 
 
-class RunLease(TypedDict):
-    """The lease of a run: no other process can take it before `until`, unless it is forced.
-
-    `holder` is the id of the process's journal, `process` its name for people, `attempt` which attempt at the run it
-    makes.  Times are those of the database.
-    """
-
-    run: str
-    holder: str
-    process: str
-    attempt: int
-    since: str
-    until: str
-
-
-class Released(TypedDict):
-    """`released`: whether this holder had the lease."""
-
-    released: bool
-
-
 class RunLog(TypedDict):
     """A log event as stored, with refs in place of payloads: state, checkpoints, annotations and others."""
 
@@ -257,6 +236,14 @@ class RunOperations:
         """
         ...
 
+    @get("/runs/{run}", scope=READ, tag="runs")
+    def run(self, run: RunName) -> RunDetail:
+        """Summary of a run: status, agents, models, usage, cost, metadata, error, forks.
+
+        `completeness` says whether parts of the record are missing. `links` has the paths of further answers.
+        """
+        ...
+
     @get_list(
         "/runs/{run}/events",
         scope=READ,
@@ -309,6 +296,11 @@ class RunOperations:
     ) -> RecordedEvent:
         """Events of a run as they happen: first those that are there, then each one as it becomes known, until the run
         has ended."""
+        ...
+
+    @get_list("/runs/{run}/logs", scope=READ, tag="calls", page_size=500)
+    def logs(self, run: RunName, *, limit: Most = None) -> Page[RunLog]:
+        """Log events of a run as stored, in order of time: state, checkpoints, annotations and other log events."""
         ...
 
     @download(
