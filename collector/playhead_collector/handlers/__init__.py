@@ -13,10 +13,12 @@ from types import ModuleType
 
 from playhead.wire.operations.across import AcrossOperations
 from playhead.wire.operations.calls import CallOperations
+from playhead.wire.operations.compare import CompareOperations
+from playhead.wire.operations.compression import CompressionOperations
 from playhead.wire.operations.forward import ForwardOperations
 from playhead.wire.operations.keys import KeyOperations
 from playhead.wire.operations.leases import LeaseOperations
-from playhead.wire.operations.moments import MomentOperations
+from playhead.wire.operations.moments import DiffOperations, MomentOperations
 from playhead.wire.operations.operation import DeclaredOperation
 from playhead.wire.operations.promises import PromiseOperations
 from playhead.wire.operations.runs import RunOperations
@@ -24,6 +26,8 @@ from playhead.wire.operations.scores import ScoreOperations
 from playhead.wire.operations.search import SearchOperations
 from playhead.wire.operations.storage import StorageOperations
 from playhead.wire.operations.suspects import SuspectOperations
+from playhead.wire.operations.tokens import TokenOperations
+from playhead.wire.operations.why import WhyOperations
 from playhead_collector.handlers.handling import Handler, handlers_in
 
 
@@ -52,6 +56,16 @@ def _module_of(owner: type | None) -> ModuleType:  # noqa: C901 - a branch per s
         from playhead_collector.handlers import across as subject  # noqa: PLC0415
     elif owner is SearchOperations:
         from playhead_collector.handlers import search as subject  # noqa: PLC0415
+    elif owner is DiffOperations:
+        from playhead_collector.handlers import diff as subject  # noqa: PLC0415
+    elif owner is CompareOperations:
+        from playhead_collector.handlers import compare as subject  # noqa: PLC0415
+    elif owner is CompressionOperations:
+        from playhead_collector.handlers import compression as subject  # noqa: PLC0415
+    elif owner is TokenOperations:
+        from playhead_collector.handlers import tokens as subject  # noqa: PLC0415
+    elif owner is WhyOperations:
+        from playhead_collector.handlers import why as subject  # noqa: PLC0415
     elif owner is PromiseOperations:
         from playhead_collector.handlers import promises as subject  # noqa: PLC0415
     elif owner is KeyOperations:

@@ -9,22 +9,14 @@ from typing import Any
 
 from playhead.wire.operations.declared import operations_by_key
 from playhead.wire.operations.operation import DeclaredOperation
-from playhead_collector.analysis.causes import answer_causes
-from playhead_collector.analysis.compare.comparison import answer_compare
-from playhead_collector.analysis.compression.compressions import audit_compression, list_compressions
-from playhead_collector.analysis.decisions import answer_decision, list_decisions
-from playhead_collector.analysis.provenance.attributions import answer_attribution, list_attributions
 from playhead_collector.analysis.reasoning.explanation import read_brief
 from playhead_collector.analysis.reasoning.reasoning import answer_reasoning
 from playhead_collector.analysis.search.indexing import index_runs
 from playhead_collector.analysis.texts.limits import begin_reading, with_cuts
-from playhead_collector.analysis.tokens.tokens import answer_tokens
-from playhead_collector.analysis.tree import answer_tree
 from playhead_collector.handlers import handler_of
 from playhead_collector.handlers.asking import Asking, RequestFacts
 from playhead_collector.handlers.settings import AnalysisSettings
 from playhead_collector.json_bytes import json_bytes
-from playhead_collector.read.diff import answer_diff
 from playhead_collector.read.record import stored_record
 from playhead_collector.store.ports import ReadStore
 from playhead_collector.store.ports.search import SearchIndex
@@ -52,9 +44,7 @@ async def answer(
     begin_reading(settings.longest_text)
     records = [await stored_record(store, settings.project_id, run) for run in question.runs]
     more: dict[str, Any] = {}
-    if question.name in ("tokens", "diff"):
-        more["prices"] = settings.prices
-    elif question.name == "reasoning":
+    if question.name == "reasoning":
         more["tag"] = settings.reasoning_tag
     elif question.name == "index":
         more["index"] = index
@@ -77,11 +67,6 @@ def _plain(value: Any) -> bytes:
     return json_bytes(with_cuts(value))
 
 
-def _recorded(value: Any) -> bytes:
-    """Encodes an answer that holds parsed recorded values: integers of any size, and texts with lone surrogates."""
-    return json.dumps(with_cuts(value), separators=(",", ":"), allow_nan=False).encode("ascii")
-
-
 def _as_object(value: Any) -> bytes:
     return json.dumps(asdict(value)).encode("ascii")
 
@@ -89,17 +74,6 @@ def _as_object(value: Any) -> bytes:
 _Ask = Callable[..., Awaitable[Any]]
 _QUESTIONS: Mapping[str, tuple[_Ask, Callable[[Any], bytes]]] = MappingProxyType(
     {
-        "decisions": (list_decisions, _recorded),
-        "decision": (answer_decision, _recorded),
-        "tree": (answer_tree, _recorded),
-        "attributions": (list_attributions, _recorded),
-        "attribution": (answer_attribution, _recorded),
-        "causes": (answer_causes, _recorded),
-        "diff": (answer_diff, _recorded),
-        "compare": (answer_compare, _recorded),
-        "compressions": (list_compressions, _recorded),
-        "compression": (audit_compression, _recorded),
-        "tokens": (answer_tokens, _plain),
         "reasoning": (answer_reasoning, _plain),
         # The prompt for the model that explains reasoning; the process that serves sends it.
         "brief": (read_brief, _as_object),

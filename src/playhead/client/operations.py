@@ -22,14 +22,10 @@ from playhead.model.canonical import Content
 from playhead.model.names import PACK_LOOKED_AT_HEADER
 from playhead.wire import operations
 from playhead.wire.operations.bounds import time_text
-from playhead.wire.operations.compare import Comparison
-from playhead.wire.operations.compression import Compression, CompressionAudit
 from playhead.wire.operations.content import ContentAbout, Scopes
 from playhead.wire.operations.declared import DeclaredOperations
-from playhead.wire.operations.moments import Diff
 from playhead.wire.operations.reasoning import AskedAgain
 from playhead.wire.operations.runs import OtlpRequest
-from playhead.wire.operations.why import Attribution, CausalGraph, Decision, DecisionDetail, DecisionTree
 from playhead.wire.pack import Pack, decode_pack
 
 if TYPE_CHECKING:
@@ -128,45 +124,7 @@ def _read_pack(response: "httpx.Response") -> tuple[Pack, int]:
     return decode_pack(response.content), int(response.headers[PACK_LOOKED_AT_HEADER])
 
 
-# --- questions about a run, or about two ------------------------------------------------------------------------------
-
-
-class DiffOperations:
-    """Differences between two events of a run."""
-
-    @client_method
-    def diff(
-        self, run: str, before: int | str | None = None, after: int | str | None = None, *, hydrate: bool = True
-    ) -> ApiRequest[Diff]:
-        """Differences at event `after` (default: the last), compared to event `before` (default: the first)."""
-        return ApiRequest(run_path(run, "diff"), {"from": before, "to": after, "hydrate": hydrate})
-
-
-class CompareOperations:
-    """Comparison of two runs."""
-
-    @client_method
-    def compare(self, a: str, b: str, *, limit: int | None = None, cursor: str | None = None) -> ApiRequest[Comparison]:
-        """Comparison of two runs: common beginning, first difference, pairs of corresponding calls, outcomes.
-
-        `items` has up to `limit` pairs (default 100) after the common beginning; `cursor` is the `next_cursor` of the
-        previous answer."""
-        other = run_path(b).removeprefix("runs/")
-        return ApiRequest(f"{run_path(a)}/compare/{other}", {"limit": limit, "cursor": cursor})
-
-
-class TokensOperations:
-    """Tokens and cost of a run's contexts."""
-
-    @client_method
-    def tokens(
-        self, run: str, *, limit: int = 1_000, cursor: str | None = None, split: bool = False
-    ) -> ApiRequest[operations.TokenTimeline]:
-        """Sizes of the contexts in tokens, limits of the models, usage, cost and cache hits.
-
-        `cursor` is the `next_cursor` of the previous answer. `split`: also what each context consists of.
-        """
-        return ApiRequest(run_path(run, "tokens"), {"limit": limit, "cursor": cursor, "split": split or None})
+# --- reasoning of models ----------------------------------------------------------------------------------------------
 
 
 class ReasoningOperations:
@@ -209,68 +167,6 @@ class ReasoningOperations:
         return ApiRequest(run_path(run, "ask-again"), body=body)
 
 
-class CompressionOperations:
-    """Compressions of contexts and the facts lost in them."""
-
-    @paged_client_method
-    def compressions(self, run: str, *, limit: int | None = None) -> PagedRequest[Compression]:
-        """Compressions of contexts, declared or inferred."""
-        return PagedRequest(run_path(run, "compressions"), {}, limit)
-
-    @client_method
-    def compression(self, run: str, at: int | str) -> ApiRequest[CompressionAudit]:
-        """Audit of a compression: what happened to each message, which facts were lost and needed later."""
-        return ApiRequest(run_path(run, "compressions", str(at)))
-
-
-class DecisionsOperations:
-    """Decisions of the agents."""
-
-    @paged_client_method
-    def decisions(self, run: str, *, limit: int | None = None) -> PagedRequest[Decision]:
-        """Decisions of the agents: tools, tool arguments, answers, handoffs, approvals, branches, stops."""
-        return PagedRequest(run_path(run, "decisions"), {}, limit)
-
-    @client_method
-    def decision(self, run: str, at: int | str) -> ApiRequest[DecisionDetail]:
-        """A decision with its context, reasons and options, and the choices of other calls with the same context."""
-        return ApiRequest(run_path(run, "decisions", str(at)))
-
-    @client_method
-    def tree(self, run: str, *, limit: int = 100, cursor: str | None = None) -> ApiRequest[DecisionTree]:
-        """The tree of the run's decisions: those that it took, options that it did not take, and runs that decided
-        differently.
-
-        `cursor` is the `next_cursor` of the previous answer.
-        """
-        return ApiRequest(run_path(run, "tree"), {"limit": limit, "cursor": cursor})
-
-
-class ProvenanceOperations:
-    """Reasons of tool calls and origins of their arguments."""
-
-    @paged_client_method
-    def attributions(self, run: str, *, limit: int | None = None) -> PagedRequest[Attribution]:
-        """Reason of each tool call, and origin of every value in its arguments."""
-        return PagedRequest(run_path(run, "attributions"), {}, limit)
-
-    @client_method
-    def why(self, run: str, at: int | str) -> ApiRequest[Attribution]:
-        """Reason of the tool call that this event belongs to, and origin of every value in its arguments."""
-        return ApiRequest(run_path(run, "attributions", str(at)))
-
-
-class CausesOperations:
-    """Causes and effects of an event."""
-
-    @client_method
-    def causes(
-        self, run: str, at: int | str, *, direction: Literal["back", "forward", "both"] = "both"
-    ) -> ApiRequest[CausalGraph]:
-        """Causes of an event (a seq or an event id), back to the user's messages, and its effects."""
-        return ApiRequest(run_path(run, "causes", str(at)), {"direction": direction})
-
-
 # --- operating the collector ------------------------------------------------------------------------------------------
 
 
@@ -299,14 +195,7 @@ class Operations(
     DeclaredOperations,
     RunsOperations,
     ContentOperations,
-    DiffOperations,
-    CompareOperations,
-    TokensOperations,
     ReasoningOperations,
-    CompressionOperations,
-    DecisionsOperations,
-    ProvenanceOperations,
-    CausesOperations,
     ScopesOperations,
     IndexOperations,
 ):

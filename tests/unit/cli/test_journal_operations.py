@@ -12,14 +12,17 @@ from playhead.local.client import JournalClient
 from playhead.local.source import JournalSource
 from playhead.local.transport import JournalTransport
 from tests.integration.read.recorded import conversation
+from tests.support.compressed_runs import RUNS
 from tests.support.readers.journaled import write_journal
+from tests.support.recorded_runs import Recorded
 
-RUN, OTHER = "0a" * 16, "0b" * 16
+RUN, OTHER, SUMMED_UP = "0a" * 16, "0b" * 16, "0c" * 16
 
 
 @pytest.fixture
 def journal(tmp_path: Path) -> Path:
-    write_journal(tmp_path, [conversation(RUN, 2).batch(), conversation(OTHER, 1).batch()])
+    summed_up = Recorded(SUMMED_UP, next(run for run in RUNS if run.name == "summed_up"))
+    write_journal(tmp_path, [conversation(RUN, 2).batch(), conversation(OTHER, 1).batch(), summed_up.batch()])
     return tmp_path
 
 
@@ -58,6 +61,22 @@ ASKED: list[Callable[[Any], Any]] = [
     lambda client: list(client.tool_calls(RUN, hydrate=True)),
     lambda client: list(client.spans(RUN, limit=3)),
     lambda client: list(client.logs(RUN)),
+    lambda client: client.diff(RUN),
+    lambda client: client.diff("0a0a", 2, "turn:2", hydrate=False),
+    lambda client: client.compare(RUN, OTHER),
+    lambda client: client.compare("0a0a", "0b0b", limit=1, cursor="1"),
+    lambda client: list(client.compressions(SUMMED_UP)),
+    lambda client: client.compression("0c0c", next(client.compressions(SUMMED_UP))["seq"]),
+    lambda client: client.tokens(RUN),
+    lambda client: client.tokens("0a0a", limit=2, cursor="2", split=True),
+    lambda client: list(client.decisions(RUN, limit=2)),
+    lambda client: client.decision(RUN, next(client.decisions(RUN))["seq"]),
+    lambda client: client.tree(RUN),
+    lambda client: client.tree("0a0a", limit=1, cursor="2"),
+    lambda client: list(client.attributions(RUN)),
+    lambda client: client.why(RUN, next(client.attributions(RUN))["event"]),
+    lambda client: client.causes(RUN, "last"),
+    lambda client: client.causes(RUN, "turn:2", direction="back"),
 ]
 
 
@@ -93,6 +112,19 @@ REFUSED: list[tuple[Callable[[Any], Any], type[ClientError]]] = [
     (lambda client: client.suspects(RUN, outcome="quality>=high"), BadRequest),
     (lambda client: client.rerank_suspects(RUN), Conflict),
     (lambda client: client.score(RUN, "resolved", True), BadRequest),
+    (lambda client: client.diff(RUN, before="x" * 301), BadRequest),
+    (lambda client: client.diff(RUN, after=9_999), NotFound),
+    (lambda client: client.compare(RUN, "ff"), NotFound),
+    (lambda client: client.compare(RUN, OTHER, limit=0), BadRequest),
+    (lambda client: list(client.compressions("ff")), NotFound),
+    (lambda client: client.compression(RUN, 1), NotFound),
+    (lambda client: client.tokens(RUN, cursor="next"), BadRequest),
+    (lambda client: list(client.decisions("ff")), NotFound),
+    (lambda client: client.decision(RUN, "x" * 301), BadRequest),
+    (lambda client: client.tree(RUN, limit=1_001), BadRequest),
+    (lambda client: list(client.attributions("ff")), NotFound),
+    (lambda client: client.why(RUN, 1), NotFound),
+    (lambda client: client.causes(RUN, 1, direction="up"), BadRequest),
 ]
 
 

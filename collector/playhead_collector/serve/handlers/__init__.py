@@ -1,6 +1,6 @@
 """[serve]: routes of the query API, a file for each kind of answer. `serve.routing` registers them.
 
-`analysis` has the questions that [workers] compute, and `asking_models` those that are sent to a model.
+`analysis` has the questions about many runs, and `asking_models` those that are sent to a model.
 """
 
 import asyncio
@@ -11,16 +11,20 @@ from fastapi import FastAPI
 
 from playhead.wire.operations.across import AcrossOperations
 from playhead.wire.operations.calls import CallOperations
+from playhead.wire.operations.compare import CompareOperations
+from playhead.wire.operations.compression import CompressionOperations
 from playhead.wire.operations.forward import ForwardOperations
 from playhead.wire.operations.keys import KeyOperations
 from playhead.wire.operations.leases import LeaseOperations
-from playhead.wire.operations.moments import MomentOperations
+from playhead.wire.operations.moments import DiffOperations, MomentOperations
 from playhead.wire.operations.operation import operations_of
 from playhead.wire.operations.promises import PromiseOperations
 from playhead.wire.operations.runs import RunOperations
 from playhead.wire.operations.scores import ScoreOperations
 from playhead.wire.operations.search import SearchOperations
 from playhead.wire.operations.storage import StorageOperations
+from playhead.wire.operations.tokens import TokenOperations
+from playhead.wire.operations.why import WhyOperations
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.forward.forwarder import Forwarder
 from playhead_collector.handlers.asking import Services
@@ -29,7 +33,6 @@ from playhead_collector.live.hub import LiveHub, StreamLimits
 from playhead_collector.read.record import RunProjector
 from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.serve.analysis_pool import AnalysisHandlers, LimitedAnalysis
-from playhead_collector.serve.handlers import analysis as analysis_routes
 from playhead_collector.serve.handlers import (
     asking_models,
     content,
@@ -115,7 +118,8 @@ def add_routes(
     api = ApiRoutes(app)
     _add_all(declared, api, LeaseOperations)
     _add_all(declared, api, PromiseOperations)
-    analysis_routes.add_routes(api, analysis_handlers)
+    for subject in (DiffOperations, CompareOperations, CompressionOperations, TokenOperations, WhyOperations):
+        _add_all(declared, api, subject)
     _add_all(declared, api, AcrossOperations)
     asking_models.add_routes(api, analysis_handlers, configured, declared)
     session.add_routes(api, keyring)

@@ -1,6 +1,9 @@
 """Answers about the differences between two runs."""
 
-from typing import Any, TypedDict
+from typing import Annotated, Any, TypedDict
+
+from playhead.wire.operations.bounds import Bounds, Cursor, Limit, RunName
+from playhead.wire.operations.operation import READ, get
 
 
 class ComparedRun(TypedDict):
@@ -115,3 +118,27 @@ class Comparison(TypedDict):
     outcome: ComparedOutcome
     items: list[CallPair]
     next_cursor: str | None
+
+
+# --- operations ------------------------------------------------------------------------------------------------------
+
+OtherRun = Annotated[
+    str,
+    Bounds(
+        description="The other run: 32 hex digits.",
+        help="The other run: its id, any part of it that no other run has, or `last`.",
+        names_run=True,
+    ),
+]
+
+
+class CompareOperations:
+    """Comparison of two runs."""
+
+    @get("/runs/{a}/compare/{b}", scope=READ, tag="runs", in_worker=True)
+    def compare(self, a: RunName, b: OtherRun, *, limit: Limit = 100, cursor: Cursor = None) -> Comparison:
+        """Comparison of two runs: common beginning, first difference, pairs of corresponding calls, outcomes.
+
+        `items` are the pairs after the common beginning. Ids of tool calls are not compared.
+        """
+        ...

@@ -2,7 +2,9 @@
 
 from typing import Any, NotRequired, TypedDict
 
-from playhead.wire.operations.page import CutText
+from playhead.wire.operations.bounds import AtEvent, Most, RunName
+from playhead.wire.operations.operation import READ, get, get_list
+from playhead.wire.operations.page import CutText, Page
 from playhead.wire.operations.reasoning import Quoted
 from playhead.wire.operations.why import Strength
 
@@ -152,3 +154,20 @@ class CompressionAudit(Compression):
     searched_to: int
     missing: list[str]
     cut: NotRequired[list[CutText]]
+
+
+# --- operations ------------------------------------------------------------------------------------------------------
+
+
+class CompressionOperations:
+    """Compressions of contexts and the facts lost in them."""
+
+    @get_list("/runs/{run}/compressions", scope=READ, tag="moments", page_size=100, in_worker=True)
+    def compressions(self, run: RunName, *, limit: Most = None) -> Page[Compression]:
+        """Compressions of contexts, declared or inferred, with counts of messages and tokens before and after."""
+        ...
+
+    @get("/runs/{run}/compressions/{seq}", scope=READ, tag="moments", in_worker=True)
+    def compression(self, run: RunName, at: AtEvent) -> CompressionAudit:
+        """Audit of a compression: what happened to each message, which facts were lost and needed later."""
+        ...

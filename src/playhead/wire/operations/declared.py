@@ -6,10 +6,12 @@ from typing import Final
 
 from playhead.wire.operations.across import AcrossOperations
 from playhead.wire.operations.calls import CallOperations
+from playhead.wire.operations.compare import CompareOperations
+from playhead.wire.operations.compression import CompressionOperations
 from playhead.wire.operations.forward import ForwardOperations
 from playhead.wire.operations.keys import KeyOperations
 from playhead.wire.operations.leases import LeaseOperations
-from playhead.wire.operations.moments import MomentOperations
+from playhead.wire.operations.moments import DiffOperations, MomentOperations
 from playhead.wire.operations.operation import DeclaredOperation, operations_of, path_pattern
 from playhead.wire.operations.promises import PromiseOperations
 from playhead.wire.operations.runs import RunOperations
@@ -17,6 +19,8 @@ from playhead.wire.operations.scores import ScoreOperations
 from playhead.wire.operations.search import SearchOperations
 from playhead.wire.operations.storage import StorageOperations
 from playhead.wire.operations.suspects import SuspectOperations
+from playhead.wire.operations.tokens import TokenOperations
+from playhead.wire.operations.why import WhyOperations
 
 PREFIX: Final = "/api/v1"
 """Path below which all operations are."""
@@ -27,6 +31,11 @@ class DeclaredOperations(
     MomentOperations,
     CallOperations,
     LeaseOperations,
+    DiffOperations,
+    CompareOperations,
+    CompressionOperations,
+    TokenOperations,
+    WhyOperations,
     SuspectOperations,
     ScoreOperations,
     AcrossOperations,

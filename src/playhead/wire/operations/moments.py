@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, NotRequired, TypedDict
 
-from playhead.wire.operations.bounds import At, Bounds, Hydrate, Most, RunName
+from playhead.wire.operations.bounds import MOMENT, NO_NUL, At, Bounds, Hydrate, Most, RunName
 from playhead.wire.operations.operation import READ, get, get_list
 from playhead.wire.operations.page import Page
 
@@ -208,4 +208,26 @@ class MomentOperations:
     @get_list("/runs/{run}/checkpoints", scope=READ, tag="moments", page_size=100)
     def checkpoints(self, run: RunName, *, preview: StatePreview = 0, limit: Most = None) -> Page[CheckpointEntry]:
         """Checkpoints of a run, oldest first: states that it can go on from, with refs of state and thread."""
+        ...
+
+
+From = Annotated[
+    int | str | None,
+    Bounds(name="from", max_length=300, pattern=NO_NUL, as_text=True, description=f"{MOMENT}; default: the first."),
+]
+To = Annotated[
+    int | str | None,
+    Bounds(name="to", max_length=300, pattern=NO_NUL, as_text=True, description=f"{MOMENT}; default: the last."),
+]
+
+
+class DiffOperations:
+    """Differences between two events of a run."""
+
+    @get("/runs/{run}/diff", scope=READ, tag="moments", in_worker=True)
+    def diff(self, run: RunName, before: From = None, after: To = None, *, hydrate: Hydrate = True) -> Diff:
+        """Differences in the state and in the model's context between the events `from` and `to`.
+
+        `to` may be earlier than `from`. Applied to the state and messages at `from`, the answer gives those at `to`.
+        """
         ...

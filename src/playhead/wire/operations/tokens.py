@@ -5,7 +5,10 @@ text's length, scaled by what the provider reported for this model in other call
 length alone).
 """
 
-from typing import NotRequired, TypedDict
+from typing import Annotated, NotRequired, TypedDict
+
+from playhead.wire.operations.bounds import Bounds, Cursor, Limit, RunName
+from playhead.wire.operations.operation import READ, get
 
 
 class Calibration(TypedDict):
@@ -149,3 +152,25 @@ class TokenTimeline(TypedDict):
     totals: TokenTotals
     items: list[TokenPoint]
     next_cursor: str | None
+
+
+# --- operations ------------------------------------------------------------------------------------------------------
+
+Split = Annotated[
+    bool,
+    Bounds(description="Also what the contexts consist of: system, tools, history, retrieved; and the output."),
+]
+
+
+class TokenOperations:
+    """Tokens and cost of a run's contexts."""
+
+    @get("/runs/{run}/tokens", scope=READ, tag="runs", in_worker=True)
+    def tokens(
+        self, run: RunName, *, limit: Limit = 1_000, cursor: Cursor = None, split: Split = False
+    ) -> TokenTimeline:
+        """Sizes of the contexts in tokens, limits of the models, compressions, usage, cost, share of cached input.
+
+        Each number of tokens has a basis: reported, calibrated or estimated.
+        """
+        ...

@@ -8,9 +8,11 @@ Decisions of agents come with their options. The decision tree of a run has the 
 left, and the runs that went another way.
 """
 
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
-from playhead.wire.operations.page import CutText
+from playhead.wire.operations.bounds import AtEvent, Bounds, Cursor, Limit, Most, RunName
+from playhead.wire.operations.operation import READ, get, get_list
+from playhead.wire.operations.page import CutText, Page
 
 Strength = Literal["strong", "likely", "weak"]
 """An ordered scale, not a probability. Each rule has a fixed strength; answers name the rule."""
@@ -301,3 +303,53 @@ class CausalGraph(TypedDict):
     roots: list[int]
     truncated: bool
     cut: NotRequired[list[CutText]]
+
+
+# --- operations ------------------------------------------------------------------------------------------------------
+
+Direction = Annotated[
+    Literal["back", "forward", "both"],
+    Bounds(description="`back`: causes of the event; `forward`: its effects."),
+]
+
+
+class WhyOperations:
+    """Decisions of agents, reasons of tool calls, origins of their arguments, and causes of events."""
+
+    @get_list("/runs/{run}/decisions", scope=READ, tag="why", page_size=100, in_worker=True)
+    def decisions(self, run: RunName, *, limit: Most = None) -> Page[Decision]:
+        """Decisions of the agents: tools, tool arguments, answers, handoffs, approvals, branches, stops."""
+        ...
+
+    @get("/runs/{run}/decisions/{seq}", scope=READ, tag="why", in_worker=True)
+    def decision(self, run: RunName, at: AtEvent) -> DecisionDetail:
+        """A decision with its context, the other options, and the reasons for it.
+
+        `elsewhere` lists the answers of other model calls with exactly this context. For an event that is not a
+        decision: the decision made in the call that the event belongs to.
+        """
+        ...
+
+    @get("/runs/{run}/tree", scope=READ, tag="why", in_worker=True)
+    def tree(self, run: RunName, *, limit: Limit = 100, cursor: Cursor = None) -> DecisionTree:
+        """The path of decisions that the run took, the options that were left, and the runs that went another way.
+
+        Those are its forks, the runs above it, and runs with a model call that had exactly the same context; each with
+        its first choice and its outcome.
+        """
+        ...
+
+    @get_list("/runs/{run}/attributions", scope=READ, tag="why", page_size=100, in_worker=True)
+    def attributions(self, run: RunName, *, limit: Most = None) -> Page[Attribution]:
+        """Reason of each tool call, and origin of every value in its arguments."""
+        ...
+
+    @get("/runs/{run}/attributions/{seq}", scope=READ, tag="why", in_worker=True, route_name="attribution")
+    def why(self, run: RunName, at: AtEvent) -> Attribution:
+        """Reason of the tool call that the event belongs to, and origin of every value in its arguments."""
+        ...
+
+    @get("/runs/{run}/causes/{seq}", scope=READ, tag="why", in_worker=True)
+    def causes(self, run: RunName, at: AtEvent, *, direction: Direction = "both") -> CausalGraph:
+        """Causes of an event, back to the user's messages, and its effects: nodes and edges of a graph."""
+        ...
