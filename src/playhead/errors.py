@@ -31,6 +31,8 @@ Suspended                      a SystemExit: the process ends, since the run wai
 from collections.abc import Iterator
 from typing import cast
 
+from playhead.model.objects.interrupts import ProgramEnd
+
 
 class PlayheadError(Exception):
     """Everything we raise on purpose; `str(error)` is for the user to read."""
@@ -149,7 +151,7 @@ class BadRequest(ClientError):
     """The collector refuses the request as invalid."""
 
 
-class Suspended(SystemExit):
+class Suspended(ProgramEnd):
     """The run waits for a person's answer, and its process ends; a later resume continues the run.
 
     A SystemExit, so that neither a program nor a framework takes it for an error of a tool. `promise` is the id of the

@@ -19,7 +19,7 @@ from playhead.capture.registry import instrumented
 from playhead.errors import ClientError, CollectorUnreachable, NoRecord, PlayheadError, ReplayError, SettingInvalid
 from playhead.kernel.guard import log
 from playhead.model.ids import WHOLE_ID
-from playhead.model.objects.interrupts import reraise_if_for_program
+from playhead.model.objects.interrupts import ExitSentence, reraise_if_for_program
 from playhead.recording import RecordingProcess, current_settings, deliver_all, deliver_lanes, flush, lease_client
 from playhead.replaying.effects import watch_effects
 from playhead.replaying.fork_options import ResumeOptions
@@ -244,7 +244,7 @@ class RequestedRewind:
             why = str(error) if isinstance(error, PlayheadError) else f"cannot go on with that run: {error!r}"
             if log.hasHandlers():  # without a handler, the sentence would be on the terminal twice
                 log.error("%s", why)
-            raise SystemExit(f"playhead: {why}") from error
+            raise SystemExit(ExitSentence(f"playhead: {why}")) from error
 
     def _prepare(self, is_recording: bool) -> NextRun:
         for option, value in self.options.items():

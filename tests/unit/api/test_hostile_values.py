@@ -17,8 +17,10 @@ from hypothesis import strategies as st
 
 import playhead
 from playhead import observe
+from playhead.errors import Suspended
+from playhead.kernel.guard import guarded
 from playhead.model import names
-from playhead.model.objects.interrupts import is_meant_for_program
+from playhead.model.objects.interrupts import ExitSentence, is_meant_for_program
 from playhead.model.span import STATUS_ERROR
 from tests.support.journal_reader import Recording
 
@@ -339,6 +341,13 @@ def test_an_exception_is_meant_for_the_program_only_while_the_handler_is_install
     assert not is_meant_for_program(raised.value)
     on_signal(by_name)
     assert is_meant_for_program(raised.value)
+
+
+def test_what_ends_the_program_by_our_own_code_reaches_it():
+    with pytest.raises(SystemExit), guarded("begin"):
+        raise SystemExit(ExitSentence("no such run"))
+    with pytest.raises(Suspended), guarded("ask"):
+        raise Suspended("waits", "promise")
 
 
 def test_what_has_no_traceback_of_a_handler_stays_in_here():

@@ -3,7 +3,8 @@
 Recording calls code of the program: `__repr__`, properties, hooks. What this code raises must not leave recording, not
 even `SystemExit`. But some exceptions can arrive at any moment, also in recording, and have to reach the program:
 Ctrl-C, and what a signal handler raises to end the program or a piece of work (`sys.exit` on SIGTERM, a time limit by
-SIGALRM, Celery's soft time limit). The traceback of the latter has a frame of the handler.
+SIGALRM, Celery's soft time limit). The traceback of the latter has a frame of the handler. Besides, our own code ends
+the program in two places, by a `ProgramEnd` and by a SystemExit with an `ExitSentence`.
 """
 
 import functools
@@ -15,10 +16,26 @@ from typing import Any
 _SIGNALS = tuple(signal.valid_signals())
 
 
+class ProgramEnd(SystemExit):
+    """Base class of our exceptions that end a program which must not go on, in recording too."""
+
+
+class ExitSentence(str):
+    """The argument of a plain SystemExit by which our own code ends a program that must not go on, in recording too.
+
+    For a thread of the program: Python ends a thread silently for SystemExit itself, and prints the traceback of any
+    subclass.
+    """
+
+    __slots__ = ()
+
+
 def is_meant_for_program(error: BaseException) -> bool:
-    """Whether the exception is Ctrl-C, or was raised by a signal handler of this process, directly or in a function
-    that the handler called."""
-    if issubclass(type(error), KeyboardInterrupt):
+    """Whether the exception is Ctrl-C, ends the program by our own code, or was raised by a signal handler of this
+    process, directly or in a function that the handler called."""
+    if issubclass(type(error), (KeyboardInterrupt, ProgramEnd)):
+        return True
+    if type(error) is SystemExit and type(error.code) is ExitSentence:
         return True
     if issubclass(type(error), RecursionError):
         return False  # not of a handler: the end of the stack was reached here by chance
