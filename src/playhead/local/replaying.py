@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 from playhead.errors import NotFound
 from playhead.journal.latencies import READING
-from playhead.local.source import JournalSource, run_without_loop
+from playhead.local.answering import run_without_loop
+from playhead.local.source import JournalSource
 from playhead.model.event import EVENT_KINDS, RunEvent, event_to_json
 from playhead.model.times import parse_time
 from playhead.recording import current_settings

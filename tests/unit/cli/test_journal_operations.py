@@ -11,6 +11,7 @@ from playhead.errors import BadRequest, ClientError, Conflict, NotFound
 from playhead.local.client import JournalClient
 from playhead.local.source import JournalSource
 from playhead.local.transport import JournalTransport
+from playhead.model import names
 from tests.integration.read.recorded import conversation
 from tests.support.compressed_runs import RUNS
 from tests.support.readers.journaled import write_journal
@@ -22,7 +23,10 @@ RUN, OTHER, SUMMED_UP = "0a" * 16, "0b" * 16, "0c" * 16
 @pytest.fixture
 def journal(tmp_path: Path) -> Path:
     summed_up = Recorded(SUMMED_UP, next(run for run in RUNS if run.name == "summed_up"))
-    write_journal(tmp_path, [conversation(RUN, 2).batch(), conversation(OTHER, 1).batch(), summed_up.batch()])
+    recorded = conversation(RUN, 2)
+    for todo in ("ask the carrier", "tell the user"):
+        recorded.say(names.CHECKPOINT, **{names.CHECKPOINT_NAME: todo, names.STATE_REF: recorded.keep({"todo": todo})})
+    write_journal(tmp_path, [recorded.batch(), conversation(OTHER, 1).batch(), summed_up.batch()])
     return tmp_path
 
 
@@ -54,6 +58,7 @@ ASKED: list[Callable[[Any], Any]] = [
     lambda client: client.context(RUN),
     lambda client: client.context("0a0a", at="turn:1", form="openai", exact=True),
     lambda client: list(client.checkpoints(RUN, preview=10)),
+    lambda client: list(client.checkpoints(RUN, limit=1)),
     lambda client: list(client.messages(RUN)),
     lambda client: list(client.messages("0a0a", at=5, limit=2, hydrate=False)),
     lambda client: list(client.llm_calls(RUN, hydrate=True)),
