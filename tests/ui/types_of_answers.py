@@ -5,7 +5,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any, cast
+from unittest.mock import MagicMock
 
 from playhead_collector.app import create_app
 from playhead_collector.settings import CollectorSettings
@@ -16,7 +16,7 @@ WRITTEN = Path(__file__).parents[2] / "collector" / "ui" / "src" / "api" / "sche
 
 def generate() -> str:
     """The text of `schema.d.ts`: types of answers only; the client names its paths itself."""
-    described = create_app(CollectorSettings(), cast(Any, object())).openapi()
+    described = create_app(CollectorSettings(), MagicMock()).openapi()
     described["paths"] = {}
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "openapi.json"), Path(folder, "schema.d.ts")

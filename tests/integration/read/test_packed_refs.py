@@ -54,7 +54,7 @@ def counted(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> Counter[st
     calls = Counter[str]()
 
     def counting(name: str) -> Any:
-        method = getattr(store, name)
+        method = getattr(store.contents, name)
 
         async def call(*args: Any) -> Any:
             calls[name] += 1
@@ -63,7 +63,7 @@ def counted(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> Counter[st
         return call
 
     for name in ("get_many", "thread", "threads"):
-        monkeypatch.setattr(store, name, counting(name))
+        monkeypatch.setattr(store.contents, name, counting(name))
     return calls
 
 
