@@ -15,7 +15,7 @@ from typing import Literal
 
 from playhead.archive.records import FilePlace, UnreadableRecord
 from playhead.model.canonical import parse_json
-from playhead.model.json_value import JsonValue
+from playhead.model.json_value import JsonValue, list_of, object_of
 
 Read = Callable[[int], bytes]
 """Reads at most this many bytes; returns an empty value at the end."""
@@ -220,19 +220,18 @@ def is_json(first: bytes) -> bool:
     return first.removeprefix(_BYTE_ORDER_MARK).lstrip(_WHITE)[:1] in (b"{", b"[")
 
 
-def format_of(document: JsonValue) -> Format | None:
+def format_of(document: object) -> Format | None:
     """Returns the format of a JSON document; None if it is unknown."""
-    if isinstance(document, list):
-        return next((format_name for item in document[:1] if (format_name := format_of(item))), None)
-    if not isinstance(document, dict):
-        return None
-    if not _OTLP_KEYS.isdisjoint(document):
+    if items := list_of(document):
+        return format_of(items[0])
+    fields = object_of(document)
+    if not _OTLP_KEYS.isdisjoint(fields):
         return "otlp"
-    if "context.span_id" in document or isinstance(document.get("context"), dict):
+    if "context.span_id" in fields or isinstance(fields.get("context"), dict):
         return "phoenix"
-    inner = document.get("data")
+    inner = fields.get("data")
     if isinstance(inner, list):  # a page of an API: {"data": [...], ...}
         return format_of(inner)
-    if isinstance(document.get("trace"), dict) or ("id" in document and not _LANGFUSE_KEYS.isdisjoint(document)):
+    if isinstance(fields.get("trace"), dict) or ("id" in fields and not _LANGFUSE_KEYS.isdisjoint(fields)):
         return "langfuse"
     return None

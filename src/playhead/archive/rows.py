@@ -17,12 +17,12 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MAX_DEPTH = 32
 
 
-def is_absent(value: JsonValue) -> bool:
+def is_absent(value: object) -> bool:
     """Whether a cell of a table is empty: null, or NaN, which data frames write for null."""
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
-def time_ns(value: JsonValue) -> int | None:
+def time_ns(value: JsonValue | datetime) -> int | None:
     """Returns a time as ns since 1970, from RFC 3339 (without a zone: UTC), a number or a datetime. None: the cell is
     empty. Raises ValueError."""
     if is_absent(value) or value == "":

@@ -176,7 +176,7 @@ def question(medium: OutboundMedia) -> Json:
     }
 
 
-def address_in(answer: JsonValue) -> UploadAddress:
+def address_in(answer: object) -> UploadAddress:
     """Reads the answer to `question`. An answer in another form gives no address and an empty id."""
     fields = object_of(answer)
     number, url = fields.get("mediaId"), fields.get("uploadUrl")

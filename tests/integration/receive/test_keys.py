@@ -13,6 +13,7 @@ from fastapi import FastAPI
 from playhead.client import AsyncClient
 from playhead.errors import ClientError, Conflict, NotFound
 from playhead.model.canonical import content_of
+from playhead.wire.operations.operation import Scope
 from playhead.wire.pack import PACK, Pack, encode_pack
 from playhead_collector.app import create_app
 from playhead_collector.serve.keyring import FRESH_SECONDS, Keyring
@@ -67,7 +68,7 @@ async def scopes(ring: Keyring, given: list[bytes]) -> frozenset[str] | None:
 
 
 @pytest.mark.parametrize("scope", ["ingest", "read", "admin"])
-async def test_a_key_may_do_what_its_scopes_say_and_nothing_else(store: PostgresStore, scope: str):
+async def test_a_key_may_do_what_its_scopes_say_and_nothing_else(store: PostgresStore, scope: Scope):
     async with asking(store, MASTER, api_key=MASTER) as admin:
         made = await admin.create_key("x", [scope])
     application = create_app(CollectorSettings(api_key=MASTER), store)

@@ -19,6 +19,7 @@ from playhead.archive.documents import Document, format_of, json_documents
 from playhead.archive.protobuf import protobuf_file
 from playhead.archive.records import JSON, PROTOBUF, FilePlace, OtlpRecord, UnreadableRecord, json_records, request_of
 from playhead.cli.archives.sources import ImportFiles
+from playhead.model.json_value import Json
 from playhead.model.span import LogEvent, Span
 from playhead.wire import export_layout as layout
 from playhead.wire.otlp_json import logs_json, traces_json
@@ -111,9 +112,9 @@ def test_a_pretty_document_is_one_document():
 
 
 def test_older_and_other_spellings_are_read():
-    span = {"trace_id": "ab" * 16, "span_id": "cd" * 8}
-    scope = {"instrumentationLibrary": {"name": "x"}, "spans": [span]}
-    old = {"resource_spans": [{"instrumentationLibrarySpans": [scope]}]}
+    span: Json = {"trace_id": "ab" * 16, "span_id": "cd" * 8}
+    scope: Json = {"instrumentationLibrary": {"name": "x"}, "spans": [span]}
+    old: Json = {"resource_spans": [{"instrumentationLibrarySpans": [scope]}]}
     (found,) = json_records(old, FilePlace("f", 1), 10)
     assert isinstance(found, OtlpRecord)
     assert (found.run, found.scope) == ("ab" * 16, {"name": "x"})

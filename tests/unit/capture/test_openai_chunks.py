@@ -9,13 +9,17 @@ def chunk(*choices: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": list(choices), **more}
 
 
+def completion_of(chunks: list[dict[str, Any]]) -> Any:
+    return joined_completion(chunks)
+
+
 def delta(index: int = 0, finish: str | None = None, **said: Any) -> dict[str, Any]:
     return {"index": index, "delta": said, "finish_reason": finish}
 
 
 def test_text_is_joined():
     chunks = [chunk(delta(role="assistant", content="")), chunk(delta(content="Hel")), chunk(delta(content="lo"))]
-    assert joined_completion([*chunks, chunk(delta(finish="stop"))]) == {
+    assert completion_of([*chunks, chunk(delta(finish="stop"))]) == {
         "id": "c1",
         "created": 1,
         "model": "m",
@@ -32,7 +36,7 @@ def test_parallel_tool_calls_are_told_apart_by_their_index():
 
     first = [{**call(0, "", name="a"), "id": "1", "type": "function"}]
     second = [{**call(1, "{", name="b"), "id": "2", "type": "function"}]
-    whole = joined_completion(
+    whole = completion_of(
         [
             chunk(delta(role="assistant", content=None)),
             chunk(delta(tool_calls=second)),
@@ -50,7 +54,7 @@ def test_parallel_tool_calls_are_told_apart_by_their_index():
 
 def test_custom_tools_and_the_older_function_call_are_joined():
     custom = [{"index": 0, "id": "1", "type": "custom", "custom": {"name": "sql", "input": "select "}}]
-    whole = joined_completion(
+    whole = completion_of(
         [
             chunk(delta(tool_calls=custom, function_call={"name": "f", "arguments": "{"})),
             chunk(delta(tool_calls=[{"index": 0, "custom": {"input": "1"}}], function_call={"arguments": "}"})),
@@ -62,7 +66,7 @@ def test_custom_tools_and_the_older_function_call_are_joined():
 
 
 def test_choices_are_in_order_and_usage_is_the_last():
-    whole = joined_completion(
+    whole = completion_of(
         [
             chunk(delta(1, content="b"), delta(0, content="a")),
             chunk(usage={"total_tokens": 1}),
@@ -74,11 +78,11 @@ def test_choices_are_in_order_and_usage_is_the_last():
 
 
 def test_reasoning_and_refusals_are_joined():
-    whole = joined_completion(
+    whole = completion_of(
         [chunk(delta(reasoning_content="I th", refusal="No")), chunk(delta(reasoning_content="ink", refusal=", no"))]
     )
     assert whole["choices"][0]["message"] == {"reasoning_content": "I think", "refusal": "No, no"}
 
 
 def test_nothing_is_an_empty_completion():
-    assert joined_completion([]) == {"object": "chat.completion", "choices": []}
+    assert completion_of([]) == {"object": "chat.completion", "choices": []}

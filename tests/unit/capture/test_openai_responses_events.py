@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from playhead.capture.openai.responses import events_of, joined_response, with_message
+from playhead.model.json_value import Json
 
 ITEMS: list[dict[str, Any]] = [
     {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "first this"}]},
@@ -19,6 +20,10 @@ ITEMS: list[dict[str, Any]] = [
     {"type": "web_search_call", "id": "ws_1", "action": {"query": "q"}, "status": "completed"},
 ]  # fmt: skip
 RESPONSE = {"id": "resp_1", "object": "response", "model": "m", "status": "completed", "output": ITEMS}
+
+
+def member(value: Json, key: str) -> Any:
+    return value[key]
 
 
 @pytest.mark.parametrize("characters", [None, 1, 3])
@@ -36,13 +41,13 @@ def test_without_it_the_items_say_the_same(characters: int | None):
 
 
 def test_what_was_cut_off_has_the_pieces_that_came():
-    events = [event for event in events_of(RESPONSE, 4) if not event["type"].endswith((".done", ".completed"))]
-    thought, message, call, search = joined_response(events)["output"]
+    events = [event for event in events_of(RESPONSE, 4) if not member(event, "type").endswith((".done", ".completed"))]
+    thought, message, call, search = member(joined_response(events), "output")
     assert thought["summary"] == [{"type": "summary_text", "text": "first this"}]
     assert [part.get("text", part.get("refusal")) for part in message["content"]] == ["one two three", "not that"]
     assert (call["arguments"], call["status"]) == ("{}", "in_progress")
     assert search["id"] == "ws_1"
-    assert [item["summary"] for item in joined_response(events[:3])["output"]] == [[]]
+    assert [item["summary"] for item in member(joined_response(events[:3]), "output")] == [[]]
 
 
 def test_putting_together_leaves_the_events_as_they_were():
@@ -67,7 +72,7 @@ def test_events_that_nobody_knows_change_nothing():
 @pytest.mark.parametrize("streamed", [False, True])
 def test_another_answer_has_what_is_known_of_the_recorded_one(recorded: Any, streamed: bool):
     made = with_message(recorded, "no", model="m", streamed=streamed)
-    response = joined_response(made["stream"]) if streamed else made
-    [item] = response["output"]
+    response = joined_response(member(made, "stream")) if streamed else made
+    [item] = member(response, "output")
     assert item["content"] == [{"type": "output_text", "text": "no", "annotations": []}]
     assert (response["id"], response["status"]) == ("resp_playhead" if recorded is None else "resp_1", "completed")

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from playhead.dialect import anthropic, openai_chat
 from playhead.model.canonical import canonical_json, parse_json
 from playhead.model.json_changes import patch_between, patched
+from playhead.model.json_value import JsonValue
 from playhead.model.message import Message, message_contents
 from tests.unit.dialect.test_dialect_openai import an_object
 from tests.unit.model.values import anything, checked, shuffled, texts
@@ -251,7 +252,7 @@ def test_a_cache_control_that_moves_on_changes_no_message():
 
 
 def test_thoughts_stay_in_their_message_with_their_signatures():
-    content = [
+    content: list[JsonValue] = [
         {"type": "thinking", "thinking": "Let me see.", "signature": "c2ln"},
         {"type": "redacted_thinking", "data": "b3BhcXVl"},
         {"type": "thinking", "thinking": "And now.", "signature": "c2ln2"},

@@ -230,7 +230,7 @@ def read_response(response: Any, run: ActiveRun, kwargs: Mapping[str, Any]) -> M
     return _response(_dumped(response), run, kwargs)
 
 
-def assemble(events: list[JsonValue], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
+def assemble(events: Sequence[object], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
     """Reads the events of a stream, or the results of `copy_of_event`; None if there are none."""
     return _streamed_response([copy_of_event(event) for event in events], run, kwargs) if events else None
 

@@ -105,7 +105,7 @@ def read_response(response: Any, *_: object) -> ModelResponse | None:
     return _response(answer_json(response))
 
 
-def assemble(chunks: list[JsonValue]) -> ModelResponse | None:
+def assemble(chunks: Sequence[object]) -> ModelResponse | None:
     """Reads the chunks of a stream; None if there are none."""
     return _streamed_response([*map(answer_json, chunks)]) if chunks else None
 

@@ -108,7 +108,7 @@ def read_response(response: Any, run: ActiveRun, kwargs: Mapping[str, Any]) -> M
     return _remembered(plain_response(response), run, kwargs)
 
 
-def assemble(events: list[JsonValue], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
+def assemble(events: Sequence[object], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
     """Reads the events of a stream; None if there are none."""
     return _remembered(plain_stream(events), run, kwargs)
 
@@ -131,7 +131,7 @@ def plain_response(response: Any) -> Json | None:
     return _dumped(response) if hasattr(response, "output") else None
 
 
-def plain_stream(events: list[JsonValue]) -> Json | None:
+def plain_stream(events: Sequence[object]) -> Json | None:
     """Returns the recorded form of a stream's events (or of the results of `copy_of_event`); None if there are none."""
     return {"stream": [copy_of_event(event) for event in events]} if events else None
 
