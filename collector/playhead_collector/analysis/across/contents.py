@@ -9,7 +9,7 @@ from playhead.model.message import message_text
 from playhead.model.ref import ContentRef
 from playhead.wire.operations.across import ContextContents, FillingContent, RunMoment
 from playhead_collector.analysis.across.cohort import Cohort
-from playhead_collector.errors import ContentMissing
+from playhead_collector.analysis.across.contexts import messages_of_threads
 from playhead_collector.read.values import fetch
 from playhead_collector.store.ports import ReadStore
 
@@ -39,19 +39,10 @@ async def answer_context_contents(store: ReadStore, project_id: int, cohort: Coh
 async def _count(
     store: ReadStore, project_id: int, called: Sequence[LlmCalled], sent: dict[ContentRef, SentMessage]
 ) -> None:
-    """Counts the messages of these model calls of a run.  Reads the last thread first: it often contains the others."""
-    threads: dict[ContentRef, Sequence[ContentRef]] = {}
+    """Counts the messages of these model calls of a run."""
+    threads = await messages_of_threads(store, project_id, called)
     for event in reversed(called):
-        if event.thread is None:
-            continue
-        if event.thread not in threads:
-            try:
-                nodes = await store.contents.thread(project_id, event.thread)
-            except ContentMissing:
-                continue
-            messages = [node.message for node in nodes]
-            threads |= {node.ref: messages[: index + 1] for index, node in enumerate(nodes)}
-        for message in threads[event.thread]:
+        for message in () if event.thread is None else threads.get(event.thread, ()):
             entry = sent.setdefault(message, SentMessage({"run": event.run, "seq": event.seq}))
             entry.sent += 1
             entry.runs.add(event.run)
