@@ -3,6 +3,7 @@
 from typing import Unpack
 
 from playhead.wire.operations.across import (
+    MAX_RUNS_READ,
     AcrossOperations,
     CompressionOutcomes,
     ContextContents,
@@ -17,6 +18,7 @@ from playhead.wire.operations.bounds import RunConditions
 from playhead_collector.analysis.across.cohort import Cohort, read_cohort
 from playhead_collector.analysis.across.compression import compression_outcomes as outcomes_of
 from playhead_collector.analysis.across.contents import answer_context_contents
+from playhead_collector.analysis.across.contexts import contexts_with
 from playhead_collector.analysis.across.differences import answer_differences
 from playhead_collector.analysis.across.divergences import answer_divergences
 from playhead_collector.analysis.across.failures import answer_failures
@@ -55,11 +57,17 @@ async def patterns(
     *,
     runs: int = 10_000,
     limit: int = 100,
+    contains: str | None = None,
     outcome: str | None = None,
     **where: Unpack[RunConditions],
 ) -> DecisionPatterns:
-    cohort = await _cohort(asking, runs, outcome, where)
-    return patterns_of(cohort, await read_steps(asking.store, asking.project_id, cohort.members), limit)
+    store, project_id = asking.store, asking.project_id
+    if contains is None:
+        cohort = await _cohort(asking, runs, outcome, where)
+        return patterns_of(cohort, await read_steps(store, project_id, cohort.members), limit)
+    cohort = await _cohort(asking, min(runs, MAX_RUNS_READ), outcome, where)
+    contexts = {member.run: await contexts_with(store, project_id, member.run, contains) for member in cohort.members}
+    return patterns_of(cohort, await read_steps(store, project_id, cohort.members), limit, contexts)
 
 
 @handles(AcrossOperations.differences)

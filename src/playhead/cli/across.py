@@ -37,6 +37,8 @@ _CONDITIONS: Mapping[str, Any] = {
 }  # fmt: skip
 _TASK = "What runs of one task have in common: input, name, session, user, tag:PREFIX."
 _Task = Annotated[str, typer.Option(help=_TASK)]
+_CONTAINS = "Only choices of model calls whose context contains this text."
+_Contains = Annotated[str | None, typer.Option(help=_CONTAINS, show_default=False)]
 _Limit = Annotated[int, typer.Option(min=1, max=1_000, help="Show at most so many.")]
 
 
@@ -213,7 +215,11 @@ _QUESTIONS: Mapping[str, Callable[..., None]] = {
     ),
     "transitions": _question(_transitions, "transitions", "Say which tool follows which."),
     "patterns": _question(
-        _patterns, "patterns", "Say what is called after which result, and how these runs end.", limit=(_Limit, 20)
+        _patterns,
+        "patterns",
+        "Say what is called after which result, and how these runs end.",
+        contains=(_Contains, None),
+        limit=(_Limit, 20),
     ),
     "differences": _question(
         _differences, "differences", "Say what distinguishes failed from succeeded runs.", limit=(_Limit, 20)

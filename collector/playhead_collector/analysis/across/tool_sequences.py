@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from playhead.projection.search_rows import ToolOutcome, number_of
 from playhead.wire.operations.across import DecisionPattern, DecisionPatterns, RunMoment, Transition, TransitionGraph
 from playhead_collector.analysis.across.cohort import MIN_RUNS, Cohort, Member, success_rate
+from playhead_collector.analysis.across.contexts import CallContext, had_text
 from playhead_collector.store.ports import ReadStore
 from playhead_collector.store.ports.runs import ToolSteps
 
@@ -130,13 +131,22 @@ class LastToolResult(NamedTuple):
     result: str | None
 
 
-def patterns_of(cohort: Cohort, walks: Sequence[ToolPath], limit: int) -> DecisionPatterns:
-    """The patterns of these runs.  Pure."""
+def patterns_of(
+    cohort: Cohort,
+    walks: Sequence[ToolPath],
+    limit: int,
+    contexts: Mapping[str, Sequence[CallContext]] | None = None,
+) -> DecisionPatterns:
+    """The patterns of these runs.  `contexts`: by run; then only choices of model calls whose context had the text are
+    counted.  Pure."""
     occurrences: dict[tuple[LastToolResult, str], Occurrences] = {}
     times = Counter[LastToolResult]()
     runs: dict[LastToolResult, dict[str, bool | None]] = {}
     for walk in walks:
         for situation, choice, seq in choices(walk):
+            before = None if choice == END else seq
+            if contexts is not None and not had_text(contexts[walk.member.run], before):
+                continue
             occurrences.setdefault((situation, choice), Occurrences()).add(walk, seq)
             times[situation] += 1
             runs.setdefault(situation, {})[walk.member.run] = walk.member.succeeded

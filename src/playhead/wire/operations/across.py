@@ -5,7 +5,7 @@ All have the `population` that they are about.  Nothing that fewer than 5 runs h
 
 from typing import Annotated, Any, TypedDict, Unpack
 
-from playhead.wire.operations.bounds import NOT_EMPTY, Bounds, Limit, RunConditions
+from playhead.wire.operations.bounds import NO_NUL, NOT_EMPTY, Bounds, Limit, RunConditions
 from playhead.wire.operations.operation import READ, get
 
 # --- answers ---------------------------------------------------------------------------------------------------------
@@ -307,12 +307,12 @@ class ContextContents(TypedDict):
 # --- operations ------------------------------------------------------------------------------------------------------
 
 # A run's facts take a kilobyte of memory; reading the calls of a run takes some milliseconds.
-_MAX_RUNS, _MAX_RUNS_READ = 10_000, 1_000
+_MAX_RUNS = 10_000
+MAX_RUNS_READ = 1_000
+"""The most runs whose calls one question reads."""
 
 MaxRuns = Annotated[int, Bounds(ge=1, le=_MAX_RUNS, description="How many runs are looked at, at most: the newest.")]
-MaxRunsRead = Annotated[
-    int, Bounds(ge=1, le=_MAX_RUNS_READ, description="How many runs are read, at most: the newest.")
-]
+MaxRunsRead = Annotated[int, Bounds(ge=1, le=MAX_RUNS_READ, description="How many runs are read, at most: the newest.")]
 Outcome = Annotated[
     str | None,
     Bounds(
@@ -329,6 +329,18 @@ Task = Annotated[
         pattern=r"^(input|name|session|user|tag:[^\x00]*)$",
         description="What runs of one task have in common: `input`, `name`, `session`, `user`, or `tag:` and what the "
         "tag begins with.",
+    ),
+]
+
+
+Contains = Annotated[
+    str | None,
+    Bounds(
+        min_length=1,
+        max_length=1_000,
+        pattern=NO_NUL,
+        description="Only choices of model calls whose context contains this text, in letters of any case. Then at "
+        "most 1,000 runs are read.",
     ),
 ]
 
@@ -359,10 +371,14 @@ class AcrossOperations:
         *,
         runs: MaxRuns = _MAX_RUNS,
         limit: Limit = 100,
+        contains: Contains = None,
         outcome: Outcome = None,
         **where: Unpack[RunConditions],
     ) -> DecisionPatterns:
-        """What is called after which result of which tool, in 5 runs or more, and how the runs end that have it."""
+        """What is called after which result of which tool, in 5 runs or more, and how the runs end that have it.
+
+        With `contains`: what is chosen when the context contains that text. `share` is then of those choices.
+        """
         ...
 
     @get("/analytics/differences", scope=READ, tag="analytics", in_worker=True, looks_beyond=True)
