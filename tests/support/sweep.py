@@ -272,7 +272,10 @@ def _counted(question: str) -> Rule:
     return rule
 
 
-_ACROSS = ("statistics", "transitions", "patterns", "differences", "compression", "failures", "divergences", "contents")
+_ACROSS = (
+    "statistics", "transitions", "patterns", "differences", "compression", "compression-timing", "failures",
+    "divergences", "contents",
+)  # fmt: skip
 
 
 def _across(question: str) -> Rule:

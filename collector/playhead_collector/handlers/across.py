@@ -6,6 +6,7 @@ from playhead.wire.operations.across import (
     MAX_RUNS_READ,
     AcrossOperations,
     CompressionOutcomes,
+    CompressionTiming,
     ContextContents,
     DecisionPatterns,
     Divergences,
@@ -17,6 +18,7 @@ from playhead.wire.operations.across import (
 from playhead.wire.operations.bounds import RunConditions
 from playhead_collector.analysis.across.cohort import Cohort, read_cohort
 from playhead_collector.analysis.across.compression import compression_outcomes as outcomes_of
+from playhead_collector.analysis.across.compression import read_compressed, timing_of
 from playhead_collector.analysis.across.contents import answer_context_contents
 from playhead_collector.analysis.across.contexts import contexts_with
 from playhead_collector.analysis.across.differences import answer_differences
@@ -88,6 +90,14 @@ async def compression_outcomes(
     asking: Asking, *, runs: int = 10_000, outcome: str | None = None, **where: Unpack[RunConditions]
 ) -> CompressionOutcomes:
     return outcomes_of(await _cohort(asking, runs, outcome, where))
+
+
+@handles(AcrossOperations.compression_timing)
+async def compression_timing(
+    asking: Asking, *, runs: int = 500, outcome: str | None = None, **where: Unpack[RunConditions]
+) -> CompressionTiming:
+    cohort = await _cohort(asking, runs, outcome, where)
+    return timing_of(cohort, await read_compressed(asking.store, asking.project_id, cohort.members))
 
 
 @handles(AcrossOperations.failures)

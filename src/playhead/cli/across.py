@@ -168,6 +168,19 @@ _COMPRESSION_COLUMNS: output.Columns[Any] = (
 )
 
 
+def _compression_timing(answer: Any) -> None:
+    groups = [*answer["by_strategy"].items(), *answer["by_moment"].items()]
+    output.rows_of(_TIMING_COLUMNS, groups)
+    output.facts({"compressed runs": answer["read"], "p": answer["p"], "evidence": _moments(answer["evidence"])})
+
+
+# Rows are pairs of a strategy or a moment, and the success of the runs with it.
+_TIMING_COLUMNS: output.Columns[Any] = (
+    ("compressed", itemgetter(0)),
+    ("succeeded", lambda row: _rate(row[1])),
+)
+
+
 def _failures(answer: Any) -> None:
     output.rows_of(_FAILURE_COLUMNS, answer["clusters"])
 
@@ -225,6 +238,9 @@ _QUESTIONS: Mapping[str, Callable[..., None]] = {
         _differences, "differences", "Say what distinguishes failed from succeeded runs.", limit=(_Limit, 20)
     ),
     "compression": _question(_compression, "compression_outcomes", "Say how runs end whose context was compressed."),
+    "compression-timing": _question(
+        _compression_timing, "compression_timing", "Say how runs end by how and when their context was compressed."
+    ),
     "failures": _question(_failures, "failures", "Say which failures are alike.", limit=(_Limit, 20)),
     "divergences": _question(
         _divergences, "divergences", "Say where runs of one task part ways.", task=(_Task, "input"), limit=(_Limit, 10)

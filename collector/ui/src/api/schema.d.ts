@@ -949,6 +949,32 @@ export interface components {
             evidence: string[];
         };
         /**
+         * CompressionTiming
+         * @description Outcomes of the runs whose context was compressed: by strategy, and by when the first compression happened.
+         *
+         *     `by_moment`: `early` (before a third of the run's model calls), `middle`, `late` (after two thirds of them).  A run
+         *     with several strategies counts for each of them; `unknown`: nothing says which.  `p` of Fisher's exact test between
+         *     early and later ones is null when one of both groups has fewer than 5 runs.  `read`: how many compressed runs were
+         *     read.  `evidence`: first compressions.  Runs are not assigned at random.
+         */
+        CompressionTiming: {
+            population: components["schemas"]["Population"];
+            /** Read */
+            read: number;
+            /** By Strategy */
+            by_strategy: {
+                [key: string]: components["schemas"]["SuccessRate"];
+            };
+            /** By Moment */
+            by_moment: {
+                [key: string]: components["schemas"]["SuccessRate"];
+            };
+            /** P */
+            p: number | null;
+            /** Evidence */
+            evidence: components["schemas"]["RunMoment"][];
+        };
+        /**
          * ContentAbout
          * @description What a content is, and who had it.
          *

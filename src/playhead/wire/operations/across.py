@@ -208,6 +208,23 @@ class CompressionOutcomes(TypedDict):
     evidence: list[str]
 
 
+class CompressionTiming(TypedDict):
+    """Outcomes of the runs whose context was compressed: by strategy, and by when the first compression happened.
+
+    `by_moment`: `early` (before a third of the run's model calls), `middle`, `late` (after two thirds of them).  A run
+    with several strategies counts for each of them; `unknown`: nothing says which.  `p` of Fisher's exact test between
+    early and later ones is null when one of both groups has fewer than 5 runs.  `read`: how many compressed runs were
+    read.  `evidence`: first compressions.  Runs are not assigned at random.
+    """
+
+    population: Population
+    read: int
+    by_strategy: dict[str, SuccessRate]
+    by_moment: dict[str, SuccessRate]
+    p: float | None
+    evidence: list[RunMoment]
+
+
 class FailureStep(TypedDict):
     """One of the last tool calls of a run, and what came of it."""
 
@@ -400,6 +417,13 @@ class AcrossOperations:
         self, *, runs: MaxRuns = _MAX_RUNS, outcome: Outcome = None, **where: Unpack[RunConditions]
     ) -> CompressionOutcomes:
         """Outcomes of runs by how often their context was compressed."""
+        ...
+
+    @get("/analytics/compression-timing", scope=READ, tag="analytics", in_worker=True, looks_beyond=True)
+    def compression_timing(
+        self, *, runs: MaxRunsRead = 500, outcome: Outcome = None, **where: Unpack[RunConditions]
+    ) -> CompressionTiming:
+        """Outcomes of runs by the strategy of their compressions, and by where in the run the first one happened."""
         ...
 
     @get("/analytics/failures", scope=READ, tag="analytics", in_worker=True, looks_beyond=True)
