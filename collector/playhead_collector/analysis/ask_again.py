@@ -41,7 +41,7 @@ class Changes:
 
     model: str | None = None
     system: str | None = None
-    messages: Sequence[dict[str, Any]] | None = None
+    messages: Sequence[Mapping[str, Any]] | None = None
 
     @property
     def names(self) -> list[str]:

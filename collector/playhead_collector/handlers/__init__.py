@@ -21,6 +21,7 @@ from playhead.wire.operations.leases import LeaseOperations
 from playhead.wire.operations.moments import DiffOperations, MomentOperations
 from playhead.wire.operations.operation import DeclaredOperation
 from playhead.wire.operations.promises import PromiseOperations
+from playhead.wire.operations.reasoning import ReasoningOperations
 from playhead.wire.operations.runs import RunOperations
 from playhead.wire.operations.scores import ScoreOperations
 from playhead.wire.operations.search import SearchOperations
@@ -52,6 +53,8 @@ def _module_of(owner: type | None) -> ModuleType:  # noqa: C901 - a branch per s
         from playhead_collector.handlers import scores as subject  # noqa: PLC0415
     elif owner is SuspectOperations:
         from playhead_collector.handlers import suspects as subject  # noqa: PLC0415
+    elif owner is ReasoningOperations:
+        from playhead_collector.handlers import reasoning as subject  # noqa: PLC0415
     elif owner is AcrossOperations:
         from playhead_collector.handlers import across as subject  # noqa: PLC0415
     elif owner is SearchOperations:

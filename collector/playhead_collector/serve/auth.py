@@ -38,14 +38,9 @@ METRICS_PATH = "/metrics"
 _API = "/api/v1/"
 # First path segments below the API's path that GET and HEAD may read with the scope `read`.
 _READ = frozenset({"runs", "scores", "content", "scopes", "docs"}) | {"openapi.json"}
-# Scopes for other methods, of operations that are not declared yet. Questions with a body only read. Requests that
-# spend the operator's money on any prompt (`ask-again`) need `admin`.
+# Scopes for other methods, of operations that are not declared yet. Questions with a body only read.
 _CHANGES = tuple(
-    (re.compile(f"{methods} {_API}{path}"), scope)
-    for methods, path, scope in (
-        ("POST", "content/(batch|pack)", READ),
-        ("POST", "runs/[^/]+/explain", READ),
-    )
+    (re.compile(f"{methods} {_API}{path}"), scope) for methods, path, scope in (("POST", "content/(batch|pack)", READ),)
 )
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="playhead", Basic realm="playhead"'}
 

@@ -10,7 +10,6 @@ from typing import Any
 from playhead.wire.operations.declared import operations_by_key
 from playhead.wire.operations.operation import DeclaredOperation
 from playhead_collector.analysis.reasoning.explanation import read_brief
-from playhead_collector.analysis.reasoning.reasoning import answer_reasoning
 from playhead_collector.analysis.search.indexing import index_runs
 from playhead_collector.analysis.texts.limits import begin_reading, with_cuts
 from playhead_collector.handlers import handler_of
@@ -44,9 +43,7 @@ async def answer(
     begin_reading(settings.longest_text)
     records = [await stored_record(store, settings.project_id, run) for run in question.runs]
     more: dict[str, Any] = {}
-    if question.name == "reasoning":
-        more["tag"] = settings.reasoning_tag
-    elif question.name == "index":
+    if question.name == "index":
         more["index"] = index
     ask, encode = _QUESTIONS[question.name]
     value = await ask(*records, **question.options, **more)
@@ -74,7 +71,6 @@ def _as_object(value: Any) -> bytes:
 _Ask = Callable[..., Awaitable[Any]]
 _QUESTIONS: Mapping[str, tuple[_Ask, Callable[[Any], bytes]]] = MappingProxyType(
     {
-        "reasoning": (answer_reasoning, _plain),
         # The prompt for the model that explains reasoning; the process that serves sends it.
         "brief": (read_brief, _as_object),
         # No question: it puts sealed runs into the search index, with the limits that questions have.

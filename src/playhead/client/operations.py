@@ -4,9 +4,9 @@ Most are declared in `playhead.wire.operations`. Of the others, each method retu
 which `Client` and `AsyncClient` send. `Operations` has all of them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote
 
 from playhead.client.requests import (
@@ -24,7 +24,6 @@ from playhead.wire import operations
 from playhead.wire.operations.bounds import time_text
 from playhead.wire.operations.content import ContentAbout, Scopes
 from playhead.wire.operations.declared import DeclaredOperations
-from playhead.wire.operations.reasoning import AskedAgain
 from playhead.wire.operations.runs import OtlpRequest
 from playhead.wire.pack import Pack, decode_pack
 
@@ -124,49 +123,6 @@ def _read_pack(response: "httpx.Response") -> tuple[Pack, int]:
     return decode_pack(response.content), int(response.headers[PACK_LOOKED_AT_HEADER])
 
 
-# --- reasoning of models ----------------------------------------------------------------------------------------------
-
-
-class ReasoningOperations:
-    """Reasoning of a model."""
-
-    @client_method
-    def reasoning(self, run: str, at: int | str) -> ApiRequest[operations.Reasoning]:
-        """Reasoning of the model at the call that this event belongs to: captured, structured, inferred."""
-        return ApiRequest(run_path(run, "reasoning", str(at)))
-
-    @client_method
-    def explain(
-        self, run: str, at: int | str | None = None, *, again: bool = False
-    ) -> ApiRequest[operations.Explanation]:
-        """Explanation of a decision, or of the whole run, by the model that the collector's operator configured.
-
-        The answer may take a minute: set `timeout_seconds` of the client accordingly.  `again`: ask the model although
-        an explanation is stored.  Raises Conflict if no model is configured.
-        """
-        return ApiRequest(run_path(run, "explain"), body={"seq": at, "again": again})
-
-    @client_method
-    def ask_again(
-        self,
-        run: str,
-        at: int | str | None = None,
-        *,
-        model: str | None = None,
-        system: str | None = None,
-        messages: Sequence[Mapping[str, Any]] | None = None,
-    ) -> ApiRequest[AskedAgain]:
-        """Ask a model again with the input of a recorded call and these changes. Returns its answer.
-
-        `at`: any event of the call; default: the last call. `model`: one that the collector's operator configured.
-        `system` and `messages` (in the form of Chat Completions) replace the recorded ones. The run is not changed.
-        Needs a key of scope `admin`; raises Conflict if no model is configured.
-        """
-        message_dicts = None if messages is None else [dict(message) for message in messages]
-        body = {"at": at, "model": model, "system": system, "messages": message_dicts}
-        return ApiRequest(run_path(run, "ask-again"), body=body)
-
-
 # --- operating the collector ------------------------------------------------------------------------------------------
 
 
@@ -195,7 +151,6 @@ class Operations(
     DeclaredOperations,
     RunsOperations,
     ContentOperations,
-    ReasoningOperations,
     ScopesOperations,
     IndexOperations,
 ):

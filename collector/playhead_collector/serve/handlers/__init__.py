@@ -1,7 +1,4 @@
-"""[serve]: routes of the query API, a file for each kind of answer. `serve.routing` registers them.
-
-`analysis` has the questions about many runs, and `asking_models` those that are sent to a model.
-"""
+"""[serve]: routes of the query API, a file for each kind of answer. `serve.routing` registers them."""
 
 import asyncio
 from collections.abc import Mapping
@@ -19,10 +16,12 @@ from playhead.wire.operations.leases import LeaseOperations
 from playhead.wire.operations.moments import DiffOperations, MomentOperations
 from playhead.wire.operations.operation import operations_of
 from playhead.wire.operations.promises import PromiseOperations
+from playhead.wire.operations.reasoning import ReasoningOperations
 from playhead.wire.operations.runs import RunOperations
 from playhead.wire.operations.scores import ScoreOperations
 from playhead.wire.operations.search import SearchOperations
 from playhead.wire.operations.storage import StorageOperations
+from playhead.wire.operations.suspects import SuspectOperations
 from playhead.wire.operations.tokens import TokenOperations
 from playhead.wire.operations.why import WhyOperations
 from playhead_collector.analysis.configuration import Configured
@@ -34,7 +33,6 @@ from playhead_collector.read.record import RunProjector
 from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.serve.analysis_pool import AnalysisHandlers, LimitedAnalysis
 from playhead_collector.serve.handlers import (
-    asking_models,
     content,
     exporting,
     session,
@@ -121,7 +119,8 @@ def add_routes(
     for subject in (DiffOperations, CompareOperations, CompressionOperations, TokenOperations, WhyOperations):
         _add_all(declared, api, subject)
     _add_all(declared, api, AcrossOperations)
-    asking_models.add_routes(api, analysis_handlers, configured, declared)
+    _add_all(declared, api, ReasoningOperations)
+    _add_all(declared, api, SuspectOperations)
     session.add_routes(api, keyring)
     content.add_scope_routes(api, not_understood)
     limited = ApiRoutes(app, reads)

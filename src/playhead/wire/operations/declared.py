@@ -14,6 +14,7 @@ from playhead.wire.operations.leases import LeaseOperations
 from playhead.wire.operations.moments import DiffOperations, MomentOperations
 from playhead.wire.operations.operation import DeclaredOperation, operations_of, path_pattern
 from playhead.wire.operations.promises import PromiseOperations
+from playhead.wire.operations.reasoning import ReasoningOperations
 from playhead.wire.operations.runs import RunOperations
 from playhead.wire.operations.scores import ScoreOperations
 from playhead.wire.operations.search import SearchOperations
@@ -36,6 +37,7 @@ class DeclaredOperations(
     CompressionOperations,
     TokenOperations,
     WhyOperations,
+    ReasoningOperations,
     SuspectOperations,
     ScoreOperations,
     AcrossOperations,

@@ -3,9 +3,12 @@
 Also the answer of a model that was asked once more what a recorded call asked, with some of it changed.
 """
 
-from typing import Any, NotRequired, TypedDict
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, NotRequired, TypedDict
 
+from playhead.wire.operations.bounds import MOMENT, AtEvent, Bounds, RunName
 from playhead.wire.operations.calls import LlmCall
+from playhead.wire.operations.operation import ADMIN, READ, StrictBody, get, post
 from playhead.wire.operations.page import CutText
 from playhead.wire.operations.why import Strength
 
@@ -159,3 +162,90 @@ class AskedAgain(TypedDict):
     finish_reason: str | None
     usage: dict[str, int]
     ref: str
+
+
+# --- operations ------------------------------------------------------------------------------------------------------
+
+Explained = Annotated[
+    int | str | None,
+    Bounds(
+        name="seq",
+        description="A seq, an event id or `turn:N`: explain the decision it belongs to; default: the whole run.",
+    ),
+]
+Streamed = Annotated[bool, Bounds(description="Stream the answer, as with `Accept: text/event-stream`.")]
+Again = Annotated[bool, Bounds(description="Ask the model again, although an explanation is stored.")]
+AskedCall = Annotated[int | str | None, Bounds(description=f"{MOMENT}: an event of the call; default: the last call.")]
+AskedModel = Annotated[
+    str | None,
+    Bounds(max_length=300, description="One of the configured models; default: PLAYHEAD_EXPLAIN_MODEL."),
+]
+OtherSystem = Annotated[str | None, Bounds(description="System instructions in place of the recorded ones.")]
+OtherMessages = Annotated[
+    Sequence[Mapping[str, Any]] | None,
+    Bounds(
+        min_length=1,
+        max_length=10_000,
+        description="Messages of Chat Completions in place of the recorded ones, but for the system instructions.",
+    ),
+]
+
+
+class ReasoningOperations:
+    """Reasoning of a model at a call, and what other models say to it."""
+
+    @get("/runs/{run}/reasoning/{seq}", scope=READ, tag="moments", in_worker=True)
+    def reasoning(self, run: RunName, at: AtEvent) -> Reasoning:
+        """Reasoning of the model at the call that the event belongs to.
+
+        Four parts: thinking that the provider returned, structured reasoning in the model's text, what can be inferred
+        from the call's input, and a stored explanation, if there is one.
+        """
+        ...
+
+    @post(
+        "/runs/{run}/explain",
+        scope=READ,
+        tag="moments",
+        needs="explainer",
+        also_refuses={409: "", 502: ""},
+        answer_text="The explanation. Streamed: events `text`, `explanation` and `error`.",
+        media_type="text/event-stream",
+    )
+    def explain(
+        self, run: RunName, at: Explained = None, *, stream: Streamed = False, again: Again = False
+    ) -> Explanation:
+        """Ask a model to explain a decision or the whole run: goal, key decisions, mistakes, alternatives.
+
+        The answer is the opinion of the model that the operator configured. 409 when none is configured, 502 when it
+        does not answer. The explanation is stored and returned again without asking the model, unless `again` is true.
+        A stream has events `text` (`{"text": a piece}`), then `explanation` (the whole answer) or `error`.
+        """
+        ...
+
+    # Not for the scope `read`: whoever asks spends the operator's money on any prompt. Other members of the body are
+    # refused, because a misspelt one would be ignored: the unchanged call would be sent, and cost money.
+    @post(
+        "/runs/{run}/ask-again",
+        scope=ADMIN,
+        tag="why",
+        needs="chat_models",
+        also_refuses={413: "", 502: "", 409: ""},
+        strict_body=StrictBody("AskAgainBody", "What is asked, and what differs from the record."),
+    )
+    def ask_again(
+        self,
+        run: RunName,
+        at: AskedCall = None,
+        *,
+        model: AskedModel = None,
+        system: OtherSystem = None,
+        messages: OtherMessages = None,
+    ) -> AskedAgain:
+        """Ask a recorded model call again, with another prompt, other messages, or of another model.
+
+        The model is one that the operator configured; it is sent the recorded context and tools, with the changes. Its
+        answer is compared with the recorded one, and kept as content beside the run, never as an event of it. 409 when
+        no model is configured, 502 when it does not answer.
+        """
+        ...
