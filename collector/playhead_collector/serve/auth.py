@@ -37,11 +37,9 @@ OPEN_PATHS = frozenset({"/healthz", "/readyz", COLLECTOR_PATH, SESSION_PATH})
 METRICS_PATH = "/metrics"
 _API = "/api/v1/"
 # First path segments below the API's path that GET and HEAD may read with the scope `read`.
-_READ = frozenset({"runs", "scores", "content", "scopes", "docs"}) | {"openapi.json"}
-# Scopes for other methods, of operations that are not declared yet. Questions with a body only read.
-_CHANGES = tuple(
-    (re.compile(f"{methods} {_API}{path}"), scope) for methods, path, scope in (("POST", "content/(batch|pack)", READ),)
-)
+_READ = frozenset({"runs", "scores", "docs"}) | {"openapi.json"}
+# Scopes for other methods, of operations that are not declared yet.
+_CHANGES: tuple[tuple[re.Pattern[str], str], ...] = ()
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="playhead", Basic realm="playhead"'}
 
 

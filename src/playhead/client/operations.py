@@ -6,7 +6,7 @@ which `Client` and `AsyncClient` send. `Operations` has all of them.
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 from urllib.parse import quote
 
 from playhead.client.requests import (
@@ -18,18 +18,10 @@ from playhead.client.requests import (
     run_path,
     watch_client_method,
 )
-from playhead.model.canonical import Content
-from playhead.model.names import PACK_LOOKED_AT_HEADER
 from playhead.wire import operations
 from playhead.wire.operations.bounds import time_text
-from playhead.wire.operations.content import ContentAbout, Scopes
 from playhead.wire.operations.declared import DeclaredOperations
 from playhead.wire.operations.runs import OtlpRequest
-from playhead.wire.pack import Pack, decode_pack
-
-if TYPE_CHECKING:
-    import httpx
-
 
 # --- runs, and what was recorded in them ------------------------------------------------------------------------------
 
@@ -75,64 +67,16 @@ class RunsOperations:
         return PagedRequest(run_path(run, "otlp"), {}, None, page_size=4)
 
 
-class ContentOperations:
-    """Stored content, by ref."""
-
-    @client_method
-    def content(self, ref: str) -> ApiRequest[Content]:
-        """Bytes and media type of a content; `playhead.model.canonical.value_of` decodes them.  Raises NotFound."""
-        return ApiRequest("content/" + quote(ref, safe=":"), read=_read_content)
-
-    @client_method
-    def contents(self, refs: Sequence[str]) -> ApiRequest[dict[str, operations.ContentValue]]:
-        """Up to 1,000 contents by ref.  Refs that are not stored are absent from the answer."""
-        return ApiRequest("content/batch", body={"refs": list(refs)})
-
-    @client_method
-    def about(
-        self, ref: str, *, limit: int = 20, cursor: str | None = None, run: str | None = None
-    ) -> ApiRequest[ContentAbout]:
-        """Kind and size of a content, when it was first and last seen, and the runs and calls that had it.
-
-        `cursor`: the `next_cursor` of the previous answer; `limit`: number of runs in this answer. `run`: counts this
-        run only; of a fork, with the events that it shares with its parent. Raises NotFound.
-        """
-        query = {"limit": limit, "cursor": cursor, "run": run}
-        return ApiRequest("content/" + quote(ref, safe=":") + "/about", query)
+class ThreadsOperations:
+    """Threads of messages."""
 
     @client_method
     def thread(self, ref: str) -> ApiRequest[operations.ThreadMessages]:
         """The messages of a thread."""
         return ApiRequest("content/" + quote(ref, safe=":"), {"as": "messages"})
 
-    @client_method
-    def content_pack(self, refs: Sequence[str]) -> ApiRequest[tuple[Pack, int]]:
-        """Stored contents and threads of up to 1,000 refs, and how many of the refs (from the first) the answer covers:
-        request the others again.
-
-        Refs that are not stored are left out. A thread has all messages from its beginning.
-        """
-        return ApiRequest("content/pack", body={"refs": list(refs)}, read=_read_pack)
-
-
-def _read_content(response: "httpx.Response") -> Content:
-    return Content(response.content, response.headers.get("content-type", "application/octet-stream"))
-
-
-def _read_pack(response: "httpx.Response") -> tuple[Pack, int]:
-    return decode_pack(response.content), int(response.headers[PACK_LOOKED_AT_HEADER])
-
 
 # --- operating the collector ------------------------------------------------------------------------------------------
-
-
-class ScopesOperations:
-    """Instrumentation scopes with content that no dialect could read."""
-
-    @client_method
-    def scopes(self) -> ApiRequest[Scopes]:
-        """Instrumentation scopes with content that no dialect could read, since the collector started; most first."""
-        return ApiRequest("scopes")
 
 
 class IndexOperations:
@@ -150,8 +94,7 @@ class IndexOperations:
 class Operations(
     DeclaredOperations,
     RunsOperations,
-    ContentOperations,
-    ScopesOperations,
+    ThreadsOperations,
     IndexOperations,
 ):
     """All operations: what `Client` and `AsyncClient` have in common."""

@@ -18,6 +18,7 @@ from tests.support.readers.journaled import write_journal
 from tests.support.recorded_runs import Recorded
 
 RUN, OTHER, SUMMED_UP = "0a" * 16, "0b" * 16, "0c" * 16
+NOT_STORED = "sha256:" + "0" * 64
 
 
 @pytest.fixture
@@ -43,6 +44,11 @@ def over_http(journal: Path) -> Iterator[Client]:
         yield client
 
 
+def an_input(client: Any) -> str:
+    """The ref of a recorded content."""
+    return next(call["refs"]["arguments"] for call in client.tool_calls(RUN))
+
+
 ASKED: list[Callable[[Any], Any]] = [
     lambda client: list(client.runs(limit=1)),
     lambda client: [run["run"] for run in client.runs(since="2020-01-01")],
@@ -54,6 +60,14 @@ ASKED: list[Callable[[Any], Any]] = [
     lambda client: client.test_of(RUN),
     lambda client: list(client.run_scores(RUN)),
     lambda client: client.reasoning(RUN, 4),
+    lambda client: client.content(an_input(client)),
+    lambda client: client.thread(client.context(RUN)["thread"]),
+    lambda client: client.content(client.context(RUN)["thread"], view="messages"),
+    lambda client: client.about(an_input(client), limit=1),
+    lambda client: client.about(an_input(client), run=RUN),
+    lambda client: client.contents([an_input(client), NOT_STORED]),
+    lambda client: client.content_pack([client.context(RUN)["thread"], NOT_STORED]),
+    lambda client: client.scopes(),
     lambda client: client.reasoning("0b0b", "turn:1"),
     lambda client: client.run(RUN),
     lambda client: client.run("last"),
@@ -120,6 +134,14 @@ REFUSED: list[tuple[Callable[[Any], Any], type[ClientError]]] = [
     (lambda client: client.rerank_suspects(RUN), Conflict),
     (lambda client: client.reasoning(RUN, 9_999), NotFound),
     (lambda client: client.reasoning(RUN, "a/b"), NotFound),
+    (lambda client: client.content(NOT_STORED), NotFound),
+    (lambda client: client.content("x"), BadRequest),
+    (lambda client: client.about(NOT_STORED), NotFound),
+    (lambda client: client.about(NOT_STORED, limit=101), BadRequest),
+    (lambda client: client.about(NOT_STORED, run="last"), BadRequest),
+    (lambda client: client.contents(["x"]), BadRequest),
+    (lambda client: client.contents([NOT_STORED] * 1_001), BadRequest),
+    (lambda client: client.content_pack(["x"]), BadRequest),
     (lambda client: client.explain(RUN), Conflict),
     (lambda client: client.ask_again(RUN, system="Be brief."), Conflict),
     (lambda client: client.ask_again(RUN, messages=[]), BadRequest),

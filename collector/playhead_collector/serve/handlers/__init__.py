@@ -10,6 +10,7 @@ from playhead.wire.operations.across import AcrossOperations
 from playhead.wire.operations.calls import CallOperations
 from playhead.wire.operations.compare import CompareOperations
 from playhead.wire.operations.compression import CompressionOperations
+from playhead.wire.operations.content import ContentOperations, ScopeOperations
 from playhead.wire.operations.forward import ForwardOperations
 from playhead.wire.operations.keys import KeyOperations
 from playhead.wire.operations.leases import LeaseOperations
@@ -122,15 +123,19 @@ def add_routes(
     _add_all(declared, api, ReasoningOperations)
     _add_all(declared, api, SuspectOperations)
     session.add_routes(api, keyring)
-    content.add_scope_routes(api, not_understood)
+    declared.add(api, ScopeOperations.scopes)
     limited = ApiRoutes(app, reads)
     declared.add(limited, RunOperations.events_of_all_runs)
     _add_recorded(declared, limited)
     _add_all(declared, limited, ScoreOperations)
-    content.add_routes(limited, store, project_id)
+    declared.add(limited, ContentOperations.content)
+    content.add_head(limited, store, project_id, services.looking_up)
+    declared.add(limited, ContentOperations.about)
+    declared.add(limited, ContentOperations.contents)
     declared.add(limited, StorageOperations.storage)
     _add_all(declared, limited, SearchOperations)
     exporting.add_routes(limited, store, runner, project_id, declared)
+    declared.add(limited, ContentOperations.content_pack)
     # Separate limit: a key can be revoked while requests with that key fill the other limit.
     _add_all(declared, ApiRoutes(app, ReadLimiter(1, _READS_WAITING)), KeyOperations)
     if sweeper is not None:

@@ -1,17 +1,14 @@
-"""Routes for exports: stored spans of a run as OTLP, a run as one file, and stored contents and threads as packs."""
+"""Routes for exports: stored spans of a run as OTLP, and a run as one file."""
 
 import asyncio
 import tempfile
 from typing import Annotated
 
-from fastapi import Body, Query, Response
+from fastapi import Query, Response
 
-from playhead.model.names import PACK_LOOKED_AT_HEADER
 from playhead.wire import operations
 from playhead.wire.operations.runs import OtlpRequest, RunOperations
-from playhead.wire.pack import PACK, encode_pack
 from playhead_collector.read.bundle import write_bundle
-from playhead_collector.read.content import pack_refs, parse_ref
 from playhead_collector.read.record import RunProjector, open_record
 from playhead_collector.read.spans import list_otlp
 from playhead_collector.serve import routing
@@ -21,7 +18,6 @@ from playhead_collector.serve.routing import ApiRoutes, Responses, get, refusals
 from playhead_collector.store.ports import ReadStore
 
 Pages = Annotated[int, Query(ge=1, le=16, description="Stored pages to read, of up to 256 spans and log events each.")]
-Refs = Annotated[list[str], Body(embed=True, max_length=1_000, description="Refs (`sha256:...`), at most 1,000.")]
 
 
 class ExportRoutes:
@@ -59,22 +55,9 @@ class ExportRoutes:
             raise
         return FileDownload(file, f"playhead-{record.run[-8:]}.tar.gz", _GZIP)
 
-    async def pack(self, refs: Refs) -> Response:
-        """Contents and threads by ref, as one pack: the body that `POST /v1/content` takes.
-
-        A thread comes with all messages before it, by their refs. What is not stored is left out. When the pack is
-        full, the rest of the refs is not looked at: the header `playhead-refs-looked-at` says how many were.
-        """
-        parsed = [parse_ref(ref).plain for ref in refs]
-        async with self._packing:
-            packed = await pack_refs(self._store, self._project_id, parsed)
-            body = await asyncio.to_thread(encode_pack, packed.pack)
-        return Response(body, media_type=PACK, headers={PACK_LOOKED_AT_HEADER: str(packed.looked_at)})
-
 
 _GZIP = "application/gzip"
 _BUNDLE: Responses = {200: {"description": "The bundle.", "content": {_GZIP: {}}}}
-_PACK: Responses = {200: {"description": "The pack.", "content": {PACK: {}}}}
 
 
 def add_routes(
@@ -91,5 +74,3 @@ def add_routes(
         responses=_BUNDLE | refusals(404, 413),
         response_class=Response,
     )(routes.bundle)
-    pack = routes.pack
-    api.post("/content/pack", tags=["content"], name="pack", responses=_PACK, response_class=Response)(pack)

@@ -8,6 +8,7 @@ from playhead.wire.operations.across import AcrossOperations
 from playhead.wire.operations.calls import CallOperations
 from playhead.wire.operations.compare import CompareOperations
 from playhead.wire.operations.compression import CompressionOperations
+from playhead.wire.operations.content import ContentOperations, ScopeOperations
 from playhead.wire.operations.forward import ForwardOperations
 from playhead.wire.operations.keys import KeyOperations
 from playhead.wire.operations.leases import LeaseOperations
@@ -42,6 +43,8 @@ class DeclaredOperations(
     ScoreOperations,
     AcrossOperations,
     SearchOperations,
+    ContentOperations,
+    ScopeOperations,
     PromiseOperations,
     KeyOperations,
     StorageOperations,
