@@ -16,6 +16,7 @@ from playhead.wire.operations.calls import CallOperations
 from playhead.wire.operations.compare import CompareOperations
 from playhead.wire.operations.compression import CompressionOperations
 from playhead.wire.operations.content import ContentOperations, ScopeOperations
+from playhead.wire.operations.exports import ExportOperations
 from playhead.wire.operations.forward import ForwardOperations
 from playhead.wire.operations.keys import KeyOperations
 from playhead.wire.operations.leases import LeaseOperations
@@ -72,6 +73,8 @@ def _module_of(owner: type | None) -> ModuleType:  # noqa: C901 - a branch per s
         from playhead_collector.handlers import why as subject  # noqa: PLC0415
     elif owner in (ContentOperations, ScopeOperations):
         from playhead_collector.handlers import content as subject  # noqa: PLC0415
+    elif owner is ExportOperations:
+        from playhead_collector.handlers import exports as subject  # noqa: PLC0415
     elif owner is PromiseOperations:
         from playhead_collector.handlers import promises as subject  # noqa: PLC0415
     elif owner is KeyOperations:

@@ -11,17 +11,13 @@ from urllib.parse import quote
 
 from playhead.client.requests import (
     ApiRequest,
-    PagedRequest,
     WatchRequest,
     client_method,
-    paged_client_method,
-    run_path,
     watch_client_method,
 )
 from playhead.wire import operations
 from playhead.wire.operations.bounds import time_text
 from playhead.wire.operations.declared import DeclaredOperations
-from playhead.wire.operations.runs import OtlpRequest
 
 # --- runs, and what was recorded in them ------------------------------------------------------------------------------
 
@@ -59,12 +55,6 @@ class RunsOperations:
             "since": time_text(since),
         }
         return WatchRequest(run, params, limit, on_changed, on_moved, reconnect_seconds)
-
-    @paged_client_method
-    def otlp(self, run: str) -> PagedRequest[OtlpRequest]:
-        """Spans and log events of a run as stored, as OTLP requests in JSON; `content_pack` returns the contents that
-        they refer to."""
-        return PagedRequest(run_path(run, "otlp"), {}, None, page_size=4)
 
 
 class ThreadsOperations:

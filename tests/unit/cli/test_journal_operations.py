@@ -1,5 +1,7 @@
 """Declared operations over the journal: the same answers and errors as over HTTP, without HTTP."""
 
+import io
+import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from playhead.local.client import JournalClient
 from playhead.local.source import JournalSource
 from playhead.local.transport import JournalTransport
 from playhead.model import names
+from playhead.model.canonical import Content
 from tests.integration.read.recorded import conversation
 from tests.support.compressed_runs import RUNS
 from tests.support.readers.journaled import write_journal
@@ -49,6 +52,12 @@ def an_input(client: Any) -> str:
     return next(call["refs"]["arguments"] for call in client.tool_calls(RUN))
 
 
+def files_in(bundle: Content) -> tuple[str, dict[str, int]]:
+    """Media type of a bundle, and sizes of the files in it by name."""
+    with tarfile.open(fileobj=io.BytesIO(bundle.data)) as archive:
+        return bundle.media_type, {member.name: member.size for member in archive.getmembers()}
+
+
 ASKED: list[Callable[[Any], Any]] = [
     lambda client: list(client.runs(limit=1)),
     lambda client: [run["run"] for run in client.runs(since="2020-01-01")],
@@ -68,6 +77,9 @@ ASKED: list[Callable[[Any], Any]] = [
     lambda client: client.contents([an_input(client), NOT_STORED]),
     lambda client: client.content_pack([client.context(RUN)["thread"], NOT_STORED]),
     lambda client: client.scopes(),
+    lambda client: list(client.otlp(RUN)),
+    lambda client: list(client.otlp("0b0b", limit=1)),
+    lambda client: files_in(client.bundle(RUN)),
     lambda client: client.reasoning("0b0b", "turn:1"),
     lambda client: client.run(RUN),
     lambda client: client.run("last"),
@@ -142,6 +154,8 @@ REFUSED: list[tuple[Callable[[Any], Any], type[ClientError]]] = [
     (lambda client: client.contents(["x"]), BadRequest),
     (lambda client: client.contents([NOT_STORED] * 1_001), BadRequest),
     (lambda client: client.content_pack(["x"]), BadRequest),
+    (lambda client: list(client.otlp("ff")), NotFound),
+    (lambda client: client.bundle("ff"), NotFound),
     (lambda client: client.explain(RUN), Conflict),
     (lambda client: client.ask_again(RUN, system="Be brief."), Conflict),
     (lambda client: client.ask_again(RUN, messages=[]), BadRequest),

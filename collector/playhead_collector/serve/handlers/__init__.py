@@ -11,6 +11,7 @@ from playhead.wire.operations.calls import CallOperations
 from playhead.wire.operations.compare import CompareOperations
 from playhead.wire.operations.compression import CompressionOperations
 from playhead.wire.operations.content import ContentOperations, ScopeOperations
+from playhead.wire.operations.exports import ExportOperations
 from playhead.wire.operations.forward import ForwardOperations
 from playhead.wire.operations.keys import KeyOperations
 from playhead.wire.operations.leases import LeaseOperations
@@ -35,7 +36,6 @@ from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.serve.analysis_pool import AnalysisHandlers, LimitedAnalysis
 from playhead_collector.serve.handlers import (
     content,
-    exporting,
     session,
 )
 from playhead_collector.serve.keyring import Keyring
@@ -134,7 +134,9 @@ def add_routes(
     declared.add(limited, ContentOperations.contents)
     declared.add(limited, StorageOperations.storage)
     _add_all(declared, limited, SearchOperations)
-    exporting.add_routes(limited, store, runner, project_id, declared)
+    declared.add(limited, ExportOperations.otlp)
+    declared.add(limited, RunOperations.test_of)
+    declared.add(limited, ExportOperations.bundle)
     declared.add(limited, ContentOperations.content_pack)
     # Separate limit: a key can be revoked while requests with that key fill the other limit.
     _add_all(declared, ApiRoutes(app, ReadLimiter(1, _READS_WAITING)), KeyOperations)
