@@ -8,12 +8,11 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fastapi import Request, Response
+from fastapi import Request
 
 from playhead_collector.read.record import RunProjector, RunRecord, open_record
 from playhead_collector.serve.errors import client_gone
 from playhead_collector.serve.read_limiter import ReadLimiter
-from playhead_collector.serve.responses import finished_answer
 from playhead_collector.workers.ports import Analysis
 from playhead_collector.workers.questions import AnalysisQuestion
 
@@ -47,16 +46,6 @@ class AnalysisHandlers:
         """The run, after everything that arrived for it was projected. Raises Refused (404)."""
         async with self.reads.turn():
             return await open_record(self.store, self.runner, self.project_id, run)
-
-    async def answer(self, request: Request, name: str, *runs: str, **options: Any) -> Response:
-        """The response to the question `name` about these runs. Raises Refused, and the errors of the question."""
-        ids = [(await self.record(run)).run for run in runs]
-        return finished_answer(await self.answered(request, AnalysisQuestion(name, tuple(ids), options)))
-
-    async def answer_across(self, request: Request, question: AnalysisQuestion) -> Response:
-        """The response to a question about many runs, after recent news were projected. Raises as `answer`."""
-        await self.catch_up()
-        return finished_answer(await self.answered(request, question))
 
     async def catch_up(self) -> None:
         """Projects runs with recent news, for questions that look at other runs than those that are named."""

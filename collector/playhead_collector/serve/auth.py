@@ -12,7 +12,6 @@ then listens on a network.
 
 import base64
 import binascii
-import re
 from collections.abc import Callable, Iterator, Mapping
 
 from fastapi import Request
@@ -20,7 +19,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from playhead.model.names import COLLECTOR_PATH
-from playhead.wire.operations.declared import operation_at
+from playhead.wire.operations.declared import PREFIX, operation_at
 from playhead_collector.errors import Refused, StoreUnavailable
 from playhead_collector.receive.langfuse_media import is_upload
 from playhead_collector.receive.otlp_http import INTAKE_PATHS
@@ -35,11 +34,8 @@ from playhead_collector.serve.keyring import ADMIN, INGEST, READ, KeyHolder, Key
 SESSION_PATH = "/api/v1/session"
 OPEN_PATHS = frozenset({"/healthz", "/readyz", COLLECTOR_PATH, SESSION_PATH})
 METRICS_PATH = "/metrics"
-_API = "/api/v1/"
-# First path segments below the API's path that GET and HEAD may read with the scope `read`.
-_READ = frozenset({"runs", "scores", "docs"}) | {"openapi.json"}
-# Scopes for other methods, of operations that are not declared yet.
-_CHANGES: tuple[tuple[re.Pattern[str], str], ...] = ()
+# What is no declared operation, and may be read with the scope `read`.
+_READ_PATHS = frozenset({METRICS_PATH, f"{PREFIX}/docs", f"{PREFIX}/openapi.json"})
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="playhead", Basic realm="playhead"'}
 
 
@@ -119,16 +115,13 @@ def _is_open(method: str, path: str) -> bool:
 
 
 def needed_for(method: str, path: str) -> str | None:
-    """Returns the scope that a request needs. None: the request is not listed here; it needs `admin` if a route answers
+    """Returns the scope that a request needs. None: the request is not known here; it needs `admin` if a route answers
     it."""
     if (operation := operation_at(method, path)) is not None:
         return operation.facts.scope
     if path.startswith(INTAKE_PATHS) or path in drop_in.PATHS:
         return INGEST
-    if method in {"GET", "HEAD"}:
-        is_read = path == METRICS_PATH or (path.startswith(_API) and path.removeprefix(_API).split("/")[0] in _READ)
-        return READ if is_read else None
-    return next((scope for pattern, scope in _CHANGES if pattern.fullmatch(f"{method} {path}")), None)
+    return READ if method in {"GET", "HEAD"} and path in _READ_PATHS else None
 
 
 def keys_in(headers: Mapping[str, str]) -> Iterator[bytes]:

@@ -8,63 +8,24 @@ library, from the same fields.
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from types import UnionType
-from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Annotated, Any, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 import typing_extensions
 from fastapi import Depends, FastAPI, Header, Path, Query, Request, Response
 
 from playhead.wire import operations
 from playhead.wire.operations import Page
-from playhead.wire.operations.bounds import MOMENT, NO_NUL, Status
 from playhead.wire.operations.declared import PREFIX
 from playhead_collector.errors import Refused
-from playhead_collector.handlers.conditions import run_filter
 from playhead_collector.serve.read_limiter import ReadLimiter
-from playhead_collector.store.ports.runs import RunFilter
 
 # --- parameters ------------------------------------------------------------------------------------------------------
-
-_WORD = Query(max_length=300, pattern=NO_NUL)
 
 Ref = Annotated[
     str, Path(description="`sha256:` and 64 lower-case hex digits; a suffix `:text` or `:bytes` says how to read it.")
 ]
-RunId = Annotated[str, Path(description="A run: its id (32 hex digits), a part of it that is unique, or `last`.")]
-At = Annotated[str | None, Query(max_length=300, pattern=NO_NUL, description=f"{MOMENT}; default: the last.")]
-
-
-AtEvent = Annotated[str, Path(max_length=300, description=f"{MOMENT}.")]
-TraceId = Annotated[str | None, Query(pattern="^[0-9a-f]{32}$", description="The id of a trace, 32 hex digits.")]
-Limit = Annotated[int, Query(ge=1, le=1_000, description="Maximum number of items in the answer.")]
 Cursor = Annotated[str | None, Query(max_length=300, description="`next_cursor` of the previous page.")]
-Hydrate = Annotated[bool, Query(description="Also return the values of the refs.")]
-Word = Annotated[str | None, _WORD]
-Priority = Literal["critical", "normal"]
-Time = Annotated[str | None, Query(max_length=50, description="RFC 3339, e.g. 2026-01-31T12:00:00Z, or a date.")]
 LastEventId = Annotated[str | None, Header(max_length=100, description="The last `id` that was received.")]
-Kinds = Annotated[list[str] | None, Query(description="Kinds of events, repeated or separated by commas.")]
-
-
-def run_conditions(
-    agent: Word = None,
-    status: Status | None = None,
-    session: Word = None,
-    user: Word = None,
-    tag: Word = None,
-    model: Word = None,
-    tool: Word = None,
-    text: Word = None,
-    since: Time = None,
-    until: Time = None,
-) -> RunFilter:
-    """Returns the filter for questions about many runs. Raises Refused."""
-    return run_filter(
-        agent=agent, status=status, session=session, user=user, tag=tag, model=model, tool=tool, text=text,
-        since=since, until=until,
-    )  # fmt: skip
-
-
-RunFilterOf = Annotated[RunFilter, Depends(run_conditions)]
 
 
 # --- response models -------------------------------------------------------------------------------------------------
@@ -174,39 +135,6 @@ class ApiRoutes:
             **described,
         )
 
-    def get(self, path: str, **described: Any) -> Callable[[Handled], Handled]:
-        """Decorator that adds a GET route."""
-        return self._adding("GET", path, described)
-
-    def head(self, path: str, **described: Any) -> Callable[[Handled], Handled]:
-        """Decorator that adds a HEAD route."""
-        return self._adding("HEAD", path, described)
-
-    def post(self, path: str, **described: Any) -> Callable[[Handled], Handled]:
-        """Decorator that adds a POST route."""
-        return self._adding("POST", path, described)
-
-    def put(self, path: str, **described: Any) -> Callable[[Handled], Handled]:
-        """Decorator that adds a PUT route."""
-        return self._adding("PUT", path, described)
-
-    def delete(self, path: str, **described: Any) -> Callable[[Handled], Handled]:
-        """Decorator that adds a DELETE route."""
-        return self._adding("DELETE", path, described)
-
-    def _adding(self, method: str, path: str, described: dict[str, Any]) -> Callable[[Handled], Handled]:
-        def add(handler: Handled) -> Handled:
-            self.add(path, handler, methods=[method], **described)
-            return handler
-
-        return add
-
-
-def get(api: ApiRoutes, tag: str, path: str, handler: Handled, answer: Any, also: Responses | None = None) -> None:
-    """Adds a GET route. `answer` is the type of the response, from `playhead.wire.operations`. `also` are further
-    responses for OpenAPI."""
-    api.get(path, tags=[tag], name=handler.__name__, response_model=schema(answer), responses=also)(handler)
-
 
 def refusals(*statuses: int) -> Responses:
     """Returns the OpenAPI responses for these error statuses."""
@@ -224,8 +152,3 @@ def first_refusal(description: str) -> dict[str, Any]:
     """Returns the same as `refusal`, with the model itself. One response is registered with it, so that OpenAPI has the
     model."""
     return {"description": description, "model": schema(operations.ErrorAnswer)}
-
-
-def conflict(description: str) -> Responses:
-    """Returns the OpenAPI response for status 409."""
-    return {409: refusal(description)}

@@ -34,7 +34,7 @@ _OBJECT_BYTES, _TABLE_BYTES = 1024, 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class EventReader:
+class EventStreamReader:
     """Reads a generator whose items are a framework's events. One event holds the result; only that is recorded.
 
     The functions must not raise errors of their own.
@@ -219,7 +219,7 @@ async def iterate_async(
     begin: StartSpan,
     output: str | None,
     steps: AsyncGenerator[Any, Any],
-    reader: EventReader | None = None,
+    reader: EventStreamReader | None = None,
     fit: Fit | None = None,
 ) -> AsyncGenerator[Any, Any]:
     """Runs an asynchronous generator. If it is dropped without being closed, its span ends when it is collected.
@@ -317,7 +317,7 @@ class _GeneratorRecording:
 
     __slots__ = ("item", "items", "more", "output", "reader", "result", "room", "span")
 
-    def __init__(self, span: ObservedSpan | None, output: str | None, reader: EventReader | None = None) -> None:
+    def __init__(self, span: ObservedSpan | None, output: str | None, reader: EventStreamReader | None = None) -> None:
         self.span = span
         self.output = output
         self.item: Any = None

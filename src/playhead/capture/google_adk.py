@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from typing import Any, cast
 
 from playhead.api.log_events import log_event_of
-from playhead.calls.functions import NO_RESULT, EventReader, iterate_async
+from playhead.calls.functions import NO_RESULT, EventStreamReader, iterate_async
 from playhead.calls.lifecycle import current_span
 from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks.observing import (
@@ -36,13 +36,13 @@ SUPPORTS = "google-adk >= 2.0"
 
 
 @log_errors_and_return_none
-def _begin_run(instance: Any, _: Any, kwargs: Any) -> "tuple[StartSpan, EventReader]":
+def _begin_run(instance: Any, _: Any, kwargs: Any) -> "tuple[StartSpan, EventStreamReader]":
     name = str(getattr(instance.agent, "name", None) or instance.app_name)
     return _agent_span(name, kwargs.get("new_message"), kwargs.get("session_id"))
 
 
 @log_errors_and_return_none
-def _begin_agent(instance: Any, args: Any, kwargs: Any) -> "tuple[StartSpan, EventReader] | None":
+def _begin_agent(instance: Any, args: Any, kwargs: Any) -> "tuple[StartSpan, EventStreamReader] | None":
     name, around = str(instance.name), current_span()
     if around is not None and around.kind == "agent" and around.attributes.get(names.AGENT_NAME) == name:
         return None  # the root agent, whose run this is
@@ -50,9 +50,9 @@ def _begin_agent(instance: Any, args: Any, kwargs: Any) -> "tuple[StartSpan, Eve
     return _agent_span(name, context.user_content, context.session.id)
 
 
-def _agent_span(name: str, user_content: Any, session: Any) -> "tuple[StartSpan, EventReader]":
+def _agent_span(name: str, user_content: Any, session: Any) -> "tuple[StartSpan, EventStreamReader]":
     begin = agent(name, _content_text(user_content), session=session)
-    reader = EventReader(
+    reader = EventStreamReader(
         lambda span, event: _event_result(span, event, name), lambda _: []
     )  # no agent has a recorded answer
     return begin, reader
@@ -78,7 +78,7 @@ def _content_text(content: Any) -> str | None:
     return "".join(texts) if texts else None
 
 
-def _stream_agent(begin_and_reader: "tuple[StartSpan, EventReader]", events: Any) -> Any:
+def _stream_agent(begin_and_reader: "tuple[StartSpan, EventStreamReader]", events: Any) -> Any:
     begin, reader = begin_and_reader
     return iterate_async(begin, names.OUTPUT_REF, events, reader)
 

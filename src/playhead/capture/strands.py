@@ -8,7 +8,7 @@ import sys
 from collections.abc import AsyncGenerator
 from typing import Any
 
-from playhead.calls.functions import NO_RESULT, EventReader, iterate_async
+from playhead.calls.functions import NO_RESULT, EventStreamReader, iterate_async
 from playhead.calls.lifecycle import current_span, note_error
 from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks.observing import (
@@ -58,7 +58,7 @@ def _content(result: dict[str, Any]) -> Any:
     return blocks[0]["text"] if is_text else blocks
 
 
-_AGENT = EventReader(_agent_result, lambda _: [])  # an agent is never answered from the record: its calls are
+_AGENT = EventStreamReader(_agent_result, lambda _: [])  # an agent is never answered from the record: its calls are
 
 
 def _stream_agent(begin: StartSpan, events: Any) -> Any:
@@ -135,7 +135,7 @@ def _result_event(recorded: Any, call_id: str) -> Any:
 
 def _stream_tool(begin_and_tool_use: "tuple[StartSpan, dict[str, Any]]", events: Any) -> Any:
     begin, tool_use = begin_and_tool_use
-    reader = EventReader(_tool_result, lambda recorded: [_result_event(recorded, str(tool_use["toolUseId"]))])
+    reader = EventStreamReader(_tool_result, lambda recorded: [_result_event(recorded, str(tool_use["toolUseId"]))])
     return iterate_async(begin, names.TOOL_RESULT_REF, events, reader)
 
 

@@ -186,36 +186,6 @@ class client_method(Generic[P, T]):  # noqa: N801 - a decorator
         return ask
 
 
-class paged_client_method(Generic[P, T]):  # noqa: N801 - a decorator
-    """Decorator for a method that returns a `PagedRequest`: on a client, the method returns the list's items.
-
-    `Client` returns an iterator, `AsyncClient` an asynchronous iterator.
-    """
-
-    def __init__(self, describe: Callable[Concatenate[Any, P], PagedRequest[T]]) -> None:
-        self._describe = describe
-        self.__doc__ = describe.__doc__
-
-    @overload
-    def __get__(self, client: SyncRequests, owner: Any = None) -> Callable[P, Iterator[T]]: ...
-    @overload
-    def __get__(self, client: AsyncRequests, owner: Any = None) -> Callable[P, AsyncIterator[T]]: ...
-    @overload
-    def __get__(self, client: None, owner: Any = None) -> Self: ...
-    def __get__(self, client: SyncRequests | AsyncRequests | None, owner: Any = None) -> Any:
-        """Returns the method bound to this client. Read from the class: the decorator itself."""
-        if client is None:
-            return self
-
-        describe: Callable[P, PagedRequest[T]] = MethodType(self._describe, client)
-
-        @wraps(describe)
-        def iterate(*args: P.args, **kwargs: P.kwargs) -> Any:
-            return client.pages(describe(*args, **kwargs))
-
-        return iterate
-
-
 class watch_client_method(Generic[P]):  # noqa: N801 - a decorator
     """Decorator for a method that returns a `WatchRequest`: on a client, the method returns events as they happen.
 

@@ -1,4 +1,4 @@
-"""[serve]: routes of the query API, a file for each kind of answer. `serve.routing` registers them."""
+"""[serve]: adds the routes of the query API, in the order of its description; the session's and one HEAD by hand."""
 
 import asyncio
 from collections.abc import Mapping

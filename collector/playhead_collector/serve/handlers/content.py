@@ -24,4 +24,4 @@ def add_head(api: ApiRoutes, store: ReadStore, project_id: int, looking_up: Turn
         async with looking_up():
             return content_answer(parsed, await store.contents.get(project_id, parsed), request.headers)
 
-    api.head("/content/{ref}", include_in_schema=False)(head)
+    api.add("/content/{ref}", head, methods=["HEAD"], include_in_schema=False)

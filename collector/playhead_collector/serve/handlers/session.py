@@ -10,7 +10,7 @@ from playhead_collector.errors import Refused
 from playhead_collector.serve.auth import holder_in
 from playhead_collector.serve.keyring import COOKIE, SCOPES, SESSION_SECONDS, Keyring, make_token
 from playhead_collector.serve.responses import json_answer
-from playhead_collector.serve.routing import ApiRoutes, Responses, first_refusal, get, schema
+from playhead_collector.serve.routing import ApiRoutes, Responses, first_refusal, schema
 
 Key = Annotated[str, Body(embed=True, min_length=1, max_length=500, description="An API key with the scope `read`.")]
 
@@ -58,6 +58,9 @@ def add_routes(api: ApiRoutes, keyring: Keyring) -> None:
     """Registers the operations of this file, which need no key."""
     handlers, answer, path = SignIn(keyring), schema(Session), "/session"
     refused: Responses = {401: first_refusal("There is no such key.")}
-    get(api, "keys", path, handlers.session, Session)
-    api.post(path, tags=["keys"], name="sign_in", response_model=answer, responses=refused)(handlers.sign_in)
-    api.delete(path, tags=["keys"], name="sign_out", response_model=answer)(handlers.sign_out)
+    for method, handler, more in (
+        ("GET", handlers.session, None),
+        ("POST", handlers.sign_in, refused),
+        ("DELETE", handlers.sign_out, None),
+    ):
+        api.add(path, handler, methods=[method], tags=["keys"], response_model=answer, responses=more)

@@ -153,7 +153,7 @@ async def lock_runs(
     if not rows:
         yield ()
         return
-    reader = _RunReader(conn, packs, project_id)
+    reader = _RunWorkReader(conn, packs, project_id)
     locked = await reader.read(rows, cached)
     if missing := [thread for entry in locked for ref, thread in entry.threads.items() if ref not in entry.work.nodes]:
         raise ThreadsNotStored(missing)
@@ -189,7 +189,7 @@ async def _store_threads(
 
 
 @dataclass(frozen=True, slots=True)
-class _RunReader:
+class _RunWorkReader:
     """Reads the input of projections of a project."""
 
     conn: Conn

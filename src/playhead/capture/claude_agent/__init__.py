@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, AsyncIterable
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from playhead.calls.functions import NO_RESULT, EventReader, iterate_async
+from playhead.calls.functions import NO_RESULT, EventStreamReader, iterate_async
 from playhead.calls.lifecycle import as_current, current_span, detach, enter, fail, set_payload
 from playhead.calls.span import ObservedSpan
 from playhead.capture.claude_agent.turn import ClaudeTurn, system_message
@@ -87,7 +87,9 @@ def _process_query(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
         return wrapped(*args, **kwargs)
     session, prompt, more = query
     noted_prompt = prompt if isinstance(prompt, str) else session.noting(prompt)
-    reader = EventReader(lambda _, message: _take(session, message), lambda _: [])  # its answers are never replayed
+    reader = EventStreamReader(
+        lambda _, message: _take(session, message), lambda _: []
+    )  # its answers are never replayed
     return iterate_async(
         lambda: session.begin(prompt), names.OUTPUT_REF, _ending(session, wrapped(noted_prompt, **more)), reader
     )
