@@ -272,6 +272,13 @@ def _counted(question: str) -> Rule:
     return rule
 
 
+def _spans_by_id(run: Swept) -> Iterator[Question]:
+    known = sorted({event["span"] for event in run.events if event["span"] is not None})
+    for span in known[:3]:
+        yield Question(run.path(f"/spans/{span}"), holds=lambda body, span=span: body["span"] == span)
+    yield Question(run.path(f"/spans/{'0' * 16}"), status=404)
+
+
 _ACROSS = (
     "statistics", "transitions", "patterns", "differences", "compression", "compression-timing", "failures",
     "divergences", "contents",
@@ -527,6 +534,7 @@ RULES: dict[str, Rule] = {
     "get /runs/{run}/llm-calls": _page("/llm-calls", ("llm_called",), hydrate=True),
     "get /runs/{run}/tool-calls": _page("/tool-calls", ("tool_called",), hydrate=True),
     "get /runs/{run}/spans": _counted("/spans"),
+    "get /runs/{run}/spans/{span}": _spans_by_id,
     "get /runs/{run}/logs": _counted("/logs"),
     "get /runs/{run}/checkpoints": _page("/checkpoints", ("checkpoint_created",), preview=100),
     "get /runs/stream": lambda swept: [Question(f"{PREFIX}/runs/stream", {"since": "2000-01-01", "limit": 1})],

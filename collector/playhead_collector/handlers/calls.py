@@ -8,7 +8,7 @@ from playhead_collector.handlers.asking import Asking
 from playhead_collector.handlers.handling import handles
 from playhead_collector.read.calls import list_llm_calls, list_tool_calls
 from playhead_collector.read.paging import read_seq
-from playhead_collector.read.spans import list_spans
+from playhead_collector.read.spans import list_spans, read_span
 
 
 @handles(CallOperations.context, waits=True)
@@ -48,3 +48,8 @@ async def tool_calls(asking: Asking, run: str, *, limit: int | None = None, hydr
 @handles(CallOperations.spans)
 async def spans(asking: Asking, run: str, *, limit: int | None = None) -> Page[TraceSpan]:
     return await list_spans(await asking.record(run), asking.page(limit), read_seq(asking.cursor))
+
+
+@handles(CallOperations.span)
+async def span(asking: Asking, run: str, span: str) -> TraceSpan:
+    return await read_span(await asking.record(run), span)

@@ -9,6 +9,7 @@ from playhead.model.span import Span, log_to_json, span_to_json
 from playhead.wire.operations import Page, TraceSpan
 from playhead.wire.operations.runs import OtlpRequest, RunLog
 from playhead.wire.otlp_json import logs_json, traces_json
+from playhead_collector.errors import Refused
 from playhead_collector.read.paging import read_number
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import elapsed_ms
@@ -23,6 +24,15 @@ async def list_spans(record: RunRecord, limit: int, after: int) -> Page[TraceSpa
         "items": [trace_span(span, depth) for span, depth in page],
         "next_cursor": str(end) if end < len(tree) else None,
     }
+
+
+async def read_span(record: RunRecord, span_id: str) -> TraceSpan:
+    """Returns a span. Raises Refused (404)."""
+    tree = in_tree_order(await record.store.spans.read(record.project_id, record.run))
+    found = next((entry for entry in tree if entry[0].span_id == span_id), None)
+    if found is None:
+        raise Refused(404, "no_such_span", f"no span {span_id} of run {record.run} has arrived: ask for its spans")
+    return trace_span(*found)
 
 
 async def list_logs(record: RunRecord, limit: int, after: int) -> Page[RunLog]:

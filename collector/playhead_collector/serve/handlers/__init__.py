@@ -159,6 +159,7 @@ def _add_recorded(declared: OperationRoutes, routes: ApiRoutes) -> None:
     declared.add(routes, CallOperations.llm_calls)
     declared.add(routes, CallOperations.tool_calls)
     declared.add(routes, CallOperations.spans)
+    declared.add(routes, CallOperations.span)
     declared.add(routes, RunOperations.logs)
 
 

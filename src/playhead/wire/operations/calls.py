@@ -148,6 +148,9 @@ MessageForm = Annotated[Literal["parts", "openai"], Bounds(description="The shap
 Exact = Annotated[bool, Bounds(description="Also return `request`: the request's body as it was sent.")]
 
 
+SpanName = Annotated[str, Bounds(pattern=r"^[0-9a-f]{16}$", description="The span's id: 16 hex digits.")]
+
+
 class CallOperations:
     """Calls of a run, and what was sent to its models."""
 
@@ -186,4 +189,9 @@ class CallOperations:
     @get_list("/runs/{run}/spans", scope=READ, tag="calls", page_size=500)
     def spans(self, run: RunName, *, limit: Most = None) -> Page[TraceSpan]:
         """Spans of a run with their attributes as stored, in tree order: each span after its parent."""
+        ...
+
+    @get("/runs/{run}/spans/{span}", scope=READ, tag="calls")
+    def span(self, run: RunName, span: SpanName) -> TraceSpan:
+        """A span of a run with its attributes as stored. 404 when it has not arrived."""
         ...

@@ -1,13 +1,9 @@
 import { useState } from "react";
 
 import { type ApiError, get } from "../../api/client";
-import type { Page, TraceSpan } from "../../api/types";
+import type { TraceSpan } from "../../api/types";
 import { Copy } from "../../parts/Copy";
 import { Failed } from "../../parts/Notices";
-
-const PAGE = 1000;
-/** Pages that are read to find a span. */
-const PAGES = 100;
 
 /** The span that an event is of, as it was received: attributes, events, links. It is asked for by a click. */
 export function SpanOf({ run, span }: { run: string; span: string }) {
@@ -15,7 +11,10 @@ export function SpanOf({ run, span }: { run: string; span: string }) {
   const [error, setError] = useState<ApiError | null>(null);
   const show = () => {
     setFound("asking");
-    search(run, span).then((each) => setFound(each ?? "missing"), setError);
+    get<TraceSpan>(`/runs/${run}/spans/${span}`).then(setFound, (failed: ApiError) => {
+      if (failed.status === 404) setFound("missing");
+      else setError(failed);
+    });
   };
   if (error !== null) return <Failed error={error} />;
   if (found === null || found === "asking")
@@ -36,16 +35,4 @@ export function SpanOf({ run, span }: { run: string; span: string }) {
       <pre>{text}</pre>
     </section>
   );
-}
-
-/** Spans are answered a page after another; null: it is in none of them. Throws ApiError. */
-async function search(run: string, span: string): Promise<TraceSpan | null> {
-  let cursor: string | null = null;
-  for (let n = 0; n < PAGES; n++) {
-    const page: Page<TraceSpan> = await get(`/runs/${run}/spans`, { limit: PAGE, cursor });
-    const found = page.items.find((each) => each.span === span);
-    cursor = page.next_cursor;
-    if (found !== undefined || cursor === null) return found ?? null;
-  }
-  return null;
 }
