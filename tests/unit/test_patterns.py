@@ -24,6 +24,8 @@ from hypothesis import strategies as st
 import playhead
 import playhead_collector
 from playhead.model.objects.masking import Mask
+from playhead.wire.operations.bounds import text_pattern
+from playhead.wire.operations.operation import path_pattern
 from playhead_collector.analysis.reasoning.written_down import block_pattern
 from tests.support.hostile_texts import ENDS, ON_PUNCTUATION, UNITS, text_of_shape, truncated_json
 
@@ -31,6 +33,9 @@ from tests.support.hostile_texts import ENDS, ON_PUNCTUATION, UNITS, text_of_sha
 MADE: dict[str, re.Pattern[Any]] = {
     "playhead_collector.analysis.reasoning.written_down": block_pattern("reasoning"),
     "playhead.model.objects.masking": cast(re.Pattern[str], vars(Mask())["_in_text"]),
+    # Of declared operations: a path, and the longest pattern of a parameter.
+    "playhead.wire.operations.operation": path_pattern("/runs/{run}/decisions/{seq}"),
+    "playhead.wire.operations.bounds": text_pattern(r"^(input|name|session|user|tag:[^\x00]*)$"),
 }
 # Patterns that a test's author writes for the mock model server: theirs, and never given a text from the wild.
 OF_USERS = {"playhead.testing.rules", "playhead_collector.destination_settings"}

@@ -1,12 +1,16 @@
 """Handlers of the amount of stored data, and of its deletion."""
 
+from typing import TYPE_CHECKING
+
 from playhead.wire.operations.storage import Collected, DeletedRuns, Storage, StorageOperations
 from playhead_collector.errors import Refused
 from playhead_collector.handlers.asking import Changing
 from playhead_collector.handlers.handling import changes, handles_with_store
 from playhead_collector.read.record import LAST, run_named
 from playhead_collector.read.storage import read_storage
-from playhead_collector.retain.sweeper import Sweeper
+
+if TYPE_CHECKING:
+    from playhead_collector.retain.sweeper import Sweeper
 
 _MAX_NAMED = 5
 
@@ -40,7 +44,7 @@ async def collect_garbage(asking: Changing) -> Collected:
     return {"phase": swept.phase, "contents": swept.contents, "thread_nodes": swept.nodes}
 
 
-def _sweeper(asking: Changing) -> Sweeper:
+def _sweeper(asking: Changing) -> "Sweeper":
     sweeper = asking.services.sweeper
     assert sweeper is not None  # noqa: S101 - without one, these operations have no route
     return sweeper

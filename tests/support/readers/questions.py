@@ -11,7 +11,7 @@ _EVENTS = 3  # of each run, at which questions are asked
 
 def across() -> list[str]:
     """Questions about all runs."""
-    about = ("statistics", "transitions", "patterns", "compression", "failures", "contents")
+    about = ("statistics", "transitions", "patterns", "compression", "compression-timing", "failures", "contents")
     return ["/runs", *(f"/analytics/{name}" for name in about)]
 
 
@@ -28,6 +28,7 @@ async def questions(client: httpx.AsyncClient, run: str) -> list[str]:
         found += [f"/runs/{run}/context?at={seq}", f"/runs/{run}/reasoning/{seq}"]
         found += [f"/runs/{run}/attributions/{seq}", f"/runs/{run}/decisions/{seq}", f"/runs/{run}/compressions/{seq}"]
     found += [f"/runs/{run}/diff?from=1&to={events[-1]['seq']}"]
+    found += [f"/runs/{run}/spans/{event['span']}" for event in events[:1] if event["span"] is not None]
     return found
 
 

@@ -27,12 +27,10 @@ from playhead.wire.operations.suspects import SuspectOperations
 from playhead.wire.operations.tokens import TokenOperations
 from playhead.wire.operations.why import WhyOperations
 from playhead_collector.analysis.configuration import Configured
-from playhead_collector.forward.forwarder import Forwarder
 from playhead_collector.handlers.asking import Services
 from playhead_collector.handlers.settings import AnalysisSettings
 from playhead_collector.live.hub import LiveHub, StreamLimits
 from playhead_collector.read.record import RunProjector
-from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.serve.analysis_pool import AnalysisHandlers, LimitedAnalysis
 from playhead_collector.serve.handlers import (
     content,
@@ -45,6 +43,8 @@ from playhead_collector.serve.routing import ApiRoutes
 from playhead_collector.workers.ports import Analysis, InProcessAnalysis
 
 if TYPE_CHECKING:  # the journal of a machine is read without Postgres' driver
+    from playhead_collector.forward.forwarder import Forwarder
+    from playhead_collector.retain.sweeper import Sweeper
     from playhead_collector.store.postgres.store import PostgresStore
 
 # Defaults of the settings PLAYHEAD_MAX_READS and of the queue before it.
@@ -79,8 +79,8 @@ def add_routes(
     not_understood: Mapping[str, int] | None = None,
     reads: ReadLimiter | None = None,
     hub: LiveHub | None = None,
-    sweeper: Sweeper | None = None,
-    forwarder: Forwarder | None = None,
+    sweeper: "Sweeper | None" = None,
+    forwarder: "Forwarder | None" = None,
 ) -> None:
     """Adds the routes of the query API to `app`. `runner` projects newly arrived spans of a run before it is read.
 

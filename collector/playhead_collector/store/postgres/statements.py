@@ -17,7 +17,7 @@ Conn: TypeAlias = "Connection[Record]"
 """A connection, or the proxy that the pool returns in place of one."""
 
 _HEAD = re.compile(r"^-- name: (\w+)\(([\w, ]*)\)[\^$!]?\n", re.MULTILINE)
-_COMMENT_LINE = re.compile(r"^\s*--.*\n?", re.MULTILINE)
+_COMMENT_LINE = re.compile(r"^[ \t]*--.*\n?", re.MULTILINE)
 # A name after a colon that is in no quotes and no comment, and does not follow another colon (`now()::date`).
 _PARAMETER = re.compile(r"""'(?:''|[^'])*'|"[^"]*"|--.*|::|:(\w+)""")
 

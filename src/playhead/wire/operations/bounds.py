@@ -175,7 +175,7 @@ def _text_refusal(text: str, bounds: Bounds) -> str | None:
         return f"String should have at least {_count(bounds.min_length, 'character')}"
     if bounds.max_length is not None and len(text) > bounds.max_length:
         return f"String should have at most {_count(bounds.max_length, 'character')}"
-    if bounds.pattern is not None and not _pattern(bounds.pattern).search(text):
+    if bounds.pattern is not None and not text_pattern(bounds.pattern).search(text):
         return f"String should match pattern '{bounds.pattern}'"
     return None
 
@@ -203,7 +203,8 @@ def _count(number: int, noun: str) -> str:
 
 
 @cache
-def _pattern(pattern: str) -> re.Pattern[str]:
+def text_pattern(pattern: str) -> re.Pattern[str]:
+    """Returns the pattern of a text's bounds, as pydantic reads it."""
     # `$` of Python also matches before a last newline; that of pydantic (Rust) does not.
     return re.compile(re.sub(r"(?<!\\)\$$", r"\\Z", pattern))
 
