@@ -144,6 +144,7 @@ def questions(http: httpx.Client, run: str) -> Iterator[tuple[str, dict[str, Any
     assert len(seqs) > 2
     refs = sorted({ref for event in events for ref in event["refs"].values()})
     calls = [event["seq"] for event in events if event["kind"] == "llm_called"]
+    span = next(event["span"] for event in events if event["span"] is not None)
     for seq in calls:
         yield f"{PREFIX}/runs/{run}/context", {"exact": "true", "at": seq}
         yield f"{PREFIX}/runs/{run}/context", {"form": "openai", "at": seq}
@@ -155,7 +156,7 @@ def questions(http: httpx.Client, run: str) -> Iterator[tuple[str, dict[str, Any
         values = {"hydrate": "true"} if "hydrate" in parameters else {}
         for seq in seqs if "{seq}" in path else seqs[:1]:
             for ref in refs if "{ref}" in path else refs[:1]:
-                others = {"b": FOREIGN, "destination": "none", "promise": "0" * 32}
+                others = {"b": FOREIGN, "destination": "none", "promise": "0" * 32, "span": span}
                 yield path.format(run=run, a=run, seq=seq, ref=ref, **others), values
 
 
