@@ -56,7 +56,18 @@ ASKED = {
     "/tool-calls": ["?hydrate=true"],
     "/events": ["?preview=10000"],
 }
-READS_NO_TEXT = {"", "/spans", "/logs", "/otlp", "/lease", "/explain", "/suspects/rerank", "/ask-again", "/scores"}
+READS_NO_TEXT = {
+    "",
+    "/spans",
+    "/spans/{span}",
+    "/logs",
+    "/otlp",
+    "/lease",
+    "/explain",
+    "/suspects/rerank",
+    "/ask-again",
+    "/scores",
+}
 READS_NO_TEXT |= {"/test", "/bundle"}  # they write texts down, and read none
 SHAPES: dict[str, Callable[[int], str]] = {
     **{

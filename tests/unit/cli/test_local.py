@@ -143,7 +143,8 @@ FROM_JOURNAL: dict[str, tuple[tuple[str, ...], int, str]] = {
     "interrupt": (("last",), 2, "has ended"),
     "journal": ((), 0, ""),
     "export": (("--session", "s"), 1, "no run of the journal meets these conditions"),
-    **{f"across {command}": ((), 0, "") for command in ("statistics", "transitions", "patterns", "compression")},
+    **{f"across {command}": ((), 0, "") for command in ("statistics", "transitions", "patterns")},
+    **{f"across {command}": ((), 0, "") for command in ("compression", "compression-timing")},
     **{f"across {command}": ((), 0, "") for command in ("failures", "divergences", "differences", "contents")},
 }
 ONLY_A_COLLECTOR: dict[str, tuple[str, ...]] = {
