@@ -15,18 +15,22 @@ def _of_asyncio(name: str) -> Any:
 
 def running_loop() -> Any:
     """Returns the loop that runs in this thread, or None."""
-    get_running_loop = _of_asyncio("get_running_loop")
-    if get_running_loop is None:
+    asyncio: Any = sys.modules.get("asyncio")
+    if asyncio is None:
         return None
     try:
-        return get_running_loop()
-    except RuntimeError:  # none runs
+        return asyncio.get_running_loop()
+    except (RuntimeError, AttributeError):  # none runs; or another thread is importing asyncio
         return None
 
 
 def running_task() -> Any:
     """Returns the task that runs in this thread, or None."""
-    loop = running_loop()
+    return task_of(running_loop())
+
+
+def task_of(loop: Any) -> Any:
+    """Returns the task that this loop, which runs in this thread, executes; None without a loop or a task."""
     current_task = _of_asyncio("current_task")
     return None if loop is None or current_task is None else current_task(loop)
 

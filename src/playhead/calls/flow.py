@@ -10,7 +10,7 @@ import weakref
 from contextvars import ContextVar, Token
 from typing import Any, Protocol
 
-from playhead.calls.asyncio_here import is_only_task_of, running_loop, running_task
+from playhead.calls.asyncio_here import is_only_task_of, running_loop, task_of
 
 
 class FlowNumbering(Protocol):
@@ -108,10 +108,9 @@ def is_only_task() -> bool:
 
 def task_or_thread() -> Any:
     """Returns the task of asyncio or Trio that runs here; without one, the ident of the thread."""
-    if running_loop() is not None:
-        task = running_task()
-        return threading.get_ident() if task is None else task
-    return (_trio_task() if "trio" in sys.modules else None) or threading.get_ident()
+    loop = running_loop()
+    task = task_of(loop) if loop is not None else _trio_task() if "trio" in sys.modules else None
+    return threading.get_ident() if task is None else task
 
 
 def _trio_task() -> Any:
