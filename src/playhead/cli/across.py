@@ -1,72 +1,30 @@
 """`playhead across`: analyses of many runs."""
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from playhead.cli import output
-from playhead.cli.connection import ask
-from playhead.cli.options import (
-    Json,
-    OfAgent,
-    OfModel,
-    OfSession,
-    OfStatus,
-    OfTag,
-    OfTool,
-    OfUser,
-    Since,
-    Until,
-    parse_time_option,
-)
-from playhead.wire.operations.across import OutcomeDifference, SuccessRate
+from playhead.cli.derived import derived_command
+from playhead.wire.operations.across import AcrossOperations, OutcomeDifference, SuccessRate
+from playhead.wire.operations.operation import DeclaredOperation
 
 app = typer.Typer(
     no_args_is_help=True,
     help="Ask about many runs: what they take, what they have in common, where failed and succeeded ones differ.",
 )
-_OUTCOME = "When a run has succeeded: a score as NAME, NAME=VALUE or 'NAME>=0.5'; default: when it completed."
-_CONDITIONS: Mapping[str, Any] = {
-    "agent": OfAgent, "status": OfStatus, "session": OfSession, "user": OfUser, "tag": OfTag, "model": OfModel,
-    "tool": OfTool, "since": Since, "until": Until,
-    "outcome": Annotated[str | None, typer.Option(help=_OUTCOME, show_default=False)],
-    "runs": Annotated[int | None, typer.Option(help="Look at so many runs at most, the newest.", show_default=False)],
-}  # fmt: skip
-_TASK = "What runs of one task have in common: input, name, session, user, tag:PREFIX."
-_Task = Annotated[str, typer.Option(help=_TASK)]
-_CONTAINS = "Only choices of model calls whose context contains this text."
-_Contains = Annotated[str | None, typer.Option(help=_CONTAINS, show_default=False)]
-_Limit = Annotated[int, typer.Option(min=1, max=1_000, help="Show at most so many.")]
 
 
-def _question(show: Callable[[Any], None], method: str, summary: str, **extra: tuple[Any, Any]) -> Callable[..., None]:
-    """Makes a command that calls the client's `method`. Its options are the conditions for runs and `extra` (name →
-    type and default). `show` prints the answer; `summary` is the help text."""
-
-    def command(ctx: typer.Context, json: bool, **options: Any) -> None:
-        options["since"], options["until"] = parse_time_option(options["since"]), parse_time_option(options["until"])
-        arguments = {name: value for name, value in options.items() if value is not None}
-        with ask(ctx) as client:
-            answer = getattr(client, method)(**arguments)
-        output.answer_as(json, answer, render)
+def _after_population(show: Callable[[Any], None]) -> Callable[[Any], None]:
+    """Returns a function that prints an answer: the runs that it is about, then what `show` prints."""
 
     def render(answer: Any) -> None:
         output.facts(_population(answer["population"]))
         show(answer)
 
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    parameters = [inspect.Parameter("ctx", keyword, annotation=typer.Context)]
-    parameters += [inspect.Parameter(name, keyword, default=of, annotation=kind) for name, (kind, of) in extra.items()]
-    parameters += [
-        inspect.Parameter(name, keyword, default=None, annotation=kind) for name, kind in _CONDITIONS.items()
-    ]
-    parameters.append(inspect.Parameter("json", keyword, default=False, annotation=Json))
-    made: Any = command
-    made.__signature__, made.__doc__ = inspect.Signature(parameters), summary
-    return command
+    return render
 
 
 def _population(population: Mapping[str, Any]) -> dict[str, Any]:
@@ -222,30 +180,16 @@ _CONTENT_COLUMNS: output.Columns[Any] = (
 )
 
 
-_QUESTIONS: Mapping[str, Callable[..., None]] = {
-    "statistics": _question(
-        _statistics, "statistics", "Say what runs take: turns, tools, tokens, cost, time, context."
-    ),
-    "transitions": _question(_transitions, "transitions", "Say which tool follows which."),
-    "patterns": _question(
-        _patterns,
-        "patterns",
-        "Say what is called after which result, and how these runs end.",
-        contains=(_Contains, None),
-        limit=(_Limit, 20),
-    ),
-    "differences": _question(
-        _differences, "differences", "Say what distinguishes failed from succeeded runs.", limit=(_Limit, 20)
-    ),
-    "compression": _question(_compression, "compression_outcomes", "Say how runs end whose context was compressed."),
-    "compression-timing": _question(
-        _compression_timing, "compression_timing", "Say how runs end by how and when their context was compressed."
-    ),
-    "failures": _question(_failures, "failures", "Say which failures are alike.", limit=(_Limit, 20)),
-    "divergences": _question(
-        _divergences, "divergences", "Say where runs of one task part ways.", task=(_Task, "input"), limit=(_Limit, 10)
-    ),
-    "contents": _question(_contents, "context_contents", "Say which messages fill contexts most.", limit=(_Limit, 20)),
+_QUESTIONS: Mapping[str, tuple[DeclaredOperation, Callable[[Any], None]]] = {
+    "statistics": (AcrossOperations.statistics, _statistics),
+    "transitions": (AcrossOperations.transitions, _transitions),
+    "patterns": (AcrossOperations.patterns, _patterns),
+    "differences": (AcrossOperations.differences, _differences),
+    "compression": (AcrossOperations.compression_outcomes, _compression),
+    "compression-timing": (AcrossOperations.compression_timing, _compression_timing),
+    "failures": (AcrossOperations.failures, _failures),
+    "divergences": (AcrossOperations.divergences, _divergences),
+    "contents": (AcrossOperations.context_contents, _contents),
 }
-for _name, _ask in _QUESTIONS.items():
-    app.command(_name)(_ask)
+for _name, (_operation, _show) in _QUESTIONS.items():
+    app.command(_name)(derived_command(_operation, _after_population(_show)))

@@ -1,7 +1,7 @@
 """Makes commands of declared operations: parameters in the path are arguments, the others are options.
 
-Help, bounds and completion of runs come from the declaration. A command that asks several operations, or shows a table
-of its own, is written by hand, and may take its options from here (`command_parameters`).
+Help, bounds and completion of runs come from the declaration. A command that asks several operations, or whose
+answer depends on its options, is written by hand.
 """
 
 import inspect
@@ -17,6 +17,7 @@ from playhead.cli.options import Json, Limit, first_rows, parse_time_option
 from playhead.wire.operations.operation import NOTHING, DeclaredOperation, Form, OperationParameter
 
 Show = Callable[[Any], None]
+_TIME_AGO = "or how long ago: 90s, 1h, 2d."
 
 
 def derived_command(
@@ -45,7 +46,7 @@ def derived_command(
     # Typer reads both.
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters} | {"return": None}
     command.__name__ = operation.name
-    command.__doc__ = operation.description
+    command.__doc__ = _plain(operation.description)
     return command
 
 
@@ -71,7 +72,8 @@ def _command_parameter(operation: DeclaredOperation, parameter: OperationParamet
     if operation.facts.form is Form.PAGE and parameter.name == "limit":
         return _keyword_only("limit", Limit, default=limit)
     bounds, name = parameter.bounds, parameter.wire_name
-    shown: dict[str, Any] = {"help": _plain(bounds.help or bounds.description)}
+    text = _plain(bounds.help or bounds.description) or ""
+    shown: dict[str, Any] = {"help": f"{text.removesuffix('.')}; {_TIME_AGO}" if bounds.is_time else text}
     if bounds.names_run:
         shown["autocompletion"] = complete_run
     if parameter.place == "path":
@@ -94,6 +96,7 @@ def _option_type(wire: Any) -> Any:
 
 
 def _plain(text: str | None) -> str | None:
+    """Returns a text without the marks of Markdown around names."""
     return None if text is None else text.replace("`", "")
 
 

@@ -8,26 +8,15 @@ import typer
 
 from playhead.cli import output
 from playhead.cli.connection import ask, run_id
-from playhead.cli.options import MOMENT, At, Json, Run
+from playhead.cli.derived import derived_command
+from playhead.cli.options import At, Json, Run
 from playhead.errors import SettingInvalid
 from playhead.model.canonical import parse_json
 from playhead.wire.operations import Explanation, Quoted, Reasoning, StructuredReasoning
-from playhead.wire.operations.reasoning import AskedAgain
+from playhead.wire.operations.reasoning import AskedAgain, ReasoningOperations
 
 # A model may think for minutes before it begins to answer.
 _EXPLAIN_SECONDS = 600.0
-
-
-def reasoning(
-    ctx: typer.Context,
-    run: Run,
-    seq: Annotated[str, typer.Argument(help=f"{MOMENT}.")],
-    json: Json = False,
-) -> None:
-    """Show what the model was thinking at a call: captured, written down, and inferred."""
-    with ask(ctx) as client:
-        answer = client.reasoning(run_id(client, run), seq)
-    output.answer_as(json, answer, _print_reasoning)
 
 
 def _print_reasoning(answer: Reasoning) -> None:
@@ -37,6 +26,9 @@ def _print_reasoning(answer: Reasoning) -> None:
     _inferred(answer)
     if answer["explanation"] is not None:
         _explanation(answer["explanation"])
+
+
+reasoning = derived_command(ReasoningOperations.reasoning, _print_reasoning)
 
 
 def explain(

@@ -251,9 +251,15 @@ Most = Annotated[int | None, Bounds(help="How many, at most.")]
 """`limit` of lists: the most items in all, None for all. Over HTTP it is the size of a page."""
 Cursor = Annotated[str | None, Bounds(max_length=300, description="`next_cursor` of the previous page.")]
 Word = Annotated[str | None, Bounds(max_length=300, pattern=NO_NUL)]
-Time = Annotated[
+_TIME = "RFC 3339, e.g. 2026-01-31T12:00:00Z, or a date."
+Time = Annotated[str | datetime | None, Bounds(max_length=50, is_time=True, description=_TIME)]
+Since = Annotated[
     str | datetime | None,
-    Bounds(max_length=50, is_time=True, description="RFC 3339, e.g. 2026-01-31T12:00:00Z, or a date."),
+    Bounds(max_length=50, is_time=True, description=_TIME, help="Begun at or after this time, e.g. 2026-01-31"),
+]
+Until = Annotated[
+    str | datetime | None,
+    Bounds(max_length=50, is_time=True, description=_TIME, help="Begun at or before this time"),
 ]
 TraceId = Annotated[str | None, Bounds(pattern="^[0-9a-f]{32}$", description="The id of a trace, 32 hex digits.")]
 ScoreTest = Annotated[
@@ -280,5 +286,5 @@ class RunConditions(TypedDict, total=False):
     model: Annotated[str | None, Bounds(max_length=300, pattern=NO_NUL, help="Only runs that called this model.")]
     tool: Annotated[str | None, Bounds(max_length=300, pattern=NO_NUL, help="Only runs that called this tool.")]
     text: Annotated[str | None, Bounds(max_length=300, pattern=NO_NUL, help="In name, session, user, agents or tags.")]
-    since: Time
-    until: Time
+    since: Since
+    until: Until
