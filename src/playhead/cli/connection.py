@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from playhead.errors import PlayheadError, SettingInvalid
 from playhead.model.ids import WHOLE_ID
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import typer
 
     from playhead.client import Client
+    from playhead.client.operations import BlockingClient
     from playhead.local.client import JournalClient
 
 # Longer than a collector takes for any request, so that its own error arrives first.
@@ -33,21 +34,20 @@ class CollectorAddress:
     is_local: bool = False
     """Whether to read the journal of this machine instead."""
 
-    def ask(self, timeout_seconds: float = _SECONDS) -> Client:
+    def ask(self, timeout_seconds: float = _SECONDS) -> BlockingClient:
         """Returns a client, to be used in a `with`. It reads the journal instead of a collector with `--local`, with
         PLAYHEAD_ENDPOINT=none and, after a note on stderr, if no address was given and no collector answers at the
         default one."""
         if self.asks_journal:
-            return cast("Client", self.ask_journal(timeout_seconds))
+            return self.ask_journal()
         from playhead.client import Client  # noqa: PLC0415 - `--help` does without an HTTP library
 
+        collector = Client(self.url, self.api_key, timeout_seconds=timeout_seconds)
         if self.url:
-            return Client(self.url, self.api_key, timeout_seconds=timeout_seconds)
-        from playhead.client.responses import collector_url, verification  # noqa: PLC0415 - needs it, too
-        from playhead.local.transport import CollectorOrJournal  # noqa: PLC0415
+            return collector
+        from playhead.local.fallback import CollectorOrJournal  # noqa: PLC0415 - only for this
 
-        transport = CollectorOrJournal(load().journal_dir, _say, verification(collector_url()))
-        return Client(self.url, self.api_key, timeout_seconds=timeout_seconds, transport=transport)
+        return CollectorOrJournal(collector, load().journal_dir, _say)
 
     @property
     def asks_journal(self) -> bool:
@@ -55,11 +55,11 @@ class CollectorAddress:
         collector."""
         return self.is_local or (self.url is None and load().endpoint is None)
 
-    def ask_journal(self, timeout_seconds: float = _SECONDS) -> JournalClient:
+    def ask_journal(self) -> JournalClient:
         """Returns a client of this machine's journal, to be used in a `with`."""
         from playhead.local.client import JournalClient  # noqa: PLC0415 - only for this
 
-        return JournalClient(load().journal_dir, _say, timeout_seconds)
+        return JournalClient(load().journal_dir, _say)
 
     def ask_collector(self, timeout_seconds: float = _SECONDS) -> Client:
         """Returns a client for operations that only a collector has, to be used in a `with`. Raises SettingInvalid with
@@ -76,7 +76,7 @@ class CollectorAddress:
         return Client(self.url, self.api_key, timeout_seconds=timeout_seconds)
 
 
-def ask(ctx: typer.Context, timeout_seconds: float = _SECONDS) -> Client:
+def ask(ctx: typer.Context, timeout_seconds: float = _SECONDS) -> BlockingClient:
     """Returns the client that the command's options name, to be used in a `with`: see `CollectorAddress.ask`."""
     return ctx.ensure_object(CollectorAddress).ask(timeout_seconds)
 
@@ -90,7 +90,7 @@ def _say(sentence: str) -> None:
     sys.stderr.write(f"playhead: {sentence}\n")
 
 
-def run_id(client: Client, run: str) -> str:
+def run_id(client: BlockingClient, run: str) -> str:
     """Returns the id of a run that the user names by its id, a unique part of it, or `last`. Raises NotFound."""
     return run if is_run_id(run) else client.run(run)["run"]
 

@@ -18,7 +18,7 @@ from playhead.settings.sdk import load
 from playhead.wire.operations.promises import Promise
 
 if TYPE_CHECKING:
-    from playhead.client import Client
+    from playhead.client.operations import BlockingClient
 
 Id = Annotated[str, typer.Argument(help="The promise's id, or the beginning of one.", show_default=False)]
 By = Annotated[str | None, typer.Option(help="Who answers; default: your user name.", show_default=False)]
@@ -104,7 +104,7 @@ def interrupt(ctx: typer.Context, run: Run, reason: Reason = None, by: By = None
     output.echo(f"asked to stop at its next call: {run_id}")
 
 
-def _going_on(client: "Client", run: str) -> str:
+def _going_on(client: "BlockingClient", run: str) -> str:
     """Returns the id of the run with this name. Raises Conflict if it has ended."""
     try:
         detail = client.run(run)

@@ -11,7 +11,7 @@ from playhead.cli.options import Json, Limit, Since, Until, first_rows, parse_ti
 from playhead.wire.operations.search import FoundDecision, FoundText, FoundValue, Reason
 
 if TYPE_CHECKING:
-    from playhead.client import Client
+    from playhead.client.operations import BlockingClient
 
 app = typer.Typer(help="Search the decisions, or the texts, of all runs.", no_args_is_help=True)
 
@@ -89,7 +89,7 @@ def _named(arguments: Sequence[str]) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def _note_what_was_not_searched(ctx: typer.Context, client: "Client", *, found_any: bool) -> None:
+def _note_what_was_not_searched(ctx: typer.Context, client: "BlockingClient", *, found_any: bool) -> None:
     """Prints on standard error, after the answer, how many runs are not indexed yet or, if nothing was found, when runs
     are searched."""
     if number := client.unindexed_runs():

@@ -21,7 +21,7 @@ from playhead.wire.operations import RecordedEvent, TraceSpan
 from playhead.wire.operations.why import DecisionTree, RunOutcome, TreeBranch, TreeNode
 
 if TYPE_CHECKING:
-    from playhead.client import Client
+    from playhead.client.operations import BlockingClient
 
 
 _SHORT, _LONG = 80, 10_000
@@ -130,7 +130,7 @@ def _one_line(text: str) -> str:
 _DECISIONS_PER_PAGE = 1_000
 
 
-def read_decision_tree(client: "Client", run: str, limit: int) -> DecisionTree:
+def read_decision_tree(client: "BlockingClient", run: str, limit: int) -> DecisionTree:
     """Reads the tree, with up to `limit` decisions."""
     answer = client.tree(run, limit=min(limit, _DECISIONS_PER_PAGE))
     while answer["next_cursor"] and len(answer["items"]) < limit:

@@ -9,26 +9,26 @@ from typing import Self, TypeVar, cast
 
 import httpx
 
-from playhead.client.operations import Operations
+from playhead.client.operations import BlockingClient, Operations, messages_in
 from playhead.client.requests import (
     ApiRequest,
     PagedRequest,
     WatchRequest,
     api_request,
-    items_of,
     paged_request,
+    unindexed_request,
     watch_request,
 )
 from playhead.client.responses import TIMEOUT_SECONDS, answer, collector_url, options, unreachable
 from playhead.client.watching import Watch, named_run
 from playhead.errors import CollectorUnreachable
-from playhead.wire.operations import Page, RecordedEvent
+from playhead.wire.operations import Page, RecordedEvent, ThreadMessages
 from playhead.wire.operations.operation import OperationCall
 
 T = TypeVar("T")
 
 
-class Client(Operations):
+class Client(BlockingClient):
     """Synchronous client of the query API. Thread-safe. Methods raise ClientError or a subclass of it."""
 
     def __init__(
@@ -42,14 +42,6 @@ class Client(Operations):
         self.base_url = collector_url(base_url)
         self._http = httpx.Client(**options(self.base_url, api_key, timeout_seconds), transport=transport)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
-
     def close(self) -> None:
         """Closes the connections."""
         self._http.close()
@@ -60,7 +52,14 @@ class Client(Operations):
 
     def items_of(self, call: OperationCall[Page[T]]) -> Iterator[T]:
         """Yields the items of a declared list; requests the next page when it is needed. Raises ClientError."""
-        return self.pages(paged_request(call))
+        listing = paged_request(call)
+        rest: PagedRequest[T] | None = listing if listing.remaining != 0 else None
+        if rest is not None and (named := rest.run_lookup()) is not None:
+            rest = rest.of_run(self.ask(named)["run"])
+        while rest is not None:
+            page = self.ask(rest.next_request())
+            yield from page["items"]
+            rest = rest.after_page(page)
 
     def events_of(self, call: OperationCall[T]) -> Iterator[T]:
         """Yields declared events as they happen. Raises ClientError."""
@@ -74,9 +73,9 @@ class Client(Operations):
             raise unreachable(self.base_url, error) from error
         return answer(self.base_url, request, response)
 
-    def pages(self, listing: PagedRequest[T]) -> Iterator[T]:
-        """Yields the items of a list; requests the next page when it is needed. Raises ClientError."""
-        return items_of(self, listing)
+    def unindexed_runs(self) -> int:
+        """The number of sealed runs that are not indexed yet, so that searches do not find them; at most 1,000."""
+        return self.ask(unindexed_request())
 
     def stream_events(self, request: WatchRequest) -> Iterator[RecordedEvent]:
         """Yields events as they happen; reconnects when the connection is lost. Raises ClientError."""
@@ -129,9 +128,17 @@ class AsyncClient(Operations):
         """Returns the answer of a declared operation. Raises ClientError."""
         return await self.ask(api_request(call))
 
-    def items_of(self, call: OperationCall[Page[T]]) -> AsyncIterator[T]:
+    async def items_of(self, call: OperationCall[Page[T]]) -> AsyncIterator[T]:
         """Yields the items of a declared list; requests the next page when it is needed. Raises ClientError."""
-        return self.pages(paged_request(call))
+        listing = paged_request(call)
+        rest: PagedRequest[T] | None = listing if listing.remaining != 0 else None
+        if rest is not None and (named := rest.run_lookup()) is not None:
+            rest = rest.of_run((await self.ask(named))["run"])
+        while rest is not None:
+            page = await self.ask(rest.next_request())
+            for item in page["items"]:
+                yield item
+            rest = rest.after_page(page)
 
     def events_of(self, call: OperationCall[T]) -> AsyncIterator[T]:
         """Yields declared events as they happen. Raises ClientError."""
@@ -145,16 +152,13 @@ class AsyncClient(Operations):
             raise unreachable(self.base_url, error) from error
         return answer(self.base_url, request, response)
 
-    async def pages(self, listing: PagedRequest[T]) -> AsyncIterator[T]:
-        """Yields the items of a list; requests the next page when it is needed. Raises ClientError."""
-        rest: PagedRequest[T] | None = listing if listing.remaining != 0 else None
-        if rest is not None and (named := rest.run_lookup()) is not None:
-            rest = rest.of_run((await self.ask(named))["run"])
-        while rest is not None:
-            page = await self.ask(rest.next_request())
-            for item in page["items"]:
-                yield item
-            rest = rest.after_page(page)
+    async def unindexed_runs(self) -> int:
+        """The number of sealed runs that are not indexed yet, so that searches do not find them; at most 1,000."""
+        return await self.ask(unindexed_request())
+
+    async def thread(self, ref: str) -> ThreadMessages:
+        """The messages of a thread."""
+        return messages_in(await self.content(ref, view="messages"))
 
     async def stream_events(self, request: WatchRequest) -> AsyncIterator[RecordedEvent]:
         """Yields events as they happen; reconnects when the connection is lost. Raises ClientError."""

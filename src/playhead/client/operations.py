@@ -1,29 +1,28 @@
-"""The operations of the query API, as methods of both clients.
+"""The operations of the query API, as methods of the clients.
 
-Most are declared in `playhead.wire.operations`. Of the others, each method returns a request as an object (`requests`),
-which `Client` and `AsyncClient` send. `Operations` has all of them.
+Most are declared in `playhead.wire.operations`. By hand are written those whose answer is not simply that of a request:
+`watch`, which reconnects, `thread`, which reads the bytes of a content, and `unindexed_runs`.
 """
 
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from typing import Literal
-from urllib.parse import quote
+from types import TracebackType
+from typing import Literal, Self, TypeVar, cast
 
-from playhead.client.requests import (
-    ApiRequest,
-    WatchRequest,
-    client_method,
-    watch_client_method,
-)
+from playhead.client.requests import WatchRequest, watch_client_method
+from playhead.model.canonical import Content, parse_json
 from playhead.wire import operations
 from playhead.wire.operations.bounds import time_text
 from playhead.wire.operations.declared import DeclaredOperations
+from playhead.wire.operations.operation import OperationCall
+from playhead.wire.operations.page import Page
 
-# --- runs, and what was recorded in them ------------------------------------------------------------------------------
+T = TypeVar("T")
 
 
-class RunsOperations:
-    """Runs, and what was recorded in them."""
+class Operations(DeclaredOperations):
+    """All operations of both clients."""
 
     @watch_client_method
     def watch(
@@ -57,34 +56,46 @@ class RunsOperations:
         return WatchRequest(run, params, limit, on_changed, on_moved, reconnect_seconds)
 
 
-class ThreadsOperations:
-    """Threads of messages."""
+class BlockingClient(Operations, ABC):
+    """A client whose methods wait for their answers: of a collector, or of the journal. To be used in a `with`."""
 
-    @client_method
-    def thread(self, ref: str) -> ApiRequest[operations.ThreadMessages]:
-        """The messages of a thread."""
-        return ApiRequest("content/" + quote(ref, safe=":"), {"as": "messages"})
+    def __enter__(self) -> Self:
+        return self
 
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
 
-# --- operating the collector ------------------------------------------------------------------------------------------
+    @abstractmethod
+    def close(self) -> None:
+        """Closes connections and files."""
 
+    @abstractmethod
+    def answer_of(self, call: OperationCall[T]) -> T:
+        """Returns the answer of a declared operation. Raises ClientError."""
 
-class IndexOperations:
-    """The search index."""
+    @abstractmethod
+    def items_of(self, call: OperationCall[Page[T]]) -> Iterator[T]:
+        """Yields the items of a declared list; requests the next page when it is needed. Raises ClientError."""
 
-    @client_method
-    def unindexed_runs(self) -> ApiRequest[int]:
+    @abstractmethod
+    def events_of(self, call: OperationCall[T]) -> Iterator[T]:
+        """Yields declared events as they happen. Raises ClientError."""
+
+    @abstractmethod
+    def stream_events(self, request: WatchRequest) -> Iterator[operations.RecordedEvent]:
+        """Yields events as they happen; reconnects when the connection is lost. Raises ClientError."""
+
+    @abstractmethod
+    def unindexed_runs(self) -> int:
         """The number of sealed runs that are not indexed yet, so that searches do not find them; at most 1,000."""
-        return ApiRequest("search/decisions", {"limit": 1}, read=lambda response: response.json()["unindexed"])
+
+    def thread(self, ref: str) -> operations.ThreadMessages:
+        """The messages of a thread."""
+        return messages_in(self.content(ref, view="messages"))
 
 
-# --- all operations ---------------------------------------------------------------------------------------------------
-
-
-class Operations(
-    DeclaredOperations,
-    RunsOperations,
-    ThreadsOperations,
-    IndexOperations,
-):
-    """All operations: what `Client` and `AsyncClient` have in common."""
+def messages_in(content: Content) -> operations.ThreadMessages:
+    """Returns the messages in the content of a thread."""
+    return cast(operations.ThreadMessages, parse_json(content.data))

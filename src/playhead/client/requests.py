@@ -1,8 +1,8 @@
-"""Requests to the query API as objects, and decorators that turn them into methods of both clients."""
+"""Requests to the query API as objects, and the decorator that turns `watch` into a method of both clients."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from types import MethodType
@@ -113,77 +113,25 @@ class WatchRequest:
     reconnect_seconds: float
 
 
-def items_of(requests: SyncRequests, listing: PagedRequest[T]) -> Iterator[T]:
-    """Yields the items of a list; requests the next page when it is needed. Raises ClientError."""
-    rest: PagedRequest[T] | None = listing if listing.remaining != 0 else None
-    if rest is not None and (named := rest.run_lookup()) is not None:
-        rest = rest.of_run(requests.ask(named)["run"])
-    while rest is not None:
-        page = requests.ask(rest.next_request())
-        yield from page["items"]
-        rest = rest.after_page(page)
+def unindexed_request() -> ApiRequest[int]:
+    """Returns the request for the number of sealed runs that are not indexed yet."""
+    return ApiRequest("search/decisions", {"limit": 1}, read=lambda response: response.json()["unindexed"])
 
 
-class SyncRequests(Protocol):
-    """Interface of `Client`: sends requests and waits for their answers."""
-
-    def ask(self, request: ApiRequest[T]) -> T:
-        """Sends the request and returns its answer.  Raises ClientError."""
-        ...
-
-    def pages(self, listing: PagedRequest[T]) -> Iterator[T]:
-        """The items of all pages.  Raises ClientError."""
-        ...
+class SyncStreams(Protocol):
+    """What a synchronous client does for `watch`."""
 
     def stream_events(self, request: WatchRequest) -> Iterator[RecordedEvent]:
-        """Events as they happen.  Raises ClientError."""
+        """Yields events as they happen. Raises ClientError."""
         ...
 
 
-class AsyncRequests(Protocol):
-    """Interface of `AsyncClient`: sends requests whose answers are awaited."""
-
-    async def ask(self, request: ApiRequest[T]) -> T:
-        """Sends the request and returns its answer.  Raises ClientError."""
-        ...
-
-    def pages(self, listing: PagedRequest[T]) -> AsyncIterator[T]:
-        """The items of all pages.  Raises ClientError."""
-        ...
+class AsyncStreams(Protocol):
+    """What an asynchronous client does for `watch`."""
 
     def stream_events(self, request: WatchRequest) -> AsyncIterator[RecordedEvent]:
-        """Events as they happen.  Raises ClientError."""
+        """Yields events as they happen. Raises ClientError."""
         ...
-
-
-class client_method(Generic[P, T]):  # noqa: N801 - a decorator
-    """Decorator for a method that returns an `ApiRequest`: on a client, the method sends it and returns the answer.
-
-    `Client` returns the answer, `AsyncClient` an awaitable.
-    """
-
-    def __init__(self, describe: Callable[Concatenate[Any, P], ApiRequest[T]]) -> None:
-        self._describe = describe
-        self.__doc__ = describe.__doc__
-
-    @overload
-    def __get__(self, client: SyncRequests, owner: Any = None) -> Callable[P, T]: ...
-    @overload
-    def __get__(self, client: AsyncRequests, owner: Any = None) -> Callable[P, Awaitable[T]]: ...
-    @overload
-    def __get__(self, client: None, owner: Any = None) -> Self: ...
-    def __get__(self, client: SyncRequests | AsyncRequests | None, owner: Any = None) -> Any:
-        """Returns the method bound to this client. Read from the class: the decorator itself."""
-        if client is None:
-            return self
-
-        describe: Callable[P, ApiRequest[T]] = MethodType(self._describe, client)
-
-        @wraps(describe)
-        def ask(*args: P.args, **kwargs: P.kwargs) -> Any:
-            return client.ask(describe(*args, **kwargs))
-
-        return ask
 
 
 class watch_client_method(Generic[P]):  # noqa: N801 - a decorator
@@ -197,12 +145,12 @@ class watch_client_method(Generic[P]):  # noqa: N801 - a decorator
         self.__doc__ = describe.__doc__
 
     @overload
-    def __get__(self, client: SyncRequests, owner: Any = None) -> Callable[P, Iterator[RecordedEvent]]: ...
+    def __get__(self, client: SyncStreams, owner: Any = None) -> Callable[P, Iterator[RecordedEvent]]: ...
     @overload
-    def __get__(self, client: AsyncRequests, owner: Any = None) -> Callable[P, AsyncIterator[RecordedEvent]]: ...
+    def __get__(self, client: AsyncStreams, owner: Any = None) -> Callable[P, AsyncIterator[RecordedEvent]]: ...
     @overload
     def __get__(self, client: None, owner: Any = None) -> Self: ...
-    def __get__(self, client: SyncRequests | AsyncRequests | None, owner: Any = None) -> Any:
+    def __get__(self, client: SyncStreams | AsyncStreams | None, owner: Any = None) -> Any:
         """Returns the method bound to this client. Read from the class: the decorator itself."""
         if client is None:
             return self

@@ -89,6 +89,11 @@ def unreachable(base_url: str, error: httpx.TransportError) -> CollectorUnreacha
     )
 
 
+def is_nobody_there(error: CollectorUnreachable) -> bool:
+    """Whether nothing listens at the collector's address: the error is not from a slow or a wrong answer."""
+    return isinstance(error.__cause__, httpx.ConnectError)
+
+
 def answer(base_url: str, request: ApiRequest[T], response: httpx.Response) -> T:
     """Reads the answer from a response. Raises ClientError for an error response, and if the response is not from a
     collector."""

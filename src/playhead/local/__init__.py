@@ -3,12 +3,13 @@
 journal_records  the journal as a source of records
 projections      stored projections of its runs
 client           a client of the journal: the operations of the query API in this process
-source           the journal for reading, and direct answers to the most frequent requests
-transport        HTTP transports over the journal, for all other requests
+fallback         a client of the collector, and of the journal if nothing answers
+answering        answers operations by their handlers, without HTTP
+source           the journal for reading: its records, their projections, the store over both
 opening          opens the journal, with a clear error if a library is missing
 replaying        `playhead.replay`
 session_files    sessions as JSON Lines
 
-The command line runs the collector's own application in its process: `pip install 'playhead[cli]'` installs the
-libraries for that. It starts no server and no database.
+The collector's own handlers answer, in this process: `pip install 'playhead[cli]'` installs the libraries for that. No
+server and no database are started.
 """

@@ -1,7 +1,7 @@
 """Answers declared operations from the journal: their handlers over its records, in this process, without HTTP."""
 
 from collections.abc import Coroutine, Iterator, Mapping
-from typing import Any, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 from playhead.client.refusals import refusal_error
 from playhead.client.requests import is_whole_run_id, not_in_path
@@ -13,11 +13,12 @@ from playhead_collector.errors import CollectorError, refusal_of
 from playhead_collector.handlers import handler_of
 from playhead_collector.handlers.asking import Asking, RequestFacts, needs_collector
 from playhead_collector.handlers.handling import Handler
-from playhead_collector.handlers.journal import LocalStore, NothingToProject
+from playhead_collector.handlers.journal import NothingToProject
 from playhead_collector.handlers.replies import BytesReply, FileReply, StoredContentReply
 from playhead_collector.handlers.settings import AnalysisSettings
 from playhead_collector.json_bytes import json_bytes
 from playhead_collector.read.record import open_record
+from playhead_collector.store.records.store import RecordStore
 
 T = TypeVar("T")
 _PROJECT_ID = 1
@@ -26,7 +27,7 @@ _PROJECT_ID = 1
 class JournalOperations:
     """Answers calls of declared operations over a store of records."""
 
-    def __init__(self, store: LocalStore) -> None:
+    def __init__(self, store: RecordStore) -> None:
         self._store = store
         self._settings = AnalysisSettings(_PROJECT_ID)
 
@@ -51,6 +52,10 @@ class JournalOperations:
             limit = None if limit is None else limit - len(page["items"])
             if cursor is None or (limit is not None and limit <= 0):
                 return
+
+    def refuse(self) -> NoReturn:
+        """Raises BadRequest: this needs a collector."""
+        raise _client_error(needs_collector())
 
     def _with_run_id(self, operation: DeclaredOperation, values: dict[str, Any]) -> dict[str, Any]:
         """Replaces the name of the run in the path by its id: `last` may mean another run at the next page."""

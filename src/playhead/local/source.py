@@ -6,8 +6,8 @@ from pathlib import Path
 from playhead.local.answering import JournalOperations
 from playhead.local.journal_records import JournalRecords, damage_of
 from playhead.local.projections import JournalProjections
-from playhead_collector.handlers.journal import LocalStore
 from playhead_collector.store.records.ports import RunProjection
+from playhead_collector.store.records.store import RecordStore
 
 
 class JournalSource:
@@ -18,7 +18,7 @@ class JournalSource:
         JournalUnusable."""
         self.records = JournalRecords(journal_dir)
         self.projections = JournalProjections(self.records)
-        self.store = LocalStore(self.records, self.projections)
+        self.store = RecordStore(self.records, self.projections)
         self.operations = JournalOperations(self.store)
         self._on_damage = on_damage
         self._reported: set[Path] = set()

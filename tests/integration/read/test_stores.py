@@ -9,7 +9,6 @@ from fastapi import FastAPI
 from playhead.local.journal_records import JournalRecords
 from playhead.model import names
 from playhead_collector.app import PROJECT, create_app
-from playhead_collector.serve.local import local_app
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres.store import PostgresStore
@@ -18,6 +17,7 @@ from playhead_collector.store.records.ports import RecordSource
 from tests.integration.read.recorded import START_NS, conversation
 from tests.integration.read.test_forks import forked
 from tests.integration.read.test_sweep import DECLARED, SUMMED_UP, branching
+from tests.support.local_app import local_app
 from tests.support.readers.journaled import write_journal
 from tests.support.readers.questions import across, answer, questions
 from tests.support.recorded_runs import Recorded

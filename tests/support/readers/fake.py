@@ -14,9 +14,9 @@ from playhead.model.span import Span
 from playhead.model.state import fold
 from playhead.model.thread import Thread, ThreadNode, thread_of
 from playhead.projection.run_row import RunRow
-from playhead_collector.handlers.journal import LocalStore
 from playhead_collector.read.record import RunRecord
 from playhead_collector.store.records.ports import RunProjection, RunRecords
+from tests.support.local_app import LocalStore
 
 RUN = "0190f5fe" * 4
 EPOCH_NS = 1_700_000_000_000_000_000

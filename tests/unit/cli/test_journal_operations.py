@@ -11,12 +11,12 @@ import pytest
 from playhead.client import Client
 from playhead.errors import BadRequest, ClientError, Conflict, NotFound
 from playhead.local.client import JournalClient
-from playhead.local.source import JournalSource
-from playhead.local.transport import JournalTransport
+from playhead.local.journal_records import JournalRecords
 from playhead.model import names
 from playhead.model.canonical import Content
 from tests.integration.read.recorded import conversation
 from tests.support.compressed_runs import RUNS
+from tests.support.local_app import AppTransport, local_app
 from tests.support.readers.journaled import write_journal
 from tests.support.recorded_runs import Recorded
 
@@ -36,14 +36,14 @@ def journal(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def local(journal: Path) -> Iterator[JournalClient]:
-    with JournalClient(journal, print, 60.0) as client:
+    with JournalClient(journal, print) as client:
         yield client
 
 
 @pytest.fixture
 def over_http(journal: Path) -> Iterator[Client]:
     """A client of the application over the same journal."""
-    with Client("http://localhost", transport=JournalTransport(JournalSource(journal, print))) as client:
+    with Client("http://localhost", transport=AppTransport(local_app(JournalRecords(journal)))) as client:
         yield client
 
 

@@ -26,7 +26,7 @@ import zstandard
 from playhead.cli import output
 from playhead.cli.connection import CollectorAddress, run_id
 from playhead.cli.output import ShowProgress, progress
-from playhead.client import Client
+from playhead.client.operations import BlockingClient
 from playhead.errors import ClientError, CollectorUnreachable, NotAuthorized, NotFound, SettingInvalid
 from playhead.model.canonical import Content, canonical_json
 from playhead.model.ref import ContentRef
@@ -258,7 +258,7 @@ class ExportCounts:
 class Exporter:
     """Reads runs, then their contents, and writes them to the export's files; `counts` says what was read."""
 
-    def __init__(self, client: Client, files: ExportFiles, queue: RefQueue, show: ShowProgress) -> None:
+    def __init__(self, client: BlockingClient, files: ExportFiles, queue: RefQueue, show: ShowProgress) -> None:
         self._client, self._files, self._queue, self._show = client, files, queue, show
         self.counts = ExportCounts()
 
@@ -358,7 +358,9 @@ def _span_key(span: dict[str, Any]) -> str:
     return f"{span['traceId']} {span['spanId']}"
 
 
-def with_relatives(client: Client, runs: Iterable[RunSummary], *, parents: bool, forks: bool) -> Iterator[RunSummary]:
+def with_relatives(
+    client: BlockingClient, runs: Iterable[RunSummary], *, parents: bool, forks: bool
+) -> Iterator[RunSummary]:
     """Yields these runs and, if wanted, the runs that they were forked from and their forks, each once."""
     seen: set[str] = set()
     for run in runs:

@@ -43,7 +43,7 @@ def test_runs_are_grouped_by_strategy_and_by_when_they_were_compressed_first(tmp
     runs += [compressed_run(number, 7, "truncate", fails=True) for number in range(11, 17)]
     runs += [compressed_run(21, 4, "summarise"), compressed_run(22, None, "")]
     write_journal(tmp_path, runs)
-    with JournalClient(tmp_path, print, 60.0) as client:
+    with JournalClient(tmp_path, print) as client:
         answer = client.compression_timing()
     assert answer["population"]["runs"] == 14
     assert answer["read"] == 13

@@ -29,7 +29,7 @@ def client(tmp_path: Path) -> Iterator[JournalClient]:
     runs += [shop_run(number, "I want my money back.", "refund") for number in range(11, 18)]
     runs.append(shop_run(21, "My parcel is broken.", "refund"))
     write_journal(tmp_path, runs)
-    with JournalClient(tmp_path, print, 60.0) as client:
+    with JournalClient(tmp_path, print) as client:
         yield client
 
 

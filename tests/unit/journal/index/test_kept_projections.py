@@ -37,7 +37,7 @@ def projected(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def events(journal: Path, run: str = RUN) -> list[object]:
-    with JournalClient(journal, lambda _: None, 10) as client:
+    with JournalClient(journal, lambda _: None) as client:
         return list(client.events(run, preview=50))
 
 
@@ -69,16 +69,16 @@ def test_what_is_kept_goes_with_its_segment(journal: Path):
     events(journal)
     for path in journal.glob("*/*.segment"):
         path.unlink()
-    with JournalClient(journal, lambda _: None, 10) as client:
+    with JournalClient(journal, lambda _: None) as client:
         assert list(client.runs()) == []
     assert secret not in database.path_of(journal).read_bytes()
 
 
 def test_runs_are_listed_without_projecting_them_again(journal: Path, projected: list[str]):
-    with JournalClient(journal, lambda _: None, 10) as client:
+    with JournalClient(journal, lambda _: None) as client:
         first = list(client.runs())
     assert sorted(projected) == [RUN, OTHER]
-    with JournalClient(journal, lambda _: None, 10) as client:
+    with JournalClient(journal, lambda _: None) as client:
         assert list(client.runs()) == first
     assert sorted(projected) == [RUN, OTHER]
     assert len(frames_of(conversation(RUN, 2).batch())) > 10
