@@ -50,7 +50,7 @@ from playhead_collector.receive.request_limiter import RequestLimiter
 from playhead_collector.receive.transfer_budget import TransferBudget
 from playhead_collector.retain.packer import Packer
 from playhead_collector.retain.sweeper import Sweeper
-from playhead_collector.serve import drop_in, errors, handlers, health, identity
+from playhead_collector.serve import drop_in, errors, health, identity, query_api
 from playhead_collector.serve.auth import RequireKey, authorize
 from playhead_collector.serve.browser import pages
 from playhead_collector.serve.browser.origin_guard import BrowserGuard
@@ -214,7 +214,7 @@ def build_collector(
     app.include_router(LangfuseMediaHttp(intake, metrics, flow, settings.max_content_bytes, clock).router())
     keyring = Keyring(store.keys, PROJECT, settings.api_key or None, wall_ns=clock)
     reads = _reads(settings, metrics)
-    handlers.add_routes(
+    query_api.add_routes(
         app, store, runner, PROJECT, answers, keyring=keyring, analysis=pool, not_understood=metrics.scopes,
         reads=reads, hub=hub, sweeper=sweeper, forwarder=forwarder,
     )  # fmt: skip
@@ -272,7 +272,7 @@ def _application(workers: Sequence[BackgroundWorker | None], hub: LiveHub) -> Fa
         docs_url=None,  # FastAPI's page loads its scripts from a CDN
         redoc_url=None,
         openapi_url=f"{PREFIX}/openapi.json",
-        openapi_tags=handlers.TAGS,
+        openapi_tags=query_api.TAGS,
         lifespan=lifespan,
         # A collector that traced itself would send spans about every span that it receives.
         telemetry={"tracing": False, "metrics": False, "logs": False},

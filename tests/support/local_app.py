@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.handlers.asking import needs_collector
 from playhead_collector.handlers.journal import NothingToProject
-from playhead_collector.serve import errors, handlers
+from playhead_collector.serve import errors, query_api
 from playhead_collector.serve.identity import IdentityHeader
 from playhead_collector.store.postgres.store import PostgresStore
 from playhead_collector.store.records.ports import ProjectionCache, RecordSource
@@ -71,7 +71,7 @@ def local_app(
     since 1970."""
     app = FastAPI(openapi_url=None)
     store = cast(PostgresStore, LocalStore(source, cache, clock=clock))
-    handlers.add_routes(app, store, NothingToProject(), PROJECT, configured)
+    query_api.add_routes(app, store, NothingToProject(), PROJECT, configured)
     app.add_api_route("/{path:path}", _refuse, methods=["GET", "POST", "PUT", "DELETE"], response_model=None)
     errors.install(app)
     app.add_middleware(IdentityHeader)

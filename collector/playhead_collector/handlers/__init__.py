@@ -8,8 +8,9 @@ neither HTTP nor where it runs: in the process that serves, in a worker process,
     runs, moments, suspects, scores ...               the handlers, a file per class of operations
 """
 
+from collections.abc import Mapping
 from functools import cache
-from types import ModuleType
+from importlib import import_module
 
 from playhead.wire.operations.across import AcrossOperations
 from playhead.wire.operations.calls import CallOperations
@@ -33,56 +34,37 @@ from playhead.wire.operations.tokens import TokenOperations
 from playhead.wire.operations.why import WhyOperations
 from playhead_collector.handlers.handling import Handler, handlers_in
 
+_MODULES: Mapping[type, str] = {
+    MomentOperations: "moments",
+    CallOperations: "calls",
+    LeaseOperations: "leases",
+    RunOperations: "runs",
+    ScoreOperations: "scores",
+    SuspectOperations: "suspects",
+    ReasoningOperations: "reasoning",
+    AcrossOperations: "across",
+    SearchOperations: "search",
+    DiffOperations: "diff",
+    CompareOperations: "compare",
+    CompressionOperations: "compression",
+    TokenOperations: "tokens",
+    WhyOperations: "why",
+    ContentOperations: "content",
+    ScopeOperations: "content",
+    ExportOperations: "exports",
+    PromiseOperations: "promises",
+    KeyOperations: "keys",
+    StorageOperations: "storage",
+    ForwardOperations: "forward",
+}
+"""Module with the handlers of each class of operations."""
+
 
 @cache
 def handler_of(operation: DeclaredOperation) -> Handler:
-    """Returns the handler of an operation. Imports the module of its subject, and no other."""
-    return handlers_in(_module_of(operation.owner))[operation.key]
-
-
-def _module_of(owner: type | None) -> ModuleType:  # noqa: C901 - a branch per subject
-    """Returns the module with the handlers of a class of operations."""
-    # Imported here, so that a command that asks one question loads what that one needs.
-    if owner is MomentOperations:
-        from playhead_collector.handlers import moments as subject  # noqa: PLC0415
-    elif owner is CallOperations:
-        from playhead_collector.handlers import calls as subject  # noqa: PLC0415
-    elif owner is LeaseOperations:
-        from playhead_collector.handlers import leases as subject  # noqa: PLC0415
-    elif owner is RunOperations:
-        from playhead_collector.handlers import runs as subject  # noqa: PLC0415
-    elif owner is ScoreOperations:
-        from playhead_collector.handlers import scores as subject  # noqa: PLC0415
-    elif owner is SuspectOperations:
-        from playhead_collector.handlers import suspects as subject  # noqa: PLC0415
-    elif owner is ReasoningOperations:
-        from playhead_collector.handlers import reasoning as subject  # noqa: PLC0415
-    elif owner is AcrossOperations:
-        from playhead_collector.handlers import across as subject  # noqa: PLC0415
-    elif owner is SearchOperations:
-        from playhead_collector.handlers import search as subject  # noqa: PLC0415
-    elif owner is DiffOperations:
-        from playhead_collector.handlers import diff as subject  # noqa: PLC0415
-    elif owner is CompareOperations:
-        from playhead_collector.handlers import compare as subject  # noqa: PLC0415
-    elif owner is CompressionOperations:
-        from playhead_collector.handlers import compression as subject  # noqa: PLC0415
-    elif owner is TokenOperations:
-        from playhead_collector.handlers import tokens as subject  # noqa: PLC0415
-    elif owner is WhyOperations:
-        from playhead_collector.handlers import why as subject  # noqa: PLC0415
-    elif owner in (ContentOperations, ScopeOperations):
-        from playhead_collector.handlers import content as subject  # noqa: PLC0415
-    elif owner is ExportOperations:
-        from playhead_collector.handlers import exports as subject  # noqa: PLC0415
-    elif owner is PromiseOperations:
-        from playhead_collector.handlers import promises as subject  # noqa: PLC0415
-    elif owner is KeyOperations:
-        from playhead_collector.handlers import keys as subject  # noqa: PLC0415
-    elif owner is StorageOperations:
-        from playhead_collector.handlers import storage as subject  # noqa: PLC0415
-    elif owner is ForwardOperations:
-        from playhead_collector.handlers import forward as subject  # noqa: PLC0415
-    else:
-        raise LookupError(f"no module has the handlers of {owner}: name it in `handlers/__init__.py`")
-    return subject
+    """Returns the handler of an operation. Imports the module of its subject, and no other: a command that asks one
+    question loads what that one needs."""
+    module = _MODULES.get(operation.owner or object)
+    if module is None:
+        raise LookupError(f"no module has the handlers of {operation.owner}: name it in `handlers/__init__.py`")
+    return handlers_in(import_module(f"playhead_collector.handlers.{module}"))[operation.key]

@@ -178,15 +178,27 @@ class OperationRoutes:
     settings: AnalysisSettings
     services: Services
 
-    def add(self, routes: ApiRoutes, operation: DeclaredOperation, live: DeclaredOperation | None = None) -> None:
+    def add(
+        self,
+        routes: ApiRoutes,
+        operation: DeclaredOperation,
+        *,
+        live: DeclaredOperation | None = None,
+        with_head: bool = False,
+    ) -> None:
         """Adds the route of an operation. `live`: the operation that answers on the same path whoever accepts
-        server-sent events."""
+        server-sent events. `with_head`: HEAD is answered, too; OpenAPI does not list it."""
         facts = operation.facts
         is_json = facts.form in (Form.JSON, Form.PAGE)
+        endpoint = _Endpoint(self, routes, handler_of(operation), None if live is None else handler_of(live)).function()
+        query = _query_names(operation)
+        if with_head:
+            routes.add(facts.path, endpoint, methods=["HEAD"], query=query, include_in_schema=False)
         routes.add(
             facts.path,
-            _Endpoint(self, routes, handler_of(operation), None if live is None else handler_of(live)).function(),
+            endpoint,
             methods=[facts.method],
+            query=query,
             name=facts.route_name or operation.name,
             tags=[facts.tag],
             description=operation.description + (f"\n\nDeprecated: {facts.deprecated}" if facts.deprecated else ""),
@@ -195,6 +207,12 @@ class OperationRoutes:
             response_class=None if is_json else Response,
             responses=_responses(facts) | ({} if live is None else _responses(live.facts)),
         )
+
+
+def _query_names(operation: DeclaredOperation) -> list[str]:
+    """Returns the names of the parameters in the query of an operation's requests."""
+    names = [parameter.wire_name for parameter in operation.parameters if parameter.place == "query"]
+    return [*names, _CURSOR] if operation.facts.form is Form.PAGE else names
 
 
 @dataclass(frozen=True, slots=True)

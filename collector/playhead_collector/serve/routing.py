@@ -5,13 +5,13 @@ TypedDict of `typing_extensions`, a library that `playhead.wire` does not use. S
 library, from the same fields.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from types import UnionType
 from typing import Annotated, Any, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 import typing_extensions
-from fastapi import Depends, FastAPI, Header, Path, Query, Request, Response
+from fastapi import Depends, FastAPI, Header, Query, Request, Response
 
 from playhead.wire import operations
 from playhead.wire.operations import Page
@@ -21,9 +21,6 @@ from playhead_collector.serve.read_limiter import ReadLimiter
 
 # --- parameters ------------------------------------------------------------------------------------------------------
 
-Ref = Annotated[
-    str, Path(description="`sha256:` and 64 lower-case hex digits; a suffix `:text` or `:bytes` says how to read it.")
-]
 Cursor = Annotated[str | None, Query(max_length=300, description="`next_cursor` of the previous page.")]
 LastEventId = Annotated[str | None, Header(max_length=100, description="The last `id` that was received.")]
 
@@ -75,22 +72,17 @@ _REFUSALS = {
 }
 
 
-def reject_unknown_parameters(request: Request) -> None:
-    """Raises Refused for query parameters that the route does not have: a misspelt filter would have no effect."""
-    sent = request.query_params.keys()
-    if not sent:
-        return
-    accepted = set(_query_names(request.scope["route"].dependant))
-    unknown = sorted(sent - accepted)
-    if unknown:
-        expected = f"known are {', '.join(sorted(accepted))}" if accepted else "this path takes none"
-        raise Refused(400, "unknown_parameter", f"there is no parameter {unknown[0][:40]!r} here: {expected}")
+def no_other_parameters(known: Collection[str]) -> Callable[[Request], None]:
+    """Returns a check of a request's query. It raises Refused for a parameter that is not `known`: a misspelt filter
+    would have no effect."""
 
+    def check(request: Request) -> None:
+        unknown = sorted(request.query_params.keys() - known)
+        if unknown:
+            expected = f"known are {', '.join(sorted(known))}" if known else "this path takes none"
+            raise Refused(400, "unknown_parameter", f"there is no parameter {unknown[0][:40]!r} here: {expected}")
 
-def _query_names(dependant: Any) -> Iterator[str]:
-    yield from (param.alias for param in dependant.query_params)
-    for inner in dependant.dependencies:
-        yield from _query_names(inner)
+    return check
 
 
 Handled = Callable[..., Any]
@@ -104,7 +96,7 @@ class ApiRoutes:
         self.reads = reads
         turn = [Depends(reads.around, scope="function")] if reads else []
         self._app = app
-        self._dependencies = [Depends(reject_unknown_parameters), *turn]
+        self._turn = turn
         self._responses = refusals(400, 404, 422, 503)
 
     def add(
@@ -113,6 +105,7 @@ class ApiRoutes:
         handler: Handled,
         *,
         methods: list[str],
+        query: Collection[str] = (),
         name: str | None = None,
         tags: Sequence[str] = (),
         response_model: Any = None,
@@ -120,7 +113,7 @@ class ApiRoutes:
         responses: Responses | None = None,
         **described: Any,
     ) -> None:
-        """Adds a route. `described` is passed on to FastAPI."""
+        """Adds a route. `query` are the names of its query's parameters. `described` is passed on to FastAPI."""
         if response_class is not None:
             described["response_class"] = response_class
         self._app.add_api_route(
@@ -129,7 +122,7 @@ class ApiRoutes:
             methods=methods,
             name=name,
             tags=list(tags),
-            dependencies=self._dependencies,
+            dependencies=[Depends(no_other_parameters(frozenset(query))), *self._turn],
             response_model=response_model,
             responses={**self._responses, **(responses or {})},
             **described,

@@ -8,14 +8,14 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
-from playhead_collector.serve import errors, handlers
+from playhead_collector.serve import errors, query_api
 from playhead_collector.serve.identity import IdentityHeader
 from tests.support.readers.fake import FakeRunner
 
 
 def app_on(store: Any) -> FastAPI:
-    app = FastAPI(openapi_tags=handlers.TAGS)
-    handlers.add_routes(app, store, FakeRunner())
+    app = FastAPI(openapi_tags=query_api.TAGS)
+    query_api.add_routes(app, store, FakeRunner())
     errors.install(app)
     app.add_middleware(IdentityHeader)
     return app

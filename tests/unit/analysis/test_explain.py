@@ -14,7 +14,7 @@ from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.model_api import ModelApi
 from playhead_collector.analysis.reasoning.explanation import read_brief, read_explanation
 from playhead_collector.errors import Refused
-from playhead_collector.serve import errors, handlers
+from playhead_collector.serve import errors, query_api
 from playhead_collector.settings import MIB
 from tests.support.readers.chat import Chat
 from tests.support.readers.fake import EPOCH_NS, RUN, FakeRunner, FakeStore
@@ -46,8 +46,8 @@ async def http(chat: Chat, server: MockModelServer) -> AsyncIterator[httpx.Async
 
 def client_of(chat: Chat, explainer: ModelApi | None) -> httpx.AsyncClient:
     configured = Configured(explainer=explainer, clock=lambda: EPOCH_NS)
-    app = FastAPI(openapi_tags=handlers.TAGS)
-    handlers.add_routes(app, chat.store, FakeRunner(), 1, configured)  # pyright: ignore[reportArgumentType]
+    app = FastAPI(openapi_tags=query_api.TAGS)
+    query_api.add_routes(app, chat.store, FakeRunner(), 1, configured)  # pyright: ignore[reportArgumentType]
     errors.install(app)
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=f"http://collector/api/v1/runs/{RUN}/")
 

@@ -19,7 +19,7 @@ from fastapi.routing import APIRoute
 from playhead.model import event as ev
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.texts.limits import MAX_TEXT_LENGTH
-from playhead_collector.serve import errors, handlers
+from playhead_collector.serve import errors, query_api
 from tests.support.hostile_texts import (
     ON_PUNCTUATION,
     UNITS,
@@ -90,7 +90,7 @@ TOO_SHORT_TO_TELL = 0.15
 
 def app_on(store: Any) -> FastAPI:
     app = FastAPI()
-    handlers.add_routes(app, store, FakeRunner())
+    query_api.add_routes(app, store, FakeRunner())
     errors.install(app)
     return app
 
@@ -173,7 +173,7 @@ def test_a_text_beyond_the_limit_is_read_to_it_and_the_answer_says_so() -> None:
     store = run_of("x" * 1_000 + " CODE77 " + "y " * LIMIT + "LATE99")
     app = FastAPI()
     configured = Configured(longest_text=LIMIT)
-    handlers.add_routes(app, store, FakeRunner(), configured=configured)  # pyright: ignore[reportArgumentType]
+    query_api.add_routes(app, store, FakeRunner(), configured=configured)  # pyright: ignore[reportArgumentType]
 
     async def ask() -> list[dict[str, Any]]:
         transport = httpx.ASGITransport(app=app)

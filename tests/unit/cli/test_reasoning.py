@@ -13,7 +13,7 @@ from playhead.model import event as ev
 from playhead.testing import MockModelServer, text
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.model_api import ModelApi
-from playhead_collector.serve import errors, handlers
+from playhead_collector.serve import errors, query_api
 from tests.support.readers.chat import Chat
 from tests.support.readers.fake import RUN, FakeRunner, FakeStore
 from tests.support.readers.served import served
@@ -42,7 +42,7 @@ def url(server: MockModelServer) -> Iterator[str]:
     web = FastAPI()
     explainer = ModelApi(server.base_url, "mock-model")
     configured = Configured(explainer=explainer, chat_models=explainer)
-    handlers.add_routes(web, chat.store, FakeRunner(), 1, configured)  # type: ignore[arg-type]
+    query_api.add_routes(web, chat.store, FakeRunner(), 1, configured)  # type: ignore[arg-type]
     errors.install(web)
     with served(web) as url:
         yield url

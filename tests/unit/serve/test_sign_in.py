@@ -7,10 +7,9 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from playhead_collector.serve import errors
+from playhead_collector.serve import errors, session
 from playhead_collector.serve.auth import RequireKey
 from playhead_collector.serve.browser.pages import UiFiles
-from playhead_collector.serve.handlers import session
 from playhead_collector.serve.keyring import COOKIE, SESSION_SECONDS, Keyring, make_token, token_in
 from playhead_collector.serve.routing import ApiRoutes
 from playhead_collector.store.ports.keys import ApiKey

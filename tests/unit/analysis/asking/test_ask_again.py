@@ -13,7 +13,7 @@ from playhead.testing import MockModelServer, dropped_connection, server_error, 
 from playhead_collector.analysis.ask_again import tools_of
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.model_api import ModelApi
-from playhead_collector.serve import errors, handlers
+from playhead_collector.serve import errors, query_api
 from tests.support.readers.chat import Chat
 from tests.support.readers.fake import EPOCH_NS, RUN, FakeRunner, FakeStore
 
@@ -41,8 +41,8 @@ def server() -> Iterator[MockModelServer]:
 
 def client_of(chat: Chat, models: ModelApi | None, **more: Any) -> httpx.AsyncClient:
     configured = Configured(chat_models=models, clock=lambda: EPOCH_NS, **more)
-    app = FastAPI(openapi_tags=handlers.TAGS)
-    handlers.add_routes(app, chat.store, FakeRunner(), 1, configured)  # pyright: ignore[reportArgumentType]
+    app = FastAPI(openapi_tags=query_api.TAGS)
+    query_api.add_routes(app, chat.store, FakeRunner(), 1, configured)  # pyright: ignore[reportArgumentType]
     errors.install(app)
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=f"http://collector/api/v1/runs/{RUN}/")
 

@@ -13,7 +13,7 @@ from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.model_api import ModelApi
 from playhead_collector.analysis.suspects.asked_order import RERANKED, reranked
 from playhead_collector.analysis.suspects.suspects import answer_suspects
-from playhead_collector.serve import errors, handlers
+from playhead_collector.serve import errors, query_api
 from tests.support.readers.chat import Chat
 from tests.support.readers.fake import EPOCH_NS, RUN, FakeRunner, FakeStore, record_of
 
@@ -53,8 +53,8 @@ def app(store: FakeStore, server: MockModelServer) -> FastAPI:
 
 def app_with(store: FakeStore, explainer: ModelApi | None) -> FastAPI:
     configured = Configured(explainer=explainer, clock=lambda: EPOCH_NS)
-    app = FastAPI(openapi_tags=handlers.TAGS)
-    handlers.add_routes(app, store, FakeRunner(), 1, configured)  # pyright: ignore[reportArgumentType]
+    app = FastAPI(openapi_tags=query_api.TAGS)
+    query_api.add_routes(app, store, FakeRunner(), 1, configured)  # pyright: ignore[reportArgumentType]
     errors.install(app)
     return app
 

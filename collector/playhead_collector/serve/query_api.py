@@ -1,4 +1,4 @@
-"""[serve]: adds the routes of the query API, in the order of its description; the session's and one HEAD by hand."""
+"""Adds the routes of the query API, in the order of its description. Those of the session are written by hand."""
 
 import asyncio
 from collections.abc import Mapping
@@ -31,11 +31,8 @@ from playhead_collector.handlers.asking import Services
 from playhead_collector.handlers.settings import AnalysisSettings
 from playhead_collector.live.hub import LiveHub, StreamLimits
 from playhead_collector.read.record import RunProjector
+from playhead_collector.serve import session
 from playhead_collector.serve.analysis_pool import AnalysisHandlers, LimitedAnalysis
-from playhead_collector.serve.handlers import (
-    content,
-    session,
-)
 from playhead_collector.serve.keyring import Keyring
 from playhead_collector.serve.operations import OperationRoutes
 from playhead_collector.serve.read_limiter import ReadLimiter
@@ -128,8 +125,7 @@ def add_routes(
     declared.add(limited, RunOperations.events_of_all_runs)
     _add_recorded(declared, limited)
     _add_all(declared, limited, ScoreOperations)
-    declared.add(limited, ContentOperations.content)
-    content.add_head(limited, store, project_id, services.looking_up)
+    declared.add(limited, ContentOperations.content, with_head=True)
     declared.add(limited, ContentOperations.about)
     declared.add(limited, ContentOperations.contents)
     declared.add(limited, StorageOperations.storage)
