@@ -8,7 +8,7 @@ import orjson
 _LEAST, _MOST = -(2**63), 2**64 - 1
 
 
-def json_bytes(value: Any) -> bytes:
+def json_bytes(value: object) -> bytes:
     """Returns the value as JSON. Fragments (`orjson.Fragment`) in it are copied without being parsed.
 
     Lone surrogates are written as escapes (a recorded program may have cut an emoji in two), integers with all their
@@ -20,7 +20,7 @@ def json_bytes(value: Any) -> bytes:
         return orjson.dumps(_writable(value), default=str)
 
 
-def _writable(value: Any) -> Any:
+def _writable(value: object) -> Any:
     """Returns the value with everything that orjson refuses replaced by JSON fragments."""
     if isinstance(value, str):
         return value if _is_utf8(value) else _fragment(value)
@@ -41,7 +41,7 @@ def _object(value: dict[Any, Any]) -> Any:
     return orjson.Fragment(b"{" + b",".join(written) + b"}")
 
 
-def _fragment(value: Any) -> orjson.Fragment:
+def _fragment(value: object) -> orjson.Fragment:
     return orjson.Fragment(json.dumps(value).encode())
 
 

@@ -57,7 +57,7 @@ def export_to(
 
 
 def _delivery(target: ExportTarget) -> Callable[..., Any]:
-    def make(*arguments: Any) -> Any:
+    def make(*arguments: object) -> Any:
         from playhead.export.destinations.delivery import DestinationDelivery  # noqa: PLC0415 - imports HTTP
 
         return DestinationDelivery.maker(target)(*arguments)
@@ -69,7 +69,7 @@ def _guarded(redact: Redact) -> Callable[[Any], Any]:
     """Returns the hook, wrapped so that every error becomes a RuntimeError: that content is left out, and the export
     thread continues."""
 
-    def guarded(value: Any) -> Any:
+    def guarded(value: object) -> Any:
         try:
             return redact(value)
         except BaseException as error:  # noqa: BLE001 - it is the user's code, and may raise anything

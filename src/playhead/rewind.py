@@ -154,7 +154,7 @@ def fork(
     run_id: str,
     *,
     at: int | str,
-    outcome: Any = None,
+    outcome: object = None,
     live: Live = "all",
     tools: Tools | None = None,
     on_divergence: OnDivergence = "live",
@@ -278,7 +278,7 @@ def requested_rewind(environ: MutableMapping[str, str] = os.environ) -> Requeste
 # --- parts of resume and fork -----------------------------------------------------------------------------------------
 
 
-def _check_choices(of: str, **options: Any) -> None:
+def _check_choices(of: str, **options: object) -> None:
     """Raises ReplayError for an unknown value: with a misspelt one, calls could be executed that must not be."""
     for option, value in options.items():
         choices = CHOICES[option]
@@ -290,13 +290,13 @@ def _check_choices(of: str, **options: Any) -> None:
             raise ReplayError(f"{of}({option}={value!r}): expected {' or '.join(expected)}")
 
 
-def _check_mappings(of: str, **options: Any) -> None:
+def _check_mappings(of: str, **options: object) -> None:
     for option, value in options.items():
         if value is not None and not isinstance(value, Mapping):
             raise ReplayError(f"{of}({option}={value!r}): expected a dictionary")
 
 
-def _check_names(of: str, new: Any) -> None:
+def _check_names(of: str, new: object) -> None:
     is_list = isinstance(new, list | tuple | set | frozenset)
     if new is not None and not (is_list and all(isinstance(name, str) for name in new)):  # pyright: ignore[reportUnknownVariableType]
         raise ReplayError(f"{of}(new={new!r}): expected a list of names of functions")
@@ -355,7 +355,7 @@ class _Collector:
 _MAX_NAMED = 100
 
 
-def whole_run_id(named: Any, client: Callable[[], Any]) -> str:
+def whole_run_id(named: object, client: Callable[[], Any]) -> str:
     """Returns the id of the run. `named`: its id (also written as a UUID), a part of the id, or `last`.
 
     Asks the collector only for a part or `last`. Raises NoRecord; TypeError if `named` is not a text.

@@ -1,7 +1,7 @@
 """Handlers of promises: open, list, and answer (once) what runs wait for."""
 
 import re
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from playhead.model.promises import ANSWERED, APPROVED, DENIED, EXPIRED
 from playhead.model.times import rfc3339
@@ -53,8 +53,8 @@ async def open_promise(
     name: str | None = None,
     action: str | None = None,
     risk: str | None = None,
-    details: Any = None,
-    expected: Any = None,
+    details: object = None,
+    expected: object = None,
     seconds: float | None = None,
 ) -> Promise:
     body = {"key": key, "name": name, "action": action, "risk": risk, "details": details, "schema": expected}
@@ -67,7 +67,7 @@ async def answer_promise(
     promise: str,
     outcome: Literal["approved", "denied", "answered"],
     *,
-    value: Any = None,
+    value: object = None,
     by: str | None = None,
     reason: str | None = None,
 ) -> Promise:

@@ -78,7 +78,7 @@ async def _stream(
         yield _event("error", {"error": {"code": code, "message": str(error)}})
 
 
-def _event(name: str, value: Any) -> bytes:
+def _event(name: str, value: object) -> bytes:
     return b"event: " + name.encode() + b"\ndata: " + json_bytes(value) + b"\n\n"
 
 

@@ -167,7 +167,7 @@ def _readable(begin: LlmCalled) -> Generator[None]:
         raise _not_exact(begin, f"was recorded otherwise than it can be read ({error})") from error
 
 
-def _add_tools(body: dict[str, Any], tools: Any, shape: Mapping[str, Any]) -> None:
+def _add_tools(body: dict[str, Any], tools: object, shape: Mapping[str, Any]) -> None:
     if shape.get("dialect") == bedrock.NAME:
         body["toolConfig"] = {**(body.get("toolConfig") or {}), "tools": tools}
     else:
@@ -246,7 +246,7 @@ def _refs_of_node(node: Mapping[str, Any]) -> Iterator[ContentRef]:
             yield ref
 
 
-def _ref_of(value: Any) -> ContentRef | None:
+def _ref_of(value: object) -> ContentRef | None:
     return ContentRef(value) if is_ref(value) else None
 
 
@@ -255,7 +255,7 @@ def _restored_message(cache: ContentCache, ref: ContentRef, restore: Any, patch:
     return patched(restore(message), patch)
 
 
-def _or_refused(value: Any, begin: LlmCalled) -> Any:
+def _or_refused(value: object, begin: LlmCalled) -> Any:
     if value is None:
         raise _not_exact(begin, "has content that is not stored (yet)")
     return value

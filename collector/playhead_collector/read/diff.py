@@ -252,5 +252,5 @@ def _diff_lists(before: Sequence[Any], after: Sequence[Any]) -> ListChange:
     return {"same": same, "removed": list(before[same:]), "added": list(after[same:])}
 
 
-def _moved(before: Any, after: Any) -> Moved:
+def _moved(before: object, after: object) -> Moved:
     return {"from": before, "to": after}

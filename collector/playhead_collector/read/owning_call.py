@@ -118,7 +118,7 @@ def _requests(message: Any) -> Iterator[dict[str, Any]]:
             yield part
 
 
-def _canonical_arguments(value: Any) -> bytes:
+def _canonical_arguments(value: object) -> bytes:
     return canonical_json(value)
 
 

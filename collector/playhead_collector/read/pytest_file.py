@@ -315,7 +315,7 @@ def _test_lines(run: RunToTest) -> Iterator[str]:
         yield f"    assert run.answer == {literal(run.answer, 4, 21)}"
 
 
-def is_repeatable(output: Any) -> bool:
+def is_repeatable(output: object) -> bool:
     """Returns whether an agent that does the same again ends with an equal value. It does not if the value has random
     ids, or metadata of a provider such as token counts."""
     match output:
@@ -458,7 +458,7 @@ def _part_source(part: Part, indent: int, finish: str | None) -> str | None:
             return None
 
 
-def _tool_call_source(name: str, arguments: Any, call_id: Any, indent: int) -> str:
+def _tool_call_source(name: str, arguments: object, call_id: object, indent: int) -> str:
     value: object = {} if arguments is None else arguments
     is_object = isinstance(value, dict)
     if not is_object and not isinstance(value, str):

@@ -64,12 +64,12 @@ def estimate_message(message: Message | None) -> float:
     return 0.0 if message is None else _FRAME + sum(map(_part_tokens, message["parts"]))
 
 
-def estimate_value(value: Any) -> float:
+def estimate_value(value: object) -> float:
     """Returns the plain estimate for system instructions or tool definitions."""
     return 0.0 if value is None else _text_tokens(text_of(value))
 
 
-def estimate_all(messages: Iterable[Message | None], *values: Any) -> float:
+def estimate_all(messages: Iterable[Message | None], *values: object) -> float:
     """Returns the plain estimate for a whole context."""
     return sum(map(estimate_message, messages)) + sum(map(estimate_value, values))
 

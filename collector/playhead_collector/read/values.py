@@ -172,6 +172,6 @@ def _read_message(content: Content) -> Message | None:
     return cast(Message, message) if shaped else None
 
 
-def text_of(value: Any) -> str:
+def text_of(value: object) -> str:
     """Returns a value as text, in the form in which a model reads it."""
     return value if isinstance(value, str) else canonical_json(value).decode("utf-8", "replace")

@@ -158,7 +158,7 @@ class LangfuseMediaHttp:
         return _Announced(_ref(fields.get("sha256Hash")), media_type, size, trace_id, span_id, field)
 
 
-def _ref(text: Any) -> ContentRef:
+def _ref(text: object) -> ContentRef:
     try:
         digest = base64.b64decode(text, validate=True) if isinstance(text, str) else b""
     except (binascii.Error, ValueError):

@@ -57,7 +57,7 @@ class GrpcCall(Protocol):
         """Returns the next message as bytes, compressed as it was sent; `grpc.aio.EOF` after the last."""
         ...
 
-    async def abort(self, code: Any, details: str, trailing_metadata: Sequence[tuple[str, bytes]]) -> None:
+    async def abort(self, code: object, details: str, trailing_metadata: Sequence[tuple[str, bytes]]) -> None:
         """Ends the call with an error. Always raises."""
         ...
 

@@ -61,7 +61,7 @@ class GrpcHealth:
         self._store = store
         self._statuses: Any = cast(Any, health).aio.HealthServicer()
 
-    async def Check(self, request: Any, context: Any) -> Any:  # noqa: N802 - the name of the method in gRPC
+    async def Check(self, request: object, context: object) -> Any:  # noqa: N802 - the name of the method in gRPC
         """Returns SERVING or NOT_SERVING for the server (the service "") or for one of OTLP's services."""
         try:
             await self._store.ready()

@@ -63,7 +63,7 @@ def _keywords(bounds: Bounds) -> dict[str, Any]:
     return {name: value for name in names if (value := getattr(bounds, name)) is not None}
 
 
-def _pydantic_type(wire: Any, *, is_strict: bool) -> Any:
+def _pydantic_type(wire: object, *, is_strict: bool) -> Any:
     """Returns a type on the wire with pydantic's fields in place of inner bounds. `is_strict`: of a union of scalars,
     no member takes a value of another one."""
     members = list(get_args(wire)) if get_origin(wire) in (Union, UnionType) else [wire]
@@ -72,7 +72,7 @@ def _pydantic_type(wire: Any, *, is_strict: bool) -> Any:
     return Union[tuple(_pydantic_member(member, is_strict=strictly) for member in members)]  # noqa: UP007
 
 
-def _pydantic_member(member: Any, *, is_strict: bool) -> Any:
+def _pydantic_member(member: object, *, is_strict: bool) -> Any:
     inner, bounds = split(member)
     if get_origin(inner) is list:
         inner = list[_pydantic_type(get_args(inner)[0], is_strict=False)]
@@ -126,7 +126,7 @@ def _body_model(operation: DeclaredOperation, in_body: Sequence[OperationParamet
 _REQUEST, _CURSOR, _LAST_EVENT_ID, _BODY = "http_request", "cursor", "last_event_id", "body"
 
 
-def _keyword_only(name: str, annotation: Any, default: Any = NOTHING) -> inspect.Parameter:
+def _keyword_only(name: str, annotation: object, default: object = NOTHING) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
@@ -307,7 +307,7 @@ class RequestComputing:
         return [(await self.analysis.record(run)).run for run in named]
 
 
-def response_of(answer: Any, request: Request) -> Response:
+def response_of(answer: object, request: Request) -> Response:
     """Returns the response for a handler's answer. Raises Refused (416)."""
     match answer:
         case None:

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from fastapi import Response
 from fastapi.responses import StreamingResponse
@@ -31,7 +31,7 @@ _NEVER_RUN = {
 _FOR_EVER = "private, max-age=31536000, immutable"
 
 
-def json_answer(value: Any) -> Response:
+def json_answer(value: object) -> Response:
     """The value as JSON. Fragments that are JSON already are inserted without parsing."""
     return Response(json_bytes(value), media_type="application/json")
 

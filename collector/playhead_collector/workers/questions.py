@@ -59,7 +59,7 @@ async def _answer_operation(
     return await asyncio.to_thread(json_bytes, value)  # the answer may be as large as the contexts
 
 
-def _plain(value: Any) -> bytes:
+def _plain(value: object) -> bytes:
     """Encodes an answer. Fragments of JSON in it are copied without parsing."""
     return json_bytes(with_cuts(value))
 

@@ -21,7 +21,7 @@ from playhead.model.objects.plain_forms import safe_repr
 Priority = Literal["critical", "normal"]
 
 
-def event(name: str, data: Any = None, *, priority: Priority = "normal") -> None:
+def event(name: str, data: object = None, *, priority: Priority = "normal") -> None:
     """Records an event of the program's own: `playhead.event("order_shipped", {"order": 17}, priority="critical")`.
 
     The event is in the journal when this returns, and becomes a `custom_event` of the run. `data` is any value; it is
@@ -92,7 +92,7 @@ def score(
             warn_once("score outside", "playhead.score() recorded nothing: there is no run here, so say which: run=ID")
 
 
-def _score_problem(name: Any, value: Any, run: Any, span: Any) -> str | None:
+def _score_problem(name: object, value: object, run: object, span: object) -> str | None:
     """Returns why this score cannot be recorded; None if it can."""
     if not isinstance(name, str) or not name:
         return "its name has to be a text that is not empty"

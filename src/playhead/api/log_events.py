@@ -32,7 +32,9 @@ def log_event_of(span: ObservedSpan, event: str, attributes: dict[str, Any], pay
     log_event_with_refs(span, event, attributes, lambda to, frames: _payload_refs(to, frames, span, payloads))
 
 
-def log_typed_event(event: str, attributes: dict[str, Any], name: str, value: Any, inside: ObservedSpan | None) -> None:
+def log_typed_event(
+    event: str, attributes: dict[str, Any], name: str, value: object, inside: ObservedSpan | None
+) -> None:
     """Journals a log event with a value that can be restored with its type."""
     span = current_span() or inside
     if span is not None:
@@ -99,6 +101,6 @@ def log_event_with_refs(span: ObservedSpan, event: str, attributes: Mapping[str,
         to.log(event, fields, frames)
 
 
-def as_text(value: Any) -> str:
+def as_text(value: object) -> str:
     """Returns a text as it is, and a description of anything else."""
     return value if type(value) is str else safe_repr(value)

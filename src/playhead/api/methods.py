@@ -58,7 +58,7 @@ def public_methods(cls: type[Any]) -> dict[str, Any]:
     }
 
 
-def _is_method(value: Any) -> bool:
+def _is_method(value: object) -> bool:
     """Whether a class attribute is a method, also below decorators that return an object with `__wrapped__`."""
     if isinstance(value, _METHODS):
         return True
@@ -67,7 +67,7 @@ def _is_method(value: Any) -> bool:
     return is_bound_on_read and callable(value) and not inspect.isclass(value) and hasattr(value, "__wrapped__")
 
 
-def _is_observed(method: Any) -> bool:
+def _is_observed(method: object) -> bool:
     """Whether the method has an `@observe` of its own, anywhere among its decorators; its options then take
     precedence."""
     for _ in range(_MAX_DECORATORS):

@@ -141,7 +141,7 @@ class ObserveOptions:
         self._enter()
         return self
 
-    def __exit__(self, kind: Any, raised: BaseException | None, trace: Any) -> None:
+    def __exit__(self, kind: object, raised: BaseException | None, trace: object) -> None:
         """Ends the block. Records an exception that left it, and lets it propagate."""
         self._leave(raised)
 
@@ -150,7 +150,7 @@ class ObserveOptions:
         self._enter()
         return self
 
-    async def __aexit__(self, kind: Any, raised: BaseException | None, trace: Any) -> None:
+    async def __aexit__(self, kind: object, raised: BaseException | None, trace: object) -> None:
         """The same as `__exit__`."""
         self._leave(raised)
 
@@ -162,7 +162,7 @@ class ObserveOptions:
     def _leave(self, raised: BaseException | None) -> None:
         leave_block(self._entered, raised)
 
-    def output(self, value: Any) -> None:
+    def output(self, value: object) -> None:
         """Records the result of the block."""
         span = self._entered.current()
         if span is not None and self.capture_output and span.run.recorded:

@@ -213,12 +213,12 @@ def _put_back() -> None:
     _patched.clear()
 
 
-def _replace(owner: Any, name: str, ours: Any) -> None:
+def _replace(owner: object, name: str, ours: object) -> None:
     _patched.append((owner, name, getattr(owner, name), ours))
     setattr(owner, name, ours)
 
 
-def _same(value: Any) -> Any:
+def _same(value: object) -> Any:
     return value
 
 
@@ -230,7 +230,7 @@ def _wrap_read(
     recorded: Callable[[Any], Any] = _same,
 ) -> Callable[..., Any]:
     @functools.wraps(real)
-    def read(*args: Any, **kwargs: Any) -> Any:
+    def read(*args: object, **kwargs: object) -> Any:
         span = _recording_call(kind, currentframe())
         if span is None:
             return real(*args, **kwargs)
@@ -244,7 +244,7 @@ def _wrap_random(name: str, real: Callable[..., Any], shared: random.Random) -> 
     it draws. `shared`: the generator behind the functions of `random`, which the program may have seeded."""
 
     @functools.wraps(real)
-    def draw(*args: Any, **kwargs: Any) -> Any:
+    def draw(*args: object, **kwargs: object) -> Any:
         span = _recording_call("random", currentframe())
         if span is None:
             return real(*args, **kwargs)

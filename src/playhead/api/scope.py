@@ -57,7 +57,7 @@ class UserState(MutableMapping[str, Any]):
     def __getitem__(self, key: str) -> Any:
         return self._values[key]
 
-    def __setitem__(self, key: str, value: Any) -> None:
+    def __setitem__(self, key: str, value: object) -> None:
         self._values[key] = value
         log_typed_event(names.STATE_CHANGED, {names.STATE_KEY: as_text(key)}, names.VALUE_REF, value, self.inside)
 
@@ -120,7 +120,7 @@ class run:  # noqa: N801 - it is used like a function
         self._enter()
         return self
 
-    def __exit__(self, kind: Any, raised: BaseException | None, trace: Any) -> None:
+    def __exit__(self, kind: object, raised: BaseException | None, trace: object) -> None:
         """Ends the run. Records an exception that left the block, and lets it propagate."""
         self._leave(raised)
 
@@ -129,7 +129,7 @@ class run:  # noqa: N801 - it is used like a function
         self._enter()
         return self
 
-    async def __aexit__(self, kind: Any, raised: BaseException | None, trace: Any) -> None:
+    async def __aexit__(self, kind: object, raised: BaseException | None, trace: object) -> None:
         """The same as `__exit__`."""
         self._leave(raised)
 
@@ -181,15 +181,15 @@ class run:  # noqa: N801 - it is used like a function
         if self.state.inside is span:
             self.state.inside = None
 
-    def input(self, value: Any) -> None:
+    def input(self, value: object) -> None:
         """Records the task of the run."""
         self._set_payload(names.INPUT_REF, value)
 
-    def output(self, value: Any) -> None:
+    def output(self, value: object) -> None:
         """Records the result of the run."""
         self._set_payload(names.OUTPUT_REF, value)
 
-    def _set_payload(self, name: str, value: Any) -> None:
+    def _set_payload(self, name: str, value: object) -> None:
         span = self._entered.current()
         if span is not None and span.run.recorded:
             set_payload(span, name, value)
@@ -229,7 +229,7 @@ def idempotency_key() -> str | None:
     return idempotency_key_of(span.run.id, span.attributes)
 
 
-def checkpoint(state: Any = None, *, name: str | None = None) -> None:
+def checkpoint(state: object = None, *, name: str | None = None) -> None:
     """Records a state from which the run can be resumed. It is in the journal when this returns, for any durability.
 
     `state` is any JSON value, dataclass or pydantic model; a later process finds it, with its type, as
@@ -242,11 +242,11 @@ def checkpoint(state: Any = None, *, name: str | None = None) -> None:
 
 def annotate(
     *,
-    decision: Any = None,
+    decision: object = None,
     reason: str | None = None,
     alternatives: list[Any] | None = None,
-    plan: Any = None,
-    **more: Any,
+    plan: object = None,
+    **more: object,
 ) -> None:
     """Records a decision of the code: what was chosen, why, and the alternatives.
 
@@ -273,7 +273,7 @@ def propagate(function: Callable[P, R]) -> Callable[P, R]:
     """
     where, flow = otel.get_current(), current_flow_or_none()
 
-    async def awaited(*args: Any, **kwargs: Any) -> Any:
+    async def awaited(*args: object, **kwargs: object) -> Any:
         token, before = otel.attach(where), enter_flow(flow)
         try:
             return await cast(Any, function)(*args, **kwargs)
@@ -297,7 +297,7 @@ def propagate(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def compressed(
-    *, before: Iterable[Any], after: Iterable[Any], summary: Any = None, strategy: str | None = None
+    *, before: Iterable[Any], after: Iterable[Any], summary: object = None, strategy: str | None = None
 ) -> None:
     """Records that the program compressed its context: the messages before and after.
 
@@ -317,7 +317,7 @@ def compressed(
 
 
 def compression_refs(
-    to: Recorder, frames: FrameList, span: ObservedSpan, before: Iterable[Any], after: Iterable[Any], summary: Any
+    to: Recorder, frames: FrameList, span: ObservedSpan, before: Iterable[Any], after: Iterable[Any], summary: object
 ) -> dict[str, ContentRef | None]:
     """Returns the refs for the log event `playhead.compressed`.
 
@@ -334,7 +334,7 @@ def compression_refs(
     }
 
 
-def _summary_message(summary: Any, messages: Sequence[Any]) -> Any:
+def _summary_message(summary: object, messages: Sequence[Any]) -> Any:
     """Returns the summary as a message. For a text: the first of `messages` that contains it, else a new message; None
     for an empty text."""
     if not isinstance(summary, str):
@@ -343,7 +343,7 @@ def _summary_message(summary: Any, messages: Sequence[Any]) -> Any:
     return next(matching, {"role": "user", "content": summary} if summary else None)
 
 
-def _message_text(message: Any) -> str:
+def _message_text(message: object) -> str:
     if isinstance(message, Mapping):
         return message_text(to_message(cast(Mapping[str, Any], message)))
     content = getattr(message, "content", None)  # a provider's own object

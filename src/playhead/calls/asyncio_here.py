@@ -29,13 +29,13 @@ def running_task() -> Any:
     return task_of(running_loop())
 
 
-def task_of(loop: Any) -> Any:
+def task_of(loop: object) -> Any:
     """Returns the task that this loop, which runs in this thread, executes; None without a loop or a task."""
     current_task = _of_asyncio("current_task")
     return None if loop is None or current_task is None else current_task(loop)
 
 
-def is_only_task_of(loop: Any) -> bool:
+def is_only_task_of(loop: object) -> bool:
     """Whether the loop has at most one task that is not done."""
     return len(_of_asyncio("all_tasks")(loop)) <= 1
 

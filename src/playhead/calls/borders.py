@@ -27,7 +27,7 @@ class _EnteredContext:
 
     __slots__ = ("_before", "_inside")
 
-    def __init__(self, key: str, value: Any) -> None:
+    def __init__(self, key: str, value: object) -> None:
         self._before = otel.get_current()
         self._inside = otel.set_value(key, value, self._before)
         otel.attach(self._inside)

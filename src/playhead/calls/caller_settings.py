@@ -36,7 +36,7 @@ def declare_caller_settings(more: Collection[str]) -> None:
     _Known.names = CALLER_SETTINGS.union(more)
 
 
-def compared_settings(settings: Any) -> Any:
+def compared_settings(settings: object) -> Any:
     """Returns the settings without caller settings; the same object if there are none."""
     if not isinstance(settings, Mapping):
         return settings

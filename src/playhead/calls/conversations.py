@@ -48,13 +48,15 @@ class ThreadConversations(threading.local):
     def __init__(self) -> None:
         self.runs: list[tuple[ActiveRun, Any]] = []
 
-    def add(self, run: ActiveRun, rewinding: Any) -> None:
+    def add(self, run: ActiveRun, rewinding: object) -> None:
         """Remembers a run that begins in this thread."""
         run.answers = {}
         self.runs.insert(0, (run, rewinding))
         del self.runs[_MOST_RUNS:]
 
-    def find(self, to: Recorder, rewinding: Any, tool: str | None, request: RequestMessages | None) -> ActiveRun | None:
+    def find(
+        self, to: Recorder, rewinding: object, tool: str | None, request: RequestMessages | None
+    ) -> ActiveRun | None:
         """Returns the run to which a call of this tool, or with these messages, belongs; None if it belongs to no
         remembered run."""
         runs = [run for run, other in self.runs if other is rewinding and run.answers is not None]

@@ -33,14 +33,14 @@ class ExecutionFlow:
 
     __slots__ = ("__weakref__", "_owner", "branched_at_order", "name", "reached_order", "run_id")
 
-    def __init__(self, run_id: str, owner: Any, name: str = "", since: int = 0):
+    def __init__(self, run_id: str, owner: object, name: str = "", since: int = 0):
         self.run_id = run_id
         self._owner = owner if isinstance(owner, int) else weakref.ref(owner)
         self.name = name
         self.branched_at_order = since
         self.reached_order = 0
 
-    def is_owned_by(self, owner: Any) -> bool:
+    def is_owned_by(self, owner: object) -> bool:
         """Whether the flow belongs to this task or thread (a thread is given by its ident)."""
         mine = self._owner
         return mine == owner if isinstance(mine, int) else mine() is owner

@@ -94,7 +94,7 @@ def _replayed(span: ObservedSpan, output: str | None, answer: ReplayAnswer, fit:
     return answer.unwrap()
 
 
-def _fitted(fit: Fit, value: Any) -> Any:
+def _fitted(fit: Fit, value: object) -> Any:
     with guarded("give an outcome in its framework's form"):
         return fit(value)
     return value
@@ -328,7 +328,7 @@ class _GeneratorRecording:
         self.more = 0
         self.room = _MAX_BYTES
 
-    def pause(self, item: Any) -> Context | None:
+    def pause(self, item: object) -> Context | None:
         """Records a yielded value, and makes the consumer's context current until `resume`. Returns our context."""
         self.item = item
         if self.span is None:
@@ -336,7 +336,7 @@ class _GeneratorRecording:
         self.keep(item)
         return pause(self.span)
 
-    def keep(self, item: Any) -> None:
+    def keep(self, item: object) -> None:
         """Adds a value to the recorded items, if there is room, or reads the result from an event."""
         if self.span is not None and self.reader is not None:
             result = self.reader.result(self.span, item)
@@ -357,7 +357,7 @@ class _GeneratorRecording:
         if self.span is not None:
             attach(self.span, where)
 
-    def end(self, *, aborted: bool, returned: Any = None) -> None:
+    def end(self, *, aborted: bool, returned: object = None) -> None:
         span = self.span
         if span is not None:
             output = self.output if self.items is not None or self.result is not NO_RESULT else None

@@ -163,7 +163,7 @@ def _continued(call: UnattendedCall, border: WorkBorder) -> _Group | None:
     return None
 
 
-def _known(border: WorkBorder, rewinding: Any) -> _Group | None:
+def _known(border: WorkBorder, rewinding: object) -> _Group | None:
     group: _Group | None = border.group
     return group if group is not None and group.groups is _groups and group.rewinding is rewinding else None
 
@@ -179,7 +179,7 @@ def _border(where: Context) -> WorkBorder | None:
     return _groups.script if _is_script(currentframe()) else None
 
 
-def _new_run(key: Any, outer: SpanContext) -> ActiveRun:
+def _new_run(key: object, outer: SpanContext) -> ActiveRun:
     if isinstance(key, int):
         return ActiveRun(run_id=f"{outer.trace_id:032x}", is_trace=True)
     run = ActiveRun()

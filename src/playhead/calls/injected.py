@@ -95,11 +95,11 @@ def describe_filled_in(arguments: dict[str, Any], filled_in: dict[str, str | Non
     return {**arguments, **changed} if changed else arguments
 
 
-def _package(kind: Any) -> str:
+def _package(kind: object) -> str:
     return str(kind.__module__).partition(".")[0]
 
 
-def _read(annotation: Any, function: Any) -> Any:
+def _read(annotation: object, function: object) -> Any:
     """Returns the annotation, evaluated if it is a string; None if the string holds none of our names, or its names are
     not defined (yet)."""
     if not isinstance(annotation, str):
@@ -111,7 +111,7 @@ def _read(annotation: Any, function: Any) -> Any:
     return None
 
 
-def _is_injected(annotation: Any) -> bool:
+def _is_injected(annotation: object) -> bool:
     origin = typing.get_origin(annotation)
     around = (annotation, origin, *getattr(annotation, "__metadata__", ()))
     return any(map(_is_framework_object, around)) or (
@@ -119,7 +119,7 @@ def _is_injected(annotation: Any) -> bool:
     )
 
 
-def _is_framework_object(value: Any) -> bool:
+def _is_framework_object(value: object) -> bool:
     kind: Any = value if isinstance(value, type) else cast(Any, type(value))
     names: Mapping[str, str] = {above.__name__: above.__module__ for above in kind.__mro__}
     return any(names[name].partition(".")[0] in _PACKAGES for name in _CLASSES & names.keys())

@@ -79,7 +79,7 @@ def joined_call(context: SpanContext, recorder: Recorder) -> ObservedSpan | None
     return span
 
 
-def linked_runs(around: Any, context: SpanContext, run_id: str | None = None) -> list[str]:
+def linked_runs(around: object, context: SpanContext, run_id: str | None = None) -> list[str]:
     """Returns the ids of the runs that the context or a link of the span `around` (of any library) names, without
     `run_id`, the run of the calls themselves. At most 128.
 
@@ -91,7 +91,7 @@ def linked_runs(around: Any, context: SpanContext, run_id: str | None = None) ->
     return [run for run in run_ids if run != run_id][:_MAX_LINKS]
 
 
-def _contexts_of_links(around: Any) -> Iterator[SpanContext]:
+def _contexts_of_links(around: object) -> Iterator[SpanContext]:
     links: Any = getattr(around, "links", None) or ()
     for link in links[:_MAX_LINKS]:
         yield link.context

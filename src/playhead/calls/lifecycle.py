@@ -213,7 +213,7 @@ def as_current(span: ObservedSpan) -> Generator[None]:
 def finish(
     span: ObservedSpan,
     output_name: str | None = None,
-    output: Any = None,
+    output: object = None,
     items: list[Any] | None = None,
     not_restorable: str | None = None,
 ) -> None:
@@ -291,7 +291,7 @@ def note_error(span: ObservedSpan, raised: BaseException) -> None:
 def abort(
     span: ObservedSpan,
     output_name: str | None = None,
-    output: Any = None,
+    output: object = None,
     items: list[Any] | None = None,
     not_restorable: str | None = None,
 ) -> None:
@@ -317,7 +317,7 @@ def _may_end(span: ObservedSpan, replay: Replay[ObservedSpan]) -> bool:
     return True
 
 
-def _keep_faithful(span: ObservedSpan, output: Any, output_name: str | None, items: list[Any] | None) -> None:
+def _keep_faithful(span: ObservedSpan, output: object, output_name: str | None, items: list[Any] | None) -> None:
     """Records what is needed beside the plain content to restore this result with its types."""
     recorded = span.attributes.get(output_name) if output_name is not None else None
     if recorded is None:
@@ -352,7 +352,7 @@ def _unrestorable(span: ObservedSpan, why: str) -> None:
 
 
 @reading()
-def _is_tripped(output: Any) -> bool:
+def _is_tripped(output: object) -> bool:
     """Whether a guardrail's result has `tripwire_triggered` (as in OpenAI Agents) or `tripped` set to True, as an
     attribute or a key."""
     kind = class_of(output)
@@ -364,7 +364,7 @@ def _is_tripped(output: Any) -> bool:
     return getattr(output, "tripwire_triggered", None) is True or getattr(output, "tripped", None) is True
 
 
-def set_payload(span: ObservedSpan, name: str, value: Any, *, unbounded: bool = False) -> None:
+def set_payload(span: ObservedSpan, name: str, value: object, *, unbounded: bool = False) -> None:
     """Records a payload of the call, and sets the attribute `name` to its ref. A large value is cut, and another
     attribute says so; with `unbounded` it is recorded whole."""
     ref = span.recorder.payload(value, span.frames, span.redact, unbounded=unbounded)

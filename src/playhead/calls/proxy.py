@@ -76,7 +76,7 @@ def _proxy(function: Any, how: CallObserver, label: str | None) -> Any:
     injected = injected_parameters(function) if how.kind == "tool" else frozenset[str]()
     filled_in = request_parameters(function)
 
-    def wrapper(wrapped: Callable[..., Any], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def wrapper(wrapped: Callable[..., Any], instance: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         def given() -> tuple[dict[str, Any], dict[str, Any]]:
             arguments = _bind(parameters, instance, args, kwargs)
             if filled_in:
@@ -108,12 +108,12 @@ def _proxy(function: Any, how: CallObserver, label: str | None) -> Any:
     return ObservedFunction(function, wrapper)
 
 
-def _after_approval(call_kind: int, approving: Steps[None] | None, observing: Any, made: Any) -> Any:
+def _after_approval(call_kind: int, approving: Steps[None] | None, observing: object, made: object) -> Any:
     """Returns the object to await or iterate: the observed call, after its approval if it needs one."""
     return observing if approving is None else _APPROVED_FIRST[call_kind](approving, observing, made)
 
 
-def _is_function(target: Any) -> bool:
+def _is_function(target: object) -> bool:
     """Whether the object can be observed; warns once when it cannot."""
     its_type = cast("type[Any]", type(target))
     is_field = hasattr(its_type, "__set__")
@@ -143,13 +143,15 @@ async def _approved_call(approving: Steps[None], observing: Awaitable[Any], made
     return await observing
 
 
-def _approved_steps(approving: Steps[None], observing: Generator[Any, Any, Any], made: Any) -> Generator[Any, Any, Any]:
+def _approved_steps(
+    approving: Steps[None], observing: Generator[Any, Any, Any], made: object
+) -> Generator[Any, Any, Any]:
     run_steps(approving)
     return (yield from observing)
 
 
 async def _approved_items(
-    approving: Steps[None], observing: AsyncGenerator[Any, Any], made: Any
+    approving: Steps[None], observing: AsyncGenerator[Any, Any], made: object
 ) -> AsyncGenerator[Any, Any]:
     await run_steps_async(approving)
     async for item in observing:
@@ -173,7 +175,7 @@ class _ObservedMethod(wrapt.BoundFunctionWrapper):  # pyright: ignore[reportMiss
 
     __module__ = _AS_OF_FUNCTIONS
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: object) -> Any:
         """Pickles as the object and the method's name."""
         method = cast(Any, self).__wrapped__
         if isinstance(method, types.MethodType):
@@ -198,7 +200,7 @@ class ObservedFunction(wrapt.FunctionWrapper):  # pyright: ignore[reportMissingT
     __module__ = _AS_OF_FUNCTIONS
     __bound_function_wrapper__ = _ObservedMethod
 
-    def __reduce_ex__(self, protocol: Any) -> str:
+    def __reduce_ex__(self, protocol: object) -> str:
         """Pickles as the name by which the other process imports it."""
         return cast(Any, self).__wrapped__.__qualname__
 
@@ -206,7 +208,7 @@ class ObservedFunction(wrapt.FunctionWrapper):  # pyright: ignore[reportMissingT
         """Returns the function itself."""
         return self
 
-    def __deepcopy__(self, memo: Any) -> Self:
+    def __deepcopy__(self, memo: object) -> Self:
         """Returns the function itself."""
         return self
 
@@ -225,7 +227,7 @@ def _innermost(function: Any) -> Any:
             function = inner
 
 
-def _kind_of(function: Any) -> int:
+def _kind_of(function: object) -> int:
     """Returns how the outermost callable has to be wrapped: plain function, coroutine, generator or asynchronous
     generator."""
     if isinstance(function, classmethod | staticmethod):
@@ -237,7 +239,7 @@ def _kind_of(function: Any) -> int:
     return _GENERATOR if inspect.isgeneratorfunction(function) else _PLAIN
 
 
-def _is_awaitable_generator(function: Any) -> bool:
+def _is_awaitable_generator(function: object) -> bool:
     """Whether the function was made a coroutine function by `types.coroutine`."""
     code = getattr(function, "__code__", None)
     return code is not None and bool(code.co_flags & inspect.CO_ITERABLE_COROUTINE)
@@ -252,7 +254,9 @@ def _parameters(function: Any) -> tuple[str, ...]:
     return tuple(p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
 
 
-def _bind(parameters: tuple[str, ...], instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+def _bind(
+    parameters: tuple[str, ...], instance: object, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> dict[str, Any]:
     """Returns the arguments by parameter name, without a method's `self`. Further positional ones are under `*args`."""
     if not args:
         return kwargs
@@ -266,7 +270,7 @@ def _bind(parameters: tuple[str, ...], instance: Any, args: tuple[Any, ...], kwa
     return {**bound, **kwargs} if kwargs else bound
 
 
-def _code_attributes(function: Any, kind: str | None) -> dict[str, Any]:
+def _code_attributes(function: object, kind: str | None) -> dict[str, Any]:
     """Returns the attributes that identify the called code. For an agent they include its import path, so that a test
     can start it."""
     attributes = {names.CODE: code} if (code := _fingerprint(function)) else {}
@@ -275,7 +279,7 @@ def _code_attributes(function: Any, kind: str | None) -> dict[str, Any]:
     return attributes
 
 
-def _fingerprint(function: Any) -> str | None:
+def _fingerprint(function: object) -> str | None:
     """Returns a hash of the function's code, the same in every process with the same Python version; None when there
     is no code."""
     code = getattr(function, "__code__", None)

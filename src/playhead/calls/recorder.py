@@ -67,18 +67,18 @@ class Recorder(Protocol):
     """Sampler, resource and limits from OpenTelemetry's environment variables, for programs without a provider."""
 
     def payload(
-        self, value: Any, frames: FrameList, redact: Redact | None = None, *, unbounded: bool = False
+        self, value: object, frames: FrameList, redact: Redact | None = None, *, unbounded: bool = False
     ) -> ContentRef | None:
         """Records a value, and returns its ref; None: not recorded. Adds content that the journal lacks to `frames`.
 
         A large value is cut, and `frames.cut` is set. With `unbounded` it is recorded whole."""
         ...
 
-    def repeated(self, value: Any, frames: FrameList, redact: Redact | None = None) -> ContentRef | None:
+    def repeated(self, value: object, frames: FrameList, redact: Redact | None = None) -> ContentRef | None:
         """The same as `payload`, faster for a value that probably equals that of an earlier call."""
         ...
 
-    def digest_of_part(self, value: Any, part: Callable[[Any], Any], redact: Redact | None = None) -> str | None:
+    def digest_of_part(self, value: object, part: Callable[[Any], Any], redact: Redact | None = None) -> str | None:
         """Returns the digest of `part(value)`, taken of the value as `payload` records it. None: `part` leaves nothing
         out (it returns its argument itself), or content is not recorded."""
         ...
@@ -133,7 +133,7 @@ class Recorder(Protocol):
 
     def native_message_ref(
         self,
-        message: Any,
+        message: object,
         to_message: Callable[[Mapping[str, Any]], Message],
         frames: FrameList,
         redact: Redact | None = None,
@@ -155,13 +155,13 @@ class Recorder(Protocol):
         masked. Never empty, even when content is off: the person has to know the question."""
         ...
 
-    def displayable(self, value: Any, redact: Redact | None = None) -> Any:
+    def displayable(self, value: object, redact: Redact | None = None) -> Any:
         """Returns the value as redacted plain JSON values; None when content is off."""
         ...
 
     def restore_data_ref(
         self,
-        value: Any,
+        value: object,
         frames: FrameList,
         *,
         self_contained: bool,
@@ -176,7 +176,7 @@ class Recorder(Protocol):
         ...
 
     def equals_content(
-        self, value: Any, ref: ContentRef | None, redact: Redact | None = None, *, unbounded: bool = False
+        self, value: object, ref: ContentRef | None, redact: Redact | None = None, *, unbounded: bool = False
     ) -> bool:
         """Whether the content of `ref` equals the value, i.e. no redaction hook changed it. `unbounded`: as in
         `payload`."""

@@ -58,7 +58,7 @@ def _removed(waiting: list[tuple[bytes, str]], request: tuple[bytes, str]) -> bo
     return True
 
 
-def is_contained_in(requested: Any, actual: Any) -> bool:
+def is_contained_in(requested: object, actual: object) -> bool:
     """Whether everything in `requested`, the model's arguments, is in `actual`, the call's, with the same value."""
     if isinstance(requested, dict) and isinstance(actual, dict):
         values = cast("dict[str, Any]", actual)

@@ -133,7 +133,7 @@ class ActiveRun:
         self._mutex = threading.RLock()  # not ForkSafeLock: it is taken in each call
         _live.add(self)
 
-    def remember_response(self, response_id: str, about: Any) -> None:
+    def remember_response(self, response_id: str, about: object) -> None:
         """Adds to `responses`; of an endless run, the oldest are forgotten."""
         self.responses[response_id] = about
         while len(self.responses) > _MAX_RESPONSES:

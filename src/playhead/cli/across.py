@@ -100,7 +100,7 @@ def _differences(answer: Any) -> None:
     output.facts({"features tried": answer["tried"], "correction of q": answer["correction"]})
 
 
-def _side(value: Any) -> str:
+def _side(value: object) -> str:
     return f"{value['runs']} of {value['of']}" if isinstance(value, dict) else f"median {value:g}"
 
 

@@ -109,7 +109,7 @@ class _LazyCommands(MutableMapping[str, Any]):
     def __len__(self) -> int:
         return len(COMMANDS)
 
-    def __setitem__(self, name: str, command: Any) -> None:
+    def __setitem__(self, name: str, command: object) -> None:
         raise TypeError(f"the command {name} has to be listed in COMMANDS")
 
     def __delitem__(self, name: str) -> None:

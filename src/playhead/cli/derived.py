@@ -88,7 +88,7 @@ def _command_parameter(operation: DeclaredOperation, parameter: OperationParamet
     return _keyword_only(name, Annotated[_option_type(parameter.wire), option], default=default)
 
 
-def _option_type(wire: Any) -> Any:
+def _option_type(wire: object) -> Any:
     """Returns the type of an option: of several types, the first one that is not None, since a shell has texts only."""
     members: Sequence[Any] = get_args(wire) if get_origin(wire) in (Union, UnionType) else [wire]
     first = next(member for member in members if member is not NoneType)
@@ -100,5 +100,5 @@ def _plain(text: str | None) -> str | None:
     return None if text is None else text.replace("`", "")
 
 
-def _keyword_only(name: str, annotation: Any, default: Any = NOTHING) -> inspect.Parameter:
+def _keyword_only(name: str, annotation: object, default: object = NOTHING) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

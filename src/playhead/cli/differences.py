@@ -57,7 +57,7 @@ def _comparison_facts(answer: Comparison) -> dict[str, object]:
     return facts if differing else {**facts, "outcome": "the same"}
 
 
-def _outcome_text(value: Any) -> str:
+def _outcome_text(value: object) -> str:
     if isinstance(value, dict) and "parts" in value:
         return output.message_text(cast(Message, value))
     return value if isinstance(value, str) else output.compact(cast(object, value))
@@ -137,7 +137,7 @@ def _state_facts(answer: Diff) -> dict[str, object]:
     return facts
 
 
-def _state_value(value: Any, values: dict[str, Any]) -> str:
+def _state_value(value: object, values: dict[str, Any]) -> str:
     content = values.get(value, value) if isinstance(value, str) else value
     return output.shortened(_state_text(content))
 

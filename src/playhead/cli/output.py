@@ -54,7 +54,7 @@ def list_as(json: bool, items: Sequence[T], columns: Columns[T]) -> None:
     answer_as(json, items, lambda rows: rows_of(columns, rows))
 
 
-def as_json(value: Any) -> None:
+def as_json(value: object) -> None:
     """Prints a value as one JSON document, indented on a terminal."""
     typer.echo(_escaped(json.dumps(value, indent=2 if is_terminal() else None, ensure_ascii=False)))
 

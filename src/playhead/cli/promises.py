@@ -131,9 +131,9 @@ def _store(ctx: typer.Context) -> Promises:
 def _answer(
     ctx: typer.Context,
     promise: str | None,
-    outcome: Any,
+    outcome: object,
     *,
-    value: Any = None,
+    value: object = None,
     by: str | None,
     reason: str | None,
     new_promise: Promise | None = None,

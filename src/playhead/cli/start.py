@@ -16,7 +16,7 @@ from playhead.errors import SettingInvalid
 def _serve_command() -> Callable[..., None]:
     """Returns the `serve` command, with an option for each of the collector's settings."""
 
-    def serve(json: bool, **options: Any) -> None:
+    def serve(json: bool, **options: object) -> None:
         """Start a collector: on your Postgres, or on one that is started for you."""
         raise typer.Exit(_collector().serve(as_json=json, **options))
 

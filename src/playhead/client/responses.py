@@ -38,7 +38,7 @@ T = TypeVar("T")
 TIMEOUT_SECONDS = 70.0
 
 
-def in_force(environ: Mapping[str, str] = os.environ, **options: Any) -> tuple[InForce, ...]:
+def in_force(environ: Mapping[str, str] = os.environ, **options: object) -> tuple[InForce, ...]:
     """Returns the client's settings with the source of each value. Raises SettingInvalid."""
     try:
         return in_force_of(ClientSettings, environ, options)

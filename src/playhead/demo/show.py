@@ -90,7 +90,7 @@ def _part(part: dict[str, Any]) -> str:
             return _short(part.get("content"))
 
 
-def _arguments(arguments: Any) -> str:
+def _arguments(arguments: object) -> str:
     if not isinstance(arguments, dict):
         return _short(arguments) if arguments else ""
     return ", ".join(f"{key}={value!r}" for key, value in cast(dict[str, Any], arguments).items())
@@ -124,11 +124,11 @@ def _line(name: str, text: str) -> Text:
     return Text.assemble((f"{name:<10}", "dim"), text)
 
 
-def _has_value(value: Any) -> bool:
+def _has_value(value: object) -> bool:
     return value not in (None, "", [], {})
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return " ".join(text.split())
 

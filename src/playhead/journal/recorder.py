@@ -79,7 +79,7 @@ class JournalRecorder:
             log_internal_error("record a payload", error)
             return None
 
-    def digest_of_part(self, value: Any, part: Callable[[Any], Any], redact: Redact | None = None) -> str | None:
+    def digest_of_part(self, value: object, part: Callable[[Any], Any], redact: Redact | None = None) -> str | None:
         if not self.content:
             return None
         with guarded("compare a payload"):
@@ -191,7 +191,7 @@ class JournalRecorder:
         redacted = self.intake.redacted(masked, redact)
         return redacted if isinstance(redacted, str) and redacted else REDACTED
 
-    def displayable(self, value: Any, redact: Redact | None = None) -> Any:
+    def displayable(self, value: object, redact: Redact | None = None) -> Any:
         if not self.content:
             return None
         with guarded("show a value"):
@@ -200,12 +200,18 @@ class JournalRecorder:
         return None
 
     def equals_content(
-        self, value: Any, ref: ContentRef | None, redact: Redact | None = None, *, unbounded: bool = False
+        self, value: object, ref: ContentRef | None, redact: Redact | None = None, *, unbounded: bool = False
     ) -> bool:
         return (redact is None and not self.redacts) or self.intake.equals_content(value, ref, unbounded=unbounded)
 
     def restore_data_ref(
-        self, value: Any, frames: Any, *, self_contained: bool, redact: Redact | None = None, unbounded: bool = False
+        self,
+        value: object,
+        frames: object,
+        *,
+        self_contained: bool,
+        redact: Redact | None = None,
+        unbounded: bool = False,
     ) -> tuple[ContentRef | None, str | None]:
         limits = NO_LIMITS if unbounded else self.intake.limits
         keep = self._keeping(frames, redact)
@@ -252,7 +258,7 @@ class JournalRecorder:
         tree = encode_error(raised, self.intake.limits, keep)
         return without_secrets(tree, self.intake.mask, raised) if self.intake.mask else tree
 
-    def _may_be_kept(self, raised: BaseException, tree: Any, redact: Redact | None) -> bool:
+    def _may_be_kept(self, raised: BaseException, tree: object, redact: Redact | None) -> bool:
         """Whether redaction leaves the error as it is. Hooks also get its parts: some look for keys, not for texts."""
         if redact is None and not self.redacts:
             return True
@@ -261,10 +267,10 @@ class JournalRecorder:
     def _recorded(self, value: Any, frames: Any) -> ContentRef | None:
         return self.intake.recorded(value, frames) if self.content else None
 
-    def journal_start(self, fields: Sequence[Any], frames: Any) -> None:
+    def journal_start(self, fields: Sequence[Any], frames: object) -> None:
         self._append(ANNOUNCEMENT, fields, frames)
 
-    def journal_end(self, fields: Sequence[Any], frames: Any) -> None:
+    def journal_end(self, fields: Sequence[Any], frames: object) -> None:
         self._append(SPAN, fields, frames)
 
     def journal_contents(self, frames: Any) -> None:
@@ -274,7 +280,7 @@ class JournalRecorder:
             frames.clear()
             frames.new = {}
 
-    def log(self, name: str, fields: Sequence[Any], frames: Any) -> None:
+    def log(self, name: str, fields: Sequence[Any], frames: object) -> None:
         self._append(LOG, (name, *fields), frames)
         if name in _DURABLE_LOGS:
             self.journal.flush()

@@ -101,7 +101,7 @@ def _checked_values(call: OperationCall[Any]) -> dict[str, Any]:
     return values
 
 
-def _read(operation: DeclaredOperation, answer: Any) -> Any:
+def _read(operation: DeclaredOperation, answer: object) -> Any:
     """Returns the client's answer: what it would read over HTTP."""
     match answer:
         case BytesReply(content, headers):

@@ -69,7 +69,7 @@ class Content:
         return ref
 
 
-def canonical_json(value: Any, mask: Mask | None = None) -> bytes:
+def canonical_json(value: object, mask: Mask | None = None) -> bytes:
     """The canonical JSON bytes of any value.  Never raises: values that JSON does not have are described (see
     `safe_json.py`).
 
@@ -79,7 +79,7 @@ def canonical_json(value: Any, mask: Mask | None = None) -> bytes:
     return safe_json(value, mask) if data is None else data
 
 
-def content_of(value: Any, mask: Mask | None = None) -> Content:
+def content_of(value: object, mask: Mask | None = None) -> Content:
     """Content of any value: text as text, bytes as they are, everything else as canonical JSON.  Never raises."""
     return bounded_content_of(value, mask, NO_LIMITS)[0]
 

@@ -11,12 +11,12 @@ Operation = dict[str, Any]
 """`{"op", "path", "value"?}`; the path is a JSON Pointer (RFC 6901)."""
 
 
-def patch_between(before: Any, after: Any) -> list[Operation]:
+def patch_between(before: object, after: object) -> list[Operation]:
     """The operations that turn `before` into `after`; empty when they are equal."""
     return list(_differences(before, after, ""))
 
 
-def patched(value: Any, patch: Sequence[Mapping[str, Any]]) -> Any:
+def patched(value: object, patch: Sequence[Mapping[str, Any]]) -> Any:
     """Returns a copy of the value with the operations applied; `value` is not changed.
 
     Raises ValueError for an operation that does not fit the value, and if `patch` is not a patch.
@@ -58,7 +58,7 @@ def _between_arrays(before: list[Any], after: list[Any], path: str) -> Iterator[
         yield from _differences(old, new, f"{path}/{index}")
 
 
-def _same(before: Any, after: Any) -> bool:
+def _same(before: object, after: object) -> bool:
     """Whether two values, of which at most one is an object or an array, are the same JSON value; -0.0 is not 0.0."""
     return type(before) is type(after) and before == after and (type(after) is not float or repr(before) == repr(after))
 
@@ -79,7 +79,7 @@ def _apply(holder: dict[str, Any], operation: Any) -> None:
         raise ValueError(f"{op} {path!r:.200} does not fit the value: {error!r}") from None
 
 
-def _path_and_op(operation: Any) -> tuple[str, str]:
+def _path_and_op(operation: object) -> tuple[str, str]:
     if isinstance(operation, Mapping):
         fields = cast("Mapping[str, Any]", operation)
         path, op = fields.get("path"), fields.get("op")
@@ -89,7 +89,7 @@ def _path_and_op(operation: Any) -> tuple[str, str]:
     raise ValueError(f"this is no operation of a JSON Patch that is known here: {operation!r:.200}")
 
 
-def _place(target: Any, key: str) -> Any:
+def _place(target: object, key: str) -> Any:
     if not isinstance(target, list):
         return key
     if not (key.isascii() and key.isdecimal()):  # not -1, which Python takes for the last
@@ -105,7 +105,7 @@ def _unescaped(key: str) -> str:
     return key.replace("~1", "/").replace("~0", "~")
 
 
-def _copied(value: Any) -> Any:
+def _copied(value: object) -> Any:
     if isinstance(value, dict):
         return {key: _copied(item) for key, item in cast("dict[str, Any]", value).items()}
     return [_copied(item) for item in cast("list[Any]", value)] if isinstance(value, list) else value

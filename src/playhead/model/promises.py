@@ -1,7 +1,7 @@
 """Promises: decisions, answers and events from outside for which a run waits.  Their kinds, and their ids, which are
 digests of the question."""
 
-from typing import Any, Final
+from typing import Final
 
 from playhead.model.canonical import content_of
 from playhead.model.digest import sha256
@@ -21,7 +21,7 @@ BY_PROGRAM: Final = "the program"
 OUTCOMES: Final = (APPROVED, DENIED, ANSWERED, EXPIRED)
 
 
-def digest_of(question: Any) -> str:
+def digest_of(question: object) -> str:
     """Returns the digest of a question, 32 hex digits."""
     return content_of(question).ref.digest.hex()[:32]
 
@@ -31,7 +31,7 @@ def promise_id(kind: str, scope: str | None, key: str, digest: str) -> str:
     return sha256(f"{kind} {scope or '-'} {key} {digest}".encode(errors="surrogatepass")).hexdigest()[:32]
 
 
-def approval_id(key: str, action: str, details: Any = None) -> str:
+def approval_id(key: str, action: str, details: object = None) -> str:
     """Returns the id of an approval with a key chosen by the program, so that it is known before the request."""
     return promise_id(APPROVAL, None, key, digest_of([action, None, details]))
 

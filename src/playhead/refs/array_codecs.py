@@ -22,7 +22,7 @@ from playhead.model.objects.plain_forms import class_of, type_name
 from playhead.refs.value_codecs import Decoding, Encoding, Tree, encoded_items, tagged
 
 
-def array_tree(value: Any, inner: Encoding) -> Tree | None:
+def array_tree(value: object, inner: Encoding) -> Tree | None:
     """Returns the tree of an array, or of an element of one; None for any other value. Raises NotFaithful."""
     kind = class_of(value)
     if listed_as(kind, ARRAY_ELEMENTS):

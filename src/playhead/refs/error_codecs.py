@@ -55,7 +55,7 @@ def error_tree(raised: BaseException, inner: Inner, *, chained: bool = True) -> 
     if not inner.lenient:
         name_of(kind)
 
-    def keep(name: str, value: Any, add: Callable[[Any], None]) -> bool:
+    def keep(name: str, value: object, add: Callable[[Any], None]) -> bool:
         try:
             _refuse_name(name)
             add(inner(value))
@@ -127,7 +127,7 @@ def _error_class(tree: Tree) -> Any:
         return None
 
 
-def _rebuilt(kind: Any, tree: Tree, args: list[Any], state: dict[str, Any]) -> BaseException:
+def _rebuilt(kind: object, tree: Tree, args: list[Any], state: dict[str, Any]) -> BaseException:
     if not (isinstance(kind, type) and issubclass(kind, BaseException)):
         raise CannotRestore(f"{tree['class']} is no exception")
     raised = _with_state(kind, args, state)
@@ -194,7 +194,7 @@ def _native_state(raised: BaseException) -> dict[str, Any]:
     return state
 
 
-def _only_text(arg: Any) -> str:
+def _only_text(arg: object) -> str:
     """The text of an exception that has only this argument."""
     return error_text(arg) if isinstance(arg, BaseException) else error_text(Exception(arg))
 

@@ -71,14 +71,14 @@ FetchBytes = Callable[[ContentRef], bytes | None]
 """Returns the bytes of a content; None: it is not available."""
 
 
-def is_plain(value: Any) -> bool:
+def is_plain(value: object) -> bool:
     """Whether the plain canonical content alone restores this value exactly: it is plain JSON, and its keys are
     sorted."""
     survey = key_orders_of(value)
     return survey is not None and survey.exact
 
 
-def restore_data(value: Any, limits: ValueLimits = NO_LIMITS, keep: KeepBytes | None = None) -> Any:
+def restore_data(value: object, limits: ValueLimits = NO_LIMITS, keep: KeepBytes | None = None) -> Any:
     """Returns what must be stored beside the plain content so that `restored_value` can rebuild the value; None:
     nothing. `keep` takes the elements of large arrays. Raises NotFaithful, also for a value larger than the limits."""
     if type(value) is bytes:
@@ -93,7 +93,7 @@ def restore_data(value: Any, limits: ValueLimits = NO_LIMITS, keep: KeepBytes | 
     return tagged("json", text=_json_text(value, limits))
 
 
-def _json_text(value: Any, limits: ValueLimits) -> str:
+def _json_text(value: object, limits: ValueLimits) -> str:
     if limits.size is not None and weigh_inside(value, limits.size, digits=True) > limits.size:
         raise NotFaithful(CUT_SENTENCES["size"])
     return json_text(value)
@@ -124,7 +124,7 @@ def with_key_orders(ordinary: Any, restore_tree: Any) -> Any:
     return restored_value(ordinary, restore_tree) if is_orders else ordinary
 
 
-def encode(value: Any, limits: ValueLimits = NO_LIMITS, keep: KeepBytes | None = None) -> Any:
+def encode(value: object, limits: ValueLimits = NO_LIMITS, keep: KeepBytes | None = None) -> Any:
     """Returns JSON values from which `decode` makes an equal value of the same types. Parameters and errors are those
     of `restore_data`.
 
@@ -138,7 +138,7 @@ def encode(value: Any, limits: ValueLimits = NO_LIMITS, keep: KeepBytes | None =
     return _encoded(value, limits, keep, lenient=False)
 
 
-def decode(tree: Any, *, with_defaults: bool = False, fetch: FetchBytes | None = None) -> Any:
+def decode(tree: object, *, with_defaults: bool = False, fetch: FetchBytes | None = None) -> Any:
     """Returns the value that was encoded. Parameters are those of `restored_value`. Raises CannotRestore."""
     refuse_marker(tree)
     try:
@@ -160,7 +160,7 @@ def encode_error(raised: BaseException, limits: ValueLimits = NO_LIMITS, keep: K
         return error_outline(raised, str(reason))
 
 
-def decode_error(tree: Any, fetch: FetchBytes | None = None) -> BaseException:
+def decode_error(tree: object, fetch: FetchBytes | None = None) -> BaseException:
     """Rebuilds the exception; returns a `ReplayedError` if its class is gone. Raises CannotRestore if the tree is not
     an exception's."""
     raised = decode(tree, fetch=fetch)
@@ -169,14 +169,14 @@ def decode_error(tree: Any, fetch: FetchBytes | None = None) -> BaseException:
     return raised
 
 
-def refuse_marker(value: Any) -> None:
+def refuse_marker(value: object) -> None:
     """Raises CannotRestore if the value is a marker for content that was not kept."""
     if isinstance(value, dict) and NOT_KEPT in value:
         reason = cast(dict[str, Any], value)[NOT_KEPT]
         raise CannotRestore(f"this value was not kept ({reason}); the call has to be made again")
 
 
-def _encoded(value: Any, limits: ValueLimits, keep: KeepBytes | None, *, lenient: bool) -> Any:
+def _encoded(value: object, limits: ValueLimits, keep: KeepBytes | None, *, lenient: bool) -> Any:
     try:
         return _TaggedEncoding(limits, keep, lenient=lenient)(value)
     except NotFaithful:
@@ -204,7 +204,7 @@ class _TaggedEncoding:
         self._repeated = 0
         self._names: dict[Any, Any] = {}
 
-    def name_of(self, kind: Any) -> Any:
+    def name_of(self, kind: object) -> Any:
         name = self._names.get(kind)
         if name is None:
             name = self._names[kind] = model_reference(kind)
@@ -294,7 +294,7 @@ class _TaggedDecoding:
             raise CannotRestore("the elements of a recorded array are not at hand; the call has to be made again")
         return data
 
-    def __call__(self, tree: Any, /) -> Any:
+    def __call__(self, tree: object, /) -> Any:
         if type(tree) is list:
             return [self(item) for item in cast(list[Any], tree)]
         if type(tree) is not dict:

@@ -145,7 +145,7 @@ class PayloadIntake:
         self.oversize = 0
 
     def payload(
-        self, value: Any, sink: NewContentSink, redact: Redact | None = None, *, unbounded: bool = False
+        self, value: object, sink: NewContentSink, redact: Redact | None = None, *, unbounded: bool = False
     ) -> ContentRef:
         """Returns the ref of any value, after the redaction hooks. `unbounded`: without the limits of one value."""
         limits = NO_LIMITS if unbounded else self.limits
@@ -179,7 +179,7 @@ class PayloadIntake:
         """Returns the ref of bytes that are a part of a value."""
         return self.content(data, BYTES, sink, read_as(data, BYTES))
 
-    def repeated(self, value: Any, sink: NewContentSink, redact: Redact | None = None) -> ContentRef:
+    def repeated(self, value: object, sink: NewContentSink, redact: Redact | None = None) -> ContentRef:
         """Returns the ref of a value that is likely the same as in an earlier call."""
         if self._redact is not None or redact is not None:
             return self.payload(value, sink, redact)
@@ -225,7 +225,7 @@ class PayloadIntake:
         sink.content(digest, ref, data, media_type)
         return ref if read_as is None else ref.with_reading(read_as)
 
-    def redacted(self, value: Any, redact: Redact | None = None) -> Any:
+    def redacted(self, value: object, redact: Redact | None = None) -> Any:
         """Returns the value after the redaction hooks, the call's own first; a marker if a hook raises, so that nothing
         leaks.
 
@@ -233,7 +233,7 @@ class PayloadIntake:
         """
         return self._redacted(value, redact, NO_LIMITS)[0]
 
-    def _redacted(self, value: Any, redact: Redact | None, limits: ValueLimits) -> tuple[Any, Cut | None]:
+    def _redacted(self, value: object, redact: Redact | None, limits: ValueLimits) -> tuple[Any, Cut | None]:
         cut: Cut | None = None
         with guarded("redact a value", log=False) as block:  # a hook is the user's code, and may raise anything
             for hook in (redact, self._redact):
@@ -246,23 +246,23 @@ class PayloadIntake:
         _warn_of_hook(raised)
         return {_MARKER: "redaction failed", "error": raised}, cut
 
-    def as_recorded(self, value: Any, redact: Redact | None = None) -> Any:
+    def as_recorded(self, value: object, redact: Redact | None = None) -> Any:
         """Returns what is recorded of the value after redaction hooks, masks and limits, as plain JSON values."""
         return self.plain_copy(self._redacted(value, redact, self.limits)[0])
 
-    def plain_copy(self, value: Any, *, unbounded: bool = False) -> Any:
+    def plain_copy(self, value: object, *, unbounded: bool = False) -> Any:
         """Returns a copy of the value in the form in which it is recorded: text, bytes, or plain JSON values."""
         return self._copied(value, NO_LIMITS if unbounded else self.limits)[0]
 
-    def _copied(self, value: Any, limits: ValueLimits) -> tuple[Any, Cut | None]:
+    def _copied(self, value: object, limits: ValueLimits) -> tuple[Any, Cut | None]:
         content, cut = bounded_content_of(value, self.mask, limits)
         return content.data if content.media_type == BYTES else value_of(content), cut
 
-    def equals_content(self, value: Any, ref: ContentRef | None, *, unbounded: bool = False) -> bool:
+    def equals_content(self, value: object, ref: ContentRef | None, *, unbounded: bool = False) -> bool:
         """Whether the content of `ref` is what would be recorded of the value without hooks and masks."""
         return bounded_content_of(value, None, NO_LIMITS if unbounded else self.limits)[0].ref == ref
 
-    def redaction_changes_nothing(self, value: Any, redact: Redact | None = None) -> bool:
+    def redaction_changes_nothing(self, value: object, redact: Redact | None = None) -> bool:
         """Whether the redaction hooks leave this value unchanged."""
         if redact is None and self._redact is None:
             return True

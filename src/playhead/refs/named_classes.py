@@ -73,7 +73,7 @@ def _module_named(module: str, name: str) -> Any:
         ) from error
 
 
-def _found(owner: Any, qualname: str) -> Any:
+def _found(owner: object, qualname: str) -> Any:
     """Returns the value under a name in a module, without calling any `__getattr__`, property or lazy loader;
     `_NOT_FOUND` if there is none."""
     for part in qualname.split("."):
@@ -85,11 +85,11 @@ def _found(owner: Any, qualname: str) -> Any:
     return owner
 
 
-def _namespace(module: Any) -> Any:
+def _namespace(module: object) -> Any:
     return object.__getattribute__(module, "__dict__")
 
 
-def model_reference(kind: Any) -> Any:
+def model_reference(kind: object) -> Any:
     """Returns the name of a class; for a pydantic generic with arguments, which has no name of its own, the names of
     its parts."""
     generic = cast("dict[str, Any]", getattr(kind, "__pydantic_generic_metadata__", {}))
@@ -98,7 +98,7 @@ def model_reference(kind: Any) -> Any:
     return {"origin": name_of(generic["origin"]), "args": [model_reference(arg) for arg in generic["args"]]}
 
 
-def class_of_reference(reference: Any) -> Any:
+def class_of_reference(reference: object) -> Any:
     """Returns the class from the result of `model_reference`. Raises CannotRestore."""
     if not isinstance(reference, dict):
         return class_named(reference)
@@ -109,7 +109,7 @@ def class_of_reference(reference: Any) -> Any:
     return origin[tuple(class_of_reference(arg) for arg in parts["args"])]
 
 
-def is_model(kind: Any) -> bool:
+def is_model(kind: object) -> bool:
     """Whether this is the class of a pydantic model. Does not import pydantic: if it is not loaded, there are no
     models."""
     pydantic = sys.modules.get("pydantic")

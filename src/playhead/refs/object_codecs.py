@@ -99,7 +99,7 @@ def _slots_of(kind: type) -> dict[str, Any]:
     }
 
 
-def state_of(value: Any) -> dict[str, Any]:
+def state_of(value: object) -> dict[str, Any]:
     """All attributes of an instance: its dictionary, and its slots that are set."""
     state = dict(attributes_of(value))
     for name, member in _layout_of(class_of(value)).slots.items():
@@ -110,7 +110,7 @@ def state_of(value: Any) -> dict[str, Any]:
     return state
 
 
-def set_state(value: Any, state: dict[str, Any]) -> None:
+def set_state(value: object, state: dict[str, Any]) -> None:
     """Sets the attributes from `state_of`, bypassing frozen classes, properties and `__setattr__`."""
     slots = _layout_of(class_of(value)).slots
     for name, item in state.items():
@@ -157,7 +157,7 @@ def _to_namedtuple(tree: Tree, inner: Inner) -> Any:
     return cast(Any, tuple).__new__(kind, map(inner, tree["items"]))
 
 
-def _dataclass(value: Any, inner: Encoding) -> Tree:
+def _dataclass(value: object, inner: Encoding) -> Tree:
     kind = class_of(value)
     layout, state = _layout_of(kind), state_of(value)
     unset = [name for name in layout.fields if name not in state]

@@ -60,7 +60,7 @@ class KeyOrderSurvey:
         return True
 
 
-def key_orders_of(value: Any) -> KeyOrderSurvey | None:
+def key_orders_of(value: object) -> KeyOrderSurvey | None:
     """Collects the key orders in a value; returns None if it is not plain JSON."""
     try:
         return _key_orders_of(value)
@@ -68,7 +68,7 @@ def key_orders_of(value: Any) -> KeyOrderSurvey | None:
         return None
 
 
-def _key_orders_of(value: Any) -> KeyOrderSurvey | None:
+def _key_orders_of(value: object) -> KeyOrderSurvey | None:
     # Level by level, so that a cycle is found by its depth.
     survey = KeyOrderSurvey()
     level: list[Any] = [value]
@@ -125,11 +125,11 @@ def key_orders(survey: KeyOrderSurvey) -> list[list[str]]:
     return [list(keys) for in_order, keys in survey.orders.items() if keys != in_order]
 
 
-def in_key_order(value: Any, orders: Sequence[Sequence[str]]) -> Any:
+def in_key_order(value: object, orders: Sequence[Sequence[str]]) -> Any:
     """Returns the value with its keys in the orders that `key_orders` returned."""
     by_keys = {frozenset(keys): keys for keys in orders}
 
-    def ordered(item: Any) -> Any:
+    def ordered(item: object) -> Any:
         if type(item) is dict:
             pairs = cast(dict[str, Any], item)
             return {key: ordered(pairs[key]) for key in by_keys.get(frozenset(pairs), pairs)}
@@ -138,7 +138,7 @@ def in_key_order(value: Any, orders: Sequence[Sequence[str]]) -> Any:
     return ordered(value)
 
 
-def json_text(value: Any) -> str:
+def json_text(value: object) -> str:
     """The JSON text of a plain value, its keys in their own order."""
     try:
         return orjson.dumps(value).decode()

@@ -25,7 +25,7 @@ _WITH_STATE = frozenset({"dataclass", "model"})
 _OBJECTS = frozenset({"dataclass", "model", "namedtuple", "error"})
 
 
-def holds_secret(tree: Any, mask: Mask, *, inside: bool = False) -> bool:
+def holds_secret(tree: object, mask: Mask, *, inside: bool = False) -> bool:
     """Whether something in a tagged tree (see `faithful.py`) is masked. `inside`: the whole tree is part of an
     object."""
     harmless: set[tuple[Any, ...]] = set()
@@ -97,7 +97,7 @@ def _masked_item(item: Any, mask: Mask, text: str) -> Any:
     return tagged("left out", text=text) if holds_secret(item, mask) else item
 
 
-def _is_http(item: Any) -> bool:
+def _is_http(item: object) -> bool:
     return isinstance(item, dict) and cast(Tree, item).get(MARK) in {"http request", "http response"}
 
 
@@ -123,7 +123,7 @@ def _keys_and_values(fields: Tree) -> tuple[Collection[Any], Collection[Any]]:
     return (fields["keys"], fields["values"]) if "keys" in fields and "values" in fields else ((), ())
 
 
-def _plain_key(key: Any) -> Any:
+def _plain_key(key: object) -> Any:
     if type(key) is not dict:
         return key
     fields = cast(Tree, key)
@@ -151,7 +151,7 @@ def is_all_recorded(tree: Any, recorded: Any) -> bool:
     return all(text in texts or text in everything for text in _kept_texts(tree))
 
 
-def _kept_texts(tree: Any) -> list[str]:
+def _kept_texts(tree: object) -> list[str]:
     texts: list[str] = []
     waiting = [tree]
     while waiting:
@@ -167,7 +167,7 @@ def _kept_texts(tree: Any) -> list[str]:
     return texts
 
 
-def _recorded_texts(recorded: Any) -> list[str]:
+def _recorded_texts(recorded: object) -> list[str]:
     texts: list[str] = []
     waiting = [recorded]
     while waiting:

@@ -168,7 +168,12 @@ def _remember(intake: PayloadIntake, thread: KnownThread, threads: list[KnownThr
 
 
 def _note_exact(
-    intake: PayloadIntake, position: int, restored: Any, native: Any, patches: list[ContentRef], sink: NewContentSink
+    intake: PayloadIntake,
+    position: int,
+    restored: object,
+    native: object,
+    patches: list[ContentRef],
+    sink: NewContentSink,
 ) -> None:
     """Adds the ref of how the message at `position` was given, if its canonical form restores something else.
 
@@ -216,7 +221,7 @@ def extend_thread(
 
 
 def native_ref(
-    intake: PayloadIntake, message: Any, to_message: ToMessage, sink: NewContentSink, redact: Redact | None = None
+    intake: PayloadIntake, message: object, to_message: ToMessage, sink: NewContentSink, redact: Redact | None = None
 ) -> ContentRef:
     """Returns the ref of one provider message, the same as in a thread."""
     return message_ref(intake, _canonical(_native(message), to_message, intake, redact)[0], sink)
@@ -333,7 +338,7 @@ def _native(message: Any) -> Any:
             pass
     arrived: list[BaseException] = []  # orjson turns any exception of `default` into a TypeError
 
-    def plain(value: Any) -> Any:
+    def plain(value: object) -> Any:
         try:
             return _plain(value)
         except BaseException as error:
@@ -372,7 +377,7 @@ _TEXT_ONLY: set[type] = {str}
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
-def _json(value: Any) -> bytes:
+def _json(value: object) -> bytes:
     """JSON bytes; different values give different bytes."""
     with guarded("write a message as JSON", log=False):  # it is the user's code, and may raise anything
         return orjson.dumps(value)
@@ -398,7 +403,7 @@ def _canonical(native: Any, to_message: ToMessage, intake: PayloadIntake, redact
     return {"role": "user", "parts": [{"type": "unparsed", "content": native}]}, native
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Returns a provider's own message object, which users put among messages, as a dictionary. Raises TypeError for
     other objects."""
     dump = getattr(cast(Any, type(value)), "model_dump", None)

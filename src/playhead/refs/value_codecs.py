@@ -38,13 +38,13 @@ class Inner(Protocol):
     lenient: bool
     with_defaults: bool
 
-    def __call__(self, value: Any, /) -> Any: ...
+    def __call__(self, value: object, /) -> Any: ...
 
 
 class Decoding(Inner, Protocol):
     """Decodes the values inside a value."""
 
-    def bytes_of(self, tree: Any) -> bytes:
+    def bytes_of(self, tree: object) -> bytes:
         """Returns the bytes for which `Encoding.kept` returned this tree. Raises CannotRestore."""
         ...
 
@@ -63,7 +63,7 @@ class Encoding(Inner, Protocol):
         """Counts the weight of something that is encoded. Raises NotFaithful if the value becomes too large."""
         ...
 
-    def name_of(self, kind: Any) -> Any:
+    def name_of(self, kind: object) -> Any:
         """Returns the name of a class: see `named_classes.model_reference`. Raises NotFaithful."""
         ...
 
@@ -79,7 +79,7 @@ _FACTORIES = frozenset(
 )
 
 
-def tagged(tag: str, **fields: Any) -> Tree:
+def tagged(tag: str, **fields: object) -> Tree:
     """Returns a tree that `decode` reads by its tag."""
     return {MARK: tag, **fields}
 

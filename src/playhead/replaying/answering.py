@@ -771,7 +771,7 @@ class CallReplayer:
         return ReplayAnswer(error=denied, is_new=True)
 
     def _answer_from_outcome(
-        self, span: ObservedSpan, outcome: Any, call: RecordedCall, restore: ResponseRestorer | None
+        self, span: ObservedSpan, outcome: object, call: RecordedCall, restore: ResponseRestorer | None
     ) -> ReplayAnswer:
         if restore is not None and is_edit(outcome, call):
             return self._edited(span, outcome, call)
@@ -829,7 +829,7 @@ def _names_of_tools(calls: Iterable[RecordedCall]) -> frozenset[str]:
     return frozenset(name for name, name_kinds in kinds.items() if name_kinds == {"tool"})
 
 
-def _decision(function: Callable[..., Any], *about: Any) -> Any:
+def _decision(function: Callable[..., Any], *about: object) -> Any:
     """Returns the result of a function of the user. Files that it opens and commands that it starts are not
     reported."""
     with unwatched():

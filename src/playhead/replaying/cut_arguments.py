@@ -53,7 +53,7 @@ class CutArguments:
                     return
 
 
-def agree(left: Any, right: Any) -> bool:
+def agree(left: object, right: object) -> bool:
     """Whether two recorded values are equal in everything that was read in both."""
     if _is_unread(left) or _is_unread(right):
         kinds = {kind for value in (left, right) if (kind := _kind_of(value)) is not None}
@@ -78,7 +78,7 @@ def _is_unread(value: Any) -> bool:
     return isinstance(value, dict) and cast("dict[str, Any]", value).keys() == {CUT} and _is_part_unread(value)
 
 
-def _is_part_unread(value: Any) -> bool:
+def _is_part_unread(value: object) -> bool:
     """Whether the value is an object of which some items were not read in time."""
     about = cast("dict[str, Any]", value).get(CUT)
     return value_at(about, "why") == "time"
@@ -97,7 +97,7 @@ def _is_cut_by_time(attributes: Any) -> bool:
     return attributes.get(names.INPUT_CUT) == "time"
 
 
-def _value(record: Record, ref: Any) -> Any:
+def _value(record: Record, ref: object) -> Any:
     """The content as JSON values; _NOTHING if it is not available, or is not JSON."""
     content = record.content(ContentRef(ref)) if isinstance(ref, str) else None
     try:

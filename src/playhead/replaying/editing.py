@@ -114,7 +114,7 @@ class Edits:
         return EditedRequest(current, prompt, [rule.to_json() for rule in made]) if made else None
 
 
-def is_edit(outcome: Any, call: RecordedCall) -> bool:
+def is_edit(outcome: object, call: RecordedCall) -> bool:
     """Whether the outcome that was set for a call edits its request, instead of its result."""
     if names.INPUT_MESSAGES_REF not in call.span.attributes or not isinstance(outcome, Mapping):
         return False
@@ -163,7 +163,7 @@ def recorded_rules(record: Record, calls: Sequence[RecordedCall]) -> tuple[EditR
     return tuple(rules.values())
 
 
-def _of_messages(edit: Any, count: int, call_path: str) -> list[MessageEdit]:
+def _of_messages(edit: object, count: int, call_path: str) -> list[MessageEdit]:
     if isinstance(edit, list):
         new = cast("list[Any]", edit)
         removed = [MessageEdit(position, "remove") for position in range(count)]
@@ -204,7 +204,7 @@ def _position(key: Any, count: int, call_path: str) -> int:
     return position % count
 
 
-def _message(message: Any, call_path: str) -> Any:
+def _message(message: object, call_path: str) -> Any:
     if not isinstance(message, Mapping) or "role" not in message:
         raise ReplayError(f"a message for {call_path} has to be as the provider takes it, with a role; {_EXPECTED}")
     return dict(cast("Mapping[str, Any]", message))

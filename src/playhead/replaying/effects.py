@@ -173,18 +173,18 @@ def _watcher() -> EffectWatcher | None:
     return watcher if watcher.repeats(span) else None
 
 
-def _name_of(executable: Any) -> str:
+def _name_of(executable: object) -> str:
     return (_path_of(executable) or "").rpartition(os.sep)[2]
 
 
-def _shown_command(command: Any) -> str:
+def _shown_command(command: object) -> str:
     if isinstance(command, list | tuple):
         command = shlex.join(str(_path_of(part) or part) for part in cast("list[Any]", command))
     text = str(_path_of(command) or command)
     return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
 
 
-def _path_of(value: Any) -> str | None:
+def _path_of(value: object) -> str | None:
     if isinstance(value, bytes):
         return os.fsdecode(value)
     if isinstance(value, os.PathLike):

@@ -90,7 +90,7 @@ class ForkOptions:
             ) from error
         return options
 
-    def describe_root(self, root: ObservedSpan, outcome: Any) -> None:
+    def describe_root(self, root: ObservedSpan, outcome: object) -> None:
         """Adds the options, and the outcome of the call at which the fork parts, to the attributes of the fork's
         root."""
         options = self
@@ -104,7 +104,7 @@ class ForkOptions:
         root.attributes[names.FORK_OPTIONS] = options.to_attribute()
 
 
-def _word(option: Any) -> str:
+def _word(option: object) -> str:
     return option if isinstance(option, str) else _FUNCTION
 
 

@@ -111,7 +111,7 @@ class RewindContext:
         self._token = otel.attach(otel.set_value(NEXT_RUN, self._next))
         return self
 
-    def __exit__(self, kind: Any, raised: BaseException | None, trace: Any) -> None:
+    def __exit__(self, kind: object, raised: BaseException | None, trace: object) -> None:
         """Ends the block: later runs do not continue from a record."""
         otel.detach(self._token)
         if self._next is not None and self._next.is_waiting and raised is None:
@@ -160,7 +160,7 @@ class RewindContext:
         """Same as `__enter__`."""
         return self.__enter__()
 
-    async def __aexit__(self, kind: Any, raised: BaseException | None, trace: Any) -> None:
+    async def __aexit__(self, kind: object, raised: BaseException | None, trace: object) -> None:
         """Same as `__exit__`."""
         self.__exit__(kind, raised, trace)
 

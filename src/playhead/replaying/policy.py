@@ -71,7 +71,7 @@ DIVERGENCE_OPTIONS = (
 )
 
 
-def in_doubt_sentence(call: RecordedCall, arguments: Any, why: str | None) -> str:
+def in_doubt_sentence(call: RecordedCall, arguments: object, why: str | None) -> str:
     """Message for the person who has to decide about a call in doubt. `why`: the call has ended, and this is why its
     result cannot be restored; None: its outcome is not known."""
     if why is not None:
@@ -98,7 +98,7 @@ def command_sentence(command: str) -> str:
     )
 
 
-def completed_sentence(call: RecordedCall, arguments: Any) -> str:
+def completed_sentence(call: RecordedCall, arguments: object) -> str:
     """Message for the person who has to decide about a tool that had completed before the run diverged."""
     return (
         f"{call.call_path} had completed with these arguments before the program changed: {arguments!r}. Executing it "
@@ -108,7 +108,7 @@ def completed_sentence(call: RecordedCall, arguments: Any) -> str:
     )
 
 
-def recognised_sentence(call: RecordedCall, how: str, kind: str, path: str, arguments: Any) -> str:
+def recognised_sentence(call: RecordedCall, how: str, kind: str, path: str, arguments: object) -> str:
     """Message for the person who has to decide about a recorded call that a changed program seems to make again, under
     another kind or name. `path` and `kind`: those of the call now."""
     fact = f"{call.call_path} {'had completed' if call.is_settled else 'had begun'} with these arguments: {arguments!r}"
@@ -127,7 +127,7 @@ def recognised_sentence(call: RecordedCall, how: str, kind: str, path: str, argu
     )
 
 
-def former_tool_sentence(name: str, kind: str, arguments: Any) -> str:
+def former_tool_sentence(name: str, kind: str, arguments: object) -> str:
     """Message for a fork in which no tool may be executed, about a function that was recorded as a tool and is none
     now."""
     return (

@@ -55,7 +55,7 @@ def _answer(record: Record, entry: LogEvent) -> PromiseAnswer:
     }
 
 
-def _value(record: Record, ref: Any) -> Any:
+def _value(record: Record, ref: object) -> Any:
     content = record.content(ContentRef(ref)) if isinstance(ref, str) else None
     if content is None:
         raise CannotRestore("what was answered is not at hand")

@@ -51,7 +51,7 @@ def restored_payload(record: Record, attributes: Mapping[str, Any], name: str) -
 
 
 def answer_from_outcome(
-    record: Record, outcome: Any, call: RecordedCall, restore: ResponseRestorer | None
+    record: Record, outcome: object, call: RecordedCall, restore: ResponseRestorer | None
 ) -> ReplayAnswer:
     """Returns the answer for an outcome that a person set. It is recorded in this run, because the record differs.
 
@@ -76,7 +76,7 @@ def answer_from_outcome(
     return ReplayAnswer(value=restore.response(raw, None), raw=raw, is_new=True)
 
 
-def check_outcome(outcome: Any, call: RecordedCall) -> None:
+def check_outcome(outcome: object, call: RecordedCall) -> None:
     """Raises ReplayError, before anything runs, for an outcome that the client of a model cannot read."""
     if names.INPUT_MESSAGES_REF not in call.span.attributes or not isinstance(outcome, Mapping):
         return
@@ -118,14 +118,14 @@ def _content(record: Record, call: RecordedCall, name: str) -> Content:
     return _content_of(record, call.span.attributes.get(name))
 
 
-def _content_of(record: Record, ref: Any) -> Content:
+def _content_of(record: Record, ref: object) -> Content:
     content = record.content(ContentRef(ref)) if isinstance(ref, str) else None
     if content is None:
         raise CannotRestore("what it returned was not recorded, or is not at hand")
     return content
 
 
-def _typed(content: Content, kind: Any, restore_tree: Any) -> Any:
+def _typed(content: Content, kind: object, restore_tree: object) -> Any:
     """The content as a value of its type. Text and JSON with equal bytes have one ref; `kind` is the type that the call
     recorded.
 

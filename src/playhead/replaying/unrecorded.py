@@ -166,7 +166,7 @@ def _names_of(call: RecordedCall) -> Iterable[str]:
     return tool_name, tool_name.rpartition(".")[2], call.name, call.name.rpartition(".")[2]
 
 
-def _is_execution(tool: AskedTool, arguments: Any) -> bool:
+def _is_execution(tool: AskedTool, arguments: object) -> bool:
     """Whether a recorded call with these arguments executed the tool: under another name, or as a function that gets
     the id of the tool call, or its name and arguments."""
     if tool.arguments and is_contained_in(tool.arguments, arguments):
@@ -177,7 +177,7 @@ def _is_execution(tool: AskedTool, arguments: Any) -> bool:
     return tool.name in values and any(_says_the_same(tool.arguments, value) for value in values)
 
 
-def _is_in_command(tool: AskedTool, arguments: Any) -> bool:
+def _is_in_command(tool: AskedTool, arguments: object) -> bool:
     """Whether a recorded command contains a text from the tool's arguments."""
     command = value_at(arguments, "command")
     command_text = " ".join(map(str, cast("list[Any]", command))) if isinstance(command, list) else str(command)
@@ -200,7 +200,7 @@ def _says_the_same(arguments: Mapping[str, Any], value: Any) -> bool:
     return isinstance(value, dict) and canonical_json(value) == canonical_json(arguments)
 
 
-def _values_in(value: Any) -> Iterator[Any]:
+def _values_in(value: object) -> Iterator[Any]:
     waiting = [value]
     while waiting:
         item = waiting.pop()

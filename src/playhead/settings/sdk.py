@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from math import ceil
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 from urllib.parse import unquote
 
 from playhead.errors import CollectorUnreachable, SettingInvalid
@@ -384,7 +384,7 @@ def table() -> tuple[Setting, ...]:
 
 
 def in_force(
-    environ: Mapping[str, str] = os.environ, *, on_invalid: Callable[[str], None] | None = None, **options: Any
+    environ: Mapping[str, str] = os.environ, *, on_invalid: Callable[[str], None] | None = None, **options: object
 ) -> tuple[InForce, ...]:
     """Returns all settings with value and source. `on_invalid`: see `load`. Raises SettingInvalid."""
     try:
@@ -398,7 +398,7 @@ def in_force(
 
 
 def load(
-    environ: Mapping[str, str] = os.environ, *, on_invalid: Callable[[str], None] | None = None, **options: Any
+    environ: Mapping[str, str] = os.environ, *, on_invalid: Callable[[str], None] | None = None, **options: object
 ) -> Settings:
     """Returns the settings in force; `options` take precedence over the environment.
 

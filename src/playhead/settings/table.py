@@ -63,7 +63,7 @@ class Setting:
     if_invalid: Any = Instead.DEFAULT
     """What a program that records uses instead of an invalid value: a value, `DEFAULT` or `STOP`."""
 
-    def read(self, value: Any, variable: str | None = None) -> Any:
+    def read(self, value: object, variable: str | None = None) -> Any:
         """Parses a text found in `variable`, or an option of any type. Raises InvalidSettingValue."""
         try:
             return self.kind.read(_as_text(value).strip())
@@ -73,7 +73,7 @@ class Setting:
                 f"{variable or self.env} cannot be {value_text}: set it to {self.kind.accepts}"
             ) from None
 
-    def shown(self, value: Any) -> str:
+    def shown(self, value: object) -> str:
         """Returns the value for a terminal or a log: without secrets."""
         if value is None or (self.secret and not value):
             return self.kind.absent if value is None else "not set"
@@ -95,13 +95,13 @@ class InForce:
 
 def setting(
     env: str,
-    default: Any,
+    default: object,
     kind: ValueKind,
     help: str,  # noqa: A002 - the word that users know
     *,
     secret: bool = False,
     fallback: str | None = None,
-    if_invalid: Any = DEFAULT,
+    if_invalid: object = DEFAULT,
 ) -> Any:
     """Makes a field of a table. A callable default is called when needed. `if_invalid`: see `Setting`."""
     line = {"env": env, "default": default, "kind": kind, "help": help, "secret": secret, "fallback": fallback}
@@ -134,7 +134,7 @@ def in_force_of(
 
 
 def _settle(
-    line: Setting, environ: Mapping[str, str], option: Any, on_invalid: Callable[[str], None] | None
+    line: Setting, environ: Mapping[str, str], option: object, on_invalid: Callable[[str], None] | None
 ) -> InForce:
     if option is not None:
         return InForce(line, line.read(option), "option")
@@ -157,7 +157,7 @@ def default_of(line: Setting) -> InForce:
     return InForce(line, line.default() if callable(line.default) else line.default, "default")
 
 
-def _as_text(value: Any) -> str:
+def _as_text(value: object) -> str:
     """Returns an option as the text of a variable, so that both are checked by the same rules."""
     if isinstance(value, str):
         return value

@@ -72,7 +72,7 @@ class Listener(ThreadingHTTPServer):
         while not self.closing.is_set():
             self.handle_request()
 
-    def verify_request(self, request: Any, client_address: Any) -> bool:
+    def verify_request(self, request: object, client_address: object) -> bool:
         return not self.closing.is_set()
 
     def process_request(self, request: Any, client_address: Any) -> None:
@@ -87,7 +87,7 @@ class Listener(ThreadingHTTPServer):
         thread.start()
         self._connections[thread] = request
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, request: object, client_address: object) -> None:
         # It is normal that a client closes the connection early: that is not an error to print.
         if not isinstance(sys.exception(), ConnectionError):
             log.exception("the mock model server could not answer a request")

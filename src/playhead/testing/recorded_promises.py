@@ -153,7 +153,7 @@ def _unanswered(promise: Promise) -> str:
     return f"the program waits for {subject}{details}, and the test does not answer that: say so before with {how}"
 
 
-def _has(actual: Any, wanted: Any) -> bool:
+def _has(actual: object, wanted: object) -> bool:
     if isinstance(wanted, Mapping) and isinstance(actual, Mapping):
         named = cast("Mapping[str, Any]", actual)
         wanted_values = cast("Mapping[str, Any]", wanted).items()

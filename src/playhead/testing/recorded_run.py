@@ -104,7 +104,7 @@ class RecordedToolCall:
         return f"{self.name}({', '.join(f'{name}={value!r}' for name, value in named.items())})"
 
 
-def _are_parts(value: Any) -> bool:
+def _are_parts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(part, dict) for part in value)  # pyright: ignore[reportUnknownVariableType]
 
 
@@ -161,7 +161,7 @@ def _tool_lines(call: RecordedToolCall) -> Iterator[str]:
         yield from _labelled("returned", repr(call.result))
 
 
-def _labelled(label: str, text: Any) -> Iterator[str]:
+def _labelled(label: str, text: object) -> Iterator[str]:
     first, *rest = _cut_text(str(text)).splitlines() or [""]
     yield f"{_INDENT}{label}: {first}"
     yield from (f"{_INDENT}  {line}" for line in rest)
@@ -248,11 +248,11 @@ class RecordedRun:
         except KeyError:
             raise LookupError(f"{ref} is not recorded here: refs are those of this run's events") from None
 
-    def called(self, tool: str, /, **arguments: Any) -> list[RecordedToolCall]:
+    def called(self, tool: str, /, **arguments: object) -> list[RecordedToolCall]:
         """Returns the calls of this tool with these arguments; other arguments may have any value."""
         return [call for call in self.tool_calls if call.name == tool and _has_arguments(call.arguments, arguments)]
 
-    def assert_called(self, tool: str, /, **arguments: Any) -> RecordedToolCall:
+    def assert_called(self, tool: str, /, **arguments: object) -> RecordedToolCall:
         """Fails unless the tool was called with these arguments (others may have any value).  Returns the first such
         call."""
         __tracebackhide__ = True
@@ -264,7 +264,7 @@ class RecordedRun:
         instead = f"it was called as {'; '.join(others)}" if others else f"tools that were called: {self._tool_names()}"
         raise AssertionError(f"{wanted} was not called; {instead}")
 
-    def assert_not_called(self, tool: str, /, **arguments: Any) -> None:
+    def assert_not_called(self, tool: str, /, **arguments: object) -> None:
         """Fails if the tool was called with these arguments (without any: if it was called at all)."""
         __tracebackhide__ = True
         if calls := self.called(tool, **arguments):
@@ -329,7 +329,7 @@ class RecordedRun:
         return ", ".join(dict.fromkeys(call.name for call in self.tool_calls)) or "none"
 
 
-def _has_arguments(actual: Any, wanted: Mapping[str, Any]) -> bool:
+def _has_arguments(actual: object, wanted: Mapping[str, Any]) -> bool:
     fields = object_of(actual)
     return all(name in fields and fields[name] == value for name, value in wanted.items())
 

@@ -80,7 +80,7 @@ class MockModelServer:
         """Answers requests that name a recorded run in the header `x-playhead-trajectory` from that run."""
         self._script.play(trajectories)
 
-    def http_client(self, library: ModuleType | None = None, **options: Any) -> Any:
+    def http_client(self, library: ModuleType | None = None, **options: object) -> Any:
         """Makes an `httpx2.Client` (`httpx.Client` if httpx2 is not installed, or the one of `library`) whose requests
         this server answers without a socket, whatever their host: `openai.OpenAI(http_client=server.http_client())`.
 
@@ -88,7 +88,7 @@ class MockModelServer:
         """
         return transport.client(self._endpoint.respond, library, **options)
 
-    def async_http_client(self, library: ModuleType | None = None, **options: Any) -> Any:
+    def async_http_client(self, library: ModuleType | None = None, **options: object) -> Any:
         """Makes the `AsyncClient` that corresponds to `http_client`."""
         return transport.async_client(self._endpoint.respond, library, **options)
 

@@ -22,13 +22,13 @@ def installed_library() -> ModuleType:
     return import_module("httpx2" if find_spec("httpx2") else "httpx")
 
 
-def client(respond: Respond, library: ModuleType | None, **options: Any) -> Any:
+def client(respond: Respond, library: ModuleType | None, **options: object) -> Any:
     """Makes a `Client` of the library whose requests `respond` answers; `options` are arguments of the client."""
     library = library or installed_library()
     return library.Client(transport=_transport_class(library)(respond), **options)
 
 
-def async_client(respond: Respond, library: ModuleType | None, **options: Any) -> Any:
+def async_client(respond: Respond, library: ModuleType | None, **options: object) -> Any:
     """Makes an `AsyncClient` of the library whose requests `respond` answers."""
     library = library or installed_library()
     return library.AsyncClient(transport=_async_transport_class(library)(respond), **options)

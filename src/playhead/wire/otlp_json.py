@@ -85,7 +85,7 @@ def _link(link: Mapping[str, Any]) -> dict[str, Any]:
     return ids | {"attributes": attributes_json(link.get("attributes") or {})}
 
 
-def _any_value(value: Any) -> dict[str, Any]:
+def _any_value(value: object) -> dict[str, Any]:
     match value:
         case str():
             return {"stringValue": value}

@@ -124,7 +124,7 @@ def _threads(
     return threads, tips
 
 
-def _index(value: Any) -> int:
+def _index(value: object) -> int:
     if type(value) is not int or value < 0:  # True is an int, and -1 would count from the end
         raise BadPack(f"{value!r} is not an index or a size")
     return value

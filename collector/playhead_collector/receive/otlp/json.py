@@ -51,7 +51,7 @@ def attributes_of(owner: Object, field: str = "attributes", depth: int = 0) -> A
     return {text(pair, "key"): plain(get(pair, "value"), depth) for pair in objects(owner, field)}
 
 
-def plain(value: Any, depth: int = 0) -> Any:
+def plain(value: object, depth: int = 0) -> Any:
     """Returns the Python value of an AnyValue; None for an unknown kind."""
     if value is None:
         return None
@@ -65,13 +65,13 @@ def plain(value: Any, depth: int = 0) -> Any:
     return None
 
 
-def _string(value: Any, _: int) -> str:
+def _string(value: object, _: int) -> str:
     if isinstance(value, str):
         return value
     raise InvalidItem(f"a stringValue is {_shown(value)}, not text")
 
 
-def _boolean(value: Any, _: int) -> bool:
+def _boolean(value: object, _: int) -> bool:
     if isinstance(value, bool):
         return value
     raise InvalidItem(f"a boolValue is {_shown(value)}, not true or false")
@@ -92,11 +92,11 @@ def _bytes(value: Any, _: int) -> bytes:
         raise InvalidItem(f"a bytesValue is {_shown(value)}, not base64") from None
 
 
-def _array(value: Any, depth: int) -> list[Any]:
+def _array(value: object, depth: int) -> list[Any]:
     return [plain(item, depth + 1) for item in list_of(as_object(value), "values")]
 
 
-def _map(value: Any, depth: int) -> Attributes:
+def _map(value: object, depth: int) -> Attributes:
     return attributes_of(as_object(value), "values", depth + 1)
 
 
@@ -156,7 +156,7 @@ def object_of(owner: Object, name: str) -> Object:
     return {} if value is None else as_object(value, name)
 
 
-def as_object(value: Any, name: str = "it") -> Object:
+def as_object(value: object, name: str = "it") -> Object:
     """Returns the value, checked to be a message (a JSON object)."""
     if isinstance(value, dict):
         return cast(Object, value)
@@ -187,7 +187,7 @@ def time_ns(owner: Object, name: str) -> int:
     return check_time(integer(get(owner, name)))
 
 
-def enum(value: Any) -> int:
+def enum(value: object) -> int:
     """Returns the number of an enum value, which may be sent as its name."""
     return _ENUM_NUMBERS[value] if isinstance(value, str) and value in _ENUM_NUMBERS else integer(value)
 
@@ -371,7 +371,7 @@ def _link(link: Object) -> Object:
     }
 
 
-def _severity(value: Any) -> int:
+def _severity(value: object) -> int:
     """Returns the severity number, 1 to 24. Returns 0 if it is missing, or a name, which OTLP/JSON does not allow."""
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 

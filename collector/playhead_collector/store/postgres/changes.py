@@ -9,7 +9,6 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Any
 from uuid import UUID
 
 from asyncpg import Connection, InterfaceError, PostgresError, Record
@@ -223,7 +222,7 @@ async def listening(
 
 
 async def _listen(connect: Callable[[], Awaitable["Connection[Record]"]], on_change: OnChange) -> None:
-    def notified(_conn: Any, _pid: int, _channel: str, payload: object) -> None:
+    def notified(_conn: object, _pid: int, _channel: str, payload: object) -> None:
         project_id, *runs = str(payload).split()
         on_change(int(project_id), runs)
 

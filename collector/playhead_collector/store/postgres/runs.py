@@ -188,7 +188,7 @@ def _score_bounds(condition: ScoreCondition) -> dict[str, Any]:
     return bounds
 
 
-def _storable(name: str, value: Any) -> Any:
+def _storable(name: str, value: object) -> Any:
     if isinstance(value, str):
         return without_nul(value)
     if isinstance(value, int) and not isinstance(value, bool):

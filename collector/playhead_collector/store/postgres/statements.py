@@ -64,31 +64,31 @@ def _prepared(name: str, parameters: dict[str, Any]) -> tuple[str, list[Any]]:
     return text, [parameters[parameter] for parameter in order]
 
 
-async def rows(conn: Conn, name: str, /, **parameters: Any) -> Sequence[Record]:
+async def rows(conn: Conn, name: str, /, **parameters: object) -> Sequence[Record]:
     """Runs a statement and returns all rows."""
     text, arguments = _prepared(name, parameters)
     return await conn.fetch(text, *arguments)
 
 
-async def row(conn: Conn, name: str, /, **parameters: Any) -> Record | None:
+async def row(conn: Conn, name: str, /, **parameters: object) -> Record | None:
     """Runs a statement and returns its first row, None if there is none."""
     text, arguments = _prepared(name, parameters)
     return await conn.fetchrow(text, *arguments)
 
 
-async def value(conn: Conn, name: str, /, **parameters: Any) -> Any:
+async def value(conn: Conn, name: str, /, **parameters: object) -> Any:
     """Runs a statement and returns the first column of its first row, None if there is none."""
     text, arguments = _prepared(name, parameters)
     return await conn.fetchval(text, *arguments)
 
 
-async def column(conn: Conn, name: str, /, **parameters: Any) -> list[Any]:
+async def column(conn: Conn, name: str, /, **parameters: object) -> list[Any]:
     """Runs a statement and returns the first column of all rows."""
     text, arguments = _prepared(name, parameters)
     return [record[0] for record in await conn.fetch(text, *arguments)]
 
 
-async def run(conn: Conn, name: str, /, **parameters: Any) -> int:
+async def run(conn: Conn, name: str, /, **parameters: object) -> int:
     """Runs a statement and returns the number of rows that it changed."""
     text, arguments = _prepared(name, parameters)
     status = await conn.execute(text, *arguments)

@@ -26,7 +26,7 @@ def approve(
     reason: str | None = None,
     key: str | None = None,
     action: str | None = None,
-    details: Any = None,
+    details: object = None,
 ) -> Promise:
     """Approves an action that a run waits for. Returns the promise with the answer.
 
@@ -49,7 +49,7 @@ def deny(promise: str | Promise, *, by: str | None = None, reason: str | None = 
 
 def answer(
     promise: str | Promise,
-    value: Any,
+    value: object,
     *,
     by: str | None = None,
     reason: str | None = None,
@@ -63,7 +63,7 @@ def answer(
     return _store().decide(new_promise["id"], answer_of(p.ANSWERED, value, by, reason), new_promise)
 
 
-def _decide(promise: str | Promise, outcome: str, value: Any, by: str | None, reason: str | None) -> Promise:
+def _decide(promise: str | Promise, outcome: str, value: object, by: str | None, reason: str | None) -> Promise:
     store = _store()
     promise_id = whole_id(store, promise if isinstance(promise, str) else promise["id"])
     return store.decide(promise_id, answer_of(outcome, value, by, reason))
@@ -85,7 +85,7 @@ def whole_id(store: PromiseStore, start: str) -> str:
     raise NotFound(f"{how} with {start!r}: see `playhead promises --all`")
 
 
-def unasked(promise_id: str, kind: str, **fields: Any) -> Promise:
+def unasked(promise_id: str, kind: str, **fields: object) -> Promise:
     """Makes a promise that no run has asked for yet."""
     empty: dict[str, Any] = dict.fromkeys(("run", "name", "action", "risk", "details", "schema", "deadline", "answer"))
     created = answer_of(p.ANSWERED)["time"]

@@ -31,7 +31,7 @@ def approval(
     action: str,
     *,
     risk: str | None = None,
-    details: Any = None,
+    details: object = None,
     key: str | None = None,
     timeout: float | None = None,
     suspend: bool = False,
@@ -60,7 +60,7 @@ async def approval_async(
     action: str,
     *,
     risk: str | None = None,
-    details: Any = None,
+    details: object = None,
     key: str | None = None,
     timeout: float | None = None,  # noqa: ASYNC109 - as in `approval`; it has a record
     suspend: bool = False,
@@ -78,8 +78,8 @@ async def approval_async(
 def ask(
     question: str,
     *,
-    schema: Any = None,
-    details: Any = None,
+    schema: object = None,
+    details: object = None,
     timeout: float | None = None,
     suspend: bool = False,
     remind_after: float | None = None,
@@ -100,8 +100,8 @@ def ask(
 async def ask_async(
     question: str,
     *,
-    schema: Any = None,
-    details: Any = None,
+    schema: object = None,
+    details: object = None,
     timeout: float | None = None,  # noqa: ASYNC109 - as in `ask`
     suspend: bool = False,
     remind_after: float | None = None,
@@ -214,7 +214,7 @@ def approve_tools(rule: ToolRule | None, *, suspend: bool = False) -> None:
     _ApprovalOfTools.suspend = suspend
 
 
-def checked_rule(rule: Any) -> ToolRule:
+def checked_rule(rule: object) -> ToolRule:
     """Returns the rule. Raises SettingInvalid for an unknown one, which could let a tool run without approval."""
     if callable(rule) or (isinstance(rule, str) and rule in _WORDS):
         return cast(ToolRule, rule)
@@ -226,7 +226,7 @@ def checked_rule(rule: Any) -> ToolRule:
     )
 
 
-def rule_or_always(rule: Any) -> ToolRule:
+def rule_or_always(rule: object) -> ToolRule:
     """Returns the rule. For an invalid one warns once and returns `always`: a typing error must not let a tool run."""
     try:
         return checked_rule(rule)

@@ -180,7 +180,7 @@ def _note_request(span: ObservedSpan, wait: FrameworkWait, promise_id: str, key:
 # --- when it continues ------------------------------------------------------------------------------------------------
 
 
-def record_wait_answer(span: ObservedSpan, wait: FrameworkWait, outcome: str, value: Any = None) -> None:
+def record_wait_answer(span: ObservedSpan, wait: FrameworkWait, outcome: str, value: object = None) -> None:
     """Records on `span` the answer with which the framework continues (value, who answered, milliseconds waited), and
     answers the promise with it if it has no answer yet."""
     opened = _opened.of(wait, span.run.id)
@@ -227,7 +227,7 @@ def _note_answer(
     attributes: dict[str, Any],
     answer: PromiseAnswer,
     created: str | None,
-    value: Any,
+    value: object,
 ) -> None:
     if created is not None:
         attributes[names.WAITED_MS] = max(0.0, (parse_time(answer["time"]) - parse_time(created)) / 1e6)

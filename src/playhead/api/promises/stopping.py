@@ -168,7 +168,7 @@ def _interrupting(store: PromiseStore, promise: Promise) -> Callable[[ObservedSp
     return stop
 
 
-def _note(span: ObservedSpan, by: Any, reason: Any, promise: Promise) -> None:
+def _note(span: ObservedSpan, by: object, reason: object, promise: Promise) -> None:
     attributes: dict[str, Any] = {names.WAITED_MS: max(0.0, (span.start_ns - parse_time(promise["created"])) / 1e6)}
     if by is not None:
         attributes[names.ANSWERED_BY] = str(by)

@@ -164,7 +164,7 @@ def shown_prompt(text: str, span: ObservedSpan | None) -> str:
     return to.prompt(plain, span.redact if span is not None else None)
 
 
-def shown_details(details: Any, span: ObservedSpan | None) -> Any:
+def shown_details(details: object, span: ObservedSpan | None) -> Any:
     """Returns the details as plain JSON values, redacted as in the record."""
     if details is None:
         return None

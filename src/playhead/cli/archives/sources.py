@@ -296,13 +296,13 @@ def _records(form: Format, document: Document) -> Iterator[Item]:
         yield from _row(form, row, where, document.size // len(rows))
 
 
-def _rows(document: Any) -> list[Any]:
+def _rows(document: object) -> list[Any]:
     """Returns the rows of a document: the items of a list; of a page of an API, the items under `data`."""
     value: Any = cast(dict[str, Any], document).get("data", document) if isinstance(document, dict) else document
     return cast(list[Any], value) if isinstance(value, list) else [value]
 
 
-def _row(form: Format, row: Any, where: FilePlace, size: int) -> Iterator[Item]:
+def _row(form: Format, row: object, where: FilePlace, size: int) -> Iterator[Item]:
     if not isinstance(row, dict):
         yield UnreadableRecord(where, f"it is {str(row)[:50]!r}, and no row")
         return

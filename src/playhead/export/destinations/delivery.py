@@ -207,7 +207,7 @@ class DestinationDelivery:
         """Returns the function for `ShipTarget.delivery`."""
 
         def make(
-            settings: Settings, counters: ShipCounters, problems: ProblemReporter, letters: DeadLetters, *_: Any
+            settings: Settings, counters: ShipCounters, problems: ProblemReporter, letters: DeadLetters, *_: object
         ) -> DestinationDelivery:
             return cls(target, counters, problems)
 

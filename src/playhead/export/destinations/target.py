@@ -113,7 +113,7 @@ def _check_headers(headers: Mapping[str, str]) -> None:
             raise SettingInvalid(f"export_to: the header {name} has characters that no header can have; correct it")
 
 
-def _check_types(texts: Mapping[str, Any], headers: Any, redact: Any) -> None:
+def _check_types(texts: Mapping[str, Any], headers: object, redact: object) -> None:
     for option, value in texts.items():
         if value is not None and not isinstance(value, str):  # not shown: it may be a key
             raise SettingInvalid(f"export_to({option}=...): give a text, and not a {type(value).__name__}")

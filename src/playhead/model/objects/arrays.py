@@ -129,7 +129,7 @@ class ArrayRoom:
                 self.left -= _SAMPLE_COST
 
 
-def read_array(value: Any, family: str, room: ArrayRoom) -> ArrayForm:
+def read_array(value: object, family: str, room: ArrayRoom) -> ArrayForm:
     """Returns the form of an array, with its elements as far as the budget allows.
 
     `family`: the result of `family_of` for its class. May raise anything that the library raises.
@@ -153,12 +153,12 @@ def reading_weight(value: Any, family: str) -> int:
     return table + (column * min(value.shape[1], _MOST_NAMES) if column and len(value.shape) > 1 else 0)
 
 
-def cell_weight(cell: Any) -> int:
+def cell_weight(cell: object) -> int:
     """Returns the cost of the text of a single Arrow value, in the units of `limits.py`."""
     return _arrow_bytes(cell, _MOST_CELL_BYTES) // _ELEMENT_BYTES
 
 
-def outline(value: Any) -> ArrayForm:
+def outline(value: object) -> ArrayForm:
     """Returns a form with only the type and shape of an array, as far as it has them."""
     about = _about(value)
     for name, read in (("dtype", _type_text), ("shape", _shape), ("device", str)):
@@ -168,11 +168,11 @@ def outline(value: Any) -> ArrayForm:
     return ArrayForm(about)
 
 
-def _about(value: Any) -> dict[str, Any]:
+def _about(value: object) -> dict[str, Any]:
     return {"type": type_name(value)}
 
 
-def _type_text(dtype: Any) -> str:
+def _type_text(dtype: object) -> str:
     """Returns the text of an element type; for one with very many fields, only their number."""
     fields = getattr(dtype, "fields", None)  # numpy: by their names; polars: a list
     if fields is not None and not callable(fields) and len(fields) > _MOST_NAMES:
@@ -196,7 +196,7 @@ def _digest(data: bytes) -> str:
     return sha256(data).hexdigest()
 
 
-def _base(value: Any, module: str, name: str) -> Any:
+def _base(value: object, module: str, name: str) -> Any:
     """Returns the library's own class of a value: methods of a subclass are code of the program."""
     bases: Iterable[Any] = class_of(value).__mro__
     return next(base for base in bases if base.__name__ == name and base.__module__.partition(".")[0] == module)
@@ -205,7 +205,7 @@ def _base(value: Any, module: str, name: str) -> Any:
 # --- numpy ------------------------------------------------------------------------------------------------------------
 
 
-def _numpy(value: Any, most_bytes: int) -> ArrayForm:
+def _numpy(value: object, most_bytes: int) -> ArrayForm:
     base = _base(value, "numpy", "ndarray")
     dtype, shape, flat = base.dtype.__get__(value), base.shape.__get__(value), base.flat.__get__(value)
     form = ArrayForm({**_about(value), "dtype": dtype.str, "shape": [*shape]})
@@ -269,7 +269,7 @@ def _field_name(name: Any) -> Any:
     return tuple(name) if class_of(name) is list else name  # a field with a title
 
 
-def _is_rebuilt(dtype: Any, text: Any) -> bool:
+def _is_rebuilt(dtype: object, text: object) -> bool:
     try:
         return _loaded("numpy").dtype(as_dtype(text)) == dtype
     except (TypeError, ValueError):  # an element type of another library
@@ -291,7 +291,7 @@ def _sampled(form: ArrayForm, nbytes: int, count: int, width: int, spread: Calla
 # --- Python's own arrays, and whatever has a buffer -------------------------------------------------------------------
 
 
-def _array(value: Any, most_bytes: int) -> ArrayForm:
+def _array(value: object, most_bytes: int) -> ArrayForm:
     base = _base(value, "array", "array")
     width, count = base.itemsize.__get__(value), base.__len__(value)
     about = {**_about(value), "dtype": base.typecode.__get__(value), "shape": [count], "width": width}
@@ -552,7 +552,7 @@ def _arrow_cells(column: Any, bytes_left: int) -> list[Any]:
     return cells
 
 
-def _is_flat(kind: Any) -> bool:
+def _is_flat(kind: object) -> bool:
     """Whether all values of this Arrow type take the same few bytes."""
     types: Any = _loaded("pyarrow").types
     return types.is_primitive(kind) or types.is_null(kind) or types.is_decimal(kind)

@@ -61,7 +61,7 @@ def _installed_handlers() -> frozenset[CodeType]:
     return frozenset(code for code in codes if code is not None)
 
 
-def _code_of(handler: Any) -> CodeType | None:
+def _code_of(handler: object) -> CodeType | None:
     """Returns the code of a function, a method, a partial of one, or an object with `__call__`; None for a handler
     without code of Python, such as `signal.SIG_DFL`."""
     while isinstance(handler, functools.partial):

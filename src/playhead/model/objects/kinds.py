@@ -126,7 +126,7 @@ def _weight_of(kind: type, reading: Reading, family: str) -> Callable[[Any], int
     return _fraction_weight if listed_as(kind, _FRACTIONS) else None
 
 
-def _fraction_weight(value: Any) -> int:
+def _fraction_weight(value: object) -> int:
     from fractions import Fraction  # noqa: PLC0415 - the value's module, which few programs use
 
     fraction: Any = Fraction  # not a subclass's own
@@ -134,7 +134,7 @@ def _fraction_weight(value: Any) -> int:
     return digits_weight(bits)
 
 
-def _reading_of(kind: Any) -> Reading:
+def _reading_of(kind: object) -> Reading:
     for is_such, reading in _RULES:
         if is_such(kind):
             return reading

@@ -62,7 +62,7 @@ def is_light(value: Any) -> bool:
     return class_of(value) in _SCALARS
 
 
-def weigh(value: Any, limit: int, *, as_tree: bool = False) -> tuple[int, bool]:
+def weigh(value: object, limit: int, *, as_tree: bool = False) -> tuple[int, bool]:
     """Returns the weight of a value of JSON types, and whether it is one; stops above the limit.
 
     JSON types are those that orjson writes as such, with any keys; with `as_tree`, those of a tree of `plain_tree.py`,
@@ -76,7 +76,7 @@ def weigh(value: Any, limit: int, *, as_tree: bool = False) -> tuple[int, bool]:
         return 0, False
 
 
-def _weighed(value: Any, limit: int, as_tree: bool) -> tuple[int, bool]:
+def _weighed(value: object, limit: int, as_tree: bool) -> tuple[int, bool]:
     weight = 0
     waiting: list[Any] = [value]
     scalars = _SCALARS
@@ -111,7 +111,7 @@ def digits_weight(bits: int) -> int:
     return bits * bits // _SQUARE_OF_BITS
 
 
-def weigh_inside(value: Any, limit: int, *, digits: bool = False) -> int:
+def weigh_inside(value: object, limit: int, *, digits: bool = False) -> int:
     """Returns the weight of everything in an object that is read as a whole, such as a model; stops above the limit.
     `digits`: its integers are written as digits."""
     weight = 0

@@ -92,7 +92,7 @@ class KeyedValue:
     value: Any
 
 
-def masked(value: Any) -> dict[str, str]:
+def masked(value: object) -> dict[str, str]:
     """Returns what replaces a secret: its type, and nothing from which it could be guessed."""
     kind = cast(Any, type(value))
     return {"$masked": kind.__name__ if kind.__module__ == "builtins" else "object"}
@@ -102,5 +102,5 @@ def _plain(key: str) -> str:
     return _NO_LETTER.sub("_", _CAMEL.sub("_", key).lower()).strip("_")
 
 
-def _is_empty(value: Any) -> bool:
+def _is_empty(value: object) -> bool:
     return type(value) in (str, bytes, list, tuple, dict) and not value

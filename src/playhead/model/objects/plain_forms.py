@@ -38,7 +38,7 @@ def safe_repr(value: object) -> str:
     return text if len(text) <= _MAX_REPR else text[:_MAX_REPR] + f"... ({len(text)} characters)"
 
 
-def described(value: Any, mask: Mask | None) -> dict[str, str]:
+def described(value: object, mask: Mask | None) -> dict[str, str]:
     """Returns the description of a value that is not JSON and has no fields to show."""
     text = _ADDRESS.sub("", safe_repr(value))
     return {"$repr": mask.text(text) if mask else text, "$type": type_name(value)}

@@ -105,7 +105,7 @@ class _Container:
         self.owners = [*owners]
         self.level = 0 if above is None else above.level + 1
 
-    def open(self, children: Iterator[Any], out: Any, marker: Marker | None = None) -> "_Container":
+    def open(self, children: Iterator[Any], out: object, marker: Marker | None = None) -> "_Container":
         """Sets the children, and the object into which they are read. `marker`: a description around it, one level
         further out."""
         self.children, self.out = children, out
@@ -148,7 +148,7 @@ class TreeReader:
         self._seen: dict[int, object] = {}  # keeps the objects alive, so that no other gets their ids
         self._repeated = 0
 
-    def tree(self, value: Any) -> Any:
+    def tree(self, value: object) -> Any:
         """Returns the value as plain JSON values. Parts of the result may belong to the program: write it before they
         change.
 
@@ -159,13 +159,13 @@ class TreeReader:
         except _TooLarge:
             return self.sample(value)
 
-    def sample(self, value: Any) -> Any:
+    def sample(self, value: object) -> Any:
         """Does the same as `tree` for a value that is known to be too large."""
         self.cut = self.cut or "size"
         self._start(_SAMPLE_SIZE, sampling=True)
         return self._tree(value, None, None)
 
-    def _tree(self, value: Any, mask: Mask | None, above: _Container | None) -> Any:
+    def _tree(self, value: object, mask: Mask | None, above: _Container | None) -> Any:
         root = _Container(above, mask).open(iter((value,)), [])
         root.level = 0 if above is None else above.level
         containers = [root]
@@ -193,7 +193,7 @@ class TreeReader:
                     tree = tree.tree
                 out[key] = tree
 
-    def _read(self, value: Any, mask: Mask | None, above: _Container) -> Any:
+    def _read(self, value: object, mask: Mask | None, above: _Container) -> Any:
         """Returns the plain value of a scalar or a description; for anything else, a container whose children are not
         read yet."""
         container = _Container(above, mask)
@@ -230,7 +230,7 @@ class TreeReader:
         container.owners.append(value)
         return self._dict(value, container) if type(value) is dict else self._list(value, container)
 
-    def _is_plain(self, value: Any) -> bool:
+    def _is_plain(self, value: object) -> bool:
         """Whether a container, with everything in it, is a tree already. If so, its weight is subtracted."""
         if self._sampling or self._to_weigh <= 0:
             return False
@@ -263,7 +263,7 @@ class TreeReader:
             answer = self._answers[id(value)] = value, self._timed(question)
         return answer[1]
 
-    def _described(self, value: Any) -> Marker:
+    def _described(self, value: object) -> Marker:
         try:
             return Marker(self._asked_once(value, lambda: described(value, self._mask)))
         except _OutOfTime:
@@ -280,7 +280,7 @@ class TreeReader:
             return False
         raise _TooLarge
 
-    def _take_object(self, value: Any, plan: Plan) -> bool:
+    def _take_object(self, value: object, plan: Plan) -> bool:
         weight = STEP if plan.own else OBJECT
         if plan.weigh is None or self._limits.size is None:
             return self._take(weight)
@@ -290,7 +290,7 @@ class TreeReader:
             return False
         return self._take(weight + whole)
 
-    def _take_inside(self, value: Any, *, digits: bool = False) -> bool:
+    def _take_inside(self, value: object, *, digits: bool = False) -> bool:
         """Does the same as `_take` for the weight of everything that code of Python or of a library reads in one step,
         or writes as digits."""
         return self._limits.size is None or self._take(weigh_inside(value, int(self._left), digits=digits))
@@ -313,7 +313,7 @@ class TreeReader:
 
     # --- containers ---------------------------------------------------------------------------------------------------
 
-    def _list(self, value: Any, container: _Container, fields: tuple[str, ...] = ()) -> Any:
+    def _list(self, value: object, container: _Container, fields: tuple[str, ...] = ()) -> Any:
         base: Any = list if issubclass(type(value), list) else tuple
         count = base.__len__(value)
         if (marker := self._no_room(count, SCALAR, container)) is not None:
@@ -400,7 +400,7 @@ class TreeReader:
         left_out = count - len(items)
         return self._object(items, container, _cut(why, None, left_out) if left_out else None)
 
-    def _fields(self, value: Any, plan: Plan, container: _Container) -> Any:
+    def _fields(self, value: object, plan: Plan, container: _Container) -> Any:
         if (marker := self._no_room(len(plan.fields), ITEM, container)) is not None:
             return marker
         state = attributes_of(value)
@@ -480,7 +480,7 @@ class TreeReader:
             case _:
                 return self._timed(lambda: str(value))
 
-    def _dumped(self, value: Any, plan: Plan) -> Any:
+    def _dumped(self, value: object, plan: Plan) -> Any:
         if not self._take_inside(value):
             return _cut("size", plan.name)
         kind = class_of(value)
@@ -488,7 +488,7 @@ class TreeReader:
         quiet = {"warnings": False} if hasattr(kind, "__pydantic_serializer__") else {}
         return self._asked_once(value, lambda: kind.model_dump(value, mode="python", **quiet))
 
-    def _array(self, value: Any, plan: Plan) -> Any:
+    def _array(self, value: object, plan: Plan) -> Any:
         form = self._answers.get(id(value), (value, None))[1]
         if form is None:
             try:
@@ -532,7 +532,7 @@ class TreeReader:
         return list(islice(value, count))
 
 
-def _end_of_the_way(value: Any, container: _Container) -> Marker | None:
+def _end_of_the_way(value: object, container: _Container) -> Marker | None:
     """Returns the marker for a value that is not read further: it contains itself, or there are too many levels or
     steps. None: read it."""
     if container.is_part_of(value):

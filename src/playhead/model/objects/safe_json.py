@@ -4,7 +4,6 @@
 """
 
 import math
-from typing import Any
 
 from playhead.model.objects.limits import NO_LIMITS, Cut, ValueLimits, weigh
 from playhead.model.objects.masking import Mask
@@ -16,7 +15,7 @@ _ODD = 64  # weight of a scalar that orjson does not write, relative to others
 _MOST_ODD_OF_SAMPLE = 300
 
 
-def safe_json(value: Any, mask: Mask | None = None) -> bytes:
+def safe_json(value: object, mask: Mask | None = None) -> bytes:
     """Returns the canonical JSON bytes of any value. Never raises (except MemoryError and the like).
 
     `mask` hides secrets in what is made from objects, but not in plain dictionaries and lists.
@@ -26,7 +25,7 @@ def safe_json(value: Any, mask: Mask | None = None) -> bytes:
 
 
 def bounded_json(
-    value: Any, mask: Mask | None, limits: ValueLimits, keep: KeepBytes | None = None
+    value: object, mask: Mask | None, limits: ValueLimits, keep: KeepBytes | None = None
 ) -> tuple[bytes, Cut | None]:
     """Returns the same as `canonical_json`, within limits; and why a part of the value was left out (None: nothing
     was).
@@ -48,5 +47,5 @@ def bounded_json(
             return _sample_json(reader, value), reader.cut
 
 
-def _sample_json(reader: TreeReader, value: Any) -> bytes:
+def _sample_json(reader: TreeReader, value: object) -> bytes:
     return tree_json(reader.sample(value), _MOST_ODD_OF_SAMPLE, cuts=True)

@@ -36,7 +36,7 @@ class Marker(dict[str, Any]):
     """A description in place of a value. It is part of a tree and is not read again."""
 
 
-def quick_json(value: Any) -> bytes | None:
+def quick_json(value: object) -> bytes | None:
     """Returns the canonical bytes of a value that orjson writes exactly; None: it does not, or the value has other
     objects in it."""
     try:
@@ -63,7 +63,7 @@ def _with_old_exponents(data: bytes) -> bytes | None:
     return b'"'.join(parts)
 
 
-def has_non_finite(value: Any) -> bool:
+def has_non_finite(value: object) -> bool:
     """Whether a plain JSON value holds NaN or an infinity somewhere. There are no cycles: orjson refused them."""
     kind: Any = None
     inside: list[Any] = [value]
@@ -81,7 +81,7 @@ def has_non_finite(value: Any) -> bool:
     return False
 
 
-def _is_non_finite(value: Any) -> bool:
+def _is_non_finite(value: object) -> bool:
     """Does the same as `has_non_finite` for a value that is not a plain container."""
     if isinstance(value, float):
         return not math.isfinite(value)
@@ -103,7 +103,7 @@ _DIGITS_IN_ONE = 50  # this many units of `digits_weight` cost 1
 _HEX_BITS_IN_ONE = 4096
 
 
-def tree_json(tree: Any, most_odd: float = math.inf, *, cuts: bool = False) -> bytes:
+def tree_json(tree: object, most_odd: float = math.inf, *, cuts: bool = False) -> bytes:
     """Returns the canonical bytes of a tree of plain JSON values, as `plain_tree.py` makes it.
 
     Raises TooManyOdd if the scalars that orjson does not write, such as NaN, cost more than `most_odd` (a long one
@@ -119,7 +119,7 @@ class _TreeWriting:
         self._odd_left = most_odd
         self._cuts = cuts
 
-    def pieces(self, tree: Any) -> Iterator[str]:
+    def pieces(self, tree: object) -> Iterator[str]:
         """Yields the text in pieces. Open containers are on a list, not on Python's call stack."""
         waiting: list[tuple[Iterator[tuple[str, Any]], str]] = [(iter((("", tree),)), "")]
         while waiting:
@@ -156,7 +156,7 @@ class _TreeWriting:
         middle = len(values) // 2
         return f"{self._scalars(values[:middle])},{self._scalars(values[middle:])}"
 
-    def _scalar(self, value: Any) -> str:
+    def _scalar(self, value: object) -> str:
         data = quick_json(value)
         if data is not None:
             return data.decode()
@@ -214,7 +214,7 @@ def _is_odd_number(value: Any) -> bool:
     return value is not None and value.bit_length() >= _ORJSON_BITS
 
 
-def _odd_weight(value: Any) -> float:
+def _odd_weight(value: object) -> float:
     if isinstance(value, str):
         return _TEXT
     if not isinstance(value, int):
@@ -223,7 +223,7 @@ def _odd_weight(value: Any) -> float:
     return 1 + (bits // _HEX_BITS_IN_ONE if bits > MAX_INTEGER_BITS else digits_weight(bits) // _DIGITS_IN_ONE)
 
 
-def _cut_marker(value: Any) -> str:
+def _cut_marker(value: object) -> str:
     return f'{{"$cut":{{"type":{_text(type_name(value))},"why":"size"}}}}'
 
 

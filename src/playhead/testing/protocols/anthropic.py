@@ -119,7 +119,7 @@ def _check_message(message: object, where: str, requested_ids: set[str]) -> set[
     return ids
 
 
-def _checked_blocks(content: Any, where: str) -> Iterator[JsonObject]:
+def _checked_blocks(content: object, where: str) -> Iterator[JsonObject]:
     if isinstance(content, str):
         return
     if not isinstance(content, list):

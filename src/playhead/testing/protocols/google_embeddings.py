@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 from playhead.testing.answers import Failed
 from playhead.testing.completion import Completion
@@ -87,7 +87,7 @@ class _Method:
     answer: Callable[[EmbedContentRequest], JsonObject]
 
 
-def _text(content: Any, where: str) -> str:
+def _text(content: object, where: str) -> str:
     check_content(content, where, roles=None)
     return text_in(cast("JsonObject", content))
 

@@ -105,7 +105,7 @@ def _chat_message(item: JsonObject) -> JsonObject:
             return {"role": str(other), "content": None}
 
 
-def _assistant_message(**more: Any) -> JsonObject:
+def _assistant_message(**more: object) -> JsonObject:
     return {"role": "assistant", "content": None, **more}
 
 

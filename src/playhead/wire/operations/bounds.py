@@ -56,7 +56,7 @@ NO_BOUNDS = Bounds()
 # --- types on the wire -----------------------------------------------------------------------------------------------
 
 
-def split(annotation: Any) -> tuple[Any, Bounds | None]:
+def split(annotation: object) -> tuple[Any, Bounds | None]:
     """Splits `Annotated[TYPE, Bounds(...)]` into the type and the bounds; None: there are none."""
     if get_origin(annotation) is not Annotated:
         return annotation, None
@@ -64,7 +64,7 @@ def split(annotation: Any) -> tuple[Any, Bounds | None]:
     return inner, next((item for item in metadata if isinstance(item, Bounds)), None)
 
 
-def wire_type(annotation: Any, bounds: Bounds) -> Any:
+def wire_type(annotation: object, bounds: Bounds) -> Any:
     """Returns the type of a parameter's value on the wire: lists for sequences, texts for times and moments."""
     members = _members(annotation)
     if bounds.as_text:
@@ -76,7 +76,7 @@ def wire_type(annotation: Any, bounds: Bounds) -> Any:
     return _union([_wire_member(member) for member in members])
 
 
-def _members(annotation: Any) -> list[Any]:
+def _members(annotation: object) -> list[Any]:
     return list(get_args(annotation)) if get_origin(annotation) in (Union, UnionType) else [annotation]
 
 
@@ -84,7 +84,7 @@ def _union(members: Sequence[Any]) -> Any:
     return Union[tuple(members)]  # noqa: UP007 - there is no operator for a list of types
 
 
-def _wire_member(member: Any) -> Any:
+def _wire_member(member: object) -> Any:
     origin, inside = get_origin(member), get_args(member)
     if origin is Annotated:
         return member
@@ -95,7 +95,7 @@ def _wire_member(member: Any) -> Any:
     return member
 
 
-def wire_value(value: Any, bounds: Bounds) -> Any:
+def wire_value(value: object, bounds: Bounds) -> Any:
     """Returns a client's value as it is sent."""
     if value is None:
         return bounds.new() if bounds.new is not None else None
@@ -108,7 +108,7 @@ def wire_value(value: Any, bounds: Bounds) -> Any:
     return _plain(value)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     if isinstance(value, Mapping):
         return dict(cast(Mapping[Any, Any], value))
     if isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray):
@@ -133,7 +133,7 @@ _INVALID = {
 }
 
 
-def _refusal(value: object, annotation: Any, bounds: Bounds) -> str | None:
+def _refusal(value: object, annotation: object, bounds: Bounds) -> str | None:
     members = _members(annotation)
     if value is None and NoneType in members:
         return None
@@ -141,7 +141,7 @@ def _refusal(value: object, annotation: Any, bounds: Bounds) -> str | None:
     return None if None in refusals else refusals[0] if refusals else None
 
 
-def _member_refusal(value: object, member: Any, bounds: Bounds) -> str | None:
+def _member_refusal(value: object, member: object, bounds: Bounds) -> str | None:
     if get_origin(member) is Annotated:
         inner, own = split(member)
         return _refusal(value, inner, own or NO_BOUNDS)

@@ -194,7 +194,7 @@ class DeclaredOperation:
             parameters += [self._parameter(name, member, None, is_condition=True) for name, member in members.items()]
         return tuple(parameters)
 
-    def _parameter(self, name: str, hint: Any, default: Any, *, is_condition: bool = False) -> OperationParameter:
+    def _parameter(self, name: str, hint: object, default: object, *, is_condition: bool = False) -> OperationParameter:
         annotation, bounds = split(hint)
         if bounds is None:
             raise TypeError(f"parameter {name} of {self.key} has no bounds: declare it as Annotated[..., Bounds(...)]")
@@ -207,14 +207,14 @@ class DeclaredOperation:
             name, wire_name, self._place(wire_name, annotation), annotation, wire, bounds, default, is_condition
         )
 
-    def _place(self, wire_name: str, annotation: Any) -> Place:
+    def _place(self, wire_name: str, annotation: object) -> Place:
         if f"{{{wire_name}}}" in self.facts.path:
             return "path"
         if annotation is bytes:
             return "bytes"
         return "body" if self.facts.method in ("POST", "PUT") else "query"
 
-    def call(self, *args: Any, **kwargs: Any) -> "OperationCall[Any]":
+    def call(self, *args: object, **kwargs: object) -> "OperationCall[Any]":
         """Returns a call with these arguments. Raises TypeError if they do not fit the signature."""
         bound = self.signature.bind(None, *args, **kwargs).arguments
         _, *names = self.signature.parameters
@@ -230,7 +230,7 @@ class DeclaredOperation:
         return OperationCall(self, given)
 
 
-def _unpacked(hint: Any) -> Any:
+def _unpacked(hint: object) -> Any:
     if get_origin(hint) is not Unpack:
         raise TypeError("conditions are declared as **where: Unpack[A_TYPED_DICT]")
     return get_args(hint)[0]
@@ -255,7 +255,7 @@ class OperationCall(Generic[T]):
         return values
 
 
-def _is_default(given: Any, default: Any) -> bool:
+def _is_default(given: object, default: object) -> bool:
     return given is default or (type(given) is type(default) and given == default) or (given == [] and default == ())
 
 
@@ -352,12 +352,12 @@ class Operation(DeclaredOperation, Generic[P, T]):
     """An operation with one answer. Read from a client, it is the method that asks; read from the class, itself."""
 
     @overload
-    def __get__(self, client: SyncOperations, owner: Any = None) -> Callable[P, T]: ...
+    def __get__(self, client: SyncOperations, owner: object = None) -> Callable[P, T]: ...
     @overload
-    def __get__(self, client: AsyncOperations, owner: Any = None) -> Callable[P, Awaitable[T]]: ...
+    def __get__(self, client: AsyncOperations, owner: object = None) -> Callable[P, Awaitable[T]]: ...
     @overload
-    def __get__(self, client: None, owner: Any = None) -> Self: ...
-    def __get__(self, client: SyncOperations | AsyncOperations | None, owner: Any = None) -> Any:
+    def __get__(self, client: None, owner: object = None) -> Self: ...
+    def __get__(self, client: SyncOperations | AsyncOperations | None, owner: object = None) -> Any:
         """Returns the method of this client, or the operation."""
         return self if client is None else _method(self, client, client.answer_of)
 
@@ -366,12 +366,12 @@ class Listing(DeclaredOperation, Generic[P, T]):
     """An operation whose answer is a list of items, which clients read page by page."""
 
     @overload
-    def __get__(self, client: SyncOperations, owner: Any = None) -> Callable[P, Iterator[T]]: ...
+    def __get__(self, client: SyncOperations, owner: object = None) -> Callable[P, Iterator[T]]: ...
     @overload
-    def __get__(self, client: AsyncOperations, owner: Any = None) -> Callable[P, AsyncIterator[T]]: ...
+    def __get__(self, client: AsyncOperations, owner: object = None) -> Callable[P, AsyncIterator[T]]: ...
     @overload
-    def __get__(self, client: None, owner: Any = None) -> Self: ...
-    def __get__(self, client: SyncOperations | AsyncOperations | None, owner: Any = None) -> Any:
+    def __get__(self, client: None, owner: object = None) -> Self: ...
+    def __get__(self, client: SyncOperations | AsyncOperations | None, owner: object = None) -> Any:
         """Returns the method of this client, or the operation."""
         return self if client is None else _method(self, client, client.items_of)
 
@@ -380,12 +380,12 @@ class Watching(DeclaredOperation, Generic[P, T]):
     """An operation that sends events as they happen."""
 
     @overload
-    def __get__(self, client: SyncOperations, owner: Any = None) -> Callable[P, Iterator[T]]: ...
+    def __get__(self, client: SyncOperations, owner: object = None) -> Callable[P, Iterator[T]]: ...
     @overload
-    def __get__(self, client: AsyncOperations, owner: Any = None) -> Callable[P, AsyncIterator[T]]: ...
+    def __get__(self, client: AsyncOperations, owner: object = None) -> Callable[P, AsyncIterator[T]]: ...
     @overload
-    def __get__(self, client: None, owner: Any = None) -> Self: ...
-    def __get__(self, client: SyncOperations | AsyncOperations | None, owner: Any = None) -> Any:
+    def __get__(self, client: None, owner: object = None) -> Self: ...
+    def __get__(self, client: SyncOperations | AsyncOperations | None, owner: object = None) -> Any:
         """Returns the method of this client, or the operation."""
         return self if client is None else _method(self, client, client.events_of)
 
@@ -394,7 +394,7 @@ def _method(operation: DeclaredOperation, client: object, ask: Callable[[Operati
     declared = MethodType(operation.declare, client)
 
     @wraps(declared)
-    def method(*args: Any, **kwargs: Any) -> Any:
+    def method(*args: object, **kwargs: object) -> Any:
         return ask(operation.call(*args, **kwargs))
 
     return method
