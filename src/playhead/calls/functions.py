@@ -22,6 +22,9 @@ from playhead.model.objects.kinds import plan_of
 from playhead.model.objects.plain_forms import class_of
 
 StartSpan = Callable[[], ObservedSpan | None]
+BeginCall = Callable[[Any, tuple[Any, ...], dict[str, Any]], ObservedSpan | None]
+"""Returns the span of a call with this instance (of a method, else None) and these arguments."""
+Wrapper = Callable[[Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], Any]
 Fit = Callable[[Any], Any]
 """Converts an outcome that a person set into what the function returns in its framework. If it raises, the outcome is
 returned as it was set."""
@@ -49,6 +52,38 @@ class EventStreamReader:
 NO_RESULT: Any = object()
 
 
+def plain_wrapper(begin: BeginCall, output: str | None, fit: Fit | None = None) -> Wrapper:
+    """Returns the function that wrapt calls in place of a plain function, which it calls as an observed call. `begin`
+    returns the span of the call; None: it is not recorded. If the function returns a coroutine, that is observed.
+
+    All of it is one function, since a recursive function may call itself only as often as there is room for the frames
+    of each call.
+    """
+
+    def wrapper(wrapped: Callable[..., Any], instance: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        span = begin(instance, args, kwargs)
+        if span is None:
+            return wrapped(*args, **kwargs)
+        answer = recorded_answer(span)
+        if answer is not None:
+            return _replayed(span, output, answer, fit)
+        try:  # around everything, since a signal's handler may raise anywhere and the call must not stay current
+            enter(span)
+            result = wrapped(*args, **kwargs)
+            if type(result) is types.CoroutineType:
+                return with_name_of(_awaited(span, output, result, pause(span)), result)  # pyright: ignore[reportUnknownArgumentType]
+            finish(span, output, result)
+        except BaseException as error:
+            try:  # not `fail_and_detach`, at whose beginning a handler may raise, too
+                fail(span, error)
+            finally:
+                detach(span)
+            raise
+        return result
+
+    return wrapper
+
+
 def call(
     span: ObservedSpan,
     output: str | None,
@@ -57,23 +92,12 @@ def call(
     kwargs: Any,
     fit: Fit | None = None,
 ) -> Any:
-    """Calls a plain function. If it returns a coroutine, that is observed instead."""
-    answer = recorded_answer(span)
-    if answer is not None:
-        return _replayed(span, output, answer, fit)
-    try:  # around everything, since a signal's handler may raise anywhere and the call must not stay current
-        enter(span)
-        result = function(*args, **kwargs)
-        if type(result) is types.CoroutineType:
-            return with_name_of(_awaited(span, output, result, pause(span)), result)  # pyright: ignore[reportUnknownArgumentType]
-        finish(span, output, result)
-    except BaseException as error:
-        try:  # not `fail_and_detach`, at whose beginning a handler may raise, too
-            fail(span, error)
-        finally:
-            detach(span)
-        raise
-    return result
+    """Calls a plain function as the call of this span, which has not been entered; see `plain_wrapper`."""
+
+    def begun(instance: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ObservedSpan:
+        return span
+
+    return plain_wrapper(begun, output, fit)(function, None, args, kwargs)
 
 
 def _replayed(span: ObservedSpan, output: str | None, answer: ReplayAnswer, fit: Fit | None = None) -> Any:

@@ -29,7 +29,7 @@ def program_provider() -> TracerProvider | None:
     """Returns the program's own tracer provider, or None. Never raises."""
     try:
         provider = None if _NamedProvider.is_ignored else trace.get_tracer_provider()
-    except (OSError, MemoryError):  # too few descriptors to look for it, or too little memory: asked again
+    except (OSError, MemoryError, RecursionError):  # too few descriptors, memory or stack to look: asked again
         return None
     except Exception as error:  # noqa: BLE001 - it does not exist, or raises
         ignore_named_provider(error)

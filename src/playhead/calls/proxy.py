@@ -8,6 +8,7 @@ import importlib
 import inspect
 import types
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator
+from dataclasses import dataclass
 from typing import Any, Protocol, Self, TypeVar, cast
 
 import wrapt
@@ -68,44 +69,77 @@ def observed(function: F, how: CallObserver, label: str | None = None) -> F:
 
 def _proxy(function: Any, how: CallObserver, label: str | None) -> Any:
     inner = _innermost(function)
-    name = label or getattr(inner, "__name__", None) or type(function).__name__
-    parameters = _parameters(getattr(function, "__func__", function))
-    attributes = _code_attributes(inner, how.kind)
-    call_kind = _kind_of(function)
-    output = how.output_name(how.kind or "step") if how.capture_output else None
-    injected = injected_parameters(function) if how.kind == "tool" else frozenset[str]()
-    filled_in = request_parameters(function)
+    calls = _Calls(
+        how,
+        label or getattr(inner, "__name__", None) or type(function).__name__,
+        _parameters(getattr(function, "__func__", function)),
+        _code_attributes(inner, how.kind),
+        _kind_of(function),
+        how.output_name(how.kind or "step") if how.capture_output else None,
+        injected_parameters(function) if how.kind == "tool" else frozenset[str](),
+        request_parameters(function),
+    )
+    if calls.kind != _PLAIN:
+        return ObservedFunction(function, calls.begun_later)
+    begin = calls.begin if how.kind != "tool" else calls.begin_approved
+    return ObservedFunction(function, functions.plain_wrapper(begin, calls.output))
 
-    def wrapper(wrapped: Callable[..., Any], instance: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        def given() -> tuple[dict[str, Any], dict[str, Any]]:
-            arguments = _bind(parameters, instance, args, kwargs)
-            if filled_in:
-                arguments = describe_filled_in(arguments, filled_in)
-            if not injected:
-                return arguments, attributes
-            arguments, call_id = without_injected(arguments, injected)
-            return arguments, {**attributes, names.TOOL_CALL_ID: call_id} if call_id is not None else attributes
 
-        def start() -> ObservedSpan | None:
-            try:
-                return how.begin(name, *given())
-            except RecursionError:  # too little stack left for the guard inside
-                return None
+@dataclass(frozen=True, slots=True)
+class _Calls:
+    """The calls of one observed function. `kind`: that of the callable (`_PLAIN` and so on). `output`: the attribute
+    for the result; None: it is not recorded. `injected` parameters are filled by a framework, `filled_in` ones by
+    FastAPI."""
 
-        approving = how.approve(name, lambda: given()[0]) if how.kind == "tool" else None
-        if call_kind == _PLAIN:
-            if approving is not None:
-                run_steps(approving)
-            span = start()
-            if span is None:
-                return wrapped(*args, **kwargs)
-            return functions.call(span, output, wrapped, args, kwargs)
-        # Created here, so that wrong arguments raise at once; the call begins with the first step.
+    how: CallObserver
+    name: str
+    parameters: tuple[str, ...]
+    attributes: dict[str, Any]
+    kind: int
+    output: str | None
+    injected: frozenset[str]
+    filled_in: dict[str, str | None]
+
+    def begin(self, instance: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ObservedSpan | None:
+        """Creates the span of a call; None: it is not recorded."""
+        try:
+            return self.how.begin(self.name, *self._given(instance, args, kwargs))
+        except RecursionError:  # too little stack left for the guard inside
+            return None
+
+    def begin_approved(self, instance: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> ObservedSpan | None:
+        """The same, after a person has approved the call if a rule asks for that."""
+        steps = self._approving(instance, args, kwargs)
+        if steps is not None:
+            run_steps(steps)
+        return self.begin(instance, args, kwargs)
+
+    def begun_later(
+        self, wrapped: Callable[..., Any], instance: object, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Calls a function that returns something to await or iterate; the observed call begins with its first step.
+
+        The object is created here, so that wrong arguments raise at once."""
+        steps = self._approving(instance, args, kwargs) if self.how.kind == "tool" else None
         made = wrapped(*args, **kwargs)
-        observing = _OBSERVE[call_kind](start, output, made)
-        return functions.with_name_of(_after_approval(call_kind, approving, observing, made), made)
+        begin = functools.partial(self.begin, instance, args, kwargs)
+        observing = _OBSERVE[self.kind](begin, self.output, made)
+        return functions.with_name_of(_after_approval(self.kind, steps, observing, made), made)
 
-    return ObservedFunction(function, wrapper)
+    def _approving(self, instance: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Steps[None] | None:
+        return self.how.approve(self.name, lambda: self._given(instance, args, kwargs)[0])
+
+    def _given(
+        self, instance: object, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Returns the arguments by parameter name, and the attributes of the call."""
+        arguments = _bind(self.parameters, instance, args, kwargs)
+        if self.filled_in:
+            arguments = describe_filled_in(arguments, self.filled_in)
+        if not self.injected:
+            return arguments, self.attributes
+        arguments, call_id = without_injected(arguments, self.injected)
+        return arguments, {**self.attributes, names.TOOL_CALL_ID: call_id} if call_id is not None else self.attributes
 
 
 def _after_approval(call_kind: int, approving: Steps[None] | None, observing: object, made: object) -> Any:

@@ -1,7 +1,9 @@
 """`@observe` on functions, methods and blocks: what is recorded, and that nothing else changes."""
 
 import functools
+import sys
 import threading
+import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -244,6 +246,21 @@ def test_a_recursion_nests(recording: Recording):
     assert len(seen.spans) == 61
     assert max(len(span.attributes[names.CALL_KEY]) for span in seen.spans) < 500
     assert len({span.attributes[names.CALL_KEY] for span in seen.spans}) == 61
+
+
+def test_an_observed_call_takes_three_frames_of_the_recursion_limit(recording: Recording):
+    reached = 0
+
+    @observe
+    def descend(n: int) -> None:
+        nonlocal reached
+        reached = n
+        descend(n + 1)
+
+    free = sys.getrecursionlimit() - len(list(traceback.walk_stack(None)))
+    with pytest.raises(RecursionError):
+        descend(1)
+    assert reached >= free // 3 - 10
 
 
 def test_threads_get_the_run_by_propagate_and_have_runs_of_their_own_without(recording: Recording):

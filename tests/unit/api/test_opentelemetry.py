@@ -235,3 +235,18 @@ def test_the_programs_provider_says_what_the_program_is_called(recording: Record
     data, _ = LaneReader(lane).read(Position(1, 0), 100_000)
     [resource] = [payload for kind, payload, _ in frames_in(data) if kind == RESOURCE]
     assert b'"service.name":"shop"' in resource
+
+
+def test_a_provider_is_still_used_after_a_recursion_that_had_no_room_to_ask_for_it(
+    recording: Recording, monkeypatch: pytest.MonkeyPatch, provider: UseProvider
+):
+    def no_room() -> None:
+        raise RecursionError
+
+    exporter = provider()
+    with monkeypatch.context() as full:
+        full.setattr(trace, "get_tracer_provider", no_room)
+        agent(1)
+    assert not exporter.get_finished_spans()
+    agent(1)
+    assert len(exporter.get_finished_spans()) == 3
