@@ -5,7 +5,7 @@ values of the JSON itself, not copies.
 """
 
 from collections.abc import Mapping
-from typing import TypeAlias, TypeVar, cast
+from typing import TypeAlias, TypeGuard, TypeVar, cast
 
 JsonValue: TypeAlias = str | int | float | bool | list["JsonValue"] | dict[str, "JsonValue"] | None
 Json: TypeAlias = dict[str, JsonValue]
@@ -16,6 +16,16 @@ JsonOrBytes: TypeAlias = JsonValue | bytes
 """The value of a content: JSON, a text, or bytes of another media type."""
 
 T = TypeVar("T")
+
+
+def is_object(value: object) -> TypeGuard[Json]:
+    """Whether a value of JSON is an object."""
+    return isinstance(value, dict)
+
+
+def is_list(value: object) -> TypeGuard[list[JsonValue]]:
+    """Whether a value of JSON is a list."""
+    return isinstance(value, list)
 
 
 def object_of(value: object) -> Json:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import orjson
+
+from playhead.model.json_value import is_list, is_object, objects_of
 
 JsonObject = dict[str, Any]
 
@@ -78,8 +80,8 @@ class ChatRequest:
         effort: object = self.body.get("reasoning_effort")
         for name, setting in (("reasoning", "effort"), ("thinking", "type")):
             value: object = self.body.get(name)
-            if isinstance(value, dict):
-                effort = cast("JsonObject", value).get(setting) or effort or "default"
+            if is_object(value):
+                effort = value.get(setting) or effort or "default"
         return effort not in (None, "none", "disabled") and self.wants_thinking
 
     @property
@@ -129,9 +131,9 @@ def text_of(message: JsonObject) -> str:
     content: object = message.get("content")
     if isinstance(content, str):
         return content
-    if not isinstance(content, list):
+    if not is_list(content):
         return ""
-    parts = [cast("JsonObject", part) for part in cast("list[object]", content) if isinstance(part, dict)]
+    parts = [part for part in content if is_object(part)]
     return "".join(text for part in parts if isinstance(text := part.get("text"), str))
 
 
@@ -148,9 +150,9 @@ def json_object(body: bytes) -> JsonObject:
         value: object = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise InvalidRequest(f"We could not parse the JSON body of your request: {error}") from None
-    if not isinstance(value, dict):
+    if not is_object(value):
         raise InvalidRequest("The body of the request must be a JSON object.")
-    return cast("JsonObject", value)
+    return value
 
 
 def check_optional_fields(body: JsonObject) -> None:
@@ -175,9 +177,9 @@ _OPTIONAL_FIELDS = (
 
 def check_messages(messages: object, name: str = "messages") -> list[JsonObject]:
     """Checks the shape of messages, but not their content, and returns them. Raises InvalidRequest."""
-    if not isinstance(messages, list):
+    if not is_list(messages):
         raise InvalidRequest(f"'{name}' must be a list of messages.", name)
-    checked = _check_objects(cast("list[object]", messages), name)
+    checked = _check_objects(messages, name)
     for index, message in enumerate(checked):
         if not isinstance(message.get("role"), str):
             raise InvalidRequest(f"Missing required parameter: '{name}[{index}].role'.", f"{name}[{index}].role")
@@ -187,17 +189,17 @@ def check_messages(messages: object, name: str = "messages") -> list[JsonObject]
 
 def _check_calls(message: JsonObject, where: str) -> None:
     calls: object = message.get("tool_calls")
-    if calls is not None and not isinstance(calls, list):
+    if calls is not None and not is_list(calls):
         raise InvalidRequest(f"'{where}.tool_calls' must be a list.", f"{where}.tool_calls")
-    made = _check_objects(cast("list[object]", calls or []), f"{where}.tool_calls")
+    made = _check_objects(calls or [], f"{where}.tool_calls")
     functions = [(f"{where}.tool_calls[{index}].function", call.get("function")) for index, call in enumerate(made)]
     for field_name, function in [*functions, (f"{where}.function_call", message.get("function_call"))]:
         if not isinstance(function or {}, dict):
             raise InvalidRequest(f"'{field_name}' must be an object.", field_name)
 
 
-def _check_objects(values: list[object], name: str) -> list[JsonObject]:
+def _check_objects(values: Sequence[object], name: str) -> list[JsonObject]:
     for index, value in enumerate(values):
-        if not isinstance(value, dict):
+        if not is_object(value):
             raise InvalidRequest(f"'{name}[{index}]' must be an object.", f"{name}[{index}]")
-    return cast("list[JsonObject]", values)
+    return objects_of(values)

@@ -7,13 +7,14 @@ request.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import orjson
 
+from playhead.model.json_value import is_list, is_object, objects_of
 from playhead.testing.answers import Recorded
 from playhead.testing.request import TRAJECTORY_HEADER, InvalidRequest, JsonObject, check_messages, text_of
 
@@ -149,11 +150,11 @@ def _runs_in(
             yield Trajectory(stem, index, tuple(messages), definitions, rest)
 
 
-def _entries(value: object) -> list[object]:
+def _entries(value: object) -> Sequence[object]:
     """Returns the runs in a file's JSON; none if it is something else."""
-    if isinstance(value, dict):
-        return [cast("object", value)] if _holds_messages(cast("object", value)) else []
-    entries = cast("list[object]", value) if isinstance(value, list) else []
+    if is_object(value):
+        return [value] if _holds_messages(value) else []
+    entries = value if is_list(value) else []
     if any(_holds_messages(entry) for entry in entries):
         return entries
     return [entries] if _holds_messages(entries) else []
@@ -161,31 +162,31 @@ def _entries(value: object) -> list[object]:
 
 def _holds_messages(entry: object) -> bool:
     """Whether a value is a run: an object with messages, or a list of objects of which one has a role."""
-    if isinstance(entry, dict):
-        return any(cast("JsonObject", entry).get(key) for key in _MESSAGE_KEYS)
-    items = cast("list[object]", entry) if isinstance(entry, list) else []
-    return any(isinstance(item, dict) and "role" in item for item in items)
+    if is_object(entry):
+        return any(entry.get(key) for key in _MESSAGE_KEYS)
+    items = entry if is_list(entry) else []
+    return any(is_object(item) and "role" in item for item in items)
 
 
 def _messages_of(entry: object, index: int) -> tuple[list[JsonObject], JsonObject]:
     """Returns the messages of a run, and the other fields of its entry. Raises InvalidRequest."""
-    if isinstance(entry, list):
-        return check_messages(cast("object", entry), f"[{index}]"), {}
-    if not isinstance(entry, dict):
+    if is_list(entry):
+        return check_messages(entry, f"[{index}]"), {}
+    if not is_object(entry):
         raise InvalidRequest(f"'[{index}]' must be an object")
-    fields = cast("JsonObject", entry)
+    fields = entry
     key = next((key for key in _MESSAGE_KEYS if key in fields), _MESSAGE_KEYS[0])
     messages = check_messages(fields.get(key), f"[{index}].{key}")
     return messages, {name: item for name, item in fields.items() if name != key}
 
 
 def _objects(value: object, stem: str) -> list[JsonObject]:
-    if not isinstance(value, list):
+    if not is_list(value):
         raise UnreadableTrajectories(f"{stem}.json: should be a list of objects")
-    for index, item in enumerate(cast("list[object]", value)):
-        if not isinstance(item, dict):
+    for index, item in enumerate(value):
+        if not is_object(item):
             raise UnreadableTrajectories(f"{stem}.json: '[{index}]' must be an object")
-    return cast("list[JsonObject]", value)
+    return objects_of(value)
 
 
 def _tools_for(stem: str, tools: dict[str, list[JsonObject]]) -> list[JsonObject]:
@@ -210,18 +211,18 @@ _SPOKEN = {"role", "content", "tool_calls", "function_call", "tool_call_id"}
 
 def _spoken(message: JsonObject, key: str) -> object:
     value: Any = message.get(key)
-    if key == "content" and isinstance(value, list) and all(_is_text(part) for part in cast("list[object]", value)):
+    if key == "content" and is_list(value) and all(_is_text(part) for part in value):
         return text_of(message)
     if key == "tool_calls" and value:
         # Calls that were made from the chunks of a stream still have `index`.
-        calls = cast("list[JsonObject]", value)
+        calls = objects_of(value)
         return [{"type": "function", **{name: call[name] for name in call if name != "index"}} for call in calls]
     # Empty and absent values mean the same: libraries replace one by the other.
-    return cast("object", value or None)
+    return value or None
 
 
 def _is_text(part: object) -> bool:
-    return isinstance(part, dict) and cast("JsonObject", part).get("type") == "text"
+    return is_object(part) and part.get("type") == "text"
 
 
 def _difference(message: JsonObject, recorded: JsonObject) -> str:

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from playhead.capture.anthropic.messages import events_of
 from playhead.dialect import anthropic, openai_chat
-from playhead.model.json_value import text_at
+from playhead.model.json_value import is_list, is_object, text_at
 from playhead.testing.answers import Failed
 from playhead.testing.completion import Completion
 from playhead.testing.http_response import EVENTS_TYPE, Response, json_response, server_sent_event
@@ -89,7 +89,7 @@ def read_messages_body(body: bytes) -> JsonObject:
     messages: object = fields.get("messages")
     thread: JsonObject = fields.get("thread") or {}
     is_continued = thread.get("previous_message_id") is not None
-    if not isinstance(messages, list) or not (messages or is_continued):
+    if not is_list(messages) or not (messages or is_continued):
         raise InvalidRequest("messages: at least one message is required", "messages")
     check_optional_fields(fields)
     return fields
@@ -98,9 +98,9 @@ def read_messages_body(body: bytes) -> JsonObject:
 def _check_message(message: object, where: str, requested_ids: set[str]) -> set[str]:
     """Checks a message. Returns the ids of its tool calls. `requested_ids`: those of the previous message. Raises
     InvalidRequest."""
-    if not isinstance(message, dict):
+    if not is_object(message):
         raise InvalidRequest(f"{where}: Input should be an object", where)
-    fields = cast("JsonObject", message)
+    fields = message
     if fields.get("role") not in _ROLES:
         raise InvalidRequest(f"{where}.role: Input should be 'user' or 'assistant'", f"{where}.role")
     ids: set[str] = set()
@@ -122,19 +122,19 @@ def _check_message(message: object, where: str, requested_ids: set[str]) -> set[
 def _checked_blocks(content: object, where: str) -> Iterator[JsonObject]:
     if isinstance(content, str):
         return
-    if not isinstance(content, list):
+    if not is_list(content):
         raise InvalidRequest(f"{where}.content: Input should be a string or a list of blocks", f"{where}.content")
-    for block in cast("list[object]", content):
-        if not isinstance(block, dict):
+    for block in content:
+        if not is_object(block):
             raise InvalidRequest(f"{where}.content: a block has to be an object", f"{where}.content")
-        yield cast("JsonObject", block)
+        yield block
 
 
 def _has_cache_control(value: object) -> bool:
-    if isinstance(value, dict):
-        fields = cast("JsonObject", value)
+    if is_object(value):
+        fields = value
         return fields.get("cache_control") is not None or any(map(_has_cache_control, fields.values()))
-    return isinstance(value, list) and any(map(_has_cache_control, cast("list[object]", value)))
+    return is_list(value) and any(map(_has_cache_control, value))
 
 
 # --- the answer -------------------------------------------------------------------------------------------------------

@@ -12,13 +12,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
 from urllib.parse import unquote
 
 import orjson
 
 from playhead.capture.botocore.streams import event_frame
 from playhead.dialect import bedrock, openai_chat
+from playhead.model.json_value import is_list, is_object, objects_of
 from playhead.testing.answers import Failed
 from playhead.testing.completion import Completion, EstimatedUsage
 from playhead.testing.http_response import Response, in_pieces, json_response
@@ -85,7 +85,7 @@ def read_converse_body(body: bytes) -> JsonObject:
     fields = json_object(body)
     check_converse_messages(fields)
     config: object = fields.get("toolConfig", {})
-    if not isinstance(config, dict) or not isinstance(cast("JsonObject", config).get("tools", []), list):
+    if not is_object(config) or not isinstance(config.get("tools", []), list):
         raise InvalidRequest("The value at toolConfig.tools must be a list.", "toolConfig.tools")
     return fields
 
@@ -94,15 +94,15 @@ def check_converse_messages(body: JsonObject) -> None:
     """Checks that all messages have a role and a list of blocks, and that the first is the user's. Raises
     InvalidRequest."""
     messages: object = body.get("messages")
-    if not isinstance(messages, list) or not messages:
+    if not is_list(messages) or not messages:
         raise InvalidRequest("The value at messages must be a list of at least one message.", "messages")
-    for index, message in enumerate(cast("list[Any]", messages)):
-        if not isinstance(message, dict) or cast("JsonObject", message).get("role") not in _ROLES:
+    for index, message in enumerate(messages):
+        if not is_object(message) or message.get("role") not in _ROLES:
             raise InvalidRequest(f"Value at 'messages.{index}.role' must be one of [user, assistant].", "messages")
-        content: object = cast("JsonObject", message).get("content")
-        if not isinstance(content, list) or not all(isinstance(block, dict) for block in cast("list[Any]", content)):
+        content: object = message.get("content")
+        if not is_list(content) or not all(is_object(block) for block in content):
             raise InvalidRequest(f"Value at 'messages.{index}.content' must be a list of objects.", "messages")
-    if cast("list[JsonObject]", messages)[0]["role"] != "user":
+    if objects_of(messages)[0]["role"] != "user":
         raise InvalidRequest("A conversation must start with a user message.", "messages")
 
 

@@ -12,10 +12,11 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import orjson
 
+from playhead.model.json_value import is_list, is_object
 from playhead.testing.answers import Failed
 from playhead.testing.completion import Completion, EstimatedUsage
 from playhead.testing.http_response import EVENTS_TYPE, Response, in_pieces, json_response, server_sent_event
@@ -105,17 +106,17 @@ def read_gemini_body(body: bytes) -> JsonObject:
     """Parses the body of a request. Raises InvalidRequest with a sentence about the first error."""
     fields = json_object(body)
     contents: object = fields.get("contents")
-    if not isinstance(contents, list) or not contents:
+    if not is_list(contents) or not contents:
         raise InvalidRequest("* GenerateContentRequest.contents: contents is not specified", "contents")
-    for index, content in enumerate(cast("list[object]", contents)):
+    for index, content in enumerate(contents):
         check_content(content, f"contents[{index}]")
     if "systemInstruction" in fields:
         check_content(fields["systemInstruction"], "systemInstruction", roles=None)
     _check_objects(fields.get("tools"), "tools")
     generation: object = fields.get("generationConfig", {})
-    if not isinstance(generation, dict):
+    if not is_object(generation):
         raise InvalidRequest("Invalid value at 'generation_config': it is an object.", "generationConfig")
-    candidates: object = cast("JsonObject", generation).get("candidateCount", 1)
+    candidates: object = generation.get("candidateCount", 1)
     if not isinstance(candidates, int) or not 1 <= candidates <= _MAX_CANDIDATES:
         sentence = f"Invalid value at 'generation_config.candidate_count': it is from 1 to {_MAX_CANDIDATES}."
         raise InvalidRequest(sentence, "generationConfig.candidateCount")
@@ -125,9 +126,9 @@ def read_gemini_body(body: bytes) -> JsonObject:
 def check_content(content: object, name: str, roles: tuple[str, ...] | None = _ROLES) -> None:
     """Checks that a content's parts are a list of objects and, unless `roles` is None, that its role is one of these.
     Raises InvalidRequest."""
-    if not isinstance(content, dict):
+    if not is_object(content):
         raise InvalidRequest(f"Invalid value at '{name}': it is an object.", name)
-    fields = cast("JsonObject", content)
+    fields = content
     if roles is not None and fields.get("role", roles[0]) not in roles:
         raise InvalidRequest("Please use a valid role: user, model.", f"{name}.role")
     _check_objects(fields.get("parts"), f"{name}.parts")
@@ -142,8 +143,8 @@ def text_in(content: JsonObject) -> str:
 def _check_objects(values: object, name: str) -> None:
     if values is None:
         return
-    listed = cast("list[object]", values) if isinstance(values, list) else [None]
-    if not all(isinstance(value, dict) for value in listed):
+    listed = values if is_list(values) else [None]
+    if not all(is_object(value) for value in listed):
         raise InvalidRequest(f"Invalid value at '{name}': it is a list of objects.", name)
 
 
@@ -179,8 +180,8 @@ def _tool_call(call: JsonObject) -> JsonObject:
 def _result_text(response: object) -> str:
     """Returns a function's result as text: JSON, or a text that stands alone under `result` or `output`, as clients
     send texts."""
-    if isinstance(response, dict) and len(cast("JsonObject", response)) == 1:
-        key, value = next(iter(cast("JsonObject", response).items()))
+    if is_object(response) and len(response) == 1:
+        key, value = next(iter(response.items()))
         if key in ("result", "output") and isinstance(value, str):
             return value
     return orjson.dumps(response).decode()
@@ -261,7 +262,7 @@ def _json_arguments(call: JsonObject) -> JsonObject | None:
         value: object = orjson.loads(call["function"].get("arguments") or "{}")
     except orjson.JSONDecodeError:
         return None
-    return value if isinstance(value, dict) else None  # pyright: ignore[reportUnknownVariableType] - JSON it is
+    return value if is_object(value) else None
 
 
 def _part_in_pieces(part: JsonObject, characters: int) -> list[JsonObject]:

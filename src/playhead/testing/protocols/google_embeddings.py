@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
 
+from playhead.model.json_value import object_of
 from playhead.testing.answers import Failed
 from playhead.testing.completion import Completion
 from playhead.testing.http_response import Response, json_response
@@ -89,7 +89,7 @@ class _Method:
 
 def _text(content: object, where: str) -> str:
     check_content(content, where, roles=None)
-    return text_in(cast("JsonObject", content))
+    return text_in(object_of(content))
 
 
 def _batched(body: JsonObject) -> list[str]:

@@ -6,8 +6,9 @@ import base64
 import hashlib
 import struct
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
+from playhead.model.json_value import is_list
 from playhead.testing.answers import Failed
 from playhead.testing.completion import Completion
 from playhead.testing.http_response import Response, json_response
@@ -83,9 +84,9 @@ def inputs_of(body: JsonObject) -> list[Any]:
     value: Any = body.get("input")
     if isinstance(value, str):
         return [value]
-    if not isinstance(value, list):
+    if not is_list(value):
         return []
-    values = cast("list[Any]", value)
+    values = value
     return [values] if values and all(isinstance(token, int) for token in values) else values
 
 
