@@ -19,7 +19,7 @@ _PASSED = ("content", "thread_node")
 _MOST_WASTED = 200_000
 _BYTES, _ROWS = "select pg_total_relation_size('{0}')", "select count(*) from {0}"
 # Sealed runs are what a database is full of, so sizes are measured when all runs are.
-_ENV = {"PLAYHEAD_SEAL_AFTER_SECONDS": "1", "PLAYHEAD_API_KEY": "", "PLAYHEAD_LOG_LEVEL": "warning"}
+_ENV = {"PLAYHEAD_SEAL_AFTER_SECONDS": "1", "PLAYHEAD_ADMIN_KEY": "", "PLAYHEAD_LOG_LEVEL": "warning"}
 _SEALED_WITHIN_SECONDS = 120.0
 # Runs are indexed in the background, half of the time: 200 long ones take minutes on a busy machine.
 _INDEXED_WITHIN_SECONDS = 600.0

@@ -123,7 +123,7 @@ async def open_collector(settings: CollectorSettings) -> AsyncGenerator[RunningC
             stack.push_async_callback(pool.close)
         hub = LiveHub(store, store.changes, PROJECT, stream_limits(settings))
         built = build_collector(settings, store, pool, hub)
-        needs_key = bool(settings.api_key) or bool(await store.keys.all(PROJECT))
+        needs_key = bool(settings.admin_key) or bool(await store.keys.all(PROJECT))
         database_url = without_password(dsn)
         collector = RunningCollector(built.app, database_url, built.guard, hub, built.grpc, needs_key, supervision)
         _freeze_gc()
@@ -212,7 +212,7 @@ def build_collector(
     app.include_router(OtlpHttp(otlp).router())
     app.include_router(ContentHttp(intake, metrics, flow, *_sizes(settings)).router())
     app.include_router(LangfuseMediaHttp(intake, metrics, flow, settings.max_content_bytes, clock).router())
-    keyring = Keyring(store.keys, PROJECT, settings.api_key or None, wall_ns=clock)
+    keyring = Keyring(store.keys, PROJECT, settings.admin_key or None, wall_ns=clock)
     reads = _reads(settings, metrics)
     query_api.add_routes(
         app, store, runner, PROJECT, answers, keyring=keyring, analysis=pool, not_understood=metrics.scopes,

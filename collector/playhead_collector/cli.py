@@ -184,7 +184,7 @@ def warn_if_unprotected(listener: socket.socket, *, needs_key: bool) -> None:
     recorded."""
     host = listener.getsockname()[0]
     if not needs_key and not _is_loopback(host):
-        log.warning("listening on %s without a key: whoever reaches it reads prompts; set PLAYHEAD_API_KEY", host)
+        log.warning("listening on %s without a key: whoever reaches it reads prompts; set PLAYHEAD_ADMIN_KEY", host)
 
 
 def url_of(listener: socket.socket, port: int | None = None) -> str:

@@ -115,8 +115,8 @@ class CollectorSettings:
     port: int = setting("PLAYHEAD_PORT", 4318, PORT, "port for OTLP/HTTP, the API and the UI")
     # OTLP's standard port for gRPC.
     grpc_port: int | None = setting("PLAYHEAD_GRPC_PORT", 4317, GRPC_PORT, "port for OTLP/gRPC; off: none")
-    api_key: str | None = setting(
-        "PLAYHEAD_API_KEY",
+    admin_key: str | None = setting(
+        "PLAYHEAD_ADMIN_KEY",
         None,
         s.KEY,
         "a key that may do everything; without any key, everybody may",

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from playhead.api.scope import current_run_id as current_run_id
     from playhead.api.scope import handoff as handoff
     from playhead.api.scope import idempotency_key as idempotency_key
-    from playhead.api.scope import propagate as propagate
+    from playhead.api.scope import propagate_to_thread as propagate_to_thread
     from playhead.api.scope import run as run
     from playhead.capture.active import doctor as doctor
     from playhead.capture.frameworks.answers import answers as answers
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from playhead.interop.ref_spans import RefSpanExporter as RefSpanExporter
     from playhead.interop.ref_spans import RefSpanProcessor as RefSpanProcessor
     from playhead.journal.listeners import on_event as on_event
-    from playhead.local.replaying import replay as replay
+    from playhead.local.reading import read_local as read_local
     from playhead.recording import counters as counters
     from playhead.recording import flush as flush
     from playhead.recording import shutdown as shutdown
@@ -126,8 +126,8 @@ _MODULE_OF = {
     "observe": "playhead.api.observe",
     "on_event": "playhead.journal.listeners",
     "open_promises": "playhead.api.promises.answering",
-    "propagate": "playhead.api.scope",
-    "replay": "playhead.local.replaying",
+    "propagate_to_thread": "playhead.api.scope",
+    "read_local": "playhead.local.reading",
     "resume": "playhead.rewind",
     "run": "playhead.api.scope",
     "score": "playhead.api.events",
@@ -139,7 +139,7 @@ _MODULE_OF = {
 if not TYPE_CHECKING:
     __all__ = list(_MODULE_OF)
 
-_ALONE = frozenset({"playhead.client", "playhead.errors", "playhead.local.replaying"})
+_ALONE = frozenset({"playhead.client", "playhead.errors", "playhead.local.reading"})
 _SWITCHES = "playhead.capture.registry"
 
 

@@ -246,9 +246,9 @@ def counters() -> dict[str, Any]:
     """Returns counts of what this process has recorded, sent and lost so far, and its latencies.
 
     `append_ms` and `read_ms`: median, 99th percentile and longest of the last appends (each 32nd is timed) and reads of
-    the journal (for delivery, and by `playhead.replay`), in milliseconds; None without any. `journal_files`: sizes of
-    the files of this process in bytes, oldest first. `records`: starts and ends of calls, and log events within them;
-    each becomes one or two events. Returns {} while nothing is recorded; if recording could not be started,
+    the journal (for delivery, and by `playhead.read_local`), in milliseconds; None without any. `journal_files`: sizes
+    of the files of this process in bytes, oldest first. `records`: starts and ends of calls, and log events within
+    them; each becomes one or two events. Returns {} while nothing is recorded; if recording could not be started,
     `start_failed` is 1, and `records_lost` is the number of calls known to be missing.
     """
     recording = RecordingProcess.recording

@@ -45,7 +45,7 @@ def url(module_database_url: str) -> Iterator[str]:
         await store.close()
 
     # Live streams of generated questions end soon.
-    env = {"PLAYHEAD_API_KEY": KEY["x-api-key"], "PLAYHEAD_STREAM_SECONDS": "0.05"}
+    env = {"PLAYHEAD_ADMIN_KEY": KEY["x-api-key"], "PLAYHEAD_STREAM_SECONDS": "0.05"}
     with CollectorProcess(database_url=module_database_url, env=env) as collector:
         asyncio.run(ingest())
         yield collector.url

@@ -21,7 +21,7 @@ from playhead_collector.store.postgres.store import connect
 from tests.support.made_up_runs import PROTOBUF, MadeUpRun, packed, post_packed, send_content
 
 KILLS, RUNS, STEPS = 3, 6, 18
-ENV = {"PLAYHEAD_SEAL_AFTER_SECONDS": "0.05", "PLAYHEAD_API_KEY": "", "PLAYHEAD_LOG_LEVEL": "warning"}
+ENV = {"PLAYHEAD_SEAL_AFTER_SECONDS": "0.05", "PLAYHEAD_ADMIN_KEY": "", "PLAYHEAD_LOG_LEVEL": "warning"}
 
 
 def post(url: str, spans: Sequence[Span], announced: Sequence[Span] = ()) -> None:

@@ -24,7 +24,7 @@ from tests.support.bar import Row, at_least, at_most, percentile, told
 from tests.support.made_up_runs import PROTOBUF, MadeUpRun, send_content
 
 # As of the other collectors that are measured.
-_ENV = {"PLAYHEAD_SEAL_AFTER_SECONDS": "1", "PLAYHEAD_API_KEY": "", "PLAYHEAD_LOG_LEVEL": "warning"}
+_ENV = {"PLAYHEAD_SEAL_AFTER_SECONDS": "1", "PLAYHEAD_ADMIN_KEY": "", "PLAYHEAD_LOG_LEVEL": "warning"}
 _SECONDS = float(os.environ.get("PLAYHEAD_BENCH_SECONDS", "600"))
 _TIMES, _FIND_OUT_SECONDS = 3, 10.0
 _STEPS, _RUNS_PER_REQUEST = 10, 25

@@ -82,7 +82,7 @@ async def decorated_functions_keep_their_types() -> None:
     assert_type(Agent().method("a"), int)
     assert_type(Agent.static("a"), int)
     assert_type(Agent.made("a"), int)
-    assert_type(playhead.propagate(bare)("a"), int)
+    assert_type(playhead.propagate_to_thread(bare)("a"), int)
 
 
 def misspelt_words_are_errors_of_types() -> None:

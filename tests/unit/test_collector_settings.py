@@ -105,7 +105,7 @@ def test_it_is_told_where_each_value_comes_from():
 
 def test_secrets_are_not_shown():
     environ = {
-        "PLAYHEAD_API_KEY": "s3cret",
+        "PLAYHEAD_ADMIN_KEY": "s3cret",
         "PLAYHEAD_DATABASE_URL": "postgresql://me:s3cret@db:5432/runs?sslmode=require",
     }
     shown = "\n".join(map(str, settings.in_force(environ)))

@@ -13,7 +13,7 @@ from playhead_collector.handlers.handling import changes, handles_with_store
 from playhead_collector.store.ports.keys import ApiKey
 
 _MAX_KEYS = 1_000
-_FIRST = "make one with the scope admin and without an expiry first, or set PLAYHEAD_API_KEY for the collector"
+_FIRST = "make one with the scope admin and without an expiry first, or set PLAYHEAD_ADMIN_KEY for the collector"
 
 
 @handles_with_store(KeyOperations.keys)

@@ -26,6 +26,7 @@ _EVENTS_PAGE = 100
 async def runs(
     asking: Asking,
     *,
+    errors: bool | None = None,
     fork_of: str | None = None,
     trace: str | None = None,
     linked: str | None = None,
@@ -35,7 +36,8 @@ async def runs(
     **where: Unpack[RunConditions],
 ) -> Page[RunSummary]:
     condition = read_condition(score)
-    filter_ = replace(run_filter(**where), fork_of=fork_of, trace=trace, linked=linked, id_part=id, score=condition)
+    filter_ = replace(run_filter(**where), with_error=errors, fork_of=fork_of, trace=trace)
+    filter_ = replace(filter_, linked=linked, id_part=id, score=condition)
     await asking.catch_up()
     size = asking.page(limit)
     return await list_runs(asking.store, asking.project_id, filter_, size, asking.cursor, asking.prices)

@@ -266,10 +266,10 @@ def handoff(to: str, *, reason: str | None = None) -> None:
     log_event(names.HANDOFF, {names.HANDOFF_TO: as_text(to)}, {names.REASON_REF: reason} if reason is not None else {})
 
 
-def propagate(function: Callable[P, R]) -> Callable[P, R]:
+def propagate_to_thread(function: Callable[P, R]) -> Callable[P, R]:
     """Returns the function bound to the current run: for threads and executors, which do not inherit it.
 
-    `executor.submit(playhead.propagate(work), item)`.  A coroutine function's coroutine is bound, too.
+    `executor.submit(playhead.propagate_to_thread(work), item)`.  A coroutine function's coroutine is bound, too.
     """
     where, flow = otel.get_current(), current_flow_or_none()
 

@@ -1,7 +1,7 @@
 """Flows of execution: one per asyncio task or thread job.
 
-A context variable holds the flow; tasks, `asyncio.to_thread` and `propagate` copy it. If the copy is read in another
-task or thread than the flow's owner, a new flow begins.
+A context variable holds the flow; tasks, `asyncio.to_thread` and `propagate_to_thread` copy it. If the copy is read in
+another task or thread than the flow's owner, a new flow begins.
 """
 
 import sys

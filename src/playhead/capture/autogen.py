@@ -135,7 +135,7 @@ def _with_run(wrapped: Any, instance: Any) -> Callable[..., Any] | None:
     if not is_inside_run() or inspect.iscoroutinefunction(instance._func):
         return None
     other = copy.copy(instance)
-    other._func = scope.propagate(instance._func)
+    other._func = scope.propagate_to_thread(instance._func)
     return partial(wrapped.__func__, other)
 
 

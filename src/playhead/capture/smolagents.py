@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
-from playhead.api.scope import propagate
+from playhead.api.scope import propagate_to_thread
 from playhead.calls import functions
 from playhead.calls.lifecycle import current_span, set_payload
 from playhead.capture.frameworks.observing import (
@@ -148,7 +148,7 @@ def _timeout(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
     decorate = wrapped(*args, **kwargs)
 
     def decorated(function: Callable[..., Any]) -> Any:
-        return decorate(propagate(function))
+        return decorate(propagate_to_thread(function))
 
     return decorated
 

@@ -16,6 +16,9 @@ from playhead.wire.operations.content import ContentAbout, ContentRun
 
 # Characters of a value beside an event, and with `--values`: the maximum that the API returns.
 _SHORT, _LONG = 120, 10_000
+_Kinds = Annotated[
+    list[str] | None, typer.Option(help="Only these kinds, separated by commas, or repeated.", show_default=False)
+]
 _INTERRUPTED = 130  # the exit code of a command that Ctrl-C ended
 _ID_END = 8  # digits shown of a run's id, from its end, which is random
 # Fields that are not shown: messages have events of their own, and `--json` and `context` show the rest.
@@ -25,7 +28,7 @@ _NOT_SHOWN = frozenset({"request", "response", "tools", "system"})
 def events(
     ctx: typer.Context,
     run: Run,
-    kind: Annotated[list[str] | None, typer.Option(help="Only this kind; repeatable.", show_default=False)] = None,
+    kinds: _Kinds = None,
     priority: Annotated[Literal["critical", "normal"] | None, typer.Option(show_default=False)] = None,
     after: Annotated[int, typer.Option(min=0, help="Only events behind this seq.")] = 0,
     values: Annotated[
@@ -44,7 +47,7 @@ def events(
     preview = _LONG if values else 0 if json else _SHORT
     with ask(ctx) as client:
         listing = client.events(
-            run_id(client, run), kinds=kind or (), priority=priority, after=after, preview=preview, last=last,
+            run_id(client, run), kinds=kinds or (), priority=priority, after=after, preview=preview, last=last,
             limit=limit + 1,
         )  # fmt: skip
         rows = first_rows(ctx, "events", listing, limit)
@@ -61,7 +64,7 @@ def watch(
             autocompletion=complete_run,
         ),
     ] = None,
-    kind: Annotated[list[str] | None, typer.Option(help="Only this kind; repeatable.", show_default=False)] = None,
+    kinds: _Kinds = None,
     priority: Annotated[Literal["critical", "normal"] | None, typer.Option(show_default=False)] = None,
     after: Annotated[int, typer.Option(min=0, help="Only events behind this seq.")] = 0,
     values: Annotated[
@@ -78,7 +81,7 @@ def watch(
     try:
         with ask(ctx) as client:
             stream = client.watch(
-                run, after=after, kinds=kind or (), priority=priority, preview=preview, on_moved=_note_move
+                run, after=after, kinds=kinds or (), priority=priority, preview=preview, on_moved=_note_move
             )
             for number, event in enumerate(stream):
                 if not number and not json:  # only after the first event: the run may be unknown

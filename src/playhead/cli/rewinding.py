@@ -5,12 +5,14 @@
 
 import json
 from collections.abc import Iterable
+from functools import partial
 from typing import Annotated, Any
 
 import typer
 
 from playhead.cli import connection
 from playhead.cli.connection import ask
+from playhead.cli.fork_outcomes import BY_HELP
 from playhead.cli.options import Run
 from playhead.errors import ClientError, CollectorUnreachable, NoRecord, SettingInvalid
 
@@ -144,6 +146,7 @@ def fork(
         str | None, typer.Option(help="Tools that were executed outside the record, as of `resume`: raise, or rerun.")
     ] = None,
     times: Annotated[int, typer.Option(min=1, help="So many forks, some at the same time, and a summary.")] = 1,
+    by: Annotated[str, typer.Option(help=f"With --times. {BY_HELP}")] = "line",
 ) -> None:
     """Run a program again up to a step, and on from there with another outcome, as a new run.
 
@@ -162,7 +165,7 @@ def fork(
     request = {"fork": run_id, "options": {"at": _span_at(ctx, run_id, int(at)) if is_seq else at, **options}}
     if times == 1:
         raise typer.Exit(start(program, request).returncode)
-    start_many(program, request, run_id, times)
+    start_many(program, request, times, by, partial(ask, ctx))
 
 
 # --- what both need ---------------------------------------------------------------------------------------------------

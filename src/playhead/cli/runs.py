@@ -41,6 +41,12 @@ def runs(
     tag: OfTag = None,
     model: OfModel = None,
     tool: OfTool = None,
+    errors: Annotated[
+        bool | None,
+        typer.Option(
+            "--errors/--no-errors", help="Only runs in which something failed, or nothing did.", show_default=False
+        ),
+    ] = None,
     trace: Annotated[
         str | None, typer.Option(help="With spans of this trace, by its id (32 hex digits).", show_default=False)
     ] = None,
@@ -70,6 +76,7 @@ def runs(
             tag=tag,
             model=model,
             tool=tool,
+            errors=errors,
             trace=trace,
             text=text,
             since=parse_time_option(since),

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from playhead.cli import output
-from playhead.cli.connection import ask
+from playhead.cli.connection import ask, complete_run
 from playhead.cli.options import MOMENT, Json, Limit, Run, Since, first_rows, parse_time_option
 from playhead.wire.operations.scores import RecordedScore
 
@@ -32,7 +32,10 @@ def score(
 
 def scores(
     ctx: typer.Context,
-    run: Annotated[str | None, typer.Option(help="Only scores of this run.", show_default=False)] = None,
+    run: Annotated[
+        str | None,
+        typer.Argument(help="Only scores of this run.", show_default=False, autocompletion=complete_run),
+    ] = None,
     name: Annotated[str | None, typer.Option(help="Only scores of this name.", show_default=False)] = None,
     everything: Annotated[bool, typer.Option("--all", help="Also scores that a later one replaces.")] = False,
     since: Since = None,

@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,9 @@ import typer
 
 from playhead.calls.own_code import Launcher
 from playhead.cli import output
+from playhead.cli.fork_outcomes import NO_SCORE, ProgramResult, judge_of, score_outcomes
 from playhead.client import Client
+from playhead.client.operations import BlockingClient
 from playhead.errors import JournalUnusable, NoRecord, ReplayError, RunStopped, SettingInvalid
 from playhead.launch.command import RECORD_COMMANDS, environment
 from playhead.model import names
@@ -34,8 +35,6 @@ from playhead.settings.sdk import load
 
 # Programs mostly wait for models, but each needs memory.
 _AT_A_TIME = 4
-_Z = 1.96  # 95 %
-_MAX_SHOWN = 100
 
 
 def check_choices(options: Mapping[str, str | None]) -> None:
@@ -46,36 +45,63 @@ def check_choices(options: Mapping[str, str | None]) -> None:
             raise SettingInvalid(f"--{option.replace('_', '-')} {value}: expected {expected}")
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramResult:
-    """How one execution of the program ended: its exit code, and the last line of its output."""
+def start_many(
+    program: list[str], request: dict[str, Any], times: int, by: str, ask: Callable[[], BlockingClient]
+) -> None:
+    """Runs the program `times` times, some at the same time, and prints the outcomes of the forks, and how many have
+    another one than the run that they are forked from. Exits with the highest exit code.
 
-    code: int
-    line: str
+    `by`: what counts as an outcome (`fork_outcomes`). `ask` makes a client for scores; one of the journal knows only
+    what was recorded before it was made.
+    """
+    parent, judge = str(request["fork"]), judge_of(by)
+    earlier = set[str]() if judge else _forks(ask, parent)
+    ended = _run_often(program, request, times)
+    # A parent that has not ended would go on live, which the user did not request.
+    whole = _has_ended(parent)
+    if judge is None:
+        forks = sorted(_forks(ask, parent) - earlier)
+        if len(forks) < times:
+            typer.echo(f"{times - len(forks)} of {times} forks have not arrived: they are not counted", err=True)
+        with ask() as client:
+            outcomes, [usual] = score_outcomes(client, forks, by), score_outcomes(client, [parent], by)
+        whole = whole and not usual.startswith(NO_SCORE)
+    else:
+        outcomes = [judge(result) for result in ended]
+        as_it_was = {"resume": parent, "options": {"unrecorded": request["options"]["unrecorded"]}}
+        usual = judge(_run(program, as_it_was)) if whole else ""
+    _print_outcomes(outcomes, usual if whole else None)
+    raise typer.Exit(max(result.code for result in ended))
 
 
-def start_many(program: list[str], request: dict[str, Any], parent: str, times: int) -> None:
-    """Runs the program `times` times, some at the same time, and prints how the forks ended, and how many ended in
-    another way than the run `parent`. Exits with the highest exit code."""
+def _run_often(program: list[str], request: dict[str, Any], times: int) -> list[ProgramResult]:
     from rich.console import Console  # noqa: PLC0415 - only for this
     from rich.progress import track  # noqa: PLC0415
 
     with ThreadPoolExecutor(_AT_A_TIME) as pool:
         running = [pool.submit(_run, program, request) for _ in range(times)]
-        ended = [outcome.result() for outcome in track(running, "forks", times, console=Console(stderr=True))]
-    seen = Counter(ended).most_common()
+        return [outcome.result() for outcome in track(running, "forks", times, console=Console(stderr=True))]
+
+
+def _print_outcomes(outcomes: list[str], of_parent: str | None) -> None:
+    """Prints how often each outcome came, and how often another one than the parent's (None: it has none), or than the
+    most frequent one."""
+    if not outcomes:
+        return
+    seen = Counter(outcomes).most_common()
     for outcome, count in seen:
-        output.echo(f"{count:5} x  exit {outcome.code}  {outcome.line[:_MAX_SHOWN]}")
-    # A parent that has not ended would go on live, which the user did not request.
-    whole = _has_ended(parent)
-    as_it_was = {"resume": parent, "options": {"unrecorded": request["options"]["unrecorded"]}}
-    usual = _run(program, as_it_was) if whole else seen[0][0]
-    other = sum(outcome != usual for outcome in ended)
-    low, high = wilson(other, times)
-    usually = "the parent's" if whole else "the most frequent one (the parent has not ended)"
-    output.echo(f"{usually}: exit {usual.code}  {usual.line[:_MAX_SHOWN]}")
-    typer.echo(f"another outcome in {other} of {times}: {other / times:.0%} (95 %: {low:.0%} to {high:.0%})")
-    raise typer.Exit(max(outcome.code for outcome in ended))
+        output.echo(f"{count:5} x  {outcome}")
+    usual = seen[0][0] if of_parent is None else of_parent
+    other, total = sum(outcome != usual for outcome in outcomes), len(outcomes)
+    low, high = wilson(other, total)
+    usually = "the most frequent one (the parent has none)" if of_parent is None else "the parent's"
+    output.echo(f"{usually}: {usual}")
+    typer.echo(f"another outcome in {other} of {total}: {other / total:.0%} (95 %: {low:.0%} to {high:.0%})")
+
+
+def _forks(ask: Callable[[], BlockingClient], parent: str) -> set[str]:
+    with ask() as client:
+        return {run["run"] for run in client.runs(fork_of=parent)}
 
 
 def _has_ended(run_id: str) -> bool:
@@ -94,8 +120,7 @@ def _has_ended(run_id: str) -> bool:
 
 def _run(program: list[str], request: dict[str, Any]) -> ProgramResult:
     done = start(program, request, stdout=subprocess.PIPE)
-    lines = done.stdout.strip().splitlines()
-    return ProgramResult(done.returncode, lines[-1] if lines else "")
+    return ProgramResult(done.returncode, done.stdout)
 
 
 def start(program: list[str], request: dict[str, Any], stdout: int | None = None) -> "subprocess.CompletedProcess[str]":

@@ -53,8 +53,8 @@ def collector_url(base_url: str | None = None, environ: Mapping[str, str] = os.e
     url = line.value or settings.load(environ).endpoint
     if url is None:
         raise SettingInvalid(
-            "PLAYHEAD_ENDPOINT=none says that there is no collector: ask the journal (--local, playhead.replay), or "
-            "name a collector (PLAYHEAD_COLLECTOR_URL, --url)"
+            "PLAYHEAD_ENDPOINT=none says that there is no collector: ask the journal (--local, playhead.read_local), "
+            "or name a collector (PLAYHEAD_COLLECTOR_URL, --url)"
         )
     return url
 

@@ -19,7 +19,7 @@ from playhead_collector.errors import CannotStart
 from playhead_collector.process import CollectorProcess
 
 # Variables of the environment that are meant for another collector must not change the demo's.
-_COLLECTOR_ENVIRONMENT = {"PLAYHEAD_HOST": "127.0.0.1", "PLAYHEAD_API_KEY": ""}
+_COLLECTOR_ENVIRONMENT = {"PLAYHEAD_HOST": "127.0.0.1", "PLAYHEAD_ADMIN_KEY": ""}
 # Short enough to show the record at once, long enough to send a run as a whole.
 _LINGER_SECONDS = 1.0
 # A whole folder of recorded runs (benchmarks.recorded_runs) may be waiting.

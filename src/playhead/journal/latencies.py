@@ -31,4 +31,4 @@ class Latencies:
 
 
 READING = Latencies()
-"""Durations of reading pieces of the journal in this process, for delivery and for `playhead.replay`."""
+"""Durations of reading pieces of the journal in this process, for delivery and for `playhead.read_local`."""

@@ -7,7 +7,7 @@ fallback         a client of the collector, and of the journal if nothing answer
 answering        answers operations by their handlers, without HTTP
 source           the journal for reading: its records, their projections, the store over both
 opening          opens the journal, with a clear error if a library is missing
-replaying        `playhead.replay`
+reading          `playhead.read_local`
 session_files    sessions as JSON Lines
 
 The collector's own handlers answer, in this process: `pip install 'playhead[cli]'` installs the libraries for that. No

@@ -117,7 +117,7 @@ class RewindContext:
         if self._next is not None and self._next.is_waiting and raised is None:
             log.warning(
                 "no run has begun in the block of resume() or fork(), so nothing was answered from the record of run "
-                "%s: begin it there, and in another thread with playhead.propagate(function)", self.id
+                "%s: begin it there, and in another thread with playhead.propagate_to_thread(function)", self.id
             )  # fmt: skip
         if (why := self._why_stopped()) is not None and not (raised is not None and is_run_stopped(raised)):
             say_at_exit(why)

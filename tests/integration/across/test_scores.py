@@ -29,7 +29,7 @@ KEY = "the operator's"
 @pytest.fixture(scope="module")
 def collector(module_database_url: str) -> Iterator[CollectorProcess]:
     with CollectorProcess(
-        database_url=module_database_url, env={"PLAYHEAD_SEAL_AFTER_SECONDS": "0.2", "PLAYHEAD_API_KEY": KEY}
+        database_url=module_database_url, env={"PLAYHEAD_SEAL_AFTER_SECONDS": "0.2", "PLAYHEAD_ADMIN_KEY": KEY}
     ) as running:
         yield running
         assert "Traceback" not in running.log()
@@ -253,7 +253,7 @@ def test_the_commands_score_and_show(client: Client, collector: CollectorProcess
     shown = invoke("show", run).output
     assert "version 2" in shown
     assert "quality good" in shown
-    listed = invoke("scores", "--run", run, "--all", "--json").output
+    listed = invoke("scores", run, "--all", "--json").output
     assert [each["value"] for each in json.loads(listed)] == ["2", "good", True, 0.5]
     found = invoke("runs", "--score", "quality=good", "--json").output
     assert run in {row["run"] for row in json.loads(found)}

@@ -89,10 +89,10 @@ for number in range(200):
 counters = playhead.counters()
 assert (counters["payloads_dropped"], counters["records_lost"]) == (0, 0), counters
 assert sum(path.stat().st_size for path in JOURNAL.rglob("*.segment")) < 4 * 2**20
-runs = {event["run"] for event in playhead.replay()}
+runs = {event["run"] for event in playhead.read_local()}
 assert set(ids[-8:]) <= runs
 assert ids[0] not in runs
-last = list(playhead.replay(ids[-1]))
+last = list(playhead.read_local(ids[-1]))
 assert last[0]["kind"] == "run_started" and last[-1]["kind"] == "run_completed"
 """,
         PLAYHEAD_JOURNAL_MAX_BYTES="4 MiB",
@@ -208,7 +208,7 @@ assert counters["records"] == 2 * 101
 took = counters["append_ms"]
 assert 0 < took["p50"] <= took["p99"] <= took["max"] < 10_000
 assert counters["journal_files"] == [path.stat().st_size for path in sorted(JOURNAL.glob("*/*.segment"))]
-assert len(list(playhead.replay())) > 200
+assert len(list(playhead.read_local())) > 200
 assert 0 < playhead.counters()["read_ms"]["p50"] < 100_000
 """,
     )

@@ -43,7 +43,7 @@ def collector(module_database_url: str, backend: Backend) -> Iterator[CollectorP
         "PLAYHEAD_FORWARD_OTLP_EAST_URL": backend.url,
         "PLAYHEAD_FORWARD_OTLP_EAST_HEADERS": f"authorization={SECRET}",
         "PLAYHEAD_PUBLIC_URL": "https://playhead.example",
-        "PLAYHEAD_API_KEY": "",
+        "PLAYHEAD_ADMIN_KEY": "",
     }
     with CollectorProcess(database_url=module_database_url, env=env) as started:
         yield started

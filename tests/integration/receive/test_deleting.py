@@ -44,7 +44,7 @@ async def store(database_url: str, clock: Clock) -> AsyncIterator[PostgresStore]
 
 
 def asking(store: PostgresStore, key: str | None = MASTER) -> AsyncClient:
-    transport = httpx.ASGITransport(create_app(CollectorSettings(api_key=MASTER), store))
+    transport = httpx.ASGITransport(create_app(CollectorSettings(admin_key=MASTER), store))
     return AsyncClient("http://localhost", key, transport=transport)
 
 
@@ -106,7 +106,7 @@ def one_span(run: str) -> bytes:
 
 
 async def test_a_late_sender_is_told_and_counted(store: PostgresStore):
-    transport = httpx.ASGITransport(create_app(CollectorSettings(api_key=MASTER), store))
+    transport = httpx.ASGITransport(create_app(CollectorSettings(admin_key=MASTER), store))
     async with asking(store) as client:
         await client.delete_run(RUN, forks=True)
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost", headers=PROTOBUF) as http:

@@ -69,9 +69,9 @@ async def scopes(ring: Keyring, given: list[bytes]) -> frozenset[str] | None:
 
 @pytest.mark.parametrize("scope", ["ingest", "read", "admin"])
 async def test_a_key_may_do_what_its_scopes_say_and_nothing_else(store: PostgresStore, scope: Scope):
-    async with asking(store, MASTER, api_key=MASTER) as admin:
+    async with asking(store, MASTER, admin_key=MASTER) as admin:
         made = await admin.create_key("x", [scope])
-    application = create_app(CollectorSettings(api_key=MASTER), store)
+    application = create_app(CollectorSettings(admin_key=MASTER), store)
     for needed, asked in ASKS.items():
         for method, path in asked:
             found = await answered(application, made["key"], method, path)
@@ -86,7 +86,8 @@ async def test_a_key_may_do_what_its_scopes_say_and_nothing_else(store: Postgres
 async def test_without_any_key_everybody_may_and_the_first_key_ends_that(store: PostgresStore):
     async with asking(store) as anybody:
         assert (await anybody.keys())["items"] == []
-        with pytest.raises(Conflict, match="with the scope admin and without an expiry first, or set PLAYHEAD_API_KEY"):
+        refusal = "with the scope admin and without an expiry first, or set PLAYHEAD_ADMIN_KEY"
+        with pytest.raises(Conflict, match=refusal):
             await anybody.create_key("sender", ["ingest"])
         first = await anybody.create_key("boss", ["admin", "read", "admin"])
         with pytest.raises(ClientError, match="key is missing"):
@@ -130,7 +131,7 @@ async def test_a_revoked_key_is_refused_at_once_here_and_within_seconds_elsewher
 async def test_an_expired_key_is_none_and_use_is_noted_by_the_hour(store: PostgresStore):
     mono, wall = [0.0], [0]
     ring = Keyring(store.keys, 1, None, clock=lambda: mono[0], wall_ns=lambda: wall[0])
-    async with asking(store, MASTER, api_key=MASTER) as operator:
+    async with asking(store, MASTER, admin_key=MASTER) as operator:
         made = await operator.create_key("boss", ["admin", "read"], expires_seconds=3_600)
     given = [made["key"].encode()]
     assert await scopes(ring, given) == {"admin", "read"}
@@ -172,7 +173,7 @@ async def test_the_last_admin_key_is_not_revoked_so_that_nobody_finds_the_collec
     async with asking(store, other["key"]) as client:
         assert [key["name"] for key in (await client.keys())["items"]] == ["reader", "other"]
     assert await status(store, None, "GET", "/api/v1/runs") == 401
-    async with asking(store, MASTER, api_key=MASTER) as operator:  # who may do without any
+    async with asking(store, MASTER, admin_key=MASTER) as operator:  # who may do without any
         await operator.revoke_key(other["about"]["id"])
 
 

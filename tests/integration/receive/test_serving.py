@@ -132,7 +132,7 @@ def test_a_request_that_is_too_large_is_answered_and_not_cut_off(database_url: s
 
 def test_a_key_is_asked_for(database_url: str):
     with CollectorProcess(
-        database_url=database_url, env={"PLAYHEAD_API_KEY": "k", "PLAYHEAD_LOG_FORMAT": "json"}
+        database_url=database_url, env={"PLAYHEAD_ADMIN_KEY": "k", "PLAYHEAD_LOG_FORMAT": "json"}
     ) as it:
         assert httpx.get(f"{it.url}/readyz").status_code == 200
         assert httpx.get(f"{it.url}/api/v1/runs").status_code == 401

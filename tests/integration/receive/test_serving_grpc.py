@@ -71,7 +71,7 @@ def test_it_can_be_switched_off():
 
 
 def test_keys_and_health(database_url: str):
-    with CollectorProcess(database_url=database_url, env={"PLAYHEAD_API_KEY": "master"}) as collector:
+    with CollectorProcess(database_url=database_url, env={"PLAYHEAD_ADMIN_KEY": "master"}) as collector:
         made = httpx.post(
             f"{collector.url}/api/v1/keys",
             json={"name": "reader", "scopes": ["read"]},

@@ -203,8 +203,8 @@ def job(number: int) -> list[Any]:
 @observe(kind="step")
 def pooled() -> list[Any]:
     with ThreadPoolExecutor(3) as pool:
-        jobs = [pool.submit(playhead.propagate(job), number) for number in range(4)]
-        lone = [pool.submit(playhead.propagate(write), f"lone {number}") for number in range(3)]
+        jobs = [pool.submit(playhead.propagate_to_thread(job), number) for number in range(4)]
+        lone = [pool.submit(playhead.propagate_to_thread(write), f"lone {number}") for number in range(3)]
         return [each.result() for each in (*jobs, *lone)]
 
 

@@ -109,7 +109,7 @@ def agent() -> list[Any]:
     first = [outer(1), outer(2)]
     several = asyncio.run(branches())
     with ThreadPoolExecutor(2) as pool:
-        jobs = [pool.submit(playhead.propagate(outer), number) for number in (3, 4)]
+        jobs = [pool.submit(playhead.propagate_to_thread(outer), number) for number in (3, 4)]
         threads = [job.result() for job in jobs]
     playhead.annotate(decision="nearly done", reason="all were there")
     return [first, several, threads, outer(5)]

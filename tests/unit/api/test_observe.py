@@ -269,7 +269,7 @@ def test_threads_get_the_run_by_propagate_and_have_runs_of_their_own_without(rec
         return n
 
     with playhead.run("main"), ThreadPoolExecutor(2) as pool:
-        assert list(pool.map(playhead.propagate(work), range(4))) == [0, 1, 2, 3]
+        assert list(pool.map(playhead.propagate_to_thread(work), range(4))) == [0, 1, 2, 3]
         assert pool.submit(work, 9).result() == 9
     seen = recording.read()
     main = seen.call("main").attributes[names.RUN_ID]
@@ -287,7 +287,7 @@ def test_many_threads_in_one_run_never_share_a_place(recording: Recording):
             work(n)
 
     with playhead.run("main"):
-        threads = [threading.Thread(target=playhead.propagate(loop)) for _ in range(8)]
+        threads = [threading.Thread(target=playhead.propagate_to_thread(loop)) for _ in range(8)]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -228,7 +228,7 @@ def loop(start):
     if body == "threads":
         work += """
 with playhead.run("r"):
-    threads = [threading.Thread(target=playhead.propagate(loop), args=(n,), daemon=True) for n in (0, 1)]
+    threads = [threading.Thread(target=playhead.propagate_to_thread(loop), args=(n,), daemon=True) for n in (0, 1)]
     for thread in threads: thread.start()
     for thread in threads: thread.join()
 """

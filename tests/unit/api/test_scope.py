@@ -173,7 +173,7 @@ def test_propagate_keeps_the_functions_name_and_result(recording: Recording):
         return x
 
     with playhead.run("r"):
-        bound = playhead.propagate(work)
+        bound = playhead.propagate_to_thread(work)
     assert bound.__name__ == "work"
     assert bound(3) == 3
     assert recording.read().parent("work") == "r"

@@ -321,7 +321,7 @@ async def test_a_generator_finished_in_another_task_leaves_both_contexts_clean(r
 async def test_propagate_binds_a_coroutine_function(recording: Recording):
     loop = asyncio.get_running_loop()
     with playhead.run("r"):
-        bound = playhead.propagate(child)
+        bound = playhead.propagate_to_thread(child)
     task = loop.create_task(bound(1), context=contextvars.Context())
     assert await task == 1
     assert recording.read().parent("child") == "r"

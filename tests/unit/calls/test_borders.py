@@ -52,7 +52,7 @@ def test_calls_inside_a_border_are_one_run_in_tasks_and_threads_that_have_its_co
     with WorkBorder("POST /ask").current():
         call()
         asyncio.run(calls(1))
-        thread = threading.Thread(target=playhead.propagate(call))
+        thread = threading.Thread(target=playhead.propagate_to_thread(call))
         thread.start()
         thread.join()
     call()

@@ -106,7 +106,7 @@ def test_calls_inside_a_span_are_the_run_of_its_trace(recording: Recording, prov
         with tracer.start_as_current_span("POST /ask", kind=trace.SpanKind.SERVER) as span:
             with tracer.start_as_current_span("inner"):
                 await asyncio.gather(ask(1), ask(2))
-            thread = threading.Thread(target=playhead.propagate(call))
+            thread = threading.Thread(target=playhead.propagate_to_thread(call))
             thread.start()
             thread.join()
             await agent()

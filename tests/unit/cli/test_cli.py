@@ -148,7 +148,7 @@ def test_state_and_events_at_a_moment(playhead):
         "6",
         "7",
     ]
-    listed = playhead("events", RUN, "--kind", "run_started", "--kind", "llm_called", "--json").stdout
+    listed = playhead("events", RUN, "--kinds", "run_started", "--kinds", "llm_called", "--json").stdout
     assert [event["kind"] for event in json.loads(listed)] == ["run_started", "llm_called"]
 
 

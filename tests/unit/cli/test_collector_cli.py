@@ -61,7 +61,7 @@ def test_a_network_without_a_key_is_warned_of(
 ):
     with listen(host, 0) as listener:
         warn_if_unprotected(listener, needs_key=key is not None)
-        assert ("set PLAYHEAD_API_KEY" in caplog.text) is warned
+        assert ("set PLAYHEAD_ADMIN_KEY" in caplog.text) is warned
 
 
 def test_a_log_line_may_be_json():

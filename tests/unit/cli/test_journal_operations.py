@@ -61,6 +61,7 @@ def files_in(bundle: Content) -> tuple[str, dict[str, int]]:
 ASKED: list[Callable[[Any], Any]] = [
     lambda client: list(client.runs(limit=1)),
     lambda client: [run["run"] for run in client.runs(since="2020-01-01")],
+    lambda client: [[run["run"] for run in client.runs(errors=errors)] for errors in (True, False)],
     lambda client: client.state(RUN),
     lambda client: client.state("0a0a", at=2, hydrate=True),
     lambda client: list(client.events(RUN, limit=3, kinds=("run_started", "llm_called,llm_completed"))),

@@ -71,7 +71,7 @@ def test_each_session_has_a_file_in_a_folder_of_its_day(tmp_path: Path, export: 
     values = {line["ref"]: line["value"] for line in of_session if line["type"] == "content"}
     [completed] = [line for line in events if line["kind"] == "tool_completed" and line["run"] == runs[2]]
     assert values[completed["refs"]["result"]] == {"order": "order 2", "status": "delayed"}
-    [event] = playhead.replay(runs[0], kinds="run_started")
+    [event] = playhead.read_local(runs[0], kinds="run_started")
     assert {"type": "event", **event} in events
     [line] = [line for line in of_session if line["type"] == "run" and line["run"] == runs[0]]
     day = datetime.fromtimestamp(line["started_ns"] / 1e9, UTC).strftime("%Y-%m-%d")

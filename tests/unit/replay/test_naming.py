@@ -155,7 +155,7 @@ def test_a_block_in_which_no_run_begins_is_told_of(stopped: str, caplog: pytest.
     for warns in (True, False):
         caplog.clear()
         with playhead.resume(stopped, in_doubt="rerun") as resumed:
-            thread = threading.Thread(target=agent if warns else playhead.propagate(agent))
+            thread = threading.Thread(target=agent if warns else playhead.propagate_to_thread(agent))
             thread.start()
             thread.join()
         assert (f"nothing was answered from the record of run {resumed.id}" in caplog.text) is warns

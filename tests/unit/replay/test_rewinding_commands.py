@@ -48,6 +48,7 @@ def agent():
 
 with playhead.run("sums") as run:
     total = agent()
+    playhead.score("small", total <= 6)
 print(run.id)
 print("total", total)
 if total > 6:
@@ -226,13 +227,46 @@ def test_many_forks_are_summarised(shell: Shell) -> None:
     assert shell.effects() == ["1", "2", "3"]
 
 
+@pytest.mark.parametrize(
+    ("by", "forks", "parent"),
+    [
+        ("exit", "exit 5", "exit 0"),
+        ("small", "small false", "small true"),
+        ("judge:size", "large after 5", "small after 0"),
+    ],
+)
+def test_the_outcome_of_a_fork_is_an_exit_code_a_score_or_what_a_function_says(
+    shell: Shell, by: str, forks: str, parent: str
+) -> None:
+    (shell.folder / "judge.py").write_text(
+        "def size(text, code):\n    size = 'small' if text.strip().endswith('total 6') else 'large'\n"
+        "    return f'{size} after {code}'\n"
+    )
+    run_id = shell.agent().stdout.split()[0]
+    step = shell.span_of(run_id, "work:tool")
+    shell.environ["PYTHONPATH"] += os.pathsep + str(shell.folder)
+    done = shell.playhead("--local", "fork", run_id, "--at", step, "--outcome", "100", "--times", "2", "--by", by)
+    assert done.returncode == 5, done.stderr
+    assert f"2 x  {forks}\n" in done.stdout
+    assert f"the parent's: {parent}\n" in done.stdout
+    assert "another outcome in 2 of 2" in done.stdout
+
+
+def test_a_function_for_outcomes_that_cannot_be_imported_is_a_clear_error(shell: Shell) -> None:
+    run_id = shell.agent().stdout.split()[0]
+    step = shell.span_of(run_id, "work:tool")
+    done = shell.playhead("fork", run_id, "--at", step, "--times", "2", "--by", "no_such_module:f")
+    assert done.returncode == 2
+    assert "--by no_such_module:f: cannot be imported" in done.stderr
+
+
 def test_calls_without_an_agent_are_no_run_that_has_ended(tmp_path: Path) -> None:
     shell = Shell(tmp_path, CALLS)
     assert shell.agent().stdout == "total 3\n"
     step = shell.span_of(shell.recorded_run(), "helper:tool")
     done = shell.playhead("fork", shell.recorded_run(), "--at", step, "--outcome", "100", "--times", "2")
     assert done.returncode == 0, done.stderr
-    assert "the most frequent one (the parent has not ended)" in done.stdout
+    assert "the most frequent one (the parent has none)" in done.stdout
 
 
 def test_of_calls_without_an_agent_each_keeps_its_identity(tmp_path: Path) -> None:

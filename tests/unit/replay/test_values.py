@@ -130,7 +130,7 @@ def test_parallel_branches_do_not_mix_theirs_up():
 def test_threads_that_belong_to_the_run_record_theirs():
     def program() -> list[Any]:
         found: list[Any] = []
-        thread = threading.Thread(target=playhead.propagate(lambda: found.append(uuid.uuid4())))
+        thread = threading.Thread(target=playhead.propagate_to_thread(lambda: found.append(uuid.uuid4())))
         thread.start()
         thread.join()
         return found

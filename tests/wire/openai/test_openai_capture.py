@@ -318,7 +318,7 @@ def test_parallel_tool_calls_meet_the_functions_that_answer_them(
         lookup(order="never asked for")
         lookup(orders[1])
         with ThreadPoolExecutor(2) as pool:
-            list(pool.map(playhead.propagate(lookup), [orders[0], orders[2]]))
+            list(pool.map(playhead.propagate_to_thread(lookup), [orders[0], orders[2]]))
         lookup("A1")
 
     agent()
@@ -341,7 +341,7 @@ def test_calls_of_parallel_threads_share_a_run_and_mix_nothing_up(
         return history
 
     with playhead.run("r"), ThreadPoolExecutor(4) as pool:
-        list(pool.map(playhead.propagate(converse), "abcd"))
+        list(pool.map(playhead.propagate_to_thread(converse), "abcd"))
     seen = recording.read()
     assert len(model_calls(seen)) == 20
     for span in model_calls(seen):

@@ -27,7 +27,7 @@ IMAGE = {"content-type": "image/png"}
 
 @pytest.fixture(scope="module")
 def collector(module_database_url: str) -> Iterator[CollectorProcess]:
-    with CollectorProcess(database_url=module_database_url, env={"PLAYHEAD_API_KEY": KEY}) as collector:
+    with CollectorProcess(database_url=module_database_url, env={"PLAYHEAD_ADMIN_KEY": KEY}) as collector:
         yield collector
         assert "Traceback" not in collector.log()
 

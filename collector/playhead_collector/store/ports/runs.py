@@ -14,7 +14,8 @@ class RunFilter:
     """All conditions must hold; None means any.
 
     `text` is searched in name, session, user, agents and tags; `id_part` (lower-case hex digits) in the run's id.
-    `trace`: the run has spans of this trace. `linked`: the run names this run by a link without being part of it.
+    `with_error`: whether something in the run has failed. `trace`: the run has spans of this trace. `linked`: the run
+    names this run by a link without being part of it.
     """
 
     agent: str | None = None
@@ -24,6 +25,7 @@ class RunFilter:
     tag: str | None = None
     model: str | None = None
     tool: str | None = None
+    with_error: bool | None = None
     fork_of: str | None = None
     trace: str | None = None
     linked: str | None = None

@@ -30,6 +30,8 @@ _NO_RUN = UUID(int=0)
 # Fields that are stored only in the column `labels`, and their label names.
 _MANY = {"tags": "tag", "agents": "agent", "models": "model", "tools": "tool", "traces": "trace", "linked": "linked"}
 _ONE = ("status", "session", "user", "fork_of")
+_WITH_ERROR = {True: "with_error:true", False: "with_error:false"}
+"""The label that says whether something in a run has failed."""
 # Fields that the store computes when the row is read.
 _THE_STORES = ("parent_missing", "forks", "lost_ns")
 _OWN_FORM = ("run", "usage", "continued_by", "processes")
@@ -157,8 +159,9 @@ def _facts(rows: Iterable[Record]) -> list[RunFacts]:
 def _conditions(where: RunFilter) -> dict[str, Any]:
     """Returns the parameters for conditions on the run's own row."""
     wanted = {name: getattr(where, name) for name in (*_ONE, *_MANY.values())}
+    labels = [label(name, value) for name, value in wanted.items() if value is not None]
     return {
-        "labels": [label(name, value) for name, value in wanted.items() if value is not None],
+        "labels": labels if where.with_error is None else [*labels, _WITH_ERROR[where.with_error]],
         "search": without_nul(where.text or "").lower(),
         "id_part": where.id_part or "",
         "since": -BIGINT if where.since_ns is None else clamp_int(where.since_ns, BIGINT),
@@ -198,6 +201,7 @@ def _storable(name: str, value: object) -> Any:
 
 def _labels(row: RunRow) -> list[str]:
     labels = [label(name, value) for name in _ONE if (value := getattr(row, name)) is not None]
+    labels.append(_WITH_ERROR[row.errors > 0])
     return labels + [label(label_name, value) for many, label_name in _MANY.items() for value in getattr(row, many)]
 
 

@@ -130,6 +130,7 @@ def _matches(row: RunRow, where: RunFilter) -> bool:
         and where.tag in (None, *row.tags)
         and where.model in (None, *row.models)
         and where.tool in (None, *row.tools)
+        and where.with_error in (None, row.errors > 0)
         and where.fork_of in (None, row.fork_of)
         and where.trace in (None, *row.traces)
         and where.linked in (None, *row.linked)

@@ -9,8 +9,9 @@ _INDEX_FILE = Path("index", "journal.sqlite")
 
 
 def prune(journal_dir: Path) -> None:
-    """Removes deleted segments from the index, if there is one (only commands and `playhead.replay` create it).  Call
-    it after segments were deleted, not on a thread of the program.  Never raises."""
+    """Removes deleted segments from the index, if there is one (only commands and `playhead.read_local` create it).
+
+    Call it after segments were deleted, not on a thread of the program.  Never raises."""
     if not (journal_dir / _INDEX_FILE).exists():
         return
     with suppress(Exception):  # a damaged or busy index, or no SQLite: the next reader finds what is gone

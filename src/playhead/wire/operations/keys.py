@@ -87,7 +87,7 @@ class KeyOperations:
         """Create a key. Only this answer contains it; the collector stores a hash.
 
         As soon as there is a key, every request needs one. So the first key must have the scope `admin` and never
-        expire, unless PLAYHEAD_API_KEY is set.
+        expire, unless PLAYHEAD_ADMIN_KEY is set.
         """
         ...
 
@@ -100,6 +100,6 @@ class KeyOperations:
     def revoke_key(self, number: KeyNumber) -> Revoked:
         """Revoke a key. This collector refuses it at once, others on the same database within seconds.
 
-        The last key with the scope `admin` that does not expire can be revoked only while PLAYHEAD_API_KEY is set.
+        The last key with the scope `admin` that does not expire can be revoked only while PLAYHEAD_ADMIN_KEY is set.
         """
         ...

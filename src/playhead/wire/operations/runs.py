@@ -193,6 +193,11 @@ AfterSeq = Annotated[int, Bounds(ge=0, le=999_999_999, description="Only events 
 Last = Annotated[int | None, Bounds(ge=1, le=1_000, description="Only the last so many; live: from there on.")]
 
 
+WithErrors = Annotated[
+    bool | None, Bounds(description="Only runs in which something failed (true), or nothing did (false).")
+]
+
+
 class RunOperations:
     """Runs, and what was recorded in them."""
 
@@ -219,6 +224,7 @@ class RunOperations:
     def runs(
         self,
         *,
+        errors: WithErrors = None,
         fork_of: Word = None,
         trace: TraceId = None,
         linked: Word = None,

@@ -41,7 +41,7 @@ def support(client: openai.OpenAI) -> None:
 
 @pytest.fixture(scope="module")
 def url(module_database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    env = {"PLAYHEAD_SEAL_AFTER_SECONDS": "1", "PLAYHEAD_API_KEY": ""}
+    env = {"PLAYHEAD_SEAL_AFTER_SECONDS": "1", "PLAYHEAD_ADMIN_KEY": ""}
     with CollectorProcess(database_url=module_database_url, env=env) as collector:
         record(collector.url, tmp_path_factory.mktemp("journal"))
         with Client(collector.url) as client:

@@ -222,7 +222,7 @@ def in_threads(order: str, *, workers: int, ends: bool, calls: str = "abcd") -> 
 
     with contextlib.suppress(CutOff), playhead.run("threads") as run:
         with ThreadPoolExecutor(workers) as pool:
-            list(pool.map(playhead.propagate(job), calls))
+            list(pool.map(playhead.propagate_to_thread(job), calls))
         answer = ask_here("".join(came.get() for _ in order))
         if not ends:
             raise CutOff

@@ -193,7 +193,7 @@ def test_equal_calls_in_parallel_keep_their_keys_whoever_comes_first():
 def test_threads_of_a_pool_come_in_any_order_and_a_changed_argument_among_them_is_told():
     def pooled(*numbers: int) -> list[str]:
         with ThreadPoolExecutor(2) as pool:
-            return list(pool.map(playhead.propagate(lambda number: write(f"row {number}")), numbers))
+            return list(pool.map(playhead.propagate_to_thread(lambda number: write(f"row {number}")), numbers))
 
     def run(*numbers: int, is_cut_off: bool = False) -> str:
         with contextlib.suppress(ConnectionError), playhead.run("pool") as run:

@@ -1,4 +1,4 @@
-"""`playhead.replay`: the recorded events of this machine's journal, in order, from any position."""
+"""`playhead.read_local`: the recorded events of this machine's journal, in order, from any position."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,7 +23,7 @@ _PROJECT = 1
 _PRIORITIES = ("critical", "normal")
 
 
-def replay(
+def read_local(
     run: str | None = None,
     *,
     after: int | Mapping[str, int] = 0,
@@ -50,18 +50,18 @@ def replay(
     """
     wanted = frozenset([kinds] if isinstance(kinds, str) else kinds or ())
     if unknown := sorted(wanted.difference(EVENT_KINDS)):
-        raise ValueError(f"replay(kinds={unknown}): no such kinds of events; there are: {', '.join(EVENT_KINDS)}")
+        raise ValueError(f"read_local(kinds={unknown}): no such kinds of events; there are: {', '.join(EVENT_KINDS)}")
     if priority not in (None, *_PRIORITIES):
-        raise ValueError(f"replay(priority={priority!r}): expected one of {', '.join(_PRIORITIES)}")
+        raise ValueError(f"read_local(priority={priority!r}): expected one of {', '.join(_PRIORITIES)}")
     for option, number in (("limit", limit), ("last", last)):
         if number is not None and number < 0:
-            raise ValueError(f"replay({option}={number}): expected a number from 0 on, or None for all")
+            raise ValueError(f"read_local({option}={number}): expected a number from 0 on, or None for all")
     if limit is not None and last is not None:
-        raise ValueError("replay(limit=..., last=...): give one, the first or the last so many")
+        raise ValueError("read_local(limit=..., last=...): give one, the first or the last so many")
     if run is not None and session is not None:
-        raise ValueError("replay(session=...) is of all runs of a session: leave out the run")
+        raise ValueError("read_local(session=...) is of all runs of a session: leave out the run")
     if run is None and not isinstance(after, Mapping) and after:
-        raise ValueError("replay(after=...) counts within a run: name the run, or give {run: seq} for several")
+        raise ValueError("read_local(after=...) counts within a run: name the run, or give {run: seq} for several")
     where = EventFilter(wanted, priority, _time_ns(since))
     return _replayed(run, session, after, where, limit, last)
 
@@ -131,7 +131,7 @@ def _time_ns(moment: datetime | str | int | None) -> int | None:
         return parse_time(moment.astimezone(UTC).isoformat())
     if isinstance(moment, str):
         return parse_time(moment)
-    raise TypeError(f"replay(since={moment!r}): give a datetime, an RFC 3339 time, or ns since 1970")
+    raise TypeError(f"read_local(since={moment!r}): give a datetime, an RFC 3339 time, or ns since 1970")
 
 
 def _ignore(sentence: str) -> None:
