@@ -33,7 +33,8 @@ async def search_decisions(
         "user_request", "follow_up", "error_recovery", "plan_step", "agent_message", "agent_initiative", "unknown"
     ]
     | None = None,
-    source: Literal["user", "tool_result", "assistant", "system", "definition", "derived", "invented"] | None = None,
+    source: Literal["user", "tool_result", "assistant", "system", "definition", "derived", "not_found", "invented"]
+    | None = None,
     suspect: bool | None = None,
     result: Literal["ok", "error", "empty", "cancelled", "open", "unknown"] | None = None,
     after: Literal["first", "ok", "error", "empty", "cancelled", "unknown"] | None = None,

@@ -19,7 +19,7 @@ from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.integration.read.recorded import MS, START_NS, Recorder, conversation
 from tests.support.suspects.airline import recorded_chat
 
-SOURCES = {"user", "tool_result", "assistant", "system", "definition", "derived", "invented"}
+SOURCES = {"user", "tool_result", "assistant", "system", "definition", "derived", "not_found", "invented"}
 KINDS = {"user_request", "follow_up", "error_recovery", "plan_step", "agent_message", "agent_initiative", "unknown"}
 DATA = Path(os.environ.get("PLAYHEAD_TRAJECTORIES", Path(__file__).parents[3] / ".." / "shared" / "data"))
 RECORDED = DATA / "tau-airline-gpt-4o.json"

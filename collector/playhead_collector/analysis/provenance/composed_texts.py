@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice
 
-from playhead_collector.analysis.provenance import computed_numbers, derived_dates, rules
+from playhead_collector.analysis.provenance import computed_numbers, derived_dates, rules, spoken_values
 from playhead_collector.analysis.provenance.derived_values import Derivation, other_forms
 from playhead_collector.analysis.rules import StrengthRule
 from playhead_collector.analysis.texts.passages import RESULT, USER, ContextIndex, Hit, Visible
@@ -140,6 +140,10 @@ def find_basis(index: ContextIndex, traced: TracedCall, path: str, fact: str) ->
     )
     if follows is None and plain is not None:
         follows = computed_numbers.derive_number(index, traced, path, plain) or _hour(index, traced, plain)
+    if follows is None and plain is not None:
+        follows = spoken_values.derive_said_number(index, traced, path, plain)
+    if follows is None and date is not None:
+        follows = spoken_values.derive_said_date(index, traced, date)
     return follows and follows.hits
 
 

@@ -35,7 +35,7 @@ def derive_number(index: ContextIndex, traced: TracedCall, path: str, plain: str
     The more ways there are to compute it, the weaker the rule.
     """
     target = Decimal(plain)
-    pool = _pool(index, traced, path)
+    pool = numbers_to_compute_with(index, traced, path)
     return simplest_computation(plain, computations_of(target, pool))
 
 
@@ -50,8 +50,9 @@ def simplest_computation(plain: str, ways: Iterable[Computation]) -> Derivation 
     return Derivation("computed", f"{note} = {plain}", hits, rule)
 
 
-def _pool(index: ContextIndex, traced: TracedCall, path: str) -> dict[Decimal, Hit]:
-    """Numbers that may be used: from users' and the agent's own words, near values of this call in a result, and near
+def numbers_to_compute_with(index: ContextIndex, traced: TracedCall, path: str) -> dict[Decimal, Hit]:
+    """Numbers that a value may be computed from, at most 60:
+    from users' and the agent's own words, near values of this call in a result, and near
     the tool's name in the system message.
     """
     pool: dict[Decimal, Hit] = {}

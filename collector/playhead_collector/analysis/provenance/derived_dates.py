@@ -1,7 +1,7 @@
 """[analysis]: dates that follow from other dates, weekdays and words such as "tomorrow". Pure."""
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from playhead_collector.analysis.provenance import rules
@@ -32,7 +32,7 @@ def today_in(index: ContextIndex, traced: TracedCall) -> Today | None:
     dates = [
         (hit, date)
         for hit, mention in index.all_dates(traced.visible)
-        if hit.passage.source == SYSTEM and (date := _date(mention, mention.year))
+        if hit.passage.source == SYSTEM and (date := date_of(mention, mention.year))
     ]
     first = min(dates, key=lambda pair: (traced.visible[pair[0].passage.content], pair[0].start), default=None)
     return first and Today(first[1], first[0])
@@ -48,12 +48,19 @@ def derive_date(
         return None
     today = today_in(index, traced)
     written = [entry for entry in index.dates(value.day, traced.visible) if entry[0].passage.source in sources]
-    fitting = [_written(hit, mention, value, today) for hit, mention in written]
-    best = max((entry for entry in fitting if entry), key=_preference, default=None)
+    best = best_written(written, value, today)
     rules = (_relative, _between, _shifted)
     return best or next(
         (derivation for rule in rules if (derivation := rule(index, traced, value, today, sources))), None
     )
+
+
+def best_written(
+    written: Iterable[tuple[Hit, DateMention]], value: DateMention, today: Today | None
+) -> Derivation | None:
+    """Derives a date from the mention that fits best: with the same year, else without a year. None if none fits."""
+    fitting = (_written(hit, mention, value, today) for hit, mention in written)
+    return max((entry for entry in fitting if entry), key=_preference, default=None)
 
 
 def _written(hit: Hit, mention: DateMention, value: DateMention, today: Today | None) -> Derivation | None:
@@ -81,7 +88,7 @@ def _written(hit: Hit, mention: DateMention, value: DateMention, today: Today | 
 def _relative(
     index: ContextIndex, traced: TracedCall, value: DateMention, today: Today | None, sources: Sequence[str]
 ) -> Derivation | None:
-    date = _date(value, value.year or (today.date.year if today else None))
+    date = date_of(value, value.year or (today.date.year if today else None))
     if date is None or today is None:
         return None
     away = (date - today.date).days
@@ -99,12 +106,12 @@ def _between(
 ) -> Derivation | None:
     """Derives a day between two dates, at most 31 days apart, that a user names in one message."""
     year = value.year or (today.date.year if today else None)
-    date = _date(value, year)
+    date = date_of(value, year)
     if date is None:
         return None
     by_passage: dict[Passage, list[tuple[datetime.date, Hit]]] = {}
     for hit, mention in index.all_dates(traced.visible):
-        other = _date(mention, mention.year or year) if hit.passage.source in sources else None
+        other = date_of(mention, mention.year or year) if hit.passage.source in sources else None
         if other is not None:
             by_passage.setdefault(hit.passage, []).append((other, hit))
     for passage, dates in reversed(by_passage.items()):
@@ -121,14 +128,14 @@ def _shifted(
 ) -> Derivation | None:
     """The day after or before a date, if a user mentions such a day (`the next day`)."""
     year = value.year or (today.date.year if today else None)
-    date = _date(value, year)
+    date = date_of(value, year)
     for away, phrases in _SHIFTS.items() if date else ():
         spoken = [hit for words in phrases for hit in hits_from(index.find(words, traced.visible), USER)]
         dates = [
             hit
             for hit, mention in index.all_dates(traced.visible)
             if date and hit.passage.source in sources
-            and _date(mention, mention.year or year) == date - datetime.timedelta(days=away)
+            and date_of(mention, mention.year or year) == date - datetime.timedelta(days=away)
         ]  # fmt: skip
         if spoken and dates:
             nearest = max(dates, key=lambda hit: traced.relatedness(hit, ""))
@@ -144,7 +151,8 @@ def _first(pair: tuple[datetime.date, Hit]) -> datetime.date:
     return pair[0]
 
 
-def _date(mention: DateMention, year: int | None) -> datetime.date | None:
+def date_of(mention: DateMention, year: int | None) -> datetime.date | None:
+    """The date of a mention in this year; None without a year or month, or if there is no such day."""
     if year is None or mention.month is None:
         return None
     try:

@@ -18,6 +18,9 @@ SYSTEM_SAID = StrengthRule("system_said", "likely", "it stands in a system messa
 DEFINITION_ONLY = StrengthRule(
     "definition_only", "weak", "it stands in the tool's definition only: its examples, often"
 )
+WORD_OF_CODE = StrengthRule(
+    "word_of_code", "weak", "it stands nowhere in the context, and is a usual word of code or of file formats"
+)
 NOWHERE = StrengthRule("nowhere", "likely", "it stands nowhere in the context, and follows from nothing there")
 
 # --- values: small ones -----------------------------------------------------------------------------------------------
@@ -49,7 +52,9 @@ DATE_NO_YEAR = StrengthRule(
     "date_no_year", "weak", "a date without its year, and the context does not say the current date"
 )
 DATE_THIS_MONTH = StrengthRule("date_this_month", "weak", "a day without its month, in the current month")
-DATE_RELATIVE = StrengthRule("date_relative", "likely", "`tomorrow` or a weekday, from the current date")
+DATE_RELATIVE = StrengthRule(
+    "date_relative", "likely", "`tomorrow`, a weekday or `in two weeks`, from the current date"
+)
 DATE_SHIFTED = StrengthRule("date_shifted", "likely", "the day after or before a date, and a user spoke of such a day")
 DATE_BETWEEN = StrengthRule("date_between", "weak", "a day between two that a user named")
 COMPUTED = StrengthRule(
@@ -58,6 +63,14 @@ COMPUTED = StrengthRule(
 COMPUTED_INDIRECTLY = StrengthRule("computed_indirectly", "weak", "the same, in two or three ways, or by more steps")
 COMPUTED_AMBIGUOUSLY = StrengthRule("computed_ambiguously", "weak", "the same, in more ways")
 COMPUTED_BY_CHANCE = StrengthRule("computed_by_chance", "weak", "the same, in so many ways that it may be chance")
+NUMBER_OTHER_FORM = StrengthRule(
+    "number_other_form", "likely", "the same number in words, with a scale (`12k`), or with other separators"
+)
+UNIT_CONVERTED = StrengthRule("unit_converted", "likely", "the same quantity in another unit")
+SHARE_AS_NUMBER = StrengthRule("share_as_number", "likely", "a percentage or a fraction as a number")
+SHARE_COMPUTED = StrengthRule("share_computed", "likely", "a share of a number, both from one text")
+SHARE_FROM_TEXTS = StrengthRule("share_from_texts", "weak", "a share of a number, from two texts")
+TIME_OTHER_FORM = StrengthRule("time_other_form", "strong", "the same time of day in another form")
 PART = StrengthRule("part", "likely", "part of a longer text")
 JOINED = StrengthRule("joined", "likely", "put together from words of one text")
 JOINED_FROM_TEXTS = StrengthRule("joined_from_texts", "weak", "put together from words of several texts")

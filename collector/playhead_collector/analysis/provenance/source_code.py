@@ -2,8 +2,8 @@
 
 The text is read in one pass, without a parser of its language: strings, numbers, paths, addresses, dates and
 identifiers look alike in all languages, and a parser would refuse code that was cut. A literal that occurs nowhere is
-`unfounded` if it is data (a number, a date, an identifier, a path, an address). Other texts and names that occur
-nowhere are the model's own, and are left out.
+`unfounded` if it is data: a number from 1,000 on, a date, an identifier in quotes, a path, an address. Other texts and
+names that occur nowhere (`None`, `PDF`, imports) are the model's own, and are left out.
 """
 
 import re
@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice
 
+from playhead_collector.analysis.provenance.code_words import is_code_word
 from playhead_collector.analysis.provenance.composed_texts import facts_in, find_basis
 from playhead_collector.analysis.texts.passages import ContextIndex, Hit
-from playhead_collector.analysis.texts.words import name_words, plain_number
+from playhead_collector.analysis.texts.words import listed, name_words, plain_number, read_date
 from playhead_collector.analysis.transcript.arguments import TracedCall, is_distinctive, is_identifier
 
 _CALLED = {"bash", "cmd", "code", "command", "commands", "program", "python", "script", "shell", "snippet", "sql"}
@@ -32,6 +33,11 @@ _MAX_LENGTH, _MOST = 200, 1_000
 _MIN_LINES = 2
 # Smaller numbers (sizes, timeouts) are the model's own choice.
 _MIN_NUMBER = 1_000
+_USUAL_NUMBERS = frozenset(
+    listed("1000 1024 2000 2048 3600 4096 5000 8000 8080 8192 8888 10000 16384 32768 65535 65536 86400 100000 1000000")
+)
+# Folders of every system.
+_USUAL_PATHS = tuple(f"/{folder}/" for folder in listed("bin dev tmp usr proc"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +88,19 @@ def _parts(text: str) -> Iterator[tuple[str, bool]]:
             facts = list(islice(facts_in(literal), 2))
             accepted = is_distinctive(literal) and len(literal) <= _MAX_LENGTH and (not facts or facts == [literal])
             if accepted:
-                yield literal, bool(facts)
+                yield literal, bool(facts) and not is_code_word(literal)
         if accepted:
             rest += (text[position : match.start()], " ; ")
             position = match.end()
     for fact in facts_in("".join((*rest, text[position:]))):
-        plain = plain_number(fact.replace(",", ""))
-        names = is_identifier(fact) and plain is None and fact.isalnum()
-        yield fact, not names and (plain is None or abs(Decimal(plain)) >= _MIN_NUMBER)
+        yield fact, _is_data(fact)
+
+
+def _is_data(fact: str) -> bool:
+    """Whether a fact is a number from 1,000 on, a date, a path or an address."""
+    plain = plain_number(fact.replace(",", ""))
+    if plain is not None:
+        return abs(Decimal(plain)) >= _MIN_NUMBER and plain not in _USUAL_NUMBERS
+    if fact.startswith("/"):
+        return not fact.startswith(_USUAL_PATHS)
+    return "@" in fact or "://" in fact or read_date(fact) is not None

@@ -18,7 +18,9 @@ The first of these rules that matches gives the answer. `rules.py` has their nam
 | a number | can be computed from other numbers in many ways | derived, computed |
 | any | in the agent's own earlier words; then in a system message | assistant; system |
 | a text | part of a longer word, in separate words, or abbreviated | derived, part, joined, abbreviation |
+| a number, a time, a date | said in words, in another unit or language, as a share (see `spoken_values.py`) | derived |
 | any | only in the tool's definition (often in its examples) | definition |
+| a word of code | nowhere | not_found |
 | any | nowhere | invented |
 
 A match may differ in case, accents, white space, quotes, separators and a short prefix of a number (see
@@ -37,7 +39,9 @@ from playhead_collector.analysis.provenance import (
     rules,
     small_values,
     source_code,
+    spoken_values,
 )
+from playhead_collector.analysis.provenance.code_words import is_code_word
 from playhead_collector.analysis.provenance.derived_values import Derivation, OtherForm, other_forms
 from playhead_collector.analysis.provenance.source_code import Literal
 from playhead_collector.analysis.provenance.subjects import SubjectMismatch, Subjects
@@ -62,13 +66,14 @@ from playhead_collector.analysis.transcript.arguments import (
     is_identifier,
 )
 
-DERIVED, INVENTED = "derived", "invented"
+DERIVED, INVENTED, NOT_FOUND = "derived", "invented", "not_found"
 EXACT, NORMALISED = "exact", "normalised"
 _SAID = {USER: rules.USER_SAID, RESULT: rules.BESIDE_IN_RESULT, ASSISTANT: rules.AGENT_SAID, SYSTEM: rules.SYSTEM_SAID}
 # Computations that come before an occurrence in a result without related values, and all computations.
 _BEFORE_RESULTS = frozenset((rules.COMPUTED, rules.COMPUTED_INDIRECTLY, rules.COMPUTED_AMBIGUOUSLY))
 _COMPUTATIONS = _BEFORE_RESULTS | {rules.COMPUTED_BY_CHANCE}
 _LONG_WORDS = 5
+_CODE_WORD = "stands nowhere in the context, and is a usual word of code"
 _NOWHERE = "stands nowhere in the context, and follows from nothing there"
 
 
@@ -128,7 +133,13 @@ class _ValueTracer:
             origin = rule()
             if origin is not None:
                 return self._with_subject_note(origin, hits, form.note if origin.how == NORMALISED else origin.note)
-        return self._as(INVENTED, "nowhere", rules.NOWHERE, _NOWHERE, hits)
+        return self._nowhere(rules.NOWHERE, _NOWHERE, hits)
+
+    def _nowhere(self, rule: StrengthRule, note: str, hits: Sequence[Hit]) -> Origin:
+        """Returns the origin of a value that has none: invented, or only not found if it is a word of code."""
+        if is_code_word(self.value):
+            return self._as(NOT_FOUND, "nowhere", rules.WORD_OF_CODE, _CODE_WORD, hits)
+        return self._as(INVENTED, "nowhere", rule, note, hits)
 
     def _with_subject_note(self, origin: Origin, hits: Sequence[Hit], note: str) -> Origin:
         """Returns `origin` with a note if the value occurs only with another subject."""
@@ -160,6 +171,7 @@ class _ValueTracer:
             lambda: self._stands(whole, ASSISTANT),
             lambda: self._stands(whole, SYSTEM),
             lambda: self._follows(self._piecewise(), hits),
+            lambda: self._follows(self._said_otherwise(), hits),
             self._defined,
         )
 
@@ -220,6 +232,17 @@ class _ValueTracer:
         rules = (derived_values.derive_part, derived_values.derive_joined, derived_values.derive_abbreviation)
         return next((derivation for rule in rules if (derivation := rule(self.index, self.traced, self.value))), None)
 
+    def _said_otherwise(self) -> Derivation | None:
+        plain = self._plain()
+        if plain is not None:
+            return spoken_values.derive_said_number(self.index, self.traced, self.path, plain)
+        if not isinstance(self.value, str):
+            return None
+        date = read_date(self.value)
+        if date is not None:
+            return spoken_values.derive_said_date(self.index, self.traced, date)
+        return spoken_values.derive_said_time(self.index, self.traced, self.value)
+
     def _defined(self) -> Origin | None:
         definition = self.traced.definition
         if definition is None or not isinstance(self.value, str):
@@ -234,7 +257,8 @@ class _ValueTracer:
     def _trivial_value(self) -> Origin:
         result = small_values.trace_trivial_value(self.index, self.traced, self.path, self.value)
         if result is None:
-            return self._as(INVENTED, "nowhere", rules.SMALL_NOWHERE, "a small value that nobody spoke of", ())
+            said = self._follows(self._said_otherwise(), ())
+            return said or self._nowhere(rules.SMALL_NOWHERE, "a small value that nobody spoke of", ())
         source, derivation = result
         return self._as(source, derivation.how, derivation.rule, derivation.note, (), derivation.hits)
 

@@ -16,6 +16,9 @@ from playhead.model.ref import ContentRef
 from playhead.wire.operations.reasoning import Quoted
 from playhead_collector.analysis.texts.json_records import JsonRecords, json_records
 from playhead_collector.analysis.texts.limits import readable
+from playhead_collector.analysis.texts.spoken import SaidNumber, SaidShare, SpokenIndex
+from playhead_collector.analysis.texts.spoken_dates import RelativeDate
+from playhead_collector.analysis.texts.spoken_times import Clock
 from playhead_collector.analysis.texts.words import DateMention, dates_in, numbers_in, words_in
 from playhead_collector.read.values import text_of
 
@@ -41,6 +44,7 @@ _SEPARATORS = frozenset(" -./_()+'\u2019\u00a0\u202f")
 _LATEST_NUMBERS, _SYSTEM_NUMBERS = 600, 150
 # Dates per day of the month that are used from each end. Words of the vocabulary that are searched.
 _MAX_DATES, _MAX_WORDS = 32, 20_000
+_LATEST_SHARES = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,6 +117,7 @@ class ContextIndex:
         self._of_system: list[tuple[str, Hit]] = []
         self._dates: defaultdict[int, list[tuple[Hit, DateMention]]] = defaultdict(list)
         self._records: dict[Passage, JsonRecords] = {}
+        self._spoken = SpokenIndex()
 
     def knows(self, ref: ContentRef) -> bool:
         """Whether this content was added."""
@@ -221,6 +226,42 @@ class ContextIndex:
         """Some of the first and the last occurrences of dates, for each day of the month."""
         for day in self._dates:
             yield from self.dates(day, visible)
+
+    # --- values in the forms of people; see `spoken` ---
+
+    def said_numbers(self, plain: str, visible: Visible) -> list[tuple[Hit, SaidNumber]]:
+        """Places where a number was said in another form: in words, with a scale, in another unit."""
+        said = self._read_spoken().numbers.get(plain, ())
+        return [(hit, each) for each in said if (hit := self._said_at(each.text, each.start, each.end, visible))]
+
+    def said_shares(self, visible: Visible) -> list[tuple[Hit, SaidShare]]:
+        """The last 8 places where a percentage or a fraction was said, latest first."""
+        said = reversed(self._read_spoken().shares)
+        hits = ((hit, each) for each in said if (hit := self._said_at(each.text, each.start, each.end, visible)))
+        return list(islice(hits, _LATEST_SHARES))
+
+    def said_times(self, clock: Clock, visible: Visible) -> list[Hit]:
+        """Places where this time of day was said."""
+        return [hit for place in self._read_spoken().times.get(clock, ()) if (hit := self._said_at(*place, visible))]
+
+    def said_dates(self, day: int, visible: Visible) -> list[tuple[Hit, DateMention]]:
+        """Dates with this day of the month that were said in words, or in another language or order."""
+        said = self._read_spoken().dates.get(day, ())
+        return [(hit, each) for text, each in said if (hit := self._said_at(text, each.start, each.end, visible))]
+
+    def said_relative_dates(self, visible: Visible) -> list[tuple[Hit, RelativeDate]]:
+        """Words for dates that depend on the current one."""
+        said = self._read_spoken().relative
+        return [(hit, each) for text, each in said if (hit := self._said_at(text, each.start, each.end, visible))]
+
+    def _read_spoken(self) -> SpokenIndex:
+        for passage in self._passages[self._spoken.texts :]:
+            self._spoken.add(passage.text, with_words=passage.source != RESULT)
+        return self._spoken
+
+    def _said_at(self, text: int, start: int, end: int, visible: Visible) -> Hit | None:
+        passage = self._passages[text]
+        return Hit(passage, start, end) if passage.content in visible else None
 
     def has(self, word: str, visible: Visible) -> bool:
         """Whether the word occurs."""

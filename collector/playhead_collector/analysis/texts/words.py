@@ -73,6 +73,11 @@ def words_in(text: str) -> Iterator[tuple[str, int, int]]:
         yield fold(match[0]), match.start(), match.end()
 
 
+def listed(words: str) -> list[str]:
+    """The words of a table in the source, which are separated by spaces."""
+    return words.split()
+
+
 def fold(word: str) -> str:
     """The word without case and accents."""
     if word.isascii():

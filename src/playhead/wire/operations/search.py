@@ -109,7 +109,8 @@ Reason = Annotated[
     Bounds(),
 ]
 Source = Annotated[
-    Literal["user", "tool_result", "assistant", "system", "definition", "derived", "invented"] | None, Bounds()
+    Literal["user", "tool_result", "assistant", "system", "definition", "derived", "not_found", "invented"] | None,
+    Bounds(),
 ]
 Suspect = Annotated[bool | None, Bounds()]
 Result = Annotated[Literal["ok", "error", "empty", "cancelled", "open", "unknown"] | None, Bounds()]

@@ -60,3 +60,42 @@ def test_code_that_somebody_else_wrote_is_theirs():
 @pytest.mark.parametrize("value", ["python", "sales_2024", "2024-03-01", "A red lamp. It is for Maria Lopez, I think."])
 def test_what_is_no_code_is_none(value: str):
     assert traced({"note": value}, SAID)["note"].how != "code"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "import pandas as pd\nfrom sklearn.linear_model import LinearRegression\nvalue = None if True else False\n",
+        "def run(path, Mode=None):\n    return open(path, encoding='utf-8', errors='ignore').read()\n",
+        "x = df.astype('float64')\nx.to_csv('out.csv', index=False)\nprint('Total for Region:', x, None)\n",
+        "import hashlib, base64\nprint(hashlib.sha256(b'').hexdigest(), base64.b64encode, md5, mp4)\n",
+        "from reportlab.pdfgen import canvas  # writes a PDF, or HTML\nc = canvas.Canvas('report.pdf')\n",
+        "SELECT Name, COUNT(*) FROM Orders WHERE Status = 'Open' GROUP BY Name\nSELECT 1",
+        "#!/usr/bin/env python3\nimport sys\nprint('Results in /tmp/out.txt', file=sys.stderr)\n",
+        "const axios = require('axios');\nlet headers = {'Content-Type': 'application/json', Accept: 'text/html'};\n",
+        "time.sleep(3600)\nfor Item in range(1024):\n    print(Item, 'Item Number')\n",
+    ],
+)
+def test_names_keywords_imports_and_formats_of_code_are_no_data(value: str):
+    assert traced({"code": value}, user("Do it, please"))["code"].unfounded == ()
+
+
+@pytest.mark.parametrize(
+    ("value", "unfounded"),
+    [
+        ("import x\npay('card_998877', 77001)\n", {"card_998877", "77001"}),
+        ("import x\nbook(day='2024-07-09', to='zoe@example.org')\n", {"2024-07-09", "zoe@example.org"}),
+        (
+            "cat /data/other_2021.csv\ncurl https://evil.example.org/x\n",
+            {"/data/other_2021.csv", "https://evil.example.org/x"},
+        ),
+    ],
+)
+def test_data_of_code_that_nobody_said_is_still_found(value: str, unfounded: set[str]):
+    assert set(traced({"code": value}, user("Do it, please"))["code"].unfounded) == unfounded
+
+
+@pytest.mark.parametrize("value", ["None", "PDF", "utf-8", "application/json", "os.path", "float64", "python", "DESC"])
+def test_a_word_of_code_is_not_found_rather_than_invented(value: str):
+    origin = traced({"option": value}, user("Do it, please"))["option"]
+    assert (origin.source, origin.rule.name, origin.rule.strength) == ("not_found", "word_of_code", "weak")

@@ -1,0 +1,112 @@
+"""[analysis]: times of day as people write them: `3:30pm`, `15h30`, `15 Uhr`, `half past three`, `noon`. Pure.
+
+A time without am, pm or a part of the day may be either half of the day: `3:30` is 03:30 and 15:30.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from playhead_collector.analysis.texts.words import fold
+
+Clock = tuple[int, int]
+"""Hour (0 to 23) and minute."""
+
+_S = r"[ \u00a0\u202f]{0,2}"
+_HALF_OF_DAY = r"(?P<%s>[ap])\.?m\b"
+_FIGURES = re.compile(
+    rf"(?<![\w.:/-])(?P<hour>2[0-3]|[01]?\d)(?!\d)"
+    rf"(?:{_S}[:.hH]{_S}(?P<minute>[0-5]\d)(?!\d|[.:/-]\d{{3}}))?(?::[0-5]\d)?"
+    rf"{_S}(?:{_HALF_OF_DAY % 'half'}|(?P<unit>h\b|uhr\b|heures?\b|horas?\b|ore\b|uur\b|o['\u2019]clock\b|点|時|시))?",
+    re.IGNORECASE,
+)
+_HOURS = (
+    "twelve", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+)  # fmt: skip
+_STUNDEN = ("zwölf", "eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "elf")
+_HOUR_BY_WORD = {fold(word): hour for words in (_HOURS, _STUNDEN) for hour, word in enumerate(words)}
+_MINUTES = {"quarter": 15, "half": 30, "five": 5, "ten": 10, "twenty": 20, "twenty-five": 25, "viertel": 15}
+_HOUR_WORD = rf"(?:{'|'.join((*_HOURS, *_STUNDEN))}|1[0-2]|\d)"
+_OF_DAY = r"(?: in the (?P<@>morning|afternoon|evening)| at (?P<@night>night)|" + _S + r"(?P<@half>[ap])\.?m\b)"
+_WORDS = re.compile(
+    rf"\b(?:a )?(?P<minutes>quarter|half|five|ten|twenty(?:-five)?|viertel) (?P<side>past|after|to|before|nach|vor) "
+    rf"(?P<hour>{_HOUR_WORD})\b(?:{_OF_DAY.replace('@', 'a')})?"
+    rf"|\bhalb (?P<halb>{_HOUR_WORD})\b"
+    rf"|\b(?P<plain>{'|'.join(_HOURS)}|1[0-2]|\d)(?: o['\u2019]clock\b(?:{_OF_DAY.replace('@', 'b')})?"
+    rf"|{_OF_DAY.replace('@', 'c')})",
+    re.IGNORECASE,
+)
+_HOURS_HUNDRED = re.compile(r"\b(?P<hour>[01]\d|2[0-3])(?P<minute>[0-5]\d) ?(?:hours|hrs|h)\b", re.IGNORECASE)
+_NAMED = re.compile(
+    r"\b(?:(?P<noon>noon|midday|mittags?|midi|mezzogiorno|mediod[ií]a|meio-dia)"
+    r"|(?P<midnight>midnight|mitternacht|minuit|mezzanotte|medianoche|meia-noite))\b",
+    re.IGNORECASE,
+)
+_VALUE = re.compile(
+    rf"([01]?\d|2[0-3])(?::([0-5]\d)(?::[0-5]\d(?:\.\d{{1,9}})?)?)?{_S}(?:([ap])\.?m\.?)?", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeMention:
+    """A time of day in a text, with each time that it may mean."""
+
+    start: int
+    end: int
+    times: frozenset[Clock]
+
+
+def read_time(text: str) -> Clock | None:
+    """The time of a text that is only a time of day with minutes, or with am or pm; else None."""
+    match = _VALUE.fullmatch(text.strip())
+    if match is None or (match[2] is None and match[3] is None):
+        return None
+    return _with_half(int(match[1]), int(match[2] or 0), match[3])
+
+
+def times_in(text: str) -> Iterator[TimeMention]:
+    """Yields each time of day in a text."""
+    for match in _FIGURES.finditer(text):
+        if match["minute"] or match["half"] or match["unit"]:
+            hour, minute = int(match["hour"]), int(match["minute"] or 0)
+            either = match["half"] is None and 1 <= hour < 12 and not match["hour"].startswith("0")
+            yield _mention(match, hour, minute, match["half"], either=either)
+    for match in _WORDS.finditer(text):
+        yield _in_words(match)
+    for match in _HOURS_HUNDRED.finditer(text):
+        yield _mention(match, int(match["hour"]), int(match["minute"]), None, either=False)
+    for match in _NAMED.finditer(text):
+        yield TimeMention(match.start(), match.end(), frozenset({(12, 0) if match["noon"] else (0, 0)}))
+
+
+def _in_words(match: re.Match[str]) -> TimeMention:
+    half = next((_HALVES[value.lower()] for name, value in match.groupdict().items() if name in _PARTS and value), None)
+    if match["minutes"] is None:
+        hour = _hour(match["halb"] or match["plain"])
+        before = match["halb"] is not None
+        return _mention(match, (hour - before) % 12, 30 * before, half, either=half is None)
+    minutes, hour = _MINUTES[match["minutes"].lower()], _hour(match["hour"])
+    if match["side"].lower() in ("to", "before", "vor"):
+        hour, minutes = hour - 1, 60 - minutes
+    return _mention(match, hour % 12, minutes, half, either=half is None)
+
+
+_PARTS = ("a", "anight", "ahalf", "b", "bnight", "bhalf", "c", "cnight", "chalf")
+_HALVES = {"morning": "a", "afternoon": "p", "evening": "p", "night": "p", "a": "a", "p": "p"}
+
+
+def _hour(word: str) -> int:
+    return int(word) if word.isdecimal() else _HOUR_BY_WORD[fold(word)]
+
+
+def _mention(match: re.Match[str], hour: int, minute: int, half: str | None, *, either: bool) -> TimeMention:
+    times = {_with_half(hour, minute, half)}
+    if either:
+        times.add(((hour + 12) % 24, minute))
+    return TimeMention(match.start(), match.end(), frozenset(times))
+
+
+def _with_half(hour: int, minute: int, half: str | None) -> Clock:
+    if half is None or hour > 12:
+        return hour, minute
+    return hour % 12 + 12 * (half.lower() == "p"), minute
