@@ -13,6 +13,8 @@ from itertools import islice
 from playhead_collector.analysis.texts.words import DateMention, listed, words_in
 
 _LOCALES = listed("en de fr es it pt nl sv da nb fi pl cs hu ro ru uk el tr id")
+# Shorter names are words of other languages, too.
+_MIN_NAME = 3
 _ORDINALS = listed(
     "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth "
     "sixteenth seventeenth eighteenth nineteenth twentieth"
@@ -130,7 +132,7 @@ class RelativeDate:
         if self.months is not None:
             return day == _months_later(today, self.months)
         if self.weekday is not None:
-            return day.weekday() == self.weekday and abs((day - today).days) <= 14
+            return day.weekday() == self.weekday and -7 <= (day - today).days <= 13
         return self.edge is not None and day == _edge_of(*self.edge, today)
 
 
@@ -194,17 +196,17 @@ def _names() -> _Names:
     months: dict[str, int] = {}
     weekdays: dict[str, int] = {}
     for locale in _LOCALES:
-        for width in ("wide", "abbreviated"):
-            for context in ("format", "stand-alone"):
+        for context in ("format", "stand-alone"):
+            _add(weekdays, dates.get_day_names("wide", context, locale))
+            for width in ("wide", "abbreviated"):
                 _add(months, dates.get_month_names(width, context, locale))
-                _add(weekdays, dates.get_day_names(width, context, locale))
     return _Names(months, weekdays)
 
 
 def _add(names: dict[str, int], of_locale: Mapping[int, str]) -> None:
     for number, name in of_locale.items():
         words = [word for word, _, _ in words_in(name) if not word.isdecimal()]
-        if len(words) == 1 and len(words[0]) > 1:
+        if len(words) == 1 and len(words[0]) >= _MIN_NAME:
             names.setdefault(words[0], number)
 
 
