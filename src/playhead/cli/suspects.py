@@ -62,7 +62,8 @@ def _print_reranked(opinion: RerankedSuspects) -> None:
 
 def _print_suspects(answer: Suspects) -> None:
     suspected = f"{answer['total']} of {answer['steps']} steps"
-    output.facts({"run": answer["run"], "suspected": suspected, "siblings": _siblings(answer["siblings"])})
+    siblings = _siblings(answer["siblings"])
+    output.facts({"run": answer["run"], "suspected": suspected, "note": answer["note"], "siblings": siblings})
     for suspect in answer["items"]:
         typer.echo()
         _print_suspect(suspect)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from playhead.model import event as ev
+from playhead.model.ref import ContentRef
 from playhead.wire.operations.reasoning import Quoted
 from playhead_collector.analysis.rules import StrengthRule
 from playhead_collector.analysis.texts.passages import (
@@ -23,6 +24,8 @@ from playhead_collector.read.values import text_of
 
 # Findings of one finder that are used per run: a finder with more is no evidence against any step.
 MAX_FINDINGS = 200
+# Messages that may be new to a step and still continue the context of the one before.
+_MAX_NEW_MESSAGES = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +63,10 @@ class Step:
     new_texts: list[StepText] = field(default_factory=list[StepText])
     answers: list[StepText] = field(default_factory=list[StepText])
     calls: list[ToolRun] = field(default_factory=list[ToolRun])
+    before: "Step | None" = None
+    """The step before it of the same agent, or None: agents that work side by side are kept apart."""
     question_step: int | None = None
-    """Number of the latest step, up to this one, with a new text of a user in its input; None if there is none."""
+    """Number of the latest step of the same agent, up to this one, with a new text of a user in its input, or None."""
 
     @property
     def seq(self) -> int:
@@ -86,6 +91,11 @@ class RunSteps:
     steps: list[Step]
     system: list[StepText]
     _results: dict[int, StepText]
+    _readers: dict[int, Step]
+
+    def reader_of(self, call: ToolRun) -> Step | None:
+        """The step whose input first has the result or the error of a tool call; None if no message has it."""
+        return self._readers.get(id(call))
 
     def result_of(self, call: ToolRun) -> StepText | None:
         """The result of a tool call as its model saw it; None if no message has it."""
@@ -132,17 +142,53 @@ def run_steps(transcript: Transcript) -> RunSteps:
     steps = list(by_turn.values())
     system: dict[str, StepText] = {}
     results: dict[int, StepText] = {}
-    user_step: int | None = None
+    readers: dict[int, Step] = {}
+    lanes = _Lanes(transcript)
     for step in steps:
         step.new_texts = _texts(transcript, step.turn.new_messages)
         step.answers = _texts(transcript, step.turn.outputs)
-        step.question_step = user_step = step.number if step.of(USER) else user_step
+        step.before = lanes.before(step)
+        step.question_step = step.number if step.of(USER) else step.before and step.before.question_step
         for text in step.of(SYSTEM):
             system.setdefault(text.passage.text, text)
         for text in step.of(RESULT):
             if (call := transcript.tool_run_by_result.get((text.passage.content, text.passage.part))) is not None:
                 results.setdefault(id(call), text)
-    return RunSteps(transcript, steps, list(system.values()), results)
+                readers.setdefault(id(call), step)
+    return RunSteps(transcript, steps, list(system.values()), results, readers)
+
+
+class _Lanes:
+    """Finds the step before each step of the same agent. Asked for each step, in order.
+
+    It is the step whose context this one continues; else, as after a compression, the latest one of an agent with the
+    same name under the same call.
+    """
+
+    def __init__(self, transcript: Transcript) -> None:
+        self._nodes = transcript.nodes
+        self._by_thread: dict[ContentRef, Step] = {}
+        self._latest: dict[tuple[str | None, str | None], Step] = {}
+
+    def before(self, step: Step) -> Step | None:
+        """The step before this one, or None."""
+        begin = step.turn.begin
+        lane = (begin.actor, begin.parent)
+        before = self._continued(begin.thread) or self._latest.get(lane)
+        self._latest[lane] = step
+        if begin.thread is not None:
+            self._by_thread[begin.thread] = step
+        return before
+
+    def _continued(self, thread: ContentRef | None) -> Step | None:
+        for _ in range(_MAX_NEW_MESSAGES):
+            node = self._nodes.get(thread) if thread is not None else None
+            if node is None:
+                return None
+            thread = node.parent
+            if thread is not None and (step := self._by_thread.get(thread)) is not None:
+                return step
+        return None
 
 
 def _texts(transcript: Transcript, events: Sequence[ev.MessageAdded]) -> list[StepText]:

@@ -9,6 +9,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any, cast
 
+from playhead.wire.operations.reasoning import Quoted
 from playhead_collector.analysis.suspects import rules
 from playhead_collector.analysis.suspects.findings import Finding, RunSteps, Step, StepText
 from playhead_collector.analysis.suspects.wording import sentences
@@ -23,6 +24,8 @@ _AVAILABLE = frozenset(("available", "availability", "seats", "stock", "remainin
 _PRICED = frozenset(("price", "prices", "cost", "costs", "fare", "fares", "amount", "rate", "rates", "fee", "total"))
 _MAX_ENTRIES, _MAX_NUMBERS, _MAX_LENGTH = 400, 64, 256 * 1024
 _MAX_SPANS, _NEAR = 8, 240
+_NEXT_ITEM = re.compile(r"[\s,]{0,64}+")
+_NUMBER_AFTER_KEY = re.compile(r"\s{0,16}:\s{0,16}(-?\d{1,30}(?:\.\d{1,30})?)(?![\d.eE])")
 _OFFERS = re.compile(r"[$€£]\s?\d|\b(?:offer|available|option|book|proceed|choose)\b", re.IGNORECASE)
 
 
@@ -32,6 +35,9 @@ class ListedEntry:
 
     names: frozenset[str]
     parts: Sequence[Mapping[str, Decimal]]
+    start: int = 0
+    end: int = 0
+    """Where it stands in the text of the listing."""
 
     def total(self, path: str) -> Decimal | None:
         """Sum of the numbers at this path over all parts; None if a part has none."""
@@ -63,12 +69,8 @@ def entries_of(text: str) -> list[ListedEntry]:
     """The entries of a JSON list of objects, or of lists of objects; [] for any other text."""
     if text.lstrip()[:1] != "[" or len(text) > _MAX_LENGTH:
         return []
-    try:
-        value: Any = json.loads(text)
-    except (ValueError, RecursionError):
-        return []
     entries: list[ListedEntry] = []
-    for item in cast(list[Any], value)[:_MAX_ENTRIES]:
+    for start, end, item in islice(_items(text), _MAX_ENTRIES):
         parts = cast(list[Any], item) if isinstance(item, list) else [item]
         if not parts or not all(isinstance(part, dict) for part in parts):
             return []
@@ -76,8 +78,44 @@ def entries_of(text: str) -> list[ListedEntry]:
             content for part in parts for _, content in islice(scalars(part), _MAX_NUMBERS) if isinstance(content, str)
         )
         names = frozenset(content for content in texts if is_identifier(content) and ":" not in content)
-        entries.append(ListedEntry(names, [_numbers(part) for part in parts]))
+        entries.append(ListedEntry(names, [_numbers(part) for part in parts], start, end))
     return entries
+
+
+def _items(text: str) -> Iterator[tuple[int, int, Any]]:
+    """Yields start, end and value of each item of a JSON list; nothing if the text is no whole list."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return
+    decoder = json.JSONDecoder()
+    position = _NEXT_ITEM.match(text, text.index("[") + 1).end()  # pyright: ignore[reportOptionalMemberAccess]
+    while text[position] != "]":
+        item: Any
+        item, end = decoder.raw_decode(text, position)
+        yield position, end, item
+        position = _NEXT_ITEM.match(text, end).end()  # pyright: ignore[reportOptionalMemberAccess]
+
+
+def _number_quotes(result: StepText, entry: ListedEntry, path: str) -> Iterator[Quoted]:
+    """Quotes the number at this path of each part of an entry, where it stands in the listing."""
+    text, position = result.passage.text, entry.start
+    key = f'"{path.rpartition(".")[2]}"'
+    for part in entry.parts:
+        found = _value_at(text, key, part.get(path), position, entry.end)
+        if found is not None:
+            position = found[1]
+            yield result.quote(*found)
+
+
+def _value_at(text: str, key: str, number: Decimal | None, start: int, end: int) -> tuple[int, int] | None:
+    """Range of a number that follows this key, or None."""
+    while (place := text.find(key, start, end)) >= 0:
+        start = place + len(key)
+        value = _NUMBER_AFTER_KEY.match(text, start, end)
+        if value is not None and number is not None and Decimal(value[1]) == number:
+            return value.span(1)
+    return None
 
 
 def _numbers(part: Any) -> dict[str, Decimal]:
@@ -107,12 +145,13 @@ def _not_the_least(
         if path is None:
             continue
         there = [entry for entry in entries if all(price != path for price, _, _ in entry.gone())]
-        totals = [total for entry in there if (total := entry.total(path)) is not None]
-        named = [total for total in totals if total in stated]
-        least = min(totals, default=Decimal(0))
-        if named and least not in stated and min(named) > least:
+        totals = [(total, entry) for entry in there if (total := entry.total(path)) is not None]
+        named = [total for total, _ in totals if total in stated]
+        least, cheapest = min(totals, key=lambda pair: pair[0], default=(Decimal(0), None))
+        if cheapest is not None and named and least not in stated and min(named) > least:
             reason = f"an entry of the listing costs {least} ({path}); the answer has {min(named)} as the least"
-            yield Finding(step.number, rules.NOT_THE_LEAST, reason, (answer.quote(*claim), result.beginning()))
+            quotes = (answer.quote(*claim), *_number_quotes(result, cheapest, path))
+            yield Finding(step.number, rules.NOT_THE_LEAST, reason, quotes)
         return
 
 
@@ -141,7 +180,8 @@ def _unavailable(
             for path, price, count in entry.gone():
                 if (span := _offered_at(text, entry, prices.get(price, ()))) is not None:
                     reason = f"the answer offers what costs {price} ({path}), of which {count} is 0"
-                    yield Finding(step.number, rules.UNAVAILABLE, reason, (answer.quote(*span), result.beginning()))
+                    quotes = (answer.quote(*span), *_number_quotes(result, entry, count))
+                    yield Finding(step.number, rules.UNAVAILABLE, reason, quotes)
                     return
 
 

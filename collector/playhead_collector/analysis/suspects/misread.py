@@ -3,7 +3,8 @@
 import json
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence, Set
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import islice
@@ -12,9 +13,10 @@ from typing import Any, cast
 from playhead.wire.operations.reasoning import Quoted
 from playhead_collector.analysis.suspects import rules
 from playhead_collector.analysis.suspects.findings import Finding, RunSteps, Step, StepText
-from playhead_collector.analysis.suspects.wording import sentences
+from playhead_collector.analysis.suspects.wording import acts, sentences
 from playhead_collector.analysis.texts.json_records import JsonRecord, json_records
 from playhead_collector.analysis.texts.passages import RESULT
+from playhead_collector.analysis.texts.units import names_of, units_of
 from playhead_collector.analysis.texts.words import (
     SMALL,
     dates_in,
@@ -52,13 +54,20 @@ _EXTRA = re.compile(r"\b(?:additional|extra|more|charge[sd]?|owe|pay|higher|surc
 _BACK = re.compile(
     r"\b(?:refund\w*|sav\w+|lower|less|credit(?:ed)? back|return(?:ed)?|cheaper|reduc\w+)\b", re.IGNORECASE
 )
-_AMOUNT = r"[$€£]?\s?(\d[\d,]{0,12}(?:\.\d{1,4})?)"
+_QUANTITY = r"(?P<currency{0}>[$€£][ ]?)?(?P<number{0}>\d[\d,]{{0,12}}(?:\.\d{{1,4}})?)(?![\d%]|[.,]\d| ?(?:%|percent))"
 _COMPARED = re.compile(
-    _AMOUNT + r"[^\n.\d]{0,40}?\b(?:is|are|was|were)(?P<not>n['\u2019]t| not)? "
-    r"(?P<how>more|greater|higher|over|above|less|lower|below|under|fewer|within)(?: than)? "
-    r"(?:the |your |a )?[^\n.\d$]{0,24}?" + _AMOUNT,
+    rf"(?<![\w.,$€£-]){_QUANTITY.format(1)}(?P<between>[^\n.;:!?\d$€£]{{0,240}}?)\b(?:is|are|was|were)"
+    r"(?P<not>n['\u2019]t| not)? (?P<how>more|greater|higher|over|above|less|lower|below|under|fewer|within)(?: than)? "
+    rf"(?:the |your |a )?[^\n.\d$€£]{{0,24}}?{_QUANTITY.format(2)}(?:[ -](?P<unit>[A-Za-z]{{1,16}}))?",
     re.IGNORECASE,
 )
+# What is in parentheses is beside the comparison. Spaces take its place, so that positions stay.
+_PARENTHESES = re.compile(r"\([^()\n]{0,200}\)")
+# Words that begin another clause, in which the first number is not what is compared.
+_OTHER_CLAUSE = re.compile(r"\b(?:and|but|while|so|or|because|since|until|then|if)\b", re.IGNORECASE)
+# In the same clause, without a comma before the first number: `if the $50 are less than $40`.
+_CONDITION = re.compile(r"\b(?:if|unless|whether|when|in case|until|as long as)\b[^,]{0,200}\Z", re.IGNORECASE)
+_FOR_EACH = re.compile(r"\b(?:per|each|apiece|every)\b", re.IGNORECASE)
 _GREATER = {"more", "greater", "higher", "over", "above"}
 _NUMBERS = {word: int(number) for number, words in SMALL.items() for word in words if len(word) > 2}
 _COUNTED = re.compile(
@@ -67,6 +76,12 @@ _COUNTED = re.compile(
     r"(?=\s*[.,;:!\n]|\Z)",
     re.IGNORECASE,
 )
+_SENTENCE = 200  # characters before a comparison that may make it a condition
+# Last words of keys that identify a record; `15-inch` under `screen` identifies none.
+_IDENTIFYING = tuple([word] for word in ("id", "uuid", "number", "no", "code", "key", "ref", "reference", "sku"))
+# More words beside a number may say that it is another one: a total, a difference.
+_WORDS_OF_A_NUMBER = 3
+_LONGEST_LINE = 2_000
 _MAX_LABELS, _MAX_RECORDS, _MAX_OBJECT_LENGTH = 60, 400, 64 * 1024
 
 
@@ -77,7 +92,9 @@ def find_misreadings(steps: RunSteps) -> Iterator[Finding]:
     lists: dict[str, tuple[int, StepText]] = {}
     computed: list[tuple[StepText, str]] = []
     instants: list[tuple[datetime, Quoted]] = []
+    asked = set[str]()
     for step in steps.steps:
+        asked.update(word for word, _, _ in words_in(step.user_text))
         for result in step.of(RESULT):
             records.add(result)
             lists |= _lists_in(result)
@@ -85,27 +102,54 @@ def find_misreadings(steps: RunSteps) -> Iterator[Finding]:
             instants += _instants(result)
         for answer in step.answers:
             yield from _false_comparisons(step, answer)
-            yield from records.contradicted(step, answer)
+            yield from records.contradicted(step, answer, asked)
             yield from _wrong_counts(step, answer, lists)
             yield from _wrong_signs(step, answer, computed[-3:])
             if now is not None:
                 yield from _wrong_ages(step, answer, instants[-3:], now)
         if not step.calls:
             computed.clear()
+        if any(acts(call.begin.name) and steps.failure_of(call) is None for call in step.calls):
+            records.forget()
 
 
 def _false_comparisons(step: Step, answer: StepText) -> Iterator[Finding]:
-    for match in _COMPARED.finditer(answer.passage.text):
-        left, right = (Decimal(match[number].replace(",", "")) for number in (1, 4))
+    text = _PARENTHESES.sub(lambda match: " " * len(match[0]), answer.passage.text)
+    for match in _COMPARED.finditer(text):
+        sides = _compared(match)
+        if sides is None or _CONDITION.search(text, _sentence_start(text, match.start()), match.start()) is not None:
+            continue
+        left, right = sides
         how = match["how"].lower()
         holds = left > right if how in _GREATER else left <= right if how == "within" else left < right
         if holds == bool(match["not"]) and left != right:
-            yield Finding(
-                step.number,
-                rules.COMPARISON_FALSE,
-                f"{match[0]!r} is false",
-                (answer.quote(match.start(), match.end()),),
-            )
+            claim = " ".join(match[0].split())
+            quote = answer.quote(match.start(), match.end())
+            yield Finding(step.number, rules.COMPARISON_FALSE, f"{claim!r} is false", (quote,))
+
+
+def _compared(match: re.Match[str]) -> tuple[Decimal, Decimal] | None:
+    """The two quantities of a comparison in one unit; None if they are not of one kind, or not both compared."""
+    left, right = (Decimal(match[f"number{side}"].replace(",", "")) for side in (1, 2))
+    if _OTHER_CLAUSE.search(match["between"]) is not None:
+        return None
+    if match["currency1"] or match["currency2"]:
+        same = (match["currency1"] or "").strip() == (match["currency2"] or "").strip()
+        each, other = (_FOR_EACH.search(words) is not None for words in (match["between"], match["unit"] or ""))
+        return (left, right) if same and each == other else None
+    unit, other = match["between"].strip(" -").partition(" ")[0].rstrip(","), match["unit"] or ""
+    targets = names_of(other)
+    if not targets or not names_of(unit):
+        return None
+    if set(targets) & set(names_of(unit)):
+        return left, right
+    conversions = (each for kind in units_of(unit) for each in kind.conversions if each.unit in targets)
+    return next(((left * each.factor + each.offset, right) for each in conversions), None)
+
+
+def _sentence_start(text: str, position: int) -> int:
+    low = max(0, position - _SENTENCE)
+    return low + max(text[low:position].rfind(mark) + 1 for mark in (". ", "\n", "! ", "? "))
 
 
 def _negative(result: StepText) -> Iterator[tuple[StepText, str]]:
@@ -152,12 +196,20 @@ def _wrong_counts(step: Step, answer: StepText, lists: Mapping[str, tuple[int, S
     """
     for match in islice(_COUNTED.finditer(answer.passage.text), _MAX_LABELS):
         number = int(match["number"]) if match["number"].isdigit() else _NUMBERS[match["number"].lower()]
-        named = [entry for key, entry in lists.items() if name_words(key)[-1:] and _is_named(match["what"], key)]
-        if len(named) == 1 and named[0][0] != number:
-            length, result = named[0]
+        named = [
+            (key, *entry) for key, entry in lists.items() if name_words(key)[-1:] and _is_named(match["what"], key)
+        ]
+        if len(named) == 1 and named[0][1] != number:
+            key, length, result = named[0]
             reason = f"the answer says {match[0].strip()!r}, the list that was returned has {length}"
-            quotes = (answer.quote(match.start(), match.end()), result.beginning())
+            quotes = (answer.quote(match.start(), match.end()), _list_quote(result, key))
             yield Finding(step.number, rules.COUNT_CONTRADICTED, reason, quotes)
+
+
+def _list_quote(result: StepText, key: str) -> Quoted:
+    """Quotes the beginning of the list under a key, with the key."""
+    start = result.passage.text.find(f'"{key}"')
+    return result.beginning() if start < 0 else result.quote(start, len(result.passage.text))
 
 
 def _is_named(noun: str, key: str) -> bool:
@@ -215,47 +267,85 @@ def _wrong_ages(
 
 
 class _KnownRecords:
-    """For each identifier in results, the latest record that has it."""
+    """For each identifier in results, the latest record that it identifies."""
 
     def __init__(self) -> None:
-        self._by_identifier: dict[str, tuple[JsonRecord, StepText]] = {}
+        self._by_identifier: dict[str, tuple[JsonRecord, StepText] | None] = {}
 
     def add(self, result: StepText) -> None:
-        """Adds the records of a result, at most 400."""
+        """Adds the records of a result, at most 400. An identifier of several of them identifies none."""
         text = result.passage.text
         records = json_records(text)
-        count = 0
-        for match in _OBJECT.finditer(text):
+        found: dict[str, tuple[JsonRecord, StepText] | None] = {}
+        for match in islice(_OBJECT.finditer(text), _MAX_RECORDS):
             record = records.at(match.start())
             if record is None or record.start != match.start():
                 continue
-            count += 1
-            if count > _MAX_RECORDS:
-                return
-            for value in record.members.values():
-                if is_identifier(value):
-                    self._by_identifier[value] = (record, result)
+            for name in _identifiers(record):
+                found[name] = None if name in found else (record, result)
+        self._by_identifier |= found
 
-    def contradicted(self, step: Step, answer: StepText) -> Iterator[Finding]:
-        """Yields lines `Label: value` that differ from the record of the identifier above them."""
+    def forget(self) -> None:
+        """Forgets all records: a call has changed something."""
+        self._by_identifier.clear()
+
+    def contradicted(self, step: Step, answer: StepText, asked: Set[str]) -> Iterator[Finding]:
+        """Yields lines `Label: value` that differ from the record of the identifier above them.
+
+        None if fields stand above the identifiers, if the line of the identifier has two of them, or if the value has
+        only words of users (`asked`): it may be what they want it to be.
+        """
         text = answer.passage.text
         labels = list(islice(_LABEL.finditer(text), _MAX_LABELS))
-        tokens = _TOKEN.finditer(text) if labels else ()
-        named = [(match.start(), self._by_identifier[match[0]]) for match in tokens if match[0] in self._by_identifier]
-        for line in labels:
-            above = bisect_left(named, line.end(), key=lambda entry: entry[0])
-            if above == 0:
+        named = list(self._named(text)) if labels else []
+        if not named or self._is_above(labels[0], named[0]):
+            return
+        lines = Counter(line for line, _, _ in named)
+        of_unknown = -1
+        for label in labels:
+            if name_words(label[1].strip().replace(" ", "_"))[-1:] in _IDENTIFYING:
+                of_unknown = label.start()
                 continue
-            record, result = named[above - 1][1]
-            if (member := _other_value(record, line[1], line[2])) is not None:
-                key, recorded = member
-                start = result.passage.text.find(recorded, record.start)
-                quotes = (result.quote(start, start + len(recorded)),) if start >= 0 else ()
-                reason = (
-                    f"the answer has {line[1].strip()} {line[2].strip()[:60]!r}, the result has {key} {recorded[:60]!r}"
-                )
-                quotes = (*quotes, answer.quote(line.start(2), line.end(2)))
-                yield Finding(step.number, rules.FIELD_CONTRADICTED, reason, quotes)
+            above = bisect_left(named, label.end(), key=lambda entry: entry[1])
+            if above == 0 or named[above - 1][1] < of_unknown or lines[named[above - 1][0]] > 1:
+                continue
+            if {word for word, _, _ in words_in(label[2])} <= asked:
+                continue
+            known = self._by_identifier[named[above - 1][2]]
+            if known is not None and (member := _other_value(known[0], label[1], label[2])) is not None:
+                yield _contradiction(step, answer, label, known, member)
+
+    def _named(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """Yields start of the line, position and name of each identifier in a text."""
+        for match in _TOKEN.finditer(text):
+            if match[0] in self._by_identifier:
+                yield text.rfind("\n", max(0, match.start() - _LONGEST_LINE), match.start()), match.start(), match[0]
+
+    def _is_above(self, label: re.Match[str], first: tuple[int, int, str]) -> bool:
+        """Whether a field of the first record stands above its identifier."""
+        known = self._by_identifier[first[2]]
+        words = [word for word, _, _ in words_in(label[1])]
+        above = label.end() < first[1] and known is not None
+        return above and known is not None and any(name_words(key) == words for key in known[0].members)
+
+
+def _identifiers(record: JsonRecord) -> Iterator[str]:
+    """Yields what identifies a record: values under keys like `order_id`, and its own key among records."""
+    for key, value in record.members.items():
+        if is_identifier(value) and name_words(key)[-1:] in _IDENTIFYING:
+            yield value.lstrip("#")
+    if not record.in_list and is_identifier(record.key):
+        yield record.key.lstrip("#")
+
+
+def _contradiction(
+    step: Step, answer: StepText, label: re.Match[str], known: tuple[JsonRecord, StepText], member: tuple[str, str]
+) -> Finding:
+    (record, result), (key, recorded) = known, member
+    start = result.passage.text.find(recorded, record.start)
+    quotes = (result.quote(start, start + len(recorded)),) if start >= 0 else ()
+    reason = f"the answer has {label[1].strip()} {label[2].strip()[:60]!r}, the result has {key} {recorded[:60]!r}"
+    return Finding(step.number, rules.FIELD_CONTRADICTED, reason, (*quotes, answer.quote(label.start(2), label.end(2))))
 
 
 def _other_value(record: JsonRecord, label: str, written: str) -> tuple[str, str] | None:
@@ -274,5 +364,5 @@ def _other_value(record: JsonRecord, label: str, written: str) -> tuple[str, str
     if not theirs or not mine or theirs & mine or any(":" in item for item in (recorded, written)):
         return None  # times have too many forms
     numeric = plain_number(recorded) is not None
-    comparable = numeric and any(word.isdigit() for word in mine)
+    comparable = numeric and any(word.isdigit() for word in mine) and len(mine) <= _WORDS_OF_A_NUMBER
     return (keys[0], recorded) if comparable or (recorded.isidentifier() and not numeric and len(mine) <= 3) else None

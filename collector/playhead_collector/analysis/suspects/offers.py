@@ -51,10 +51,10 @@ def offer_of(steps: RunSteps, call: Step) -> Step | None:
 
 def _confirmed_offer(steps: RunSteps, step: Step) -> Step | None:
     """Returns the answer before the user's latest words if these confirm it, else None."""
-    if not step.question_step or CONFIRMATION.search(steps.steps[step.question_step].user_text) is None:
+    if step.question_step is None or CONFIRMATION.search(steps.steps[step.question_step].user_text) is None:
         return None
-    answer = steps.steps[step.question_step - 1]
-    return answer if answer.turn.answer_text and not answer.calls else None
+    answer = steps.steps[step.question_step].before
+    return answer if answer is not None and answer.turn.answer_text and not answer.calls else None
 
 
 def _details(text: str) -> set[str]:

@@ -74,7 +74,7 @@ def find_broken_rules(steps: RunSteps) -> Iterator[Finding]:
     prices = [price for text in steps.system for price in _prices(text) if price.amount]
     for step in steps.steps:
         changing = [call for call in step.calls if acts(call.begin.name)]
-        if confirm is not None and changing and step.of(USER) and not _is_confirmed(steps, step):
+        if confirm is not None and changing and step.of(USER) and not _is_confirmed(step):
             reason = f"{changing[0].begin.name} was called, and the user had not confirmed it"
             quotes = (confirm, step.of(USER)[-1].beginning(), steps.call_quote(step, changing[0]))
             yield Finding(step.number, rules.ORDER_BROKEN, reason, quotes)
@@ -88,9 +88,9 @@ def find_broken_rules(steps: RunSteps) -> Iterator[Finding]:
         yield from _restricted(step, restrictions)
 
 
-def _is_confirmed(steps: RunSteps, step: Step) -> bool:
+def _is_confirmed(step: Step) -> bool:
     """Whether the user's new words sound like a confirmation of something that was offered in words."""
-    offered = step.number > 0 and bool(steps.steps[step.number - 1].turn.answer_text)
+    offered = step.before is not None and bool(step.before.turn.answer_text)
     return offered and CONFIRMATION.search(step.user_text) is not None
 
 

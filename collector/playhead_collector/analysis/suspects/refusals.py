@@ -59,7 +59,7 @@ def _declined(steps: RunSteps, step: Step, all_called: set[str], *, called: bool
         yield from _not_tried(steps, step, refused, all_called)
     missing = next((quote for text in step.of(USER) if (quote := _sentence(text, NOT_HAVING)) is not None), None)
     demanded = _sentence(answer, DEMAND)
-    if missing is not None and demanded is not None and step.number > 0 and _share_a_word(missing, demanded):
+    if missing is not None and demanded is not None and step.before is not None and _share_a_word(missing, demanded):
         reason = "the answer asks for what the user had just said not to have"
         yield Finding(step.number, rules.DEMANDED_AGAIN, reason, (missing, demanded))
 

@@ -13,13 +13,13 @@ VALUE_UNASKED = StrengthRule(
     "value_unasked", "likely", "a small number in a call that changes something, of which no user and no result spoke"
 )
 OTHER_SUBJECT = StrengthRule(
-    "other_subject", "strong", "a value in a tool call stands only with another subject than the call names"
+    "other_subject", "likely", "a value in a tool call stands only with another subject than the call names"
 )
 
 # --- answers against results ------------------------------------------------------------------------------------------
 
 FIELD_CONTRADICTED = StrengthRule(
-    "field_contradicted", "strong", "an answer gives a field of a record another value than the result that has it"
+    "field_contradicted", "likely", "an answer gives a field of a record another value than the result that has it"
 )
 COUNT_CONTRADICTED = StrengthRule(
     "count_contradicted",
@@ -35,7 +35,7 @@ AGE_CONTRADICTED = StrengthRule(
     "age_contradicted", "strong", "an answer says that something is recent, and its recorded time is longer ago"
 )
 COMPARISON_FALSE = StrengthRule(
-    "comparison_false", "strong", "an answer compares two numbers, and the comparison is false"
+    "comparison_false", "likely", "an answer compares two quantities of one kind, and the comparison is false"
 )
 NOT_THE_LEAST = StrengthRule(
     "not_the_least",
@@ -60,7 +60,7 @@ TOOL_NOT_TRIED = StrengthRule(
 # --- calls ------------------------------------------------------------------------------------------------------------
 
 ERROR_IGNORED = StrengthRule(
-    "error_ignored", "strong", "a tool call failed, and the next answer goes on as if it had not"
+    "error_ignored", "likely", "a tool call failed, and the answer of the agent that saw it goes on as if it had not"
 )
 CALL_FAILED = StrengthRule("call_failed", "weak", "a tool call failed")
 CALL_REPEATED = StrengthRule(

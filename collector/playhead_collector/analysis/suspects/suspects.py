@@ -23,6 +23,7 @@ from playhead_collector.analysis.suspects.offers import find_outcome
 from playhead_collector.analysis.suspects.prompt_rules import find_broken_rules
 from playhead_collector.analysis.suspects.refusals import find_refusals
 from playhead_collector.analysis.suspects.siblings import find_divergence
+from playhead_collector.analysis.suspects.text_protocols import text_protocol
 from playhead_collector.analysis.suspects.tool_calls import find_calls, find_lost_facts, find_values
 from playhead_collector.analysis.transcript.loading import read_transcript
 from playhead_collector.read.record import RunRecord
@@ -77,6 +78,7 @@ def rank(steps: RunSteps, all_findings: Iterable[Finding]) -> list[RankedStep]:
 
 # Compressions that are audited, from the first on: each audit reads thousands of messages.
 _MAX_AUDITS = 8
+_NO_RULES = "no rule applies to this kind of run: its model asks for actions in its texts ({}), not in tool calls"
 _SHOWN_FINDINGS, _SHOWN_CHARACTERS = 20, 400
 
 
@@ -93,15 +95,18 @@ async def answer_suspects(
     others = [await read_transcript(sibling) for sibling in siblings]
     audits = await _audits(record, transcript.events)
 
-    def ranked() -> tuple[RunSteps, list[RankedStep]]:
+    def ranked() -> tuple[RunSteps, str | None, list[RankedStep]]:
         steps = run_steps(transcript)
-        return steps, rank(steps, find_all(steps, [run_steps(other) for other in others], audits))
+        form = text_protocol(steps)
+        findings = find_all(steps, [run_steps(other) for other in others], audits) if form is None else []
+        return steps, form, rank(steps, findings)
 
-    steps, ranked_steps = await asyncio.to_thread(ranked)
+    steps, form, ranked_steps = await asyncio.to_thread(ranked)
     return {
         "run": transcript.run,
         "steps": len(steps.steps),
         "total": len(ranked_steps),
+        "note": None if form is None else _NO_RULES.format(form),
         "siblings": compared,
         "items": [_suspect(number, ranked_step) for number, ranked_step in enumerate(ranked_steps[:limit], 1)],
     }

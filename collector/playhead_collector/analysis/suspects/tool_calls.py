@@ -6,6 +6,7 @@ that the next answer ignores; facts that a step needed after a compression had r
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from playhead.model.canonical import canonical_json
@@ -20,7 +21,7 @@ from playhead_collector.analysis.suspects import rules
 from playhead_collector.analysis.suspects.findings import Finding, RunSteps, Step
 from playhead_collector.analysis.suspects.wording import INABILITY, acts
 from playhead_collector.analysis.texts.passages import SYSTEM, quoted
-from playhead_collector.analysis.texts.words import written
+from playhead_collector.analysis.texts.words import is_same_word, words_in, written
 from playhead_collector.analysis.transcript.transcript import ToolRun, Transcript
 
 # --- values ----------------------------------------------------------------------------------------------------------
@@ -34,7 +35,10 @@ def find_values(steps: RunSteps) -> Iterator[Finding]:
     calls = [call for call in steps.transcript.tools if id(call) in step_of]
     for attribution in attributions(steps.transcript, calls):
         step = step_of[id(attribution.tool)]
+        copied = _copied_records(attribution.origins)
         for origin in attribution.origins:
+            if origin.subject_mismatch is not None and copied.intersection(origin.subject_mismatch.others):
+                continue
             rule, reason = _suspicion(origin)
             if rule is not None:
                 value = written(origin.value) if isinstance(origin.value, str | int | float) else None
@@ -57,6 +61,13 @@ def _suspicion(origin: Origin) -> tuple[StrengthRule | None, str]:
     return None, ""
 
 
+def _copied_records(origins: Sequence[Origin]) -> set[str]:
+    """Other subjects of which a call has two values or more: a record, such as an address, was copied on purpose."""
+    mismatches = (origin.subject_mismatch for origin in origins)
+    others = Counter(other for mismatch in mismatches if mismatch is not None for other in mismatch.others)
+    return {other for other, count in others.items() if count > 1}
+
+
 def _is_unasked(origin: Origin) -> bool:
     """Whether the value is a small number, not 0, that occurs only in system messages."""
     number = isinstance(origin.value, int | float) and not isinstance(origin.value, bool) and origin.value != 0
@@ -76,9 +87,15 @@ def _quotes_of_other_subject(transcript: Transcript, origin: Origin, call: ToolR
 
 _TROUBLE = re.compile(
     r"\b(?:not|no longer|un(?:available|able|fortunately|successful)|error|fail\w*|issue|problem|sorry|discrepancy|"
-    r"oversight)\b|n['\u2019]t\b",
+    r"oversight|invalid|missing|wrong|denied|declined|refused|rejected|exceed\w*|insufficient|"
+    r"too (?:long|low|few|many)|time[ds]? ?out|retry|try(?:ing)? (?:it |this |that )?again|once more|only if|"
+    r"leider|fehler|nicht|konnte|"
+    r"malheureusement|erreur|impossible|désolé|lamentablemente|lo siento|no (?:pude|puedo|se pudo)|purtroppo|errore|"
+    r"infelizmente|erro|helaas)\b|n['\u2019]t\b",
     re.IGNORECASE,
 )
+# Letters of a word that counts, and words of an error that an answer has if it speaks of it.
+_LONG, _SHARED = 5, 2
 
 
 def find_calls(steps: RunSteps) -> Iterator[Finding]:
@@ -107,12 +124,20 @@ def _failure_findings(steps: RunSteps, step: Step, call: ToolRun) -> Iterator[Fi
     quotes = (steps.call_quote(step, call), *(() if result is None else (result.beginning(),)))
     reason = f"{call.begin.name} failed: {problem[:160]}"
     yield Finding(step.number, rules.CALL_FAILED, reason, quotes)
-    following = steps.steps[step.number + 1] if step.number + 1 < len(steps.steps) else None
+    following = steps.reader_of(call)
     if following is None or following.calls or not following.answers:
         return
-    answer = following.turn.answer_text
-    if _TROUBLE.search(answer) is None and INABILITY.search(answer) is None:
+    if not _speaks_of(following.turn.answer_text, problem):
         yield Finding(following.number, rules.ERROR_IGNORED, reason, (*quotes, following.answers[0].beginning()))
+
+
+def _speaks_of(answer: str, problem: str) -> bool:
+    """Whether an answer says that something went wrong, or repeats two words or more of the error."""
+    if _TROUBLE.search(answer) is not None or INABILITY.search(answer) is not None:
+        return True
+    theirs = {word for word, _, _ in words_in(problem) if len(word) >= _LONG}
+    ours = {word for word, _, _ in words_in(answer) if len(word) >= _LONG}
+    return sum(any(is_same_word(word, other) for other in ours) for word in theirs) >= min(_SHARED, max(1, len(theirs)))
 
 
 # --- lost facts ------------------------------------------------------------------------------------------------------

@@ -5,6 +5,9 @@ They match nothing in other languages; finders that compare values still work th
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
+
+from playhead_collector.analysis.texts.words import listed, name_words
 
 # A sentence, or a line of a list.
 _SENTENCE = re.compile(r"[^\n.!?;]{1,600}(?:[.!?;](?!\s|$)[^\n.!?;]{1,600}){0,20}[.!?;]?")
@@ -36,15 +39,25 @@ LOOKED = re.compile(
     r"calculat|consider|read|analy[sz])\w*",
     re.IGNORECASE,
 )
-# Verbs with which the names of tools begin that only read.
-_LOOKING = (
-    "get list search find read fetch look lookup query calculate compute think check describe show view count load "
-    "browse retrieve inspect analyze analyse validate verify summarize plan note reflect explain convert estimate grep "
-    "ls cat open select track compare"
+# Words in the names of tools that only read: verbs, and what reads.
+_LOOKS = frozenset(
+    listed(
+        "get list search find read fetch look lookup query calculate compute think check describe show view count load "
+        "browse retrieve inspect analyze analyse validate verify summarize plan note reflect explain convert estimate "
+        "grep ls cat open select track compare searcher finder reader fetcher browser retriever retrieval calculator "
+        "analyzer viewer scraper crawler wikipedia wiki google bing duckduckgo arxiv pubmed tavily serper serpapi "
+        "weather translate translator math"
+    )
 )
-_LOOKS = frozenset(_LOOKING.split(" "))
+# Verbs of changing, with which the name of a tool may begin although it has a word of reading.
+_CHANGES = frozenset(
+    listed(
+        "book cancel update create delete send modify return exchange pay transfer add remove set write insert submit "
+        "place post put patch move rename edit apply approve reject refund buy sell order reserve upload publish drop "
+        "execute run install deploy assign close merge commit push reset enable disable start stop schedule"
+    )
+)
 _HANDS_OVER = re.compile(r"transfer|escalat|hand_?(?:off|over)|human", re.IGNORECASE)
-_FIRST_WORD = re.compile(r"[A-Za-z][a-z]*")
 
 
 def sentences(text: str) -> Iterator[tuple[int, int]]:
@@ -56,9 +69,17 @@ def sentences(text: str) -> Iterator[tuple[int, int]]:
 
 
 def acts(tool: str) -> bool:
-    """Whether a tool changes something, by its name: it begins with no verb of reading, and does not hand over."""
-    first = _FIRST_WORD.search(tool.rpartition(".")[2])
-    return first is not None and first[0].lower() not in _LOOKS and not hands_over(tool)
+    """Whether a tool changes something, by its name.
+
+    It does not if it hands over, or begins with a word of reading (`get_order`), or has one after a word that is no
+    verb of changing (`web_search`). `search_and_book` changes something.
+    """
+    words = name_words(tool)
+    if not words or hands_over(tool):
+        return False
+    if words[0] in _LOOKS:
+        return any(word == "and" and after in _CHANGES for word, after in pairwise(words))
+    return words[0] in _CHANGES or not _LOOKS.intersection(words)
 
 
 def hands_over(tool: str) -> bool:

@@ -60,11 +60,13 @@ class Suspects(TypedDict):
     """Suspected steps of a run, most points first.
 
     `total` counts all suspected steps, `steps` all steps of the run.  It was compared with the runs in `siblings`.
+    `note` says why there are none if no rule applies to this kind of run; else null.
     """
 
     run: str
     steps: int
     total: int
+    note: str | None
     siblings: ComparedSiblings
     items: list[Suspect]
     cut: NotRequired[list[CutText]]
