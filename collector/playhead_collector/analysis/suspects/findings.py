@@ -93,6 +93,17 @@ class RunSteps:
     _results: dict[int, StepText]
     _readers: dict[int, Step]
 
+    @property
+    def agents(self) -> list[list[Step]]:
+        """The steps of each agent, in order: those of agents that work side by side are apart."""
+        lanes: dict[int, list[Step]] = {}
+        lane_of: dict[int, int] = {}
+        for step in self.steps:
+            lane = step.number if step.before is None else lane_of[step.before.number]
+            lane_of[step.number] = lane
+            lanes.setdefault(lane, []).append(step)
+        return list(lanes.values())
+
     def reader_of(self, call: ToolRun) -> Step | None:
         """The step whose input first has the result or the error of a tool call; None if no message has it."""
         return self._readers.get(id(call))

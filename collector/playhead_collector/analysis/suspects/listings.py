@@ -53,8 +53,13 @@ class ListedEntry:
 
 def find_in_listings(steps: RunSteps) -> Iterator[Finding]:
     """Yields answers that wrongly call something the cheapest, and offers of unavailable entries."""
+    for of_agent in steps.agents:
+        yield from _in_listings(of_agent)
+
+
+def _in_listings(of_agent: Sequence[Step]) -> Iterator[Finding]:
     listings: list[tuple[StepText, list[ListedEntry]]] = []
-    for step in steps.steps:
+    for step in of_agent:
         for result in step.of(RESULT):
             if len(entries := entries_of(result.passage.text)) > 0:
                 listings.append((result, entries))

@@ -86,14 +86,19 @@ _MAX_LABELS, _MAX_RECORDS, _MAX_OBJECT_LENGTH = 60, 400, 64 * 1024
 
 
 def find_misreadings(steps: RunSteps) -> Iterator[Finding]:
-    """Yields statements of answers that contradict the results before them, and false comparisons of numbers."""
-    records = _KnownRecords()
+    """Yields statements of answers that contradict the results that the agent had, and false comparisons."""
     now = _current_time(steps)
+    for of_agent in steps.agents:
+        yield from _misreadings(steps, of_agent, now)
+
+
+def _misreadings(steps: RunSteps, of_agent: Sequence[Step], now: datetime | None) -> Iterator[Finding]:
+    records = _KnownRecords()
     lists: dict[str, tuple[int, StepText]] = {}
     computed: list[tuple[StepText, str]] = []
     instants: list[tuple[datetime, Quoted]] = []
     asked = set[str]()
-    for step in steps.steps:
+    for step in of_agent:
         asked.update(word for word, _, _ in words_in(step.user_text))
         for result in step.of(RESULT):
             records.add(result)

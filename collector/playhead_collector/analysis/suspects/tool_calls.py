@@ -99,9 +99,14 @@ _LONG, _SHARED = 5, 2
 
 
 def find_calls(steps: RunSteps) -> Iterator[Finding]:
-    """Yields failed calls, ignored errors, and calls that are repeated with the same result."""
+    """Yields failed calls, ignored errors, and calls that an agent repeats with the same result."""
+    for of_agent in steps.agents:
+        yield from _calls_of(steps, of_agent)
+
+
+def _calls_of(steps: RunSteps, of_agent: Sequence[Step]) -> Iterator[Finding]:
     made: dict[tuple[str, bytes], str] = {}
-    for step in steps.steps:
+    for step in of_agent:
         for call in step.calls:
             yield from _failure_findings(steps, step, call)
             key = (call.begin.name, canonical_json(call.arguments))

@@ -321,6 +321,19 @@ async def test_a_confirmation_belongs_to_the_agent_whose_user_gave_it():
     assert [s["seq"] for s in answer["items"] for f in s["findings"] if f["rule"] == "outcome_rests_on"] == [offer]
 
 
+async def test_agents_side_by_side_may_make_the_same_call_and_have_results_of_their_own():
+    agents = Agents(a_chat())
+    listings = {"a": (120, 130), "b": (80, 120)}
+    for name, prices in listings.items():
+        with agents.at(name) as chat:
+            chat.user(f"Look at the orders, {name}")
+            chat.asks("get_order", {"order_id": "W1"}, "shipped")
+            chat.asks("list_offers", {"of": name}, [{"offer": f"OF100{n}", "price": n} for n in prices])
+    with agents.at("a") as chat:
+        chat.says("The cheapest costs $120.")
+    assert not await rules_of(agents.chat) & {"call_repeated", "not_the_least"}
+
+
 # --- places of evidence ----------------------------------------------------------------------------------------------
 
 
