@@ -1,5 +1,6 @@
 """Reasoning that models write down in a form is taken apart, whatever the form, and nothing of it is lost."""
 
+import json
 import re
 from itertools import pairwise
 from typing import Any
@@ -53,6 +54,51 @@ refund
 """
 OPTIONS = [("Refund", ["fast", "kind"], ["costs 5 EUR", "sets a precedent"]), ("Deny", ["cheap"], ["angry customer"])]
 
+CURRENT = """Current goal: refund the order
+Observation: it is late
+Options considered:
+- Refund: the quick way
+  Pros: fast; kind
+  Cons: costs 5 EUR; sets a precedent
+- Deny
+  Pros: cheap
+  Cons: angry customer
+Decision: refund"""
+ARGUED: list[dict[str, Any]] = [
+    {"option": "Refund", "pros": ["fast", "kind"], "cons": ["costs 5 EUR", "sets a precedent"]},
+    {"option": "Deny", "pros": ["cheap"], "cons": "angry customer"},
+]
+FIELDS = {
+    "current_goal": "refund the order",
+    "observation": "it is late",
+    "options_considered": ARGUED,
+    "decision": "refund",
+}
+FORMS = {
+    "bullets": CURRENT,
+    "no bullets": CURRENT.replace("- ", "").replace("  ", ""),
+    "an option in each line": "Current goal: refund the order\nObservation: it is late\nOptions considered:\n"
+    "Refund: pros: fast; kind; cons: costs 5 EUR; sets a precedent\nDeny: pros: cheap; cons: angry customer\n"
+    "Decision: refund",
+    "bold": re.sub(r"(?m)^([A-Z][a-z ]+):", r"**\1:**", CURRENT).replace("- Refund", "- **Refund**").replace(
+        "- Deny", "- **Deny**"
+    ),
+    "bold headings, no bullets": "**Current goal**\nrefund the order\n\n**Observation**\nit is late\n\n"
+    "**Options considered**\n**Refund**\nPros: fast; kind\nCons: costs 5 EUR; sets a precedent\n**Deny**\nPros: cheap\n"
+    "Cons: angry customer\n\n**Decision**\nrefund",
+    "headings": "## Current goal\nrefund the order\n## Observation\nit is late\n## Options considered\n1. Refund\n"
+    "   - Pros: fast; kind\n   - Cons: costs 5 EUR; sets a precedent\n2. Deny\n   - Pros: cheap\n"
+    "   - Cons: angry customer\n## Decision\nrefund",
+    "json": json.dumps(FIELDS),
+    "json without spaces": json.dumps(FIELDS, separators=(",", ":")),
+    "json in a block of code": f"```json\n{json.dumps(FIELDS, indent=2)}\n```",
+    "json in camel case": json.dumps({"currentGoal": "refund the order", "observations": ["it is late"],
+                                      "optionsConsidered": ARGUED, "decision": "refund"}),
+    "json with options by name": json.dumps(
+        {**FIELDS, "options_considered": {each["option"]: {**each, "option": ""} for each in ARGUED}}
+    ),
+}  # fmt: skip
+
 
 def texts(text: str, pieces: list[TextRange]) -> list[str]:
     return [text[piece.start : piece.end] for piece in pieces]
@@ -76,6 +122,29 @@ def test_the_same_is_read_from_each_form(form: str):
     ]
     assert options == OPTIONS
     assert found.rest == []
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_current_goal_and_options_considered_are_read_whole_from_each_form(form: str):
+    found = parse_block(form)
+    assert texts(form, found.goal) == ["refund the order"]
+    assert texts(form, found.observation) == ["it is late"]
+    assert texts(form, found.decision) == ["refund"]
+    options = [(form[o.name.start : o.name.end], texts(form, o.pros), texts(form, o.cons)) for o in found.options]
+    assert options == OPTIONS
+    assert found.rest == []
+
+
+def test_what_json_has_beside_the_fields_is_kept():
+    text = 'x <reasoning>{"current_goal": "help", "facts": ["2 EUR", "SEK"], "sure": {"of": 0.9}}</reasoning>'
+    (found,) = read_structured(text, "reasoning")
+    assert (texts(text, found.goal), texts(text, found.observation)) == (["help"], ["2 EUR", "SEK"])
+    assert texts(text, found.rest) == ['"sure": {"of": 0.9}']
+
+
+def test_json_that_was_cut_is_read_as_far_as_it_goes():
+    text = '{"current_goal": "help", "observation": "it is la'
+    assert texts(text, parse_block(text).goal) == ["help"]
 
 
 def test_what_is_said_about_an_option_is_kept_with_it():

@@ -7,23 +7,27 @@ of a JSON object. Options are tags, or lines with a bullet or a number. Text tha
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 
-GOAL, OBSERVATION, OPTIONS, OPTION, PRO, CON = "goal", "observation", "options", "option", "pro", "con"
-DECISION, REST = "decision", "rest"
-_NAMES = {
-    GOAL: "goals?|objective|task|intent(?:ion)?",
-    OBSERVATION: "observations?|context|situation|facts|analysis|findings?",
-    OPTIONS: "options|alternatives|choices|approaches",
-    OPTION: "option|alternative|approach",
-    PRO: "pros?|advantages?|benefits?|for",
-    CON: "cons?|disadvantages?|drawbacks?|risks?|against",
-    DECISION: "decision|conclusion|choice|chosen|verdict|next[ _-](?:step|action)|action",
-}
+from playhead_collector.analysis.reasoning.json_form import read_json_form
+from playhead_collector.analysis.reasoning.structured_text import (
+    CON,
+    NAMES,
+    OPTION,
+    OPTIONS,
+    PRO,
+    REST,
+    ConsideredOption,
+    StructuredText,
+    TextRange,
+)
+
 # Hyphen, en dash and em dash.
 _DASHES = "-\u2013\u2014"
-_FIELD = "|".join(f"(?P<{{0}}{name}>{words})" for name, words in _NAMES.items())
+_EMPHASIS = "*_`"
+_FIELD = "|".join(f"(?P<{{0}}{name}>{words})" for name, words in NAMES.items())
 _TAG = re.compile(rf"<(?P<close>/?)(?:{_FIELD.format('t_')})(?P<attributes>(?:\s[^<>]*)?)/?>", re.IGNORECASE)
 _LABEL = re.compile(
     rf"(?:^|(?<=>))(?P<lead>[ \t>#]{{0,32}}+(?:[-*•+][ \t]{{1,8}}|\d{{1,4}}+[.)][ \t]{{1,8}})?[*_`\"]{{0,8}})"
@@ -46,42 +50,6 @@ _INLINE = re.compile(r"(?<![\w])(?P<kind>pros?|cons?|advantages?|disadvantages?)
 _BETWEEN_ITEMS = re.compile(r";|\"\s{0,64}+,\s{0,64}+(?=\")")
 _NAMED = re.compile(r"name\s{0,8}+=\s{0,8}+[\"']([^\"']{0,200}+)[\"']", re.IGNORECASE)
 _NAME_ENDS = re.compile(rf"[ \t]{{0,8}}(?::|[{_DASHES}](?=\s)|\n)")
-
-
-@dataclass(frozen=True, slots=True)
-class TextRange:
-    """Range of characters, `start` to `end`, of the parsed text."""
-
-    start: int
-    end: int
-
-
-@dataclass(slots=True)
-class ConsideredOption:
-    """An option that the model considered."""
-
-    name: TextRange
-    about: list[TextRange] = field(default_factory=list[TextRange])
-    pros: list[TextRange] = field(default_factory=list[TextRange])
-    cons: list[TextRange] = field(default_factory=list[TextRange])
-
-
-@dataclass(slots=True)
-class StructuredText:
-    """The fields of one block. `start`, `end`: its range, without its tags."""
-
-    start: int
-    end: int
-    goal: list[TextRange] = field(default_factory=list[TextRange])
-    observation: list[TextRange] = field(default_factory=list[TextRange])
-    options: list[ConsideredOption] = field(default_factory=list[ConsideredOption])
-    decision: list[TextRange] = field(default_factory=list[TextRange])
-    rest: list[TextRange] = field(default_factory=list[TextRange])
-
-    @property
-    def is_structured(self) -> bool:
-        """Whether any field was found."""
-        return bool(self.goal or self.observation or self.options or self.decision)
 
 
 def read_structured(text: str, tag: str) -> list[StructuredText]:
@@ -113,17 +81,20 @@ class _FieldMark:
 
 
 def _read(text: str, start: int, end: int) -> StructuredText:
+    return read_json_form(text, start, end) or _read_marked(text, start, end)
+
+
+def _read_marked(text: str, start: int, end: int) -> StructuredText:
     block = StructuredText(start, end)
-    marks = sorted(_marks(text, start, end), key=lambda mark: (mark.start, -mark.end))
     reading = _FieldReader(text, block)
     position = start
-    for mark in marks:
+    for mark in sorted(_marks(text, start, end), key=lambda mark: (mark.start, -mark.end)):
         if mark.start < position:
             continue  # inside the markup of the mark before
-        reading.take(position, mark.start)
+        reading.take(position, mark.start, before=mark.kind)
         reading.turn(mark)
         position = mark.end
-    reading.take(position, end)
+    reading.take(position, end, before=REST)
     return block
 
 
@@ -135,7 +106,7 @@ def _marks(text: str, start: int, end: int) -> Iterator[_FieldMark]:
     yield from (_FieldMark(OPTION, shape.start(), shape.end()) for shape in _HEADED.finditer(text, start, end))
     for shape in _LABEL.finditer(text, start, end):
         kind = _kind(shape, "l_")
-        word = next(name for name in _NAMES if shape[f"l_{name}"])
+        word = next(name for name in NAMES if shape[f"l_{name}"])
         if kind == OPTION:  # `Option A: wait`: the name is the whole line
             kind_start = shape.start(f"l_{word}")
             yield _FieldMark(OPTION, shape.start(), kind_start)
@@ -148,7 +119,7 @@ def _marks(text: str, start: int, end: int) -> Iterator[_FieldMark]:
 
 
 def _kind(shape: re.Match[str], prefix: str) -> str:
-    return next(name for name in _NAMES if shape[f"{prefix}{name}"])
+    return next(name for name in NAMES if shape[f"{prefix}{name}"])
 
 
 class _FieldReader:
@@ -159,6 +130,7 @@ class _FieldReader:
         self._field = REST
         self._in_option = False
         self._bullet: str | None = None  # bullet of the options
+        self._in_lines = False  # the options are lines without bullets
 
     def turn(self, mark: _FieldMark) -> None:
         """Begins or ends a field."""
@@ -173,20 +145,42 @@ class _FieldReader:
             self._found.options.append(ConsideredOption(mark.name))
             self._in_option = True
 
-    def take(self, start: int, end: int) -> None:
-        """Adds a range to the current field."""
+    def take(self, start: int, end: int, before: str) -> None:
+        """Adds a range to the current field. `before`: the kind of the mark after it."""
+        has_arguments = before in (PRO, CON)
         match self._field:
             case "goal" | "observation" | "decision" | "rest":
                 self._keep(getattr(self._found, self._field), start, end)
             case "options":
-                for bullet, first, last in _items(self._text, start, end):
-                    self._bullet = self._bullet or bullet
-                    self._in_option = self._in_option and bullet is None
-                    self._option(first, last)
+                self._options(start, end, has_arguments=has_arguments)
             case "option":
                 self._option(start, end)
             case _:
-                self._arguments(self._field, start, end)
+                own_end = self._next_option(start, end) if has_arguments else end
+                self._arguments(self._field, start, own_end)
+                if own_end < end:
+                    self._in_option = False
+                    self._option(own_end, end)
+
+    def _options(self, start: int, end: int, *, has_arguments: bool) -> None:
+        """Adds the items of a list of options. Without bullets, each line is one, unless arguments for it follow."""
+        items = list(_items(self._text, start, end))
+        if items[-1][0] is None and not self._in_option:
+            self._in_lines = True
+            items = (
+                [(None, start, end)] if has_arguments else [(None, *line) for line in _lines(self._text, start, end)]
+            )
+        for bullet, first, last in items:
+            self._bullet = self._bullet or bullet
+            self._in_option = self._in_option and bullet is None and not self._in_lines
+            self._option(first, last)
+
+    def _next_option(self, start: int, end: int) -> int:
+        """Start of the line that names the next option, in a list without bullets, behind arguments on one line; `end`
+        if there is none."""
+        lines = list(_lines(self._text, start, end)) if self._in_lines else []
+        first_line = self._text[start:end].partition("\n")[0]
+        return lines[1][0] if len(lines) > 1 and first_line.strip() else end
 
     def _option(self, start: int, end: int) -> None:
         """Adds the text of an option: its name, its description, and pros and cons on the same lines."""
@@ -199,8 +193,12 @@ class _FieldReader:
             name_first, name_last = _trimmed(self._text, first, cut)
             while name_last > name_first + 1 and self._text[name_last - 1] in f" :{_DASHES}":
                 name_last -= 1
-            self._found.options.append(ConsideredOption(TextRange(name_first, name_last)))
             first, self._in_option = (name_ends.end() if name_ends else last), True
+            if self._text[name_first:name_last].strip(_EMPHASIS):
+                name_first, name_last = _without_emphasis(self._text, name_first, name_last)
+            while first < last and self._text[first] in _EMPHASIS:
+                first += 1
+            self._found.options.append(ConsideredOption(TextRange(name_first, name_last)))
         self._keep(self._found.options[-1].about if self._found.options else self._found.rest, first, last)
         if inline:
             self._inline(inline, end)
@@ -221,7 +219,8 @@ class _FieldReader:
                 continue
             option = self._found.options[-1] if self._found.options else None
             pieces = self._found.rest if option is None else option.pros if kind == PRO else option.cons
-            self._keep(pieces, first, last)
+            for piece in [(first, last)] if bullet is not None else _split(self._text, first, last):
+                self._keep(pieces, *piece)
 
     def _keep(self, pieces: list[TextRange], start: int, end: int) -> None:
         first, last = _trimmed(self._text, start, end)
@@ -239,11 +238,33 @@ def _items(text: str, start: int, end: int) -> Iterator[tuple[str | None, int, i
             sign = bullet["sign"].strip("().")
             yield bullet["indent"] + ("1" if sign.isdecimal() else "a" if sign.isalpha() else sign), bullet.end(), until
         return
+    yield from ((None, *piece) for piece in _split(text, start, end))
+
+
+def _split(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Splits a range at `;`, and between JSON strings."""
     position = start
     for between in _BETWEEN_ITEMS.finditer(text[start:end]):
-        yield None, position, start + between.start()
+        yield position, start + between.start()
         position = start + between.end()
-    yield None, position, end
+    yield position, end
+
+
+def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yields the range of each line that is not blank."""
+    ends = [start - 1, *(start + place for place, character in enumerate(text[start:end]) if character == "\n"), end]
+    for before, after in pairwise(ends):
+        if text[before + 1 : after].strip():
+            yield before + 1, after
+
+
+def _without_emphasis(text: str, start: int, end: int) -> tuple[int, int]:
+    """Shortens a range by the marks of bold or code around it."""
+    while text[start] in _EMPHASIS:
+        start += 1
+    while text[end - 1] in _EMPHASIS:
+        end -= 1
+    return start, end
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
