@@ -89,7 +89,8 @@ def message_text(message: Message) -> str:
 
 def message_lines(message: Message) -> list[str]:
     """The parts of a message, for people: a text unchanged, a tool call as `name(arguments)`, an image or file as a
-    description: `[image: image/png, 68 bytes]`, other parts as JSON.  Lines of a text are not split.
+    description: `[image: image/png, 68 bytes]`, reasoning as `[thinking: text]`, other parts as JSON.  Lines of a text
+    are not split.
     """
     return [line for part in message["parts"] for line in part_lines(part)]
 
@@ -105,6 +106,8 @@ def part_lines(part: Part) -> Iterable[str]:
             yield _medium(part, part.get("uri"))
         case "file":
             yield _medium(part, part.get("file_id"))
+        case "reasoning" if texts := "\n".join(_texts([part])):
+            yield f"[thinking: {texts}]"
         case kind if kind == REF_PART:
             yield f"[{part.get('of')}, {part.get('bytes')} bytes]"
         case _:

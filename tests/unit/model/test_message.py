@@ -94,6 +94,9 @@ def test_the_lines_of_a_message_leave_no_part_out():
             {"type": "tool_call_response", "id": "1", "response": ""},
             {"type": REF_PART, "of": "blob", "ref": "sha256:" + "0" * 64, "bytes": 20_000},
             {"type": "web_search", "query": "weather"},
+            {"type": "reasoning", "content": "look\nfirst"},
+            {"type": "text", "content": "I looked."},
+            {"type": "reasoning", "signature": "abc"},
         ],
     }
     assert message_lines(message) == [
@@ -105,6 +108,9 @@ def test_the_lines_of_a_message_leave_no_part_out():
         "",
         "[blob, 20000 bytes]",
         '{"query":"weather","type":"web_search"}',
+        "[thinking: look\nfirst]",
+        "I looked.",
+        '{"signature":"abc","type":"reasoning"}',
     ]
 
 
