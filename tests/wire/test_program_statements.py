@@ -120,5 +120,5 @@ def test_a_call_is_put_down_to_the_step_of_a_plan_that_names_it(
     assert evidence["quote"] == "refund the order, if it is late"
     assert evidence["content"] == plan["refs"]["plan"] == client.state(run.id)["plan"]
     assert [option["kind"] for option in client.decisions(run.id)] == [
-        "tool_selection", "tool_arguments", "answer", "stop"
+        "tool_selection", "answer", "stop"
     ]  # fmt: skip

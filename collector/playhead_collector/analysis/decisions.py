@@ -3,7 +3,7 @@
 | kind | its event |
 |---|---|
 | tool_selection, answer | the end of a model call that requested tools, or that answered without tools |
-| tool_arguments | the start of a tool call that a model requested |
+| tool_arguments | the start of a tool call that a model requested; not in lists that have its tool_selection |
 | handoff, branch, approval | the event that records it |
 | stop | the end of the run, for the model call that it ended with |
 
@@ -52,11 +52,18 @@ _CALLS_BESIDE = 64
 
 
 async def list_decisions(record: RunRecord, limit: int, after: int) -> Page[Decision]:
-    """Lists decisions after seq `after`, in order."""
+    """Lists decisions after seq `after`, in order.
+
+    A choice of a tool is listed once, with its arguments, at the model call that made it.
+    """
     # Each end of a model call is a decision, so that `limit` ends are enough.
     transcript = await read_transcript_page(record, after, limit, ev.LlmCompleted, with_contexts=False)
     items = await asyncio.to_thread(
-        lambda: [decision for decision, _ in decisions(transcript) if decision["seq"] > after]
+        lambda: [
+            decision
+            for decision, turn in decisions(transcript)
+            if decision["seq"] > after and not (decision["kind"] == ARGUMENTS and _has_selection(turn))
+        ]
     )
     more = len(items) > limit
     return {"items": items[:limit], "next_cursor": str(items[limit - 1]["seq"]) if more else None}
@@ -113,6 +120,11 @@ def decisions(transcript: Transcript) -> Iterator[tuple[Decision, Turn | None]]:
             declared = _declared_decision(transcript, event, last)
             if declared is not None:
                 yield declared, last if declared["call"] is not None else None
+
+
+def _has_selection(turn: Turn | None) -> bool:
+    """Whether the model call has ended, so that it is a decision of its own."""
+    return turn is not None and isinstance(turn.end, ev.LlmCompleted)
 
 
 def _decision(event: ev.RunEvent, kind: str, turn: Turn | None, chosen: Any, reason: str | None) -> Decision:

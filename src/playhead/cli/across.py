@@ -148,6 +148,7 @@ _FAILURE_COLUMNS: output.Columns[Any] = (
     ("share", lambda row: f"{row['share']:.2f}"),
     ("error", itemgetter("error_type")),
     ("of", itemgetter("about")),
+    ("message", lambda cluster: cluster["message"] and output.shortened(cluster["message"])),
     ("last decisions", lambda row: [f"{step['tool']} {step['result']}" for step in row["last"]]),
     ("pattern", itemgetter("pattern")),
     ("evidence", lambda row: _moments(row["evidence"])),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from playhead.cli import output
-from playhead.cli.connection import ask
+from playhead.cli.connection import CollectorAddress, ask
 from playhead.cli.options import (
     Json,
     Limit,
@@ -22,6 +22,7 @@ from playhead.cli.options import (
     parse_time_option,
 )
 from playhead.cli.scores import shown_value
+from playhead.errors import NotFound, PlayheadError
 from playhead.wire.operations import RunDetail, RunProcess, RunSummary
 
 if TYPE_CHECKING:
@@ -93,14 +94,39 @@ def runs(
 
 
 def show(ctx: typer.Context, run: Run, json: Json = False) -> None:
-    """Say what a run was: status, error, metadata, usage, cost, forks, how complete its record is."""
-    with ask(ctx) as client:
-        answer = client.run(run)
-    output.answer_as(json, answer, lambda run: output.facts(_facts(run)))
+    """Say what a run was: status, error, metadata, usage, cost, forks, how complete its record is.
+
+    A run that the collector does not have is looked for in the journal of this machine: its program may have crashed
+    before it could deliver it.
+    """
+    try:
+        with ask(ctx) as client:
+            answer = client.run(run)
+        delivered = True
+    except NotFound:
+        found = _undelivered(ctx.ensure_object(CollectorAddress), run)
+        if found is None:
+            raise
+        answer, delivered = found, False
+    shown: Any = answer if delivered else {**answer, "delivered": False}
+    output.answer_as(json, shown, lambda run: output.facts(_facts(run)))
+
+
+def _undelivered(address: CollectorAddress, run: str) -> RunDetail | None:
+    """The run from the journal of this machine; None if it is not there, or the journal cannot be read."""
+    if address.asks_journal:
+        return None
+    try:
+        with address.ask_journal() as journal:
+            return journal.run(run)
+    except PlayheadError:
+        return None
 
 
 def _facts(answer: RunDetail) -> dict[str, Any]:
     facts: dict[str, Any] = {**answer, "took": output.seconds(answer["elapsed_ms"])}
+    if not facts.get("delivered", True):
+        facts["delivered"] = "not delivered: only the journal of this machine has it (other commands: --local)"
     error = answer["error"]
     facts["error"] = f"{error['type']}: {error['message']}" if error else None
     facts["cost"] = _cost(answer)

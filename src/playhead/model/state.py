@@ -6,6 +6,7 @@ UI and local resume use this one fold.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import Any, assert_never, cast
 
 from playhead.model import event as ev
@@ -33,7 +34,7 @@ class PendingCall:
 
 @dataclass(frozen=True, slots=True)
 class RecordedError:
-    """An error that an event reported."""
+    """An error that an event reported; of an exception that left several calls, the innermost call's event."""
 
     seq: int
     error_type: str
@@ -183,7 +184,7 @@ class _Folding:
                 self._end_run(event, COMPLETED)
             case ev.RunFailed():
                 self._end_run(event, CANCELLED if event.outcome == CANCELLED else FAILED)
-                self._error(event, event.error_type, event.message)
+                self._error(event, 0, event.error_type, event.message)
             case ev.RunResumed():
                 # An attempt that is reported after a later one began is over: it does not reopen the run.
                 if event.attempt > changes.get("attempt", self.start.attempt):
@@ -215,8 +216,7 @@ class _Folding:
                 if usage.input_tokens is not None:
                     self.changes["context_tokens"] = usage.input_tokens
             case ev.LlmFailed():
-                self._close(event)
-                self._error(event, event.error_type, event.message)
+                self._error(event, self._close(event), event.error_type, event.message)
 
     def _tool(self, event: ev.ToolCalled | ev.ToolCompleted | ev.ToolFailed) -> None:
         match event:
@@ -226,8 +226,7 @@ class _Folding:
             case ev.ToolCompleted():
                 self._close(event)
             case ev.ToolFailed():
-                self._close(event)
-                self._error(event, event.error_type, event.message)
+                self._error(event, self._close(event), event.error_type, event.message)
 
     def _step(self, event: ev.StepStarted | ev.StepCompleted) -> None:
         if isinstance(event, ev.StepStarted):
@@ -235,13 +234,13 @@ class _Folding:
             if self.step_calls is not None:
                 self.step_calls[event.step_kind] = self.step_calls.get(event.step_kind, 0) + 1
             return
-        self._close(event)
+        began = self._close(event)
         if event.usage is not None:
             self._use(event.model, event.model, event.usage)
         if event.outcome == names.TRIPPED:
             self.tripped.append(event.seq)
         if event.error_type:
-            self._error(event, event.error_type, event.message or "")
+            self._error(event, began, event.error_type, event.message or "")
 
     def _use(self, model: str | None, requested_model: str | None, usage: ev.TokenUsage) -> None:
         if self.usage is not None:
@@ -253,11 +252,18 @@ class _Folding:
         if event.span is not None:
             self.open_calls[event.span] = PendingCall(kind, name, event.seq, call_id)
 
-    def _close(self, event: ev.RunEvent) -> None:
-        self.open_calls.pop(event.span or "", None)
+    def _close(self, event: ev.RunEvent) -> int | None:
+        """Closes the event's call. Returns the seq of its start; None if it is not known."""
+        call = self.open_calls.pop(event.span or "", None)
+        return call and call.seq
 
-    def _error(self, event: _Ended, error_type: str, message: str) -> None:
-        if event.outcome != CANCELLED:  # a cancellation is not an error
+    def _error(self, event: _Ended, began: int | None, error_type: str, message: str) -> None:
+        """Adds the error of a call that began at a seq. An exception that left several calls is one error: the
+        innermost call's."""
+        if event.outcome == CANCELLED:  # a cancellation is not an error
+            return
+        within = takewhile(lambda error: began is not None and error.seq > began, reversed(self.errors))
+        if not any((error.error_type, error.message) == (error_type, message) for error in within):
             self.errors.append(RecordedError(event.seq, error_type, message))
 
     def _count(self, name: str, more: int) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from playhead.model import event as ev
 from playhead_collector.analysis.decisions import answer_decision, list_decisions
+from playhead_collector.analysis.provenance.attributions import list_attributions
 from playhead_collector.errors import Refused
 from tests.support.readers.chat import Chat
 from tests.support.readers.fake import RUN, FakeStore
@@ -43,16 +44,34 @@ async def test_every_kind_of_decision_is_found_in_order(store: FakeStore):
     chat.add(ev.ApprovalRequested, "root", approval="a1")
     chat.add(ev.ApprovalGranted, "root", approval="a1", by="eve")
     found = (await list_decisions(chat.done(), 100, 0))["items"]
-    kinds = ["tool_selection", "tool_arguments", "answer", "branch", "handoff", "approval", "stop"]
+    kinds = ["tool_selection", "answer", "branch", "handoff", "approval", "stop"]
     assert [decision["kind"] for decision in found] == kinds
     assert found[0]["chosen"]["tools"] == [{"name": "refund", "arguments": {"to": "card"}}]
-    assert (found[3]["chosen"], found[3]["reason"], found[4]["chosen"]) == ("escalate", "angry", {"to": "lead"})
-    assert (found[5]["chosen"]["by"], found[6]["chosen"]) == ("eve", {"outcome": "completed"})
+    assert (found[2]["chosen"], found[2]["reason"], found[3]["chosen"]) == ("escalate", "angry", {"to": "lead"})
+    assert (found[4]["chosen"]["by"], found[5]["chosen"]) == ("eve", {"outcome": "completed"})
+
+
+async def test_each_choice_of_a_tool_is_listed_once_on_pages_of_any_size(store: FakeStore):
+    chat = Chat(store, tools=TOOLS)
+    chat.user("I want my money back")
+    for _ in range(3):
+        chat.asks("refund", {"to": "card"}, "paid")
+    record = chat.done()
+    whole = (await list_decisions(record, 100, 0))["items"]
+    assert [each["kind"] for each in whole] == ["tool_selection"] * 3
+    after, paged = 0, list[Any]()
+    while True:
+        page = await list_decisions(record, 1, after)
+        paged += page["items"]
+        if page["next_cursor"] is None:
+            break
+        after = int(page["next_cursor"])
+    assert paged == whole
 
 
 async def test_the_options_are_what_was_offered_and_which_of_it_was_considered(store: FakeStore):
     record = refunding(store).done()
-    selection, arguments = (await list_decisions(record, 2, 0))["items"]
+    (selection,) = (await list_decisions(record, 1, 0))["items"]
     detail = await answer_decision(record, str(selection["seq"]))
     assert [(o["name"], o["chosen"], o["considered"]) for o in detail["options"]] == [
         ("refund", True, "refund is what they ask for I could cancel instead."),
@@ -61,7 +80,8 @@ async def test_the_options_are_what_was_offered_and_which_of_it_was_considered(s
     assert (detail["reasoning"], detail["reason"]) == ("refund is what they ask for", "I could cancel instead.")
     assert [each["kind"] for each in detail["attributions"]] == ["user_request"]
     assert [record.run, detail["context"]["messages"], len(detail["context"]["new"])] == [RUN, 1, 1]
-    detail = await answer_decision(record, arguments["event"])
+    called = (await list_attributions(record, 1, 0))["items"][0]
+    detail = await answer_decision(record, called["event"])
     assert [(o["name"], o["chosen"]) for o in detail["options"]] == [("to = card", True), ("to = voucher", False)]
 
 

@@ -1,5 +1,6 @@
 """Commands that read the journal of this machine: with --local, and by themselves without a collector."""
 
+import json
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,7 +13,9 @@ from typer.testing import CliRunner, Result
 from playhead.cli import app
 from playhead.model.message import text_message
 from tests.integration.read.recorded import Recorder, conversation
+from tests.support.readers.fake import FakeStore
 from tests.support.readers.journaled import write_journal
+from tests.support.readers.served import app_on, served
 
 RUN, OTHER = "01" * 16, "02" * 16
 Command = Callable[..., Result]
@@ -67,6 +70,17 @@ def test_without_a_collector_the_journal_is_asked_and_stderr_says_so(playhead: C
     assert done.exit_code == 0
     assert "tool_called" in done.stdout
     assert done.stderr == f"playhead: no collector answers: this is from the journal in {journal.parent.parent}\n"
+
+
+def test_show_finds_a_run_that_was_not_delivered_and_says_so(playhead: Command):
+    with served(app_on(FakeStore())) as url:
+        done = playhead("show", RUN, "--url", url)
+        assert (done.exit_code, done.stderr) == (0, "")
+        assert f"run\t{RUN}" in done.stdout
+        assert "delivered\tnot delivered: only the journal of this machine has it" in done.stdout
+        answer = json.loads(playhead("show", RUN, "--url", url, "--json").stdout)
+        assert (answer["run"], answer["delivered"]) == (RUN, False)
+        assert playhead("show", "9" * 32, "--url", url).exit_code == 1
 
 
 def test_a_collector_that_was_named_is_not_replaced_by_the_journal(playhead: Command, monkeypatch: pytest.MonkeyPatch):

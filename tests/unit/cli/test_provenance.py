@@ -38,7 +38,7 @@ def playhead(url: str, monkeypatch: pytest.MonkeyPatch):
 
 def test_decisions_are_listed_and_one_is_shown_with_what_else_was_open(playhead):
     lines = playhead("decisions", RUN).stdout.splitlines()
-    assert [line.split("\t")[2] for line in lines[1:]] == ["tool_selection", "tool_arguments"]
+    assert [line.split("\t")[2] for line in lines[1:]] == ["tool_selection"]
     seq = lines[1].split("\t")[0]
     shown = playhead("decisions", RUN, seq).stdout
     assert "wait\t\ttool_definition" in shown

@@ -129,6 +129,33 @@ def test_a_state_survives_json(events: list[Any]):
     assert fold(events, read) == fold(events, state)
 
 
+def test_an_exception_that_leaves_several_calls_is_one_error():
+    def of(cls: type[Any], seq: int, span: str, **fields: Any) -> Any:
+        return cls(id=str(seq), run="r", seq=seq, time_ns=seq, span=span, **fields)
+
+    raised = {"error_type": "ValueError", "message": "no such order"}
+    events = [
+        of(ev.RunStarted, 1, "run", name="agent"),
+        of(ev.StepStarted, 2, "agent", name="agent", step_kind="agent"),
+        of(ev.ToolCalled, 3, "t1", name="search"),
+        of(ev.ToolFailed, 4, "t1", name="search", **raised),  # caught by the agent, which tries again
+        of(ev.ToolCalled, 5, "t2", name="search"),
+        of(ev.ToolFailed, 6, "t2", name="search", **raised),  # not caught: it leaves the step and the run
+        of(ev.StepCompleted, 7, "agent", name="agent", step_kind="agent", **raised),
+        of(ev.StepStarted, 8, "other", name="other"),
+        of(ev.StepCompleted, 9, "other", name="other", error_type="KeyError", message="'x'"),
+        of(ev.RunFailed, 10, "run", elapsed_ms=1.0, **raised),
+    ]
+    whole = fold(events)
+    assert [(error.seq, error.error_type) for error in whole.errors] == [
+        (4, "ValueError"),
+        (6, "ValueError"),
+        (9, "KeyError"),
+    ]
+    for place in range(len(events)):  # from a snapshot at any moment
+        assert fold(events[place:], fold(events[:place])).errors == whole.errors
+
+
 def test_what_is_open_is_what_started_and_did_not_end():
     def of(cls: type[Any], seq: int, span: str, **fields: Any) -> Any:
         return cls(id=str(seq), run="r", seq=seq, time_ns=seq, span=span, **fields)

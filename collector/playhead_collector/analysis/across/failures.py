@@ -22,6 +22,7 @@ from playhead_collector.store.ports.runs import LastError
 _LAST: Final = 2  # last tool calls that runs of a cluster share
 _ATTRIBUTED: Final = 5  # clusters whose runs are attributed
 _EVIDENCE: Final = 5
+_MAX_MESSAGE: Final = 1_000  # characters
 
 
 @dataclass(slots=True)
@@ -60,7 +61,7 @@ def groups_of(walks: Sequence[ToolPath], errors: Mapping[str, LastError]) -> lis
 async def _cluster(
     store: ReadStore, project_id: int, group: FailureGroup, failed: int, *, attribute: bool
 ) -> FailureCluster:
-    error_type, about = await _error_names(store, project_id, group.error)
+    error_type, about, message = await _error_of(store, project_id, group.error)
     with_tools = [walk for walk in group.walks if walk.steps][:_EVIDENCE]
     kinds, suspects = Counter[str](), Counter[str]()
     for walk in with_tools if attribute else ():
@@ -73,6 +74,7 @@ async def _cluster(
     return {
         "error_type": error_type,
         "about": about,
+        "message": message,
         "last": [{"tool": tool, "result": result} for tool, result in group.last],
         "runs": len(group.walks),
         "share": round(len(group.walks) / failed, 6),
@@ -90,15 +92,22 @@ def _last(walk: ToolPath) -> ToolStep:
     return walk.steps[-1]
 
 
-async def _error_names(store: ReadStore, project_id: int, error: LastError | None) -> tuple[str | None, str | None]:
-    """Returns the type of an error and the name of what failed, from its event: rows have only numbers for them."""
+async def _error_of(
+    store: ReadStore, project_id: int, error: LastError | None
+) -> tuple[str | None, str | None, str | None]:
+    """Returns the type of an error, the name of what failed, and the message, from its event: rows have only numbers
+    for the first two."""
     if error is None:
-        return None, None
+        return None, None, None
     events: Sequence[RunEvent] = await store.events.read(project_id, error.run, after=error.seq - 1, upto=error.seq)
     match events[0] if events else None:
         case LlmFailed(model=about) | ToolFailed(name=about) | StepCompleted(name=about) as event:
-            return event.error_type, about
+            return event.error_type, about, _shortened(event.message)
         case RunFailed() as event:
-            return event.error_type, None
+            return event.error_type, None, _shortened(event.message)
         case _:
-            return None, None
+            return None, None, None
+
+
+def _shortened(message: str | None) -> str | None:
+    return message[:_MAX_MESSAGE] if message else None

@@ -235,13 +235,15 @@ class FailureStep(TypedDict):
 class FailureCluster(TypedDict):
     """Failed runs with the same last error and the same last decisions.
 
-    `error_type` and `about` (the tool, model or step that failed) are null for runs without an error.  `pattern`: 5
-    runs or more.  `attributions`: why the last tool call was made, by kind, in the runs of `evidence` (see
-    `/attributions`), and `suspects`: arguments of it that are from nowhere.
+    `error_type`, `about` (the tool, model or step that failed) and `message` (of the first of the runs, at most 1,000
+    characters) are null for runs without an error.  `pattern`: 5 runs or more.  `attributions`: why the last tool call
+    was made, by kind, in the runs of `evidence` (see `/attributions`), and `suspects`: arguments of it that are from
+    nowhere.
     """
 
     error_type: str | None
     about: str | None
+    message: str | None
     last: list[FailureStep]
     runs: int
     share: float
