@@ -100,7 +100,8 @@ def _recorded(case: Case) -> Recorder:
         recorder.tool(call.tool, call.arguments, call.result)
         if call.failed:
             span = recorder.spans[-1]
-            span.status, span.attributes[names.ERROR_TYPE] = STATUS_ERROR, "TimeoutError"
+            span.status, span.status_message = STATUS_ERROR, "too slow"
+            span.attributes[names.ERROR_TYPE] = "TimeoutError"
     return recorder
 
 

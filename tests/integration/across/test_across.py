@@ -165,7 +165,7 @@ async def _check_failures(client: AsyncClient) -> None:
     assert (largest["runs"], largest["share"], largest["pattern"], largest["error_type"]) == (8, 0.8, True, None)
     assert sum(largest["attributions"].values()) == 5
     assert (second["error_type"], second["about"]) == ("TimeoutError", "search")
-    assert second["message"]
+    assert second["message"] == "too slow"
     assert second["last"] == [{"tool": "search", "result": "failed"}, {"tool": "book", "result": "completed"}]
     assert (second["runs"], second["pattern"]) == (2, False)
 
