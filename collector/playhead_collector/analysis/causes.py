@@ -23,7 +23,7 @@ from typing import Literal
 
 from playhead.model import event as ev
 from playhead.model.canonical import canonical_json
-from playhead.model.message import message_text
+from playhead.model.message import message_lines
 from playhead.model.ref import ContentRef
 from playhead.model.times import rfc3339
 from playhead.wire.operations.why import CausalEdge, CausalGraph, CausalNode
@@ -344,7 +344,8 @@ def _label(transcript: Transcript, event: ev.RunEvent) -> str:
     match event:
         case ev.MessageAdded(role=role, message=ref):
             message = transcript.message(ref)
-            text = f"{role}: {message_text(message) if message else '(not stored)'}"
+            lines = message_lines(message) if message else ["(not stored)"]
+            text = f"{role}: " + "\n".join(filter(None, lines))
         case ev.ToolCalled(name=name, arguments=ref):
             text = f"{name}({_json_text(transcript, ref)})"
         case ev.ToolCompleted(name=name, result=ref):

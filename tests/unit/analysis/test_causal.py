@@ -37,6 +37,16 @@ async def test_a_call_is_followed_back_to_the_words_of_the_user(chat: Chat):
     assert node["label"] == "user: I am mia@example.com. Where is my parcel?"
 
 
+async def test_the_label_of_a_message_marks_what_its_model_thought():
+    chat = Chat(FakeStore())
+    thought = {"type": "reasoning", "content": "It is the last one."}
+    chat.new.append({"role": "assistant", "parts": [thought, {"type": "text", "content": "Take XY99ZZ."}]})
+    chat.asks("track", {"order": "XY99ZZ"}, "on its way")
+    graph = await answer_causes(chat.done(), str(seq_of(chat, ev.ToolCalled)), "back")
+    labels = [" ".join(node["label"].split()) for node in graph["nodes"]]
+    assert "assistant: [thinking: It is the last one.] Take XY99ZZ." in labels
+
+
 async def test_everything_that_rested_on_a_result_is_found_and_nothing_else(chat: Chat):
     first_result = seq_of(chat, ev.ToolCompleted, 0)
     graph = await answer_causes(chat.done(), str(first_result), "forward")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from playhead.model.event import LlmCalled
-from playhead.model.message import message_text
+from playhead.model.message import message_lines
 from playhead.model.ref import ContentRef
 from playhead.wire.operations.across import ContextContents, FillingContent, RunMoment
 from playhead_collector.analysis.across.cohort import Cohort
@@ -72,7 +72,7 @@ async def _answer(
                 "total": totals[ref],
                 "runs": len(sent[ref].runs),
                 "share": round(totals[ref] / every, 6) if every else 0.0,
-                "preview": "" if message is None else message_text(message)[:_PREVIEW],
+                "preview": "" if message is None else "\n".join(filter(None, message_lines(message)))[:_PREVIEW],
                 "evidence": sent[ref].first,
             }
         )
