@@ -10,6 +10,7 @@ from decimal import Decimal
 from itertools import islice, pairwise
 from typing import Protocol
 
+from playhead_collector.analysis.texts.numerals import numerals_in
 from playhead_collector.analysis.texts.units import names_of, units_of
 from playhead_collector.analysis.texts.words import SMALL, fold
 
@@ -19,6 +20,7 @@ _MAX_WORDS_LENGTH = 16 * 1024
 _MAX_MENTIONS = 500
 # Characters between two quantities that are one: ` and `.
 _MAX_GAP = 6
+_HUNDRED, _LEAST_SECOND = 100, 10
 # Smaller numbers of other languages look like words of another one: `once` is 11 in Spanish.
 _LEAST_FOREIGN = 13
 # `20 degrees Celsius`: the word before the unit's own is skipped.
@@ -26,7 +28,7 @@ _DEGREES = r"(?:[ -]?(?:degrees?|grad|degr[eé]s|gradi|grados|graus)(?=[ ][CFcf]
 _UNIT = r"(?P<unit>%|°[ \u00a0]?[CFK]\b|[^\W\d_]{1,24}(?:/[^\W\d_]{1,8}|[23²³])?\.?)"
 _S = r"[ \u00a0\u202f-]{0,2}"
 _FIGURES = re.compile(
-    r"(?<![\w.,/:])(?P<figures>\d{1,3}(?:[.,'\u2019\u00a0\u202f]\d{3}){1,4}(?:[.,]\d{1,6})?(?![\d])|\d{1,12}(?:[.,]\d{1,6})?)"
+    r"(?<![^\W\u3040-\u30ff\u4e00-\u9fff])(?<![.,/:])(?P<figures>\d{1,3}(?:[.,'\u2019\u00a0\u202f]\d{3}){1,4}(?:[.,]\d{1,6})?(?![\d])|\d{1,12}(?:[.,]\d{1,6})?)"
     rf"(?![\d]|[.,/:]\d){_DEGREES}(?:{_S}(?P<scale>[^\W\d_]{{1,10}}\.?)(?=[ \u00a0\u202f-][^\W\d_°%]))?(?:{_S}{_UNIT})?"
 )
 _HOURS_AND_MINUTES = re.compile(
@@ -56,9 +58,12 @@ _PARTS = {
 }  # fmt: skip
 _SMALL = {word: int(number) for number, words in SMALL.items() for word in words}
 _WORD = re.compile(r"[^\W\d_]{1,64}+(?:[-'\u2019][^\W\d_]{1,64}+){0,6}")
+_AFTER_NUMERAL = re.compile(r"[ ]?([^\W\d_]{1,16})")
 _NEXT_WORD = re.compile(r"[ \u00a0-]([^\W\d_]{1,24})(?:[ ]([^\W\d_]{1,24}))?")
 
 
+# Scripts whose words have no spaces between them begin here: Kana, Han, Hangul.
+_FIRST_WITHOUT_SPACES = "\u3040"
 # Words after a number that is an hour of the day.
 OF_CLOCKS = frozenset(("uhr", "h", "hours", "heure", "heures", "hora", "horas", "ore", "uur"))
 
@@ -78,10 +83,12 @@ class NumberMention:
 
 def numbers_said_in(text: str, *, with_words: bool) -> Iterator[NumberMention]:
     """Yields the numbers in a text, at most 500 of each form. `with_words`: also those in words of other languages."""
-    for forms in (_figures(text), _compound(text), _parts(text), _in_words(text) if with_words else ()):
+    words = (_in_words(text), _in_numerals(text)) if with_words else ()
+    for forms in (_figures(text), _compound(text), _parts(text), *words):
         mentions = list(islice(forms, _MAX_MENTIONS))
         yield from mentions
         yield from _added_up(text, mentions)
+        yield from _in_pairs(mentions)
 
 
 def _added_up(text: str, mentions: Sequence[NumberMention]) -> Iterator[NumberMention]:
@@ -98,14 +105,28 @@ def _added_up(text: str, mentions: Sequence[NumberMention]) -> Iterator[NumberMe
                     yield NumberMention(left.start, right.end, total, right.word)
 
 
+def _in_pairs(mentions: Sequence[NumberMention]) -> Iterator[NumberMention]:
+    """Yields two English numbers below 100 that are said as one: `nineteen ninety-nine` is 1999, `two fifty` is 250."""
+    for left, right in pairwise(mentions):
+        if right.start - left.end == 1 and 1 <= left.number < _HUNDRED and _LEAST_SECOND <= right.number < _HUNDRED:
+            yield NumberMention(left.start, right.end, left.number * _HUNDRED + right.number, right.word, right.second)
+
+
 def _figures(text: str) -> Iterator[NumberMention]:
     for match in _FIGURES.finditer(text):
         first = "scale" if match["scale"] else "unit"
-        is_unit = bool(units_of(match[first] or ""))
-        second = match["unit"] if is_unit and first == "scale" and units_of(match["unit"] or "") else None
-        end = match.end("unit" if second else first if is_unit else "figures")
+        word = _known_unit(match[first] or "")
+        second = match["unit"] if word and first == "scale" and units_of(match["unit"] or "") else ""
+        end = match.end("unit") if second else match.start(first) + len(word) if word else match.end("figures")
         for number in readings(match["figures"]):
-            yield NumberMention(match.start(), end, number, (match[first] or "") if is_unit else "", second or "")
+            yield NumberMention(match.start(), end, number, word, second)
+
+
+def _known_unit(word: str) -> str:
+    """The word if it is a unit; of a text without spaces, the longest beginning of it that is one; else ""."""
+    if units_of(word) or not word or word[0] < _FIRST_WITHOUT_SPACES:
+        return word if units_of(word) else ""
+    return next((word[:length] for length in (4, 3, 2, 1) if units_of(word[:length])), "")
 
 
 def readings(figures: str) -> Sequence[Decimal]:
@@ -203,6 +224,14 @@ def _in_words(text: str) -> Iterator[NumberMention]:
             elif number < _LEAST_FOREIGN and language != "en":
                 continue
             yield NumberMention(start, end, number, word, second)
+
+
+def _in_numerals(text: str) -> Iterator[NumberMention]:
+    text = text[:_MAX_WORDS_LENGTH]
+    for start, end, number in numerals_in(text):
+        following = _AFTER_NUMERAL.match(text, end)
+        word = _known_unit(following[1]) if following is not None else ""
+        yield NumberMention(start, following.start(1) + len(word) if word and following else end, number, word)
 
 
 def _numbers_of(words: list[_Word], language: str) -> Iterator[tuple[int, int, Decimal]]:

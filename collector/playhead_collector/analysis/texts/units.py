@@ -31,10 +31,10 @@ class _Row(NamedTuple):
 _TABLE = (
     _Row("length", "mm", "0.001", "mm millimeter millimeters millimetre millimetres milimetro milimetros millimetri"),
     _Row("length", "cm", "0.01", "cm centimeter centimeters centimetre centimetres zentimeter centimetro centimetros "
-         "centimetri"),
-    _Row("length", "m", "1", "m meter meters metre metres metro metros metri"),
+         "centimetri 厘米 センチ см"),
+    _Row("length", "m", "1", "m meter meters metre metres metro metros metri 米 メートル м метр метра метров"),
     _Row("length", "km", "1000", "km kms kilometer kilometers kilometre kilometres chilometro chilometri kilometro "
-         "kilometros quilometro quilometros"),
+         "kilometros quilometro quilometros 公里 千米 キロ км километр километра километров"),
     _Row("length", "in", "0.0254", 'in " ins inch inches zoll pouce pouces pulgada pulgadas pollici'),
     _Row("length", "ft", "0.3048", "ft ' foot feet fuss pied pieds pie pies piedi"),
     _Row("length", "yd", "0.9144", "yd yds yard yards"),
@@ -42,33 +42,39 @@ _TABLE = (
     _Row("length", "nmi", "1852", "nmi seemeilen"),
     _Row("time", "ms", "0.001", "ms msec millisecond milliseconds millisekunden millisecondes milisegundos"),
     _Row("time", "s", "1", "s sec secs second seconds sekunde sekunden seconde secondes segundo segundos secondo "
-         "secondi seconden"),
-    _Row("time", "min", "60", "min mins minute minutes minuten minuto minutos minuti minuut"),
-    _Row("time", "h", "3600", "h hr hrs hour hours std stunde stunden heure heures hora horas ora ore uur uren"),
-    _Row("time", "days", "86400", "d day days tag tage tagen jour jours dia dias giorno giorni dag dagen"),
+         "secondi seconden 秒 секунда секунды секунд"),
+    _Row("time", "min", "60", "min mins minute minutes minuten minuto minutos minuti minuut 分钟 分鐘 分間 分 мин "
+         "минута минуты минут"),
+    _Row("time", "h", "3600", "h hr hrs hour hours std stunde stunden heure heures hora horas ora ore uur uren "
+         "小时 小時 時間 час часа часов"),
+    _Row("time", "days", "86400", "d day days tag tage tagen jour jours dia dias giorno giorni dag dagen 天 日間 "
+         "день дня дней"),
     _Row("time", "weeks", "604800", "wk wks week weeks woche wochen semaine semaines semana semanas settimana "
-         "settimane weken"),
+         "settimane weken 周 週 星期 週間 неделя недели недель"),
     _Row("time", "fortnights", "1209600", "fortnight fortnights"),
-    _Row("months", "months", "1", "mo mos month months monat monate monaten mois mes meses mese mesi maand maanden"),
+    _Row("months", "months", "1", "mo mos month months monat monate monaten mois mes meses mese mesi maand "
+         "maanden 个月 個月 ヶ月 месяц месяца месяцев"),
     _Row("months", "quarters", "3", "quarters quartale trimestres"),
-    _Row("months", "years", "12", "yr yrs year years jahr jahre jahren an ans annee annees ano anos anni jaar jaren"),
+    _Row("months", "years", "12", "yr yrs year years jahr jahre jahren an ans annee annees ano anos anni jaar "
+         "jaren 年 год года лет"),
     _Row("months", "decades", "120", "decade decades"),
     # A year as days, and a month as people count its days.
     _Row("days", "days", "1", ""),
     _Row("days", "days", "30", "month months monat monate mois mes meses mese mesi"),
     _Row("days", "days", "365", "year years jahr jahre an ans ano anos anni"),
     _Row("mass", "mg", "0.001", "mg milligram milligrams milligramm"),
-    _Row("mass", "g", "1", "g gr grs gram grams gramm gramme grammes gramo gramos grammi grama gramas"),
+    _Row("mass", "g", "1", "g gr grs gram grams gramm gramme grammes gramo gramos grammi grama gramas 克 грамм "
+         "грамма граммов"),
     _Row("mass", "kg", "1000", "kg kgs kilo kilos kilogram kilograms kilogramm kilogramme kilogrammes chilo "
-         "chili quilo quilos"),
-    _Row("mass", "t", "1000000", "t ton tons tonne tonnes tonnen tonelada toneladas tonnellate"),
+         "chili quilo quilos 公斤 千克 キログラム кг килограмм килограмма килограммов"),
+    _Row("mass", "t", "1000000", "t ton tons tonne tonnes tonnen tonelada toneladas tonnellate 吨 噸 тонна тонны тонн"),
     _Row("mass", "oz", "28.349523125", "oz ozs ounce ounces unze unzen"),
     _Row("mass", "lb", "453.59237", "lb lbs pound pounds livre livres libra libras"),
     _Row("mass", "st", "6350.29318", "stone"),
     _Row("mass", "pfund", "500", "pfund"),
     _Row("volume", "ml", "0.001", "ml mls milliliter milliliters millilitre millilitres cc"),
     _Row("volume", "cl", "0.01", "cl centiliter centilitre centilitres"),
-    _Row("volume", "l", "1", "l lt liter liters litre litres litro litros litri"),
+    _Row("volume", "l", "1", "l lt liter liters litre litres litro litros litri 升 リットル литр литра литров"),
     _Row("volume", "m³", "1000", "m3 m³ cbm"),
     _Row("volume", "gal", "3.785411784", "gal gallon gallons"),
     _Row("volume", "cups", "0.2365882365", "cup cups"),
@@ -116,13 +122,17 @@ _TABLE = (
       for power, name, words in ((1, "kB", "kb kilobyte kilobytes"), (2, "MB", "mb megabyte megabytes"),
                                  (3, "GB", "gb gigabyte gigabytes gig gigs"), (4, "TB", "tb terabyte terabytes"))),
     *(_Row("data", name, str(1024**power), name.lower()) for power, name in enumerate(("KiB", "MiB", "GiB", "TiB"), 1)),
-    _Row(SHARE, "", "0.01", "% percent pct prozent procent percento porcento pourcent"),
+    _Row(SHARE, "", "0.01", "% percent pct prozent procent percento porcento pourcent процент процента процентов"),
     _Row(COUNT, "", "12", "dozen dozens dutzend douzaine douzaines docena docenas dozzina dozzine duzia duzias"),
     _Row(COUNT, "", "100", "hundred hundreds"),
-    _Row(COUNT, "", "1000", "k thousand thousands grand tsd tausend mil mila mille"),
-    _Row(COUNT, "", "1000000", "m mn mm mio million millions millionen millones milhoes milioni miljoen"),
-    _Row(COUNT, "", "1000000000", "b bn billion billions mrd milliarde milliarden milliard milliards miliardi"),
+    _Row(COUNT, "", "1000", "k thousand thousands grand tsd tausend mil mila mille 千 тыс тысяча тысячи тысяч"),
+    _Row(COUNT, "", "1000000", "m mn mm mio million millions millionen millones milhoes milioni miljoen млн "
+         "миллион миллиона миллионов"),
+    _Row(COUNT, "", "1000000000", "b bn billion billions mrd milliarde milliarden milliard milliards miliardi "
+         "млрд миллиард миллиарда миллиардов"),
     _Row(COUNT, "", "1000000000000", "tn trillion trillions billionen"),
+    _Row(COUNT, "", "10000", "万 萬"),
+    _Row(COUNT, "", "100000000", "亿 億"),
     _Row(COUNT, "", "100000", "lakh lakhs lac lacs"),
     _Row(COUNT, "", "10000000", "crore crores"),
 )  # fmt: skip
