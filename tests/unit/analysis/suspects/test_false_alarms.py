@@ -289,7 +289,9 @@ async def test_the_error_of_an_agent_is_not_ignored_by_another_one_beside_it(nam
         chat.says("The report is complete. All figures add up.")
     with agents.at(third) as chat:
         chat.says("The summary is complete.")
-    assert "error_ignored" not in await rules_of(agents.chat)
+    answer = await suspects_of(agents.chat)
+    assert "error_ignored" not in {finding["rule"] for suspect in answer["items"] for finding in suspect["findings"]}
+    assert [suspect["actor"] for suspect in answer["items"]][:1] == [first]
 
 
 async def test_the_agent_that_saw_the_error_is_the_one_that_ignores_it():
