@@ -179,7 +179,7 @@ def _small(word: str) -> Decimal:
 # --- number words ----------------------------------------------------------------------------------------------------
 
 
-class _Found(Protocol):
+class _FoundNumber(Protocol):
     """A number that `text2num` found: its value, and its words from `start` to before `end`."""
 
     start: int
@@ -244,6 +244,6 @@ def _numbers_of(words: list[_Word], language: str) -> Iterator[tuple[int, int, D
     return _places(find_numbers(words, language, 0.0))  # pyright: ignore[reportUnknownArgumentType]
 
 
-def _places(found: Sequence[_Found]) -> Iterator[tuple[int, int, Decimal]]:
+def _places(found: Sequence[_FoundNumber]) -> Iterator[tuple[int, int, Decimal]]:
     for each in found:
         yield each.start, each.end - 1, Decimal(str(each.value))
