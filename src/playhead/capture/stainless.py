@@ -16,6 +16,7 @@ from sys import modules
 from types import MappingProxyType
 from typing import Any, cast
 
+import orjson
 import wrapt
 
 from playhead.capture.client_methods import ClientApi
@@ -34,14 +35,16 @@ TRANSPORT = frozenset({"extra_headers", "extra_query", "extra_body", "timeout"})
 # The clients' types for arguments that are not given.
 LEFT_OUT = frozenset({"Omit", "NotGiven"})
 _PLAIN = frozenset({str, int, float, bool})
+_CONTAINERS = frozenset({dict, list, tuple})
+_MOST_LEVELS = 64  # of containers in a value that are looked into; the client's own types have a few
 
 
 def as_list(tools: Any) -> list[Any] | None:
     """Returns tool definitions as a list; None if there are none, or if the client refuses the value's type."""
     kind: Any = type(tools)  # pyright: ignore[reportUnknownVariableType]
     if tools is None or kind is list:  # as nearly always
-        return tools
-    return list(cast("Sequence[Any]", tools)) if isinstance(tools, Sequence) else None
+        return sent_json(tools)
+    return sent_json(list(cast("Sequence[Any]", tools))) if isinstance(tools, Sequence) else None
 
 
 def settings_of(
@@ -67,7 +70,7 @@ def settings_of(
                 attributes[attribute] = value
         elif type(value).__name__ in LEFT_OUT:
             continue
-        settings[name] = schema_of(value) if isinstance(value, type) else value
+        settings[name] = schema_of(value) if isinstance(value, type) else sent_json(value)
     extra: Any = kwargs.get("extra_body")
     if extra is not None and isinstance(extra, Mapping):  # None first: isinstance with an abstract class is slow
         body = cast("Mapping[str, Any]", extra)
@@ -81,6 +84,31 @@ def request_json(value: Any) -> Any:
         return value
     left_out = getattr(value, "__api_exclude__", None)
     return value.model_dump(mode="json", exclude_unset=True, warnings=False, exclude=left_out)
+
+
+def sent_json(value: Any) -> Any:
+    """Returns the JSON that the client sends for a value with objects of its classes anywhere in it: a key that an
+    object was not given is not sent. Returns values without such objects unchanged."""
+    kind: Any = type(value)  # pyright: ignore[reportUnknownVariableType]
+    if kind in _PLAIN or value is None:
+        return value
+    if kind in _CONTAINERS:
+        try:
+            orjson.dumps(value)  # takes less time than a look at each value
+            return value
+        except (TypeError, RecursionError):
+            return _with_sent_json(value, _MOST_LEVELS)
+    return _with_sent_json(value, 0)
+
+
+def _with_sent_json(value: Any, levels: int) -> Any:
+    if levels and isinstance(value, Mapping):
+        fields = cast("Mapping[Any, Any]", value)
+        given = {key: item for key, item in fields.items() if type(item).__name__ not in LEFT_OUT}
+        return {key: _with_sent_json(item, levels - 1) for key, item in given.items()}
+    if levels and isinstance(value, list | tuple):
+        return [_with_sent_json(item, levels - 1) for item in cast("Sequence[Any]", value)]
+    return value if isinstance(value, type) else request_json(value)
 
 
 def answer_json(value: Any) -> Any:

@@ -9,6 +9,17 @@ from typing import Any
 
 import openai
 import pytest
+from agents import (
+    Agent,
+    ModelSettings,
+    OpenAIChatCompletionsModel,
+    OpenAIResponsesModel,
+    RunConfig,
+    Runner,
+    function_tool,
+)
+from openai.types.responses import FunctionTool, ToolChoiceFunction
+from openai.types.shared import FunctionDefinition, Reasoning, ResponseFormatJSONObject, ResponseFormatText
 from pydantic import BaseModel
 
 import playhead
@@ -33,6 +44,19 @@ def client(collector: CollectorProcess, tmp_path: Path) -> Iterator[Client]:
         yield client
         playhead.shutdown()
         playhead.uninstrument("openai")
+
+
+class ChatText(BaseModel):
+    """A part of a message, as an object: the client has a dictionary for it only."""
+
+    type: str
+    text: str
+    detail: str | None = None
+
+
+class ChatTool(BaseModel):
+    type: str
+    function: FunctionDefinition
 
 
 class Wire:
@@ -161,11 +185,44 @@ def responses(wire: Wire) -> None:
             pass
 
 
+def given_objects(wire: Wire) -> None:
+    """Settings, tools and parts of messages that are objects of classes, alone and in dictionaries."""
+    answer, chat = wire.openai.responses.create, wire.openai.chat.completions.create
+    ask: Any = answer
+    tool = FunctionTool(type="function", name="look", parameters={"type": "object"}, strict=False)
+    ask(model="m", input="hello", reasoning=Reasoning(effort="none"), tools=[tool])
+    text_form = {"format": ResponseFormatText(type="text"), "verbosity": openai.omit}
+    ask(model="m", input="hello", text=text_form, tool_choice=ToolChoiceFunction(type="function", name="look"))
+    ask = chat
+    messages = [{"role": "user", "content": [ChatText(type="text", text="hello")]}]
+    ask(model="m", messages=messages, response_format=ResponseFormatJSONObject(type="json_object"))
+    ask(model="m", messages=messages, tools=(ChatTool(type="function", function=FunctionDefinition(name="look")),))
+
+
+def by_agents(wire: Wire) -> None:
+    """OpenAI Agents gives the client objects of its classes."""
+
+    async def ask() -> None:
+        async with wire.later() as client:
+            for model in (OpenAIResponsesModel("m", client), OpenAIChatCompletionsModel("m", client)):
+                chosen = ModelSettings(reasoning=Reasoning(effort="none"), temperature=0.5, parallel_tool_calls=True)
+                agent = Agent(name="clerk", model=model, model_settings=chosen, tools=[look], output_type=Answer)
+                await Runner.run(agent, "hello", run_config=RunConfig(tracing_disabled=True))
+
+    asyncio.run(ask())
+
+
+@function_tool
+def look(city: str) -> str:
+    """Looks."""
+    return city
+
+
 # The client warns when it sends its own parsed objects back.
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings:UserWarning")
 @pytest.mark.parametrize(
     "ask",
-    [growing, own_objects, settings, edited_history, streams, raw, later, responses],
+    [growing, own_objects, settings, edited_history, streams, raw, later, responses, given_objects, by_agents],
     ids=lambda ask: ask.__name__,
 )
 def test_the_request_is_given_back_as_it_was_sent(client: Client, server: MockModelServer, ask: Callable[[Wire], None]):
