@@ -12,7 +12,8 @@ The SDK records how a request differs from what its canonical messages restore (
                                                            `playhead.dialect.anthropic`
     {"dialect": "google_genai", "messages", ...}           and a `playhead.dialect.google_genai.TurnShape`
 
-If a library builds the body from other arguments, the body itself is recorded after it was sent.
+If a library builds the body from other arguments, the body itself is recorded after it was sent. `"sent": false` in a
+shape: a framework's model made the request, and what its library sent is not known.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -119,6 +120,8 @@ def _restored_body(
     thread: Sequence[ContentRef],
     cache: ContentCache,
 ) -> dict[str, Any]:
+    if shape.get("sent") is False:
+        raise _not_exact(begin, "was recorded as a framework's model got it, and what its library sent was not seen")
     restore = _DIALECTS.get(str(shape.get("dialect")))
     if restore is None:
         raise _not_exact(begin, f"speaks {shape.get('dialect')!r}, which this collector does not know: upgrade it")

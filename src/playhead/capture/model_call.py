@@ -43,8 +43,9 @@ class ModelRequest:
     `messages` are in the provider's form, as sent; `to_message` converts one to the canonical form, and `from_message`
     back. `settings` is the rest of the request, as sent. `attributes` are the GenAI conventions' `gen_ai.request.*`.
     `shape` tells where the request has its messages; None: in a list `messages`, as in Chat Completions (see
-    `playhead_collector.read.context`). `as_native` converts a message whose `content` an edit has set to a
-    text to the provider's form; None: such a message is valid already.
+    `playhead_collector.read.context`); with `"sent": False`, the request is not the body that was sent. `as_native`
+    converts a message whose `content` an edit has set to a text to the provider's form; None: such a message is valid
+    already.
 
     A request for embeddings has an `embedding_input` (texts, or what the client accepts instead) and no messages.
     """

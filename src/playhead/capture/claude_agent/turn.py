@@ -73,7 +73,7 @@ class _ClaudeConversation:
             messages=dialect.split_turns(self.messages, None),
             to_message=dialect.to_message,
             from_message=dialect.from_message,
-            shape={"dialect": dialect.NAME},
+            shape={"dialect": dialect.NAME, "sent": False},  # Claude Code sends the request
         )
 
     def end_call(self, output_tokens: int | None = None) -> None:

@@ -17,6 +17,11 @@ _SETTINGS = {
 }
 
 
+# The shape of a request that a framework's model made, and no instrumented client inside it: the body that its library
+# sent is not known.
+UNSENT: Mapping[str, Any] = {"dialect": dialect.NAME, "sent": False}
+
+
 def chat_request(
     model: Any,
     *,
@@ -43,6 +48,7 @@ def chat_request(
         tools=list(tools) if tools else None,
         settings=parameters,
         attributes={_SETTINGS[name]: value for name, value in parameters.items() if name in _SETTINGS},
+        shape=UNSENT,
     )
 
 

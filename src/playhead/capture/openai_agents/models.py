@@ -50,7 +50,7 @@ def _read_request(call: MethodCall) -> ModelRequest:
         system=arguments.get("system_instructions"),
         settings=settings,
         attributes=attributes,
-        shape={"dialect": dialect.NAME, "input": "text" if isinstance(items, str) else "items", "before": 0},
+        shape={"dialect": dialect.NAME, "sent": False},  # the body that the model's library sends is not known
     )
 
 
