@@ -32,6 +32,8 @@ _OF_TRACE: Final = {
 _ENRICHED: Final = ("trace_name", "user_id", "session_id", "is_root_observation", "project_id")
 # Older versions have `usage` with these names, and other names for the model.
 _USAGE: Final = {"promptTokens": "input", "completionTokens": "output", "totalTokens": "total"}
+# Columns of a row that has no details of its usage. They count all tokens of the input and the output.
+_COLUMNS: Final = {"input_usage": "input", "output_usage": "output", "total_usage": "total"}
 _MODELS: Final = ("model", "provided_model_name", "model_id")
 
 
@@ -139,20 +141,17 @@ def _add_model(attributes: Attributes, value: JsonMapping) -> None:
     model = first_of(value, *_MODELS)
     if isinstance(model, str) and model:
         attributes[_OBSERVATION + "model.name"] = model
-    counts = _counts(json_in(value.get("usage_details"))) or _counts(json_in(value.get("usage")))
-    if counts:
+    counts = (
+        _counts(json_in(value.get("usage_details")))
+        or _counts(json_in(value.get("usage")))
+        or _counts({name: value.get(column) for column, name in _COLUMNS.items()})
+    )
+    if any(counts.values()):
         attributes[_OBSERVATION + "usage_details"] = as_text(counts)
 
 
 def _counts(usage: JsonValue) -> dict[str, int]:
-    """Returns token counts by Langfuse's names. Its server subtracts parts (`input_cached_tokens`) from the whole; they
-    are added to it again, because SDKs send the whole."""
+    """Returns token counts by Langfuse's names, in which each token is counted once: `lift` adds up the whole."""
     if not isinstance(usage, dict):
         return {}
-    numbers = {name: count for name, count in usage.items() if type(count) is int}
-    counts = {_USAGE.get(name, name): count for name, count in numbers.items()}
-    for whole in ("input", "output"):
-        parts = sum(count for name, count in counts.items() if name.startswith(whole + "_"))
-        if whole in counts:
-            counts[whole] += parts
-    return counts
+    return {_USAGE.get(name, name): count for name, count in usage.items() if type(count) is int}

@@ -32,6 +32,7 @@ __all__ = [
     "NAME",
     "TurnShape",
     "contents_of",
+    "finish_reason",
     "from_message",
     "from_messages",
     "joined_turn",
@@ -512,6 +513,14 @@ def output_message(native: JsonMapping) -> tuple[Message, Any]:
     message = to_message({"role": "model", **without_nulls(native)})
     thoughts = [part["content"] for part in message["parts"] if part.get("type") == "reasoning" and part.get("content")]
     return message, "\n\n".join(thoughts) or None
+
+
+_FINISH_REASONS = {"STOP": "stop", "MAX_TOKENS": "length"}
+
+
+def finish_reason(native: str) -> str:
+    """Returns a candidate's finish reason in the conventions' words; others in lower case."""
+    return _FINISH_REASONS.get(native, native.lower())
 
 
 def _our_role(role: JsonValue, parts: Sequence[Part]) -> str:

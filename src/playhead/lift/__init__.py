@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from playhead.lift.attribute_names import add_project, use_current_names
-from playhead.lift.dialects import BY_KIND, DIALECTS, SpanDialect
+from playhead.lift.dialects import BY_KIND, DIALECTS, SpanDialect, langfuse
 from playhead.lift.dialects.coding_agents import extract_event, without_commands
 from playhead.lift.dialects.crewai import name_without_content
 from playhead.lift.dialects.otel_genai import hoist
@@ -43,7 +43,7 @@ from playhead.model import names
 from playhead.model.canonical import Content
 from playhead.model.json_value import Json
 from playhead.model.ref import is_ref
-from playhead.model.span import Attributes, LogEvent, Span, SpanEvent
+from playhead.model.span import STATUS_ERROR, STATUS_UNSET, Attributes, LogEvent, Span, SpanEvent
 from playhead.wire.pack import ThreadExtension
 
 __all__ = [
@@ -110,7 +110,7 @@ def lift(
     if is_ours and not span.events and not span.links and not _has_oversize_value(span):
         return Lifted(span, extracted.contents, extracted.threads) if extracted is not None else Lifted(span, [], [])
     extracted = extracted or ExtractedContent(shared)
-    span = in_session(span)
+    span = _with_status(in_session(span))
     kind = _kind_of(span.attributes)
     messages = MessageEvents()
     of_events = [messages.extract(event, extracted) for event in span.events]
@@ -216,6 +216,14 @@ def _lift_log(log: LogEvent, inline_characters: int, messages: MessageEvents, co
         log, attributes=attributes, resource=move_long_values(without_commands(log.resource, contents), contents)
     )
     return LiftedLog(lifted, contents.contents, contents.threads, moved is remaining)
+
+
+def _with_status(span: Span) -> Span:
+    """Returns the span with the status that an attribute tells, if its own is unset."""
+    message = langfuse.error_message(span.attributes) if span.status == STATUS_UNSET else None
+    if message is None:
+        return span
+    return dataclasses.replace(span, status=STATUS_ERROR, status_message=span.status_message or message)
 
 
 def _status_message(span: Span, attributes: Attributes, contents: ExtractedContent) -> str:

@@ -41,6 +41,7 @@ ADDED: Final = frozenset(ours for _, ours in _ALIASES.values())
 _MOST_CHARACTERS: Final = 256  # of an id or a name
 _NO_PROJECT: Final = "default"  # Phoenix's project for spans that name no project
 _LISTED: Final = frozenset({names.FINISH_REASONS, names.RUN_TAGS})
+_MEMBER: Final = "FinishReason."
 _UNNAMED_MODEL_CALL: Final = (names.INPUT_MESSAGES_REF, names.OUTPUT_MESSAGES_REF, names.INPUT_TOKENS)
 
 
@@ -55,6 +56,8 @@ def use_current_names(attributes: Attributes, kind: str | None) -> None:
     if names.SYSTEM in attributes:
         _normalise_provider(attributes)
     _add_aliases(attributes)
+    if names.FINISH_REASONS in attributes:
+        attributes[names.FINISH_REASONS] = _plain_reasons(attributes[names.FINISH_REASONS])
     if names.KIND not in attributes and (kind := kind or _kind(attributes)) is not None:
         attributes[names.KIND] = kind
 
@@ -79,6 +82,21 @@ def _add_aliases(attributes: Attributes) -> None:
                 best[ours] = priority, value
     for ours, (_, value) in best.items():
         attributes[ours] = _as_list(value) if ours in _LISTED else value
+
+
+def _plain_reasons(reasons: JsonValue) -> JsonValue:
+    """Returns finish reasons in the conventions' words: senders also write the name of an enum's member
+    (`FinishReason.STOP`, Semantic Kernel), and several of them in one text."""
+    if not isinstance(reasons, list | tuple):
+        return reasons
+    split = [part for reason in reasons for part in _members(reason)]
+    return split if split != list(reasons) else reasons
+
+
+def _members(reason: JsonValue) -> list[JsonValue]:
+    if not isinstance(reason, str) or not reason.startswith(_MEMBER):
+        return [reason]
+    return [part.removeprefix(_MEMBER).lower() for part in reason.split(",")]
 
 
 def _is_simple(value: JsonValue) -> bool:

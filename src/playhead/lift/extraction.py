@@ -231,7 +231,8 @@ def note_compaction(attributes: Attributes, messages: Iterable[Message], rest: J
 
 def extract_tools(attributes: Attributes, natives: JsonValue, key: str, contents: ExtractedContent) -> None:
     """Sets the ref of tool definitions. `natives`: a list, JSON text, or a list of JSON texts."""
-    listed = natives if isinstance(natives, list) else [natives]
+    read = natives if isinstance(natives, list) else otel_genai.tool_value(natives)
+    listed = read if isinstance(read, list) else [read]
     tools = otel_genai.tool_definitions(otel_genai.tool_value(native) for native in listed)
     set_ref_attribute(attributes, names.TOOL_DEFINITIONS_REF, contents.content(tools), key)
 

@@ -10,7 +10,14 @@ from typing import Final
 from playhead.dialect import openai_chat
 from playhead.lift.extraction import ExtractedContent, extract_answer, extract_request, extract_value, json_or_text
 from playhead.lift.provider_bodies import AnswerBody, RequestBody
-from playhead.lift.provider_messages import bedrock_to_chat, canonical_messages, only_text, to_answer, to_message
+from playhead.lift.provider_messages import (
+    EVENT_CONTENT,
+    bedrock_to_chat,
+    canonical_messages,
+    only_text,
+    to_answer,
+    to_message,
+)
 from playhead.model import names
 from playhead.model.json_value import Json, JsonMapping, JsonValue
 from playhead.model.message import Message
@@ -28,7 +35,9 @@ _CHOICE: Final = "gen_ai.choice"
 _WHOLE: Final = {"gen_ai.content.prompt": "gen_ai.prompt", "gen_ai.content.completion": "gen_ai.completion"}
 _BODY: Final = "body"  # of a log record, when it is a map
 _FIELDS: Final = ("content", "role", "tool_calls", "id", "name", "message", "tool.result", "finish_reason", "index")
-_CONTENTS: Final = ("content", "tool_calls", "message", "tool.result", _BODY, names.LOG_BODY)
+_CONTENTS: Final = ("content", "tool_calls", "message", "tool.result", _BODY, names.LOG_BODY, EVENT_CONTENT)
+# Keys of which one is in every message, or choice, that is the whole content of an event.
+_WHOLE_KEYS: Final = frozenset({"content", "tool_calls", "message"})
 # Fields that are not content and stay.
 _KEPT: Final = ("role", "id", "name", "index", "finish_reason")
 
@@ -74,7 +83,7 @@ def _input(role: str, fields: JsonMapping) -> list[Message]:
     if calls:
         native["tool_calls"] = calls
     if role == "tool":
-        native["tool_call_id"] = fields.get("id")
+        native["tool_call_id"] = fields.get("tool_call_id", fields.get("id"))
     elif isinstance(fields.get("name"), str):
         native["name"] = fields["name"]
     message = to_message(native)
@@ -104,8 +113,10 @@ class MessageEvents:
             return event.attributes  # its sender does not record content, or it was lifted before
         attributes = dict(event.attributes)
         text = attributes.pop(names.LOG_BODY, None)
+        text = attributes.pop(EVENT_CONTENT, text)
         body = attributes.pop(_BODY, text)
         fields = {key: attributes.pop(key) for key in _FIELDS if key in attributes}
+        body = body if whole else _whole_event(body)
         if isinstance(body, dict):
             fields |= body
         elif body is not None:
@@ -170,6 +181,25 @@ class MessageEvents:
             extract_request(attributes, RequestBody(self._asked), "gen_ai.input", contents)
         if self._answered.messages and names.OUTPUT_MESSAGES_REF not in attributes:
             extract_answer(attributes, self._answered, "gen_ai.output", contents)
+
+
+def _whole_event(body: JsonValue) -> JsonValue:
+    """Returns the fields of a message or choice that is JSON text in an event (Semantic Kernel); any other value
+    unchanged."""
+    fields = _read(body) if isinstance(body, str) and body.startswith("{") else None
+    if not isinstance(fields, dict) or _WHOLE_KEYS.isdisjoint(fields) or not {"role", "message"} & fields.keys():
+        return body
+    message = fields.get("message")
+    return (
+        {**_with_plain_role(fields), "message": _with_plain_role(message)}
+        if isinstance(message, dict)
+        else (_with_plain_role(fields))
+    )
+
+
+def _with_plain_role(fields: Json) -> Json:
+    role = fields.get("role")
+    return {**fields, "role": role.lower()} if isinstance(role, str) else fields
 
 
 def _read(value: JsonValue) -> JsonValue:

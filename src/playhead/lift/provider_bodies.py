@@ -6,9 +6,18 @@ The other fields are small and rarely change from call to call, so they are stor
 from dataclasses import dataclass, field
 from typing import Final
 
-from playhead.dialect import anthropic, openai_chat
-from playhead.lift.provider_messages import to_answer, to_message, to_messages
-from playhead.model.json_value import Json, JsonMapping, JsonValue, objects_of, value_at
+from playhead.dialect import anthropic, google_genai, openai_chat
+from playhead.lift.provider_messages import (
+    EVENT_CONTENT,
+    canonical_messages,
+    to_answer,
+    to_message,
+    to_messages,
+    tool_call,
+    tool_definition,
+)
+from playhead.model.canonical import parse_bounded
+from playhead.model.json_value import Json, JsonMapping, JsonValue, list_at, object_of, objects_of, value_at
 from playhead.model.message import Message
 
 
@@ -43,11 +52,17 @@ def read_request(value: JsonValue) -> RequestBody | None:
         listed = value
         if len(value) == 1 and isinstance(value[0], list):  # a LangChain batch of one conversation
             listed = value[0]
-        messages = to_messages(listed) if listed else None
-        return None if messages is None else RequestBody(messages)
+        definitions: list[JsonValue] = [
+            definition for native in listed if (definition := tool_definition(native)) is not None
+        ]
+        natives = [native for native in listed if tool_definition(native) is None] if definitions else listed
+        messages = to_messages(natives) if natives else None
+        return None if messages is None else RequestBody(messages, tools=[*definitions] or None)
     if not isinstance(value, dict):
         return None
-    for key in ("messages", "input", "contents"):
+    if _CONTENTS in value:
+        return _gemini_request(value)
+    for key in ("messages", "input"):
         natives = value.get(key)
         if isinstance(natives, str) and key == "input" and ("model" in value or "instructions" in value):
             natives: JsonValue = [{"role": "user", "content": natives}]
@@ -62,10 +77,20 @@ def read_request(value: JsonValue) -> RequestBody | None:
 def read_answer(value: JsonValue) -> AnswerBody | None:
     """Reads an answer's body, a message, or a list of messages; None for anything else."""
     if isinstance(value, list):
+        calls = objects_of(value)
+        if calls and len(calls) == len(value) and all(map(_is_vercel_call, calls)):
+            native: Json = {"role": "assistant", "tool_calls": [tool_call(call) for call in calls]}
+            return AnswerBody([openai_chat.to_message(native)])
         return _joined([_one(native) for native in value])
     if not isinstance(value, dict):
         return None
-    for key, read in (("choices", _choice), ("generations", _generation), ("output", _one), ("candidates", _one)):
+    if isinstance(text := value.get(EVENT_CONTENT), str):
+        return _event_answer(text)
+    if isinstance(value.get("message"), dict) and "role" not in value:  # a choice by itself
+        return _choice(value)
+    for key, read in (
+        ("choices", _choice), ("generations", _generation), ("output", _one), ("candidates", _candidate),
+    ):  # fmt: skip
         natives = value.get(key)
         if isinstance(natives, list) and natives:
             answer = _joined([read(native) for native in natives])
@@ -73,7 +98,7 @@ def read_answer(value: JsonValue) -> AnswerBody | None:
                 rest: Json = {name: item for name, item in value.items() if name != key and item is not None}
                 answer.rest = rest or None
                 return answer
-    return _one(value)
+    return _candidate(value) if isinstance(value_at(value.get("content"), "parts"), list) else _one(value)
 
 
 def _with_rest(request: RequestBody, body: JsonMapping, key: str) -> RequestBody:
@@ -111,6 +136,22 @@ def _one(native: JsonValue) -> AnswerBody | None:
     return AnswerBody([message], [] if reasoning is None else [reasoning], reasons, rest or None)
 
 
+def _event_answer(text: str) -> AnswerBody | None:
+    """Reads an answer that is an event with its whole content as JSON text."""
+    try:
+        fields = object_of(parse_bounded(text))
+    except ValueError:
+        return None
+    message = object_of(fields.get("message")) or fields
+    role = message.get("role")
+    plain = {**message, "role": role.lower() if isinstance(role, str) else "assistant"}
+    return _choice({**fields, "message": plain})
+
+
+def _is_vercel_call(native: JsonMapping) -> bool:
+    return isinstance(native.get("toolCallId"), str) and isinstance(native.get("toolName"), str)
+
+
 def _choice(native: JsonValue) -> AnswerBody | None:
     if not isinstance(native, dict):
         return None
@@ -120,7 +161,9 @@ def _choice(native: JsonValue) -> AnswerBody | None:
     answered = choice.get("message")
     if not isinstance(answered, dict):
         return None
-    message, reasoning = openai_chat.output_message(answered)
+    message, reasoning = to_answer(answered)
+    if message is None:
+        message, reasoning = openai_chat.output_message(answered)
     reason = choice.get("finish_reason")
     return AnswerBody([message], [] if reasoning is None else [reasoning], [reason] if isinstance(reason, str) else [])
 
@@ -150,3 +193,57 @@ def _joined(answers: list[AnswerBody | None]) -> AnswerBody | None:
         [thought for answer in bodies for thought in answer.reasoning],
         [reason for answer in bodies for reason in answer.finish_reasons],
     )
+
+
+# --- Gemini -----------------------------------------------------------------------------------------------------------
+
+
+_CONTENTS: Final = "contents"
+_INSTRUCTION: Final = ("system_instruction", "systemInstruction")
+_CONFIG: Final = "config"  # Google's clients and ADK have instructions and tools there
+
+
+def _gemini_request(body: JsonMapping) -> RequestBody | None:
+    contents = body[_CONTENTS]
+    natives = [_content(native) for native in (contents if isinstance(contents, list) else [contents])]
+    if not natives or not all(isinstance(value_at(native, "parts"), list) for native in natives):
+        inner = read_request(contents) if isinstance(contents, list) else None
+        return None if inner is None else _with_rest(inner, body, _CONTENTS)
+    messages = canonical_messages(google_genai.to_messages(objects_of(natives)))
+    config = object_of(body.get(_CONFIG))
+    request = _with_rest(RequestBody(messages), {**body, **config, _CONFIG: None}, _CONTENTS)
+    rest = request.rest or {}
+    for key in _INSTRUCTION:
+        instruction = rest.pop(key, None)
+        if instruction is not None:
+            parts = list_at(instruction, "parts")
+            request.system = [*map(google_genai.content_part, parts)] if parts else instruction
+    request.rest = rest or None
+    return request
+
+
+def _content(native: JsonValue) -> JsonValue:
+    """Returns a content for a text or a part, which Google's clients also take; any other value unchanged."""
+    if isinstance(native, str):
+        return {"role": "user", "parts": [{"text": native}]}
+    if isinstance(native, dict) and "parts" not in native and isinstance(native.get("text"), str):
+        return {"role": "user", "parts": [native]}
+    return native
+
+
+def _candidate(native: JsonValue) -> AnswerBody | None:
+    """Reads an element of `candidates`, or the answer of Google ADK, which has the same fields."""
+    content = value_at(native, "content")
+    if not isinstance(native, dict) or not isinstance(content, dict):
+        return _one(native)
+    message, reasoning = google_genai.output_message(content)
+    reason = native.get("finish_reason") or native.get("finishReason")
+    reasons = [google_genai.finish_reason(reason)] if isinstance(reason, str) else []
+    if reasons == ["stop"] and any(part.get("type") == "tool_call" for part in message["parts"]):
+        reasons = ["tool_calls"]  # as in Chat Completions
+    rest: Json = {
+        key: value
+        for key, value in native.items()
+        if key not in ("content", "finish_reason", "finishReason", "index") and value is not None
+    }
+    return AnswerBody([message], [] if reasoning is None else [reasoning], reasons, rest or None)

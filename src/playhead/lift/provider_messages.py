@@ -30,7 +30,7 @@ def to_messages(natives: JsonValue) -> list[Message] | None:
     """Returns the messages of a list; None if an element is not a message."""
     if not isinstance(natives, list | tuple):
         return None
-    listed = objects_of([*natives])
+    listed = [plain_chat(native) for native in objects_of([*natives])]
     if listed and len(listed) == len(natives):
         if any(is_anthropic(native) for native in listed):
             return canonical_messages(anthropic.to_messages(listed))
@@ -63,6 +63,7 @@ def to_answer(native: JsonValue) -> tuple[Message | None, JsonValue]:
 
 
 def _read_message(native: Json, *, answer: bool) -> tuple[Message | None, JsonValue]:
+    native = plain_chat(native)
     message = langchain_to_message(native)
     if message is not None:
         return message, None
@@ -155,7 +156,7 @@ def langchain_to_message(native: JsonMapping) -> Message | None:
     role = _LANGCHAIN_ROLES[kind]
     chat: Json = {"role": role}
     content = fields.get("content")
-    calls = fields.get("tool_calls")
+    calls = fields.get("tool_calls") or value_at(fields.get(_ADDITIONAL), "tool_calls")
     if content or not calls:
         chat["content"] = content
     if role == "tool":
@@ -168,10 +169,112 @@ def langchain_to_message(native: JsonMapping) -> Message | None:
 
 
 def _langchain_call(call: JsonValue) -> JsonValue:
-    if not isinstance(call, dict):
-        return call
+    if not isinstance(call, dict) or "args" not in call:
+        return _plain_call(call)
     arguments = canonical_json(call.get("args")).decode("utf-8", "replace")
     return {"id": call.get("id"), "type": "function", "function": {"name": call.get("name"), "arguments": arguments}}
+
+
+# --- Chat Completions as telemetry writes them ------------------------------------------------------------------------
+
+
+_ADDITIONAL: Final = "additional_kwargs"  # LangChain's place for what its messages have no field for
+_PROMOTED: Final = ("tool_calls", "function_call", "refusal", "reasoning_content")
+# Fields of an event that is kept as a message. The last one holds the whole message as JSON text (Semantic Kernel).
+_EVENT, _OF_EVENTS, EVENT_CONTENT = "event.name", "gen_ai.", "gen_ai.event.content"
+_CALL_KEYS: Final = frozenset({"function", "id", "type"})
+
+
+def plain_chat(native: Json) -> Json:
+    """Returns a message of Chat Completions without what telemetry adds to it or writes otherwise; any other message
+    unchanged. Tool calls are in the provider's form, and not under `additional_kwargs`, nor the content of a message of
+    role `tool`. Fields of events are left out."""
+    if any(key == _EVENT or key.startswith(_OF_EVENTS) for key in native):
+        native = _without_event(native)
+    if not isinstance(native.get("role"), str):
+        return native
+    is_langchain = _ADDITIONAL in native
+    if is_langchain:
+        native = _with_promoted(native)
+    calls, content = native.get("tool_calls"), native.get("content")
+    if isinstance(calls, list) and calls:
+        if not all(map(_is_plain_call, calls)):
+            is_langchain = is_langchain or value_at(calls[0], "args") is not None
+            native = {**native, "tool_calls": [_langchain_call(call) for call in calls]}
+        return _without_repeated_calls(native) if is_langchain else native
+    if native["role"] == "tool" and isinstance(content, list) and content and all(map(_is_call, content)):
+        return {"role": "assistant", "tool_calls": [_plain_call(call) for call in content]}
+    return native
+
+
+def _without_repeated_calls(native: Json) -> Json:
+    """Returns a message of LangChain without the blocks of its content that are tool calls, and without a content that
+    is empty then."""
+    content = native.get("content")
+    if isinstance(content, list):
+        content = [part for part in content if _part_type(part) != "tool_use"]
+        if len(content) == 1 and _part_type(content[0]) == "text":
+            content = value_at(content[0], "text")
+    rest = {key: value for key, value in native.items() if key != "content"}
+    return {**rest, "content": content} if content else rest
+
+
+def _without_event(native: Json) -> Json:
+    text = native.get(EVENT_CONTENT)
+    if isinstance(text, str):
+        try:
+            fields = object_of(parse_bounded(text))
+        except ValueError:
+            return native
+        fields = object_of(fields.get("message")) or fields
+        role = fields.get("role")
+        return {**fields, "role": role.lower() if isinstance(role, str) else native.get("role")}
+    return {key: value for key, value in native.items() if key != _EVENT and not key.startswith(_OF_EVENTS)}
+
+
+def _with_promoted(native: Json) -> Json:
+    """Moves known fields of `additional_kwargs` to the message, and leaves out those that the message has."""
+    additional = object_of(native[_ADDITIONAL])
+    plain = {key: value for key, value in native.items() if key != _ADDITIONAL}
+    calls = plain.get("tool_calls") or additional.get("tool_calls")
+    for key in _PROMOTED:
+        value = additional.get(key)
+        if value is not None and not plain.get(key) and not (key == "function_call" and calls):
+            plain[key] = value
+    rest: Json = {
+        key: value for key, value in additional.items() if key not in (*_PROMOTED, "name") and value is not None
+    }
+    if rest:
+        plain[_ADDITIONAL] = rest
+    return plain
+
+
+def _is_plain_call(call: JsonValue) -> bool:
+    return isinstance(value_at(value_at(call, "function"), "arguments"), str) or value_at(call, "type") == "custom"
+
+
+def _is_call(value: JsonValue) -> bool:
+    return isinstance(value, dict) and value.keys() == _CALL_KEYS and value["type"] == "function"
+
+
+def _plain_call(call: JsonValue) -> JsonValue:
+    """Returns a tool call with its arguments as JSON text. Exports of Langfuse have them parsed."""
+    function = value_at(call, "function")
+    if not isinstance(call, dict) or not isinstance(function, dict):
+        return call
+    arguments = function.get("arguments")
+    if arguments is None or isinstance(arguments, str):
+        return call
+    text = canonical_json(arguments).decode("utf-8", "replace")
+    return {**call, "function": {**function, "arguments": text}}
+
+
+def tool_definition(native: JsonValue) -> JsonValue:
+    """Returns the definition of a tool that LangChain's callbacks for Langfuse write as a message of role `tool`; None
+    for any other value."""
+    content = value_at(native, "content")
+    is_one = value_at(native, "role") == "tool" and value_at(native, "tool_call_id") is None
+    return content if is_one and value_at(content, "type") == "function" and value_at(content, "function") else None
 
 
 # --- Bedrock's content blocks -----------------------------------------------------------------------------------------

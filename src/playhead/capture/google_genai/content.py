@@ -150,8 +150,7 @@ def _has_extra_body(options: Any) -> bool:
 
 # --- answers ----------------------------------------------------------------------------------------------------------
 
-# Gemini's reason → the reason's name in Chat Completions; others are kept.
-_FINISH_REASONS = {"STOP": "stop", "MAX_TOKENS": "length"}
+# Gemini's reasons that are `content_filter` in Chat Completions.
 _FILTERED = frozenset({
     "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "IMAGE_SAFETY", "IMAGE_RECITATION",
     "IMAGE_PROHIBITED_CONTENT",
@@ -269,7 +268,7 @@ def _finish_reason(candidate: JsonMapping) -> str:
         return _CONTENT_FILTER
     if reason == "STOP" and any(_function_call(part) for part in _parts(candidate)):
         return _TOOL_CALLS
-    return _FINISH_REASONS.get(reason, reason.lower())
+    return dialect.finish_reason(reason)
 
 
 def _parts(candidate: JsonMapping) -> list[JsonValue]:

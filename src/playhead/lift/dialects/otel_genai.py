@@ -27,6 +27,13 @@ ALIASES: Mapping[str, str] = {
     "gen_ai.thread.id": names.CONVERSATION,
 }
 
+# Operations that the conventions do not have (Semantic Kernel).
+_KIND_OF_OTHER_OPERATION: Final = {
+    "chat.completions": "llm",
+    "chat.streaming_completions": "llm",
+    "text.completions": "llm",
+    "text.streaming_completions": "llm",
+}
 DETAILS: Final = "gen_ai.client.inference.operation.details"
 _VARIABLE = "gen_ai.prompt.variable."
 _PREFIX = "gen_ai."
@@ -43,7 +50,9 @@ def matches(attributes: Attributes) -> bool:
 def kind(attributes: Attributes) -> str | None:
     """Reads the kind from `gen_ai.operation.name`."""
     operation = attributes.get(names.OPERATION)
-    return names.KIND_OF_OPERATION.get(operation) if isinstance(operation, str) else None
+    if not isinstance(operation, str):
+        return None
+    return names.KIND_OF_OPERATION.get(operation) or _KIND_OF_OTHER_OPERATION.get(operation)
 
 
 def extract(attributes: Attributes, _: str | None, contents: ExtractedContent) -> None:
