@@ -43,6 +43,7 @@ _NO_PROJECT: Final = "default"  # Phoenix's project for spans that name no proje
 _LISTED: Final = frozenset({names.FINISH_REASONS, names.RUN_TAGS})
 _MEMBER: Final = "FinishReason."
 _UNNAMED_MODEL_CALL: Final = (names.INPUT_MESSAGES_REF, names.OUTPUT_MESSAGES_REF, names.INPUT_TOKENS)
+_MODELS: Final = (names.REQUEST_MODEL, names.RESPONSE_MODEL)
 
 
 def use_current_names(attributes: Attributes, kind: str | None) -> None:
@@ -55,10 +56,11 @@ def use_current_names(attributes: Attributes, kind: str | None) -> None:
             del attributes[old]
     if names.SYSTEM in attributes:
         _normalise_provider(attributes)
+    names_model = any(isinstance(attributes.get(name), str) and attributes[name] for name in _MODELS)
     _add_aliases(attributes)
     if names.FINISH_REASONS in attributes:
         attributes[names.FINISH_REASONS] = _plain_reasons(attributes[names.FINISH_REASONS])
-    if names.KIND not in attributes and (kind := kind or _kind(attributes)) is not None:
+    if names.KIND not in attributes and (kind := kind or _kind(attributes, names_model=names_model)) is not None:
         attributes[names.KIND] = kind
 
 
@@ -122,12 +124,16 @@ def _normalise_provider(attributes: Attributes) -> None:
         del attributes[names.SYSTEM]
 
 
-def _kind(attributes: Attributes) -> str | None:
-    """Kind of a span for which no dialect knows one: `tool` if it has a tool name, `llm` if it has a model and messages
-    or input tokens; else None."""
+def _kind(attributes: Attributes, *, names_model: bool) -> str | None:
+    """Kind of a span for which no dialect knows one: `tool` if it has a tool name; `llm` if it has a model under
+    OpenTelemetry's names and is not an agent's, or a model and messages or input tokens; else None.
+
+    `names_model`: whether the model was there before the aliases were added."""
     if names.OPERATION in attributes:
         return None
     if names.TOOL_NAME in attributes:
         return "tool"
-    has_model = names.REQUEST_MODEL in attributes or names.RESPONSE_MODEL in attributes
+    if names_model and names.AGENT_NAME not in attributes:
+        return "llm"
+    has_model = any(name in attributes for name in _MODELS)
     return "llm" if has_model and any(name in attributes for name in _UNNAMED_MODEL_CALL) else None

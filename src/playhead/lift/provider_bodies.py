@@ -106,6 +106,8 @@ def _with_rest(request: RequestBody, body: JsonMapping, key: str) -> RequestBody
     for name, value in body.items():
         if name == key or value is None:
             continue
+        if name in (*_SYSTEM, *_TOOLS) and value == "":  # what Mistral's client was not given, by OpenInference
+            continue
         if name in _SYSTEM:
             request.system = value
         elif name in _TOOLS:

@@ -9,6 +9,7 @@ Model calls (`merge_duplicate_calls`):
 | one request recorded by several instrumentations of clients | one of them is the call, the others give no events |
 | a sibling with the same content (a framework's span that is not current during its client's call) | gives no events |
 | an inner one with the same content, but without the outer span's messages (a client's telemetry) | gives no events |
+| a single inner one that names a model and nothing else | gives no events |
 
 Of several instrumentations, ours takes precedence, then the one that the program prefers, then the order of
 `model.instrumentations.FAMILIES`.  A function of kind llm counts as a model call until a model call begins inside it;
@@ -100,6 +101,9 @@ def _merge_nested(calls: Sequence[SpanNode], requests: _Requests) -> None:
 def _merge_outer(outer: SpanNode, inner: Sequence[SpanNode], requests: _Requests) -> None:
     if not has_content(outer):
         outer.kind = "step"
+        return
+    if len(inner) == 1 and not has_content(inner[0]) and not is_ours(inner[0]) and not _is_client(inner[0]):
+        inner[0].kind = None
         return
     # Our own spans never describe one call twice, and events of a call that is still open must not change.
     # A client's span may stay current after its end; then later calls have it as parent, and are not the same call.

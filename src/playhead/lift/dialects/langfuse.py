@@ -35,6 +35,10 @@ _KINDS: Final = {
     "chain": "step", "retriever": "retriever", "guardrail": "guardrail", "evaluator": "step",
 }  # fmt: skip
 _MODEL: Final = _OBSERVATION + "model.name"
+# Attributes that only generations have.
+_OF_GENERATIONS: Final = (
+    _MODEL, _OBSERVATION + "usage_details", _OBSERVATION + "model.parameters", _OBSERVATION + "completion_start_time",
+)  # fmt: skip
 _EMBEDDING_MODEL: Final = re.compile("embed", re.IGNORECASE)
 _LEVEL, _STATUS_MESSAGE = _OBSERVATION + "level", _OBSERVATION + "status_message"
 _ERROR_LEVELS: Final = frozenset({"ERROR", "FATAL"})
@@ -58,8 +62,10 @@ def matches(attributes: Attributes) -> bool:
 
 def kind(attributes: Attributes) -> str | None:
     """Reads the kind from `langfuse.observation.type`. The JavaScript SDK calls embeddings of OpenAI generations, too:
-    they have the model of an embedding and no output."""
+    they have the model of an embedding and no output. Python's up to 3.3.0 called generations spans."""
     named = kind_from(attributes, _KIND, _KINDS)
+    if attributes.get(_KIND) == "span" and any(name in attributes for name in _OF_GENERATIONS):
+        named = "llm"
     model = attributes.get(_MODEL)
     if named == "llm" and isinstance(model, str) and _EMBEDDING_MODEL.search(model) and not attributes.get(_OUTPUT):
         return "embedding"

@@ -23,7 +23,7 @@ from playhead.lift.indexed import pop_indexed_elements, pop_indexed_list, struct
 from playhead.lift.provider_bodies import AnswerBody, RequestBody
 from playhead.lift.provider_messages import canonical_messages, tool_result
 from playhead.model import names
-from playhead.model.json_value import Json, JsonMapping, JsonValue, object_of
+from playhead.model.json_value import Json, JsonMapping, JsonValue, object_of, text_at
 from playhead.model.message import Message, text_message
 from playhead.model.span import Attributes
 
@@ -67,8 +67,10 @@ _LISTS: Final = (
     "retrieval.documents", "reranker.input_documents", "reranker.output_documents", "embedding.embeddings",
     "input.images", "output.images", "input.documents", "output.documents", "llm.prompts", "llm.choices",
 )  # fmt: skip
+_PARAMETERS: Final = "llm.invocation_parameters"
+_MODELS: Final = ("llm.model_name", "llm.request.model_name", names.REQUEST_MODEL)
 _CONTENTS: Final = (
-    "llm.invocation_parameters", "llm.function_call", "llm.prompt_template.template",
+    _PARAMETERS, "llm.function_call", "llm.prompt_template.template",
     "llm.prompt_template.variables", "reranker.query", "tool.parameters", "tool.description", "tool.json_schema",
     "embedding.invocation_parameters", "embedding.text", "annotations", "evaluations",
 )  # fmt: skip
@@ -95,6 +97,8 @@ def kind(attributes: Attributes) -> str | None:
 def extract(attributes: Attributes, kind: str | None, contents: ExtractedContent) -> None:
     """Moves messages into threads, and all other content to refs: of the span's input and output, or under its own
     name."""
+    if kind == "llm":
+        _add_model(attributes)
     _extract_values(attributes, kind, contents)
     _extract_messages(attributes, contents)
     tools = pop_indexed_list(attributes, "llm.tools")
@@ -113,6 +117,18 @@ def extract(attributes: Attributes, kind: str | None, contents: ExtractedContent
             extract_value(attributes, name + names.REF_SUFFIX, attributes.pop(name), name, contents)
     if "metadata" in attributes:
         extract_value(attributes, names.RUN_METADATA_REF, attributes.pop("metadata"), "metadata", contents)
+
+
+def _add_model(attributes: Attributes) -> None:
+    """Sets the model of a call whose sender names it among the parameters only (streams of Groq)."""
+    if not any(name in attributes for name in _MODELS):
+        try:
+            parameters = json_or_text(attributes.get(_PARAMETERS))
+        except ValueError:
+            return
+        model = text_at(parameters, "model", None)
+        if model:
+            attributes[names.REQUEST_MODEL] = model
 
 
 def _extract_values(attributes: Attributes, kind: str | None, contents: ExtractedContent) -> None:

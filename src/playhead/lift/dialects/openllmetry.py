@@ -1,7 +1,8 @@
 """OpenLLMetry (Traceloop): workflows, tasks, agents and tools of its SDK, and the indexed form of its older packages.
 
 Model calls of its newer packages are in OpenTelemetry's form. Those of older packages have `gen_ai.prompt.N...` and
-`gen_ai.completion.N...`, which AgentOps writes, too.
+`gen_ai.completion.N...`, which AgentOps writes, too. Others write the whole prompt and answer to `gen_ai.prompt` and
+`gen_ai.completion`, as the conventions once did.
 """
 
 from collections.abc import Mapping
@@ -11,6 +12,8 @@ from playhead.dialect import openai_chat
 from playhead.lift.extraction import (
     ExtractedContent,
     extract_answer,
+    extract_input,
+    extract_output,
     extract_request,
     extract_tools,
     extract_value,
@@ -67,7 +70,7 @@ _CONTENTS: Final = (
 
 def matches(attributes: Attributes) -> bool:
     """Recognises the dialect by its own names, or by indexed prompts and completions."""
-    keys = [key for key in attributes if key.startswith(_OWN) or key in _CONTENTS]
+    keys = [key for key in attributes if key.startswith(_OWN) or key in (*_CONTENTS, _PROMPT, _COMPLETION)]
     return any(not key.startswith(_NOT_INDEXED) for key in keys)
 
 
@@ -86,6 +89,7 @@ def extract(attributes: Attributes, kind: str | None, contents: ExtractedContent
         extract_request(attributes, RequestBody(canonical_messages(map(_message, prompts))), _PROMPT, contents)
     if completions is not None:
         extract_answer(attributes, _answer(completions), _COMPLETION, contents)
+    _extract_whole(attributes, contents)
     functions = pop_indexed_list(attributes, _FUNCTIONS)
     if functions is not None:
         extract_tools(attributes, functions, _FUNCTIONS, contents)
@@ -125,6 +129,15 @@ def _unwrapped(value: Json, attributes: Attributes, contents: ExtractedContent) 
     if around:
         set_ref_attribute(attributes, names.RUN_METADATA_REF, contents.content(around), "traceloop.entity.metadata")
     return value[inner]
+
+
+def _extract_whole(attributes: Attributes, contents: ExtractedContent) -> None:
+    """Moves a whole prompt and a whole answer, each in one attribute."""
+    for key, role, extract_body in ((_PROMPT, "user", extract_input), (_COMPLETION, "assistant", extract_output)):
+        raw = attributes.pop(key, None)
+        is_text = isinstance(raw, str) and not raw.startswith(("{", "[", '"'))
+        body: JsonValue = [{"role": role, "content": raw}] if is_text and raw else raw
+        extract_body(attributes, body, key, contents, model=True)
 
 
 def _message(native: JsonValue) -> Message:

@@ -27,8 +27,10 @@ ALIASES: Mapping[str, str] = {
     "gen_ai.thread.id": names.CONVERSATION,
 }
 
-# Operations that the conventions do not have (Semantic Kernel).
+# Operations that the conventions do not have (older versions of them; Semantic Kernel).
 _KIND_OF_OTHER_OPERATION: Final = {
+    "completion": "llm",
+    "generate": "llm",
     "chat.completions": "llm",
     "chat.streaming_completions": "llm",
     "text.completions": "llm",

@@ -15,9 +15,11 @@ from playhead.model.span import Attributes, SpanEvent
 NAME = "pydantic_ai"
 PREFIXES = frozenset({
     "pydantic_ai", "model_request_parameters", "all_messages_events", "tool_arguments", "tool_response", "final_result",
+    "agent_name",
 })  # fmt: skip
 ALIASES: Mapping[str, str] = {"agent_name": names.AGENT_NAME, "model_name": names.REQUEST_MODEL}
 _EVENTS, _ALL_EVENTS, _ALL = "events", "all_messages_events", "pydantic_ai.all_messages"
+_AGENT, _PROMPT = "agent_name", "prompt"
 _CONTENTS: Final = {
     "tool_arguments": names.TOOL_ARGUMENTS_REF,
     "tool_response": names.TOOL_RESULT_REF,
@@ -29,7 +31,7 @@ _CONTENTS: Final = {
 
 def matches(attributes: Attributes) -> bool:
     """Recognises the dialect by an attribute that only pydantic-ai writes."""
-    return any(key in attributes for key in (_ALL, _ALL_EVENTS, *_CONTENTS))
+    return _AGENT in attributes or any(key in attributes for key in (_ALL, _ALL_EVENTS, *_CONTENTS))
 
 
 def kind(attributes: Attributes) -> str | None:
@@ -42,6 +44,8 @@ def extract(attributes: Attributes, _: str | None, contents: ExtractedContent) -
     for key, ours in _CONTENTS.items():
         if key in attributes:
             extract_value(attributes, ours, attributes.pop(key), key, contents)
+    if _AGENT in attributes and _PROMPT in attributes:
+        extract_value(attributes, names.INPUT_REF, attributes.pop(_PROMPT), _PROMPT, contents)
     if _EVENTS in attributes:
         _extract_events(attributes, contents)
     for key in (_ALL_EVENTS, _ALL):

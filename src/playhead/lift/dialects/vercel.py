@@ -30,6 +30,7 @@ ALIASES: Mapping[str, str] = {
     "ai.telemetry.metadata.threadId": names.CONVERSATION,
     "ai.telemetry.metadata.chatId": names.CONVERSATION,
     "ai.telemetry.metadata.userId": names.USER,
+    "ai.telemetry.metadata.tags": names.RUN_TAGS,
     "ai.model.id": names.REQUEST_MODEL,
     "ai.model.provider": names.PROVIDER,
     "ai.response.model": names.RESPONSE_MODEL,
@@ -39,6 +40,7 @@ ALIASES: Mapping[str, str] = {
     "ai.toolCall.id": names.TOOL_CALL_ID,
     "ai.usage.inputTokens": names.INPUT_TOKENS,
     "ai.usage.promptTokens": names.INPUT_TOKENS,
+    "ai.usage.tokens": names.INPUT_TOKENS,  # of embeddings
     "ai.usage.outputTokens": names.OUTPUT_TOKENS,
     "ai.usage.completionTokens": names.OUTPUT_TOKENS,
     "ai.usage.cachedInputTokens": names.CACHE_READ_TOKENS,
