@@ -9,10 +9,11 @@ import binascii
 import dataclasses
 from typing import cast
 
+from playhead.dialect.tool_definitions import restored
 from playhead.lift.extraction import ExtractedContent
 from playhead.model import names
 from playhead.model.canonical import parse_bounded
-from playhead.model.json_value import JsonValue, object_of, objects_of, text_at, value_at
+from playhead.model.json_value import JsonValue, list_of, object_of, objects_of, text_at, value_at
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead.model.span import Attributes, Span
@@ -38,13 +39,17 @@ def restore_attribute_refs(attributes: Attributes, contents: ExtractedContent) -
     """The attributes with a ref in place of each listed content.  Content that cannot be read stays, for the
     dialects."""
     listed: JsonValue = attributes.get(names.CONTENT_INLINE)
-    remaining = {key: value for key, value in attributes.items() if key != names.CONTENT_INLINE}
+    forms = list_of(attributes.get(names.TOOL_FORMS))
+    remaining = {key: value for key, value in attributes.items() if key not in (names.CONTENT_INLINE, names.TOOL_FORMS)}
     for name in listed if isinstance(listed, list | tuple) else []:
         text = remaining.get(name) if isinstance(name, str) else None
         if not isinstance(name, str) or not isinstance(text, str):
             continue
         try:
-            ref = _ref(name + names.REF_SUFFIX, parse_bounded(text), contents)
+            value = parse_bounded(text)
+            if name == names.TOOL_DEFINITIONS and forms:
+                value = restored(_list(value), [str(form) for form in forms])
+            ref = _ref(name + names.REF_SUFFIX, value, contents)
         except ValueError:
             continue
         del remaining[name]

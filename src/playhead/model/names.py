@@ -230,6 +230,8 @@ COMPRESSION_TOKENS_AFTER: Final = "playhead.compression.tokens_after"
 # On a span or log event that another Playhead forwarded: list of the attributes that hold, as JSON text, the content of
 # their former NAME_ref.
 CONTENT_INLINE: Final = "playhead.content.inline"
+# On the same: the forms that the definitions of tools had before they were sent; see `dialect.tool_definitions`.
+TOOL_FORMS: Final = "playhead.tool.forms"
 INLINE_BYTES: Final = "playhead.bytes"  # the only key of an object that represents bytes: their base64
 RUN_URL: Final = "playhead.run.url"  # on forwarded spans: the page that shows this moment of the run
 

@@ -5,7 +5,8 @@ it.
 from collections.abc import Mapping
 from typing import Final, cast
 
-from playhead.model.json_value import Json, JsonOrBytes, JsonValue, object_of, value_at
+from playhead.dialect.tool_definitions import flattened
+from playhead.model.json_value import Json, JsonOrBytes, JsonValue, list_of, object_of, value_at
 from playhead.model.message import Message, Part
 from playhead.model.ref import ContentRef
 from playhead.outbound.contents import ContentNotAtHand, OutboundContents
@@ -15,6 +16,8 @@ from playhead.outbound.span import OutboundSpan
 _CUT: Final = "…"
 # Keys of a part that a preview may cut; all other keys (type, id, name) stay unchanged.
 _READABLE: Final = frozenset({"content", "arguments", "response", "result"})
+# Keys of a tool's definition that a preview keeps.
+_OF_DEFINITIONS: Final = ("type", "name")
 # A number, a boolean or a key counts as this many characters.
 _OTHER_CHARACTERS: Final = 8
 # Namespaces with ids, names and kinds of calls: never redacted.
@@ -46,11 +49,27 @@ class ShownContent:
             return None
         if self.is_link:
             return self.link(ref)
+        value = self._whole(ref)
+        return value if self.is_full else preview(value, self._options.preview_characters)
+
+    def tool_definitions(self, ref: ContentRef) -> tuple[list[JsonValue], list[str]]:
+        """Returns the definitions of tools in the flat form, each with its type and its name, and the forms that they
+        had (see `dialect.tool_definitions`). Empty lists: the value is no list of definitions."""
+        flat, forms = flattened(list_of(self._whole(ref)))
+        return (flat if self.is_full else [self._shown_definition(definition) for definition in flat]), forms
+
+    def _shown_definition(self, definition: JsonValue) -> JsonValue:
+        if not isinstance(definition, dict):
+            return preview(definition, self._options.preview_characters)
+        rest: Json = {key: value for key, value in definition.items() if key not in _OF_DEFINITIONS}
+        shown = object_of(preview(rest, self._options.preview_characters))
+        return {key: definition[key] for key in _OF_DEFINITIONS if key in definition} | shown
+
+    def _whole(self, ref: ContentRef) -> JsonOrBytes:
         try:
-            value = self._redacted(self._contents.value(ref))
+            return self._redacted(self._contents.value(ref))
         except ContentNotAtHand as error:
             return f"[{error}]"
-        return value if self.is_full else preview(value, self._options.preview_characters)
 
     def object(self, ref: ContentRef | None) -> Json:
         """Returns the object of the ref; {} if the value is not an object, or only a link is sent."""

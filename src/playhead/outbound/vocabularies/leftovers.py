@@ -25,6 +25,7 @@ _INSTRUMENTATIONS: Final = frozenset({
 _KEPT: Final = (
     names.RUN_ID, names.RUN_ATTEMPT, names.CALL_KEY, names.PROCESS_ID, names.CALL_ORDER, names.OUTCOME, names.FORK_OF,
 )  # fmt: skip
+_OF_FORWARDING: Final = (names.CONTENT_INLINE, names.TOOL_FORMS)
 _EXCEPTION: Final = "exception"
 _MESSAGES: Final = "gen_ai."
 
@@ -37,7 +38,7 @@ def custom_attributes(span: OutboundSpan, content: ShownContent) -> Attributes:
         for key, value in span.attributes.items()
         if key in _KEPT or (key.partition(".")[0] not in _INSTRUMENTATIONS and not is_ref(value))
     }
-    return {key: value for key, value in attributes.items() if key != names.CONTENT_INLINE}
+    return {key: value for key, value in attributes.items() if key not in _OF_FORWARDING}
 
 
 def plain(value: JsonValue) -> JsonValue:
@@ -65,7 +66,7 @@ def events(span: OutboundSpan, content: ShownContent) -> list[SpanEvent]:
 
 def _of_event(attributes: Attributes, content: ShownContent) -> Attributes:
     inlined = inline(attributes, content)
-    return {key: plain(value) for key, value in inlined.items() if key != names.CONTENT_INLINE}
+    return {key: plain(value) for key, value in inlined.items() if key not in _OF_FORWARDING}
 
 
 def _json(value: JsonValue) -> str:

@@ -2,8 +2,8 @@
 
 Every ref `NAME_ref` is replaced by its content under `NAME`, which is the conventions' own name for messages,
 instructions, tool definitions, arguments and results: `gen_ai.input.messages_ref` → `gen_ai.input.messages`, as JSON
-text. In the content mode `ref`, the refs stay. All other attributes stay, so that another Playhead gives the same
-answers.
+text. Tool definitions are in the conventions' flat form, with a note of the form that they had. In the content mode
+`ref`, the refs stay. All other attributes stay, so that another Playhead gives the same answers.
 """
 
 import base64
@@ -68,7 +68,10 @@ def inline(attributes: Attributes, content: ShownContent) -> Attributes:
             continue
         ref = ContentRef(value)
         name = key.removesuffix(names.REF_SUFFIX)
-        written[name] = json_text(_shown(key, ref, content))
+        tools, forms = content.tool_definitions(ref) if name == names.TOOL_DEFINITIONS else ([], [])
+        if any(forms):
+            written[names.TOOL_FORMS] = [*forms]
+        written[name] = json_text(tools or _shown(key, ref, content))
         named.append(name)
     if named:
         written[names.CONTENT_INLINE] = named
