@@ -1,5 +1,5 @@
 """Dialects: the message formats of other APIs and conventions. One file per dialect, each with the functions of
-`Dialect`; `parts` has what they share. Pure.
+`Dialect`; `parts` has what they share, `tool_definitions` the forms of definitions of tools. Pure.
 
 Converting loses nothing: `from_message(to_message(native)) == native`, except for keys that are null, the order of
 keys, and white space and the spelling of numbers inside JSON arguments. The parts shape has no field for some native
