@@ -160,6 +160,23 @@ def test_an_embedding_has_its_texts_and_no_vectors():
     assert "AAAA" not in json.dumps(said)
 
 
+@pytest.mark.parametrize(("spent", "stored_as"), [
+    ({names.INPUT_TOKENS: 8}, {"token_count.prompt": 8, "token_count.total": 8}),
+    ({names.INPUT_TOKENS: 8, names.OUTPUT_TOKENS: 0},
+     {"token_count.prompt": 8, "token_count.completion": 0, "token_count.total": 8}),
+    ({names.INPUT_TOKENS: 8, "llm.cost.total": 0.02}, {"token_count.prompt": 8, "token_count.total": 8, "cost.total": 0.02}),
+    ({}, {}),
+])  # fmt: skip
+def test_an_embedding_has_its_tokens_and_cost(spent: dict[str, Any], stored_as: dict[str, Any]):
+    record = OneRecord()
+    said = stored(record.encoded(outbound("embedding", "embeddings", {
+        names.REQUEST_MODEL: "text-embedding-3-small", names.PROVIDER: "openai",
+        names.INPUT_REF: record.value(["a"]), **spent,
+    }), "phoenix"))["attributes"]  # fmt: skip
+    of_model = {key.removeprefix("llm."): value for key, value in said.items() if key.startswith("llm.")}
+    assert of_model == {"provider": "openai", **stored_as}
+
+
 def test_requested_calls_reasoning_and_images_are_in_the_messages():
     record = OneRecord()
     data = base64.b64encode(b"\x89PNG").decode()

@@ -1,6 +1,7 @@
 """OpenInference, which Phoenix reads: either messages or `input.value`, never both, and always `output.value`.
 
-Tokens and cost are on model calls, because Phoenix sums them up over these. Vectors of embeddings are not sent.
+Tokens and cost are on model calls and embeddings, because Phoenix sums them up over all spans of a trace. Vectors of
+embeddings are not sent.
 """
 
 from collections.abc import Iterable
@@ -211,10 +212,7 @@ def _of_model_call(span: OutboundSpan, content: ShownContent) -> Attributes:
         "llm.system": span.provider,
         "llm.invocation_parameters": _json(settings) if settings else None,
         "llm.finish_reason": next(iter(span.finish_reasons), None),
-        **_tokens(span),
-        "llm.cost.prompt": span.cost.input,
-        "llm.cost.completion": span.cost.output,
-        "llm.cost.total": span.cost.total,
+        **_spent(span),
     }
     tools = content.value(span.ref(names.TOOL_DEFINITIONS_REF))
     for place, tool in enumerate(list_of(tools)):
@@ -222,25 +220,31 @@ def _of_model_call(span: OutboundSpan, content: ShownContent) -> Attributes:
     return attributes
 
 
-def _tokens(span: OutboundSpan) -> Attributes:
+def _spent(span: OutboundSpan) -> Attributes:
+    """Returns the tokens and the cost."""
     used, prefix = span.usage, "llm.token_count."
-    both = used.input_tokens is not None and used.output_tokens is not None
+    read, written = used.input_tokens, used.output_tokens
+    if written is None and span.kind == "embedding":
+        written = 0
     return {
-        prefix + "prompt": used.input_tokens,
+        prefix + "prompt": read,
         prefix + "completion": used.output_tokens,
-        prefix + "total": cast(int, used.input_tokens) + cast(int, used.output_tokens) if both else None,
+        prefix + "total": read + written if read is not None and written is not None else None,
         prefix + "prompt_details.cache_read": used.cache_read_tokens,
         prefix + "prompt_details.cache_write": used.cache_write_tokens,
         prefix + "prompt_details.audio": span.attributes.get(names.AUDIO_INPUT_TOKENS),
         prefix + "completion_details.reasoning": used.reasoning_tokens,
         prefix + "completion_details.audio": span.attributes.get(names.AUDIO_OUTPUT_TOKENS),
+        "llm.cost.prompt": span.cost.input,
+        "llm.cost.completion": span.cost.output,
+        "llm.cost.total": span.cost.total,
     }
 
 
 def _of_embedding(span: OutboundSpan, content: ShownContent) -> Attributes:
     value = None if content.is_link else content.value(span.input)
     texts = value if isinstance(value, list) else [value]
-    attributes: Attributes = {"embedding.model_name": span.model}
+    attributes: Attributes = {"embedding.model_name": span.model, "llm.provider": span.provider, **_spent(span)}
     for place, text in enumerate(texts):
         if isinstance(text, str):
             attributes[f"embedding.embeddings.{place}.embedding.text"] = text
