@@ -164,7 +164,8 @@ def test_an_embedding_has_its_texts_and_no_vectors():
     ({names.INPUT_TOKENS: 8}, {"token_count.prompt": 8, "token_count.total": 8}),
     ({names.INPUT_TOKENS: 8, names.OUTPUT_TOKENS: 0},
      {"token_count.prompt": 8, "token_count.completion": 0, "token_count.total": 8}),
-    ({names.INPUT_TOKENS: 8, "llm.cost.total": 0.02}, {"token_count.prompt": 8, "token_count.total": 8, "cost.total": 0.02}),
+    ({names.INPUT_TOKENS: 8, "llm.cost.total": 0.02},
+     {"token_count.prompt": 8, "token_count.total": 8, "cost.total": 0.02}),
     ({}, {}),
 ])  # fmt: skip
 def test_an_embedding_has_its_tokens_and_cost(spent: dict[str, Any], stored_as: dict[str, Any]):
