@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from playhead.lift.dialects import DIALECTS
+from playhead.lift.dialects.otel_genai import previous_response
 from playhead.model import names
 from playhead.model.json_value import JsonValue
 from playhead.model.span import Attributes
@@ -56,6 +57,9 @@ def use_current_names(attributes: Attributes, kind: str | None) -> None:
             del attributes[old]
     if names.SYSTEM in attributes:
         _normalise_provider(attributes)
+    if (response := previous_response(attributes)) is not None and attributes.get(names.CONVERSATION) == response:
+        del attributes[names.CONVERSATION]  # it changes with each call, so it is no session
+        attributes[names.PREVIOUS_RESPONSE] = response
     names_model = any(isinstance(attributes.get(name), str) and attributes[name] for name in _MODELS)
     _add_aliases(attributes)
     if names.FINISH_REASONS in attributes:

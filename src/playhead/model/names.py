@@ -22,6 +22,7 @@ REQUEST_MAX_TOKENS: Final = "gen_ai.request.max_tokens"
 REQUEST_SEED: Final = "gen_ai.request.seed"
 REQUEST_CHOICES: Final = "gen_ai.request.choice.count"
 EMBEDDING_DIMENSIONS: Final = "gen_ai.embeddings.dimension.count"
+PREVIOUS_RESPONSE: Final = "gen_ai.request.previous_response.id"  # the server has the conversation up to it
 RESPONSE_MODEL: Final = "gen_ai.response.model"
 RESPONSE_ID: Final = "gen_ai.response.id"
 FINISH_REASONS: Final = "gen_ai.response.finish_reasons"
