@@ -36,9 +36,9 @@ def export_to(
     Missing arguments are read from the tool's own variables (`LANGFUSE_*`, `PHOENIX_COLLECTOR_ENDPOINT`,
     `PHOENIX_API_KEY`, `PHOENIX_PROJECT_NAME`, `OTEL_EXPORTER_OTLP_ENDPOINT`).  `content`: send all content (`full`),
     the first `preview_characters` of each message (`preview`), or a link only (`ref`).  `redact` is called with each
-    payload again, before it is sent.  `public_url`: address of Playhead's pages, for links.  `collector`: whether a
-    Playhead collector also gets the spans; by default if its address was set (`PLAYHEAD_ENDPOINT`,
-    `configure(endpoint=...)`).
+    payload again, before it is sent.  `public_url`: address of Playhead's pages, for links (else
+    `PLAYHEAD_PUBLIC_URL`).  `collector`: whether a Playhead collector also gets the spans; by default if its address
+    was set (`PLAYHEAD_ENDPOINT`, `configure(endpoint=...)`).
 
     Each destination has its own position in the journal: one that is down does not delay the others, and gets the
     missed spans when it is up again. `playhead.flush()` waits for all of them. Raises SettingInvalid for a wrong

@@ -149,6 +149,7 @@ class RecordingProcess:
                 groups_calls=recording.settings.group_calls,
                 incoming_runs=recording.settings.incoming_runs,
                 join_seconds=recording.settings.join_seconds,
+                pages_url=recording.settings.pages_url,
                 prefer=recording.settings.prefer,
                 on_run_start=watching_for_interrupts(
                     recording_in_every_run(frozenset(recording.settings.record_values))

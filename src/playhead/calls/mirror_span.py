@@ -1,9 +1,9 @@
 """Mirror spans: if the program has a tracer provider of its own, each observed call also gets a span there.
 
-The mirror has the same ids and attributes. The provider's sampler decides whether a run is recorded, and its exporters
-get the spans that they expect. The provider is never replaced and never created. Spans that other instrumentations
-start inside a run get the run's id: a collector then knows their run, and counts a model call once even if two
-instrumentations record it.
+The mirror has the same ids and attributes, and a link to the run. The provider's sampler decides whether a run is
+recorded, and its exporters get the spans that they expect. The provider is never replaced and never created. Spans that
+other instrumentations start inside a run get the run's id: a collector then knows their run, and counts a model call
+once even if two instrumentations record it.
 """
 
 from typing import Any, cast
@@ -147,6 +147,8 @@ def start_mirror(of: TracerProvider, span: ObservedSpan, where: Context) -> None
 def end_mirror(span: ObservedSpan, mirror: trace.Span) -> None:
     """Ends the mirror span with the attributes, events and status of the observed span."""
     mirror.set_attributes(span.attributes)
+    if (pages := runtime.current.pages_url) is not None and span.run.recorded:
+        mirror.set_attribute(names.RUN_URL, f"{pages}/runs/{span.run.id}?at={span.span_id:016x}")
     for name, time_ns, attributes in span.events or ():
         mirror.add_event(name, attributes, time_ns)
     if span.status:

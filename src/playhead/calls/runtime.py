@@ -29,6 +29,8 @@ class Runtime:
     """How to treat the run that a context from outside names: join, link or ignore."""
     join_seconds: float = 3600.0
     """Age of a handed-on call up to which its run is joined; an older one is only linked."""
+    pages_url: str | None = None
+    """Address of Playhead's pages, to which mirror spans link; None: they have no link."""
     prefer: str = "playhead"
     """Whose record of a model call counts if several instrumentations record it: see `model.instrumentations`."""
     own: Callable[[ActiveRun], RunOwner] | None = None

@@ -152,6 +152,14 @@ class Settings:
         fallback=OTEL_HEADERS,
         if_invalid=STOP,
     )
+    # None: the collector's address, if it was set: the collector has the pages. The default address may have none.
+    public_url: str | None = setting(
+        "PLAYHEAD_PUBLIC_URL",
+        None,
+        s.HTTP_URL,
+        "where people reach Playhead's pages: spans that go to other backends link to runs there; "
+        "else PLAYHEAD_ENDPOINT, if it is set",
+    )
     disabled: bool = setting("OTEL_SDK_DISABLED", False, s.SWITCH, "true: record nothing", if_invalid=STOP)
     api_key: str | None = setting(
         "PLAYHEAD_API_KEY", None, s.KEY, "the collector's key, if it has one", secret=True, if_invalid=STOP
@@ -368,6 +376,16 @@ class Settings:
         if self.endpoint is None:
             raise CollectorUnreachable("there is no collector (PLAYHEAD_ENDPOINT=none)")
         return self.endpoint
+
+    @property
+    def pages_url(self) -> str | None:
+        """The address of Playhead's pages, for links, without user and password; None if nobody has named it."""
+        is_ours = self.endpoint_is_named and not self.endpoint_is_otel
+        url = self.public_url or (self.endpoint if is_ours else None)
+        if url is None:
+            return None
+        scheme, _, rest = url.partition("://")
+        return f"{scheme}://{rest.rpartition('@')[2]}"
 
     endpoint_is_otel: bool = False
     """Whether `endpoint` is from OpenTelemetry's variable: then check first that a Playhead collector answers there."""

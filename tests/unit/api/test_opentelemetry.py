@@ -141,6 +141,46 @@ def test_each_call_is_a_span_there_too_with_the_same_ids_and_attributes(recordin
         assert (twin.status.description or "") == span.status_message
 
 
+@pytest.mark.parametrize(
+    ("options", "pages"),
+    [
+        ({"public_url": "https://pages.example/"}, "https://pages.example"),
+        ({"endpoint": "http://playhead:4318/v1/traces"}, "http://playhead:4318"),
+        ({"endpoint": "http://me:secret@playhead:4318"}, "http://playhead:4318"),
+        ({"endpoint": "http://playhead:4318", "public_url": "https://pages.example"}, "https://pages.example"),
+        ({"endpoint": "none", "public_url": "https://pages.example"}, "https://pages.example"),
+        ({}, None),
+        ({"endpoint": "none"}, None),
+    ],
+    ids=str,
+)
+def test_each_call_there_links_to_its_moment_of_the_run(
+    recording: Recording, provider: UseProvider, options: dict[str, Any], pages: str | None
+):
+    exporter = provider()
+    recording.configure(**options)
+    agent(1)
+    assert len(seen := recording.read().spans) == 3
+    assert not any(names.RUN_URL in span.attributes for span in seen)
+    links: dict[str, Any] = {}
+    for span in exporter.get_finished_spans():
+        assert span.context is not None
+        links[f"{span.context.span_id:016x}"] = (span.attributes or {}).get(names.RUN_URL)
+    assert links == {
+        span.span_id: pages and f"{pages}/runs/{span.attributes[names.RUN_ID]}?at={span.span_id}" for span in seen
+    }
+
+
+def test_the_address_of_another_collector_is_no_link(
+    recording: Recording, provider: UseProvider, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://other:4318")
+    exporter = provider()
+    recording.configure()
+    agent(1)
+    assert all(names.RUN_URL not in (span.attributes or {}) for span in exporter.get_finished_spans())
+
+
 def test_what_a_program_adds_to_the_current_span_is_there_too(recording: Recording, provider: UseProvider):
     exporter = provider()
     link = SpanContext(1, 2, is_remote=True)

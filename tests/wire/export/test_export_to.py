@@ -320,8 +320,9 @@ def test_addresses_and_keys_come_from_each_tools_own_variables():
     }  # fmt: skip
     phoenix = export_target("phoenix", {
         "PHOENIX_COLLECTOR_ENDPOINT": "https://p.example/v1/traces", "PHOENIX_API_KEY": "k",
-        "PHOENIX_PROJECT_NAME": "a b",
+        "PHOENIX_PROJECT_NAME": "a b", "PLAYHEAD_PUBLIC_URL": "https://pages.example/",
     }, **nothing)  # fmt: skip
+    assert phoenix.public_url == "https://pages.example"
     assert (phoenix.url, dict(phoenix.headers)) == (
         "https://p.example/v1/traces", {"authorization": "Bearer k", "x-project-name": "a b"},
     )  # fmt: skip

@@ -53,6 +53,7 @@ def export_target(
     _check(kind, content, preview_characters)
     texts = {"endpoint": endpoint, "api_key": api_key, "public_key": public_key, "secret_key": secret_key}
     _check_types({**texts, "project": project, "public_url": public_url}, headers, redact)
+    public_url = public_url or environ.get("PLAYHEAD_PUBLIC_URL")
     base = _base(kind, endpoint or _default_endpoint(kind, environ))
     project = project or (environ.get("PHOENIX_PROJECT_NAME") if kind == "phoenix" else None)
     only_here = _only_here(base, headers, api_key)
