@@ -36,6 +36,7 @@ from tests.integration.forward.test_destinations import batch
 from tests.integration.store.making import RUN, Clock, P
 from tests.phoenix.program import AGENT, RUNS
 from tests.phoenix.server import PhoenixServer, decoded, is_installed, phoenix_server
+from tests.unit.export.test_phoenix_projects import Exporter, spans
 
 pytestmark = pytest.mark.skipif(not is_installed(), reason="make peers PEERS=phoenix installs Phoenix")
 
@@ -206,3 +207,15 @@ def test_phoenixs_own_decoder_reads_our_protobuf():
     messages = span["attributes"]["llm"]["input_messages"]
     assert [message["message"]["role"] for message in messages] == ["system", "user", "assistant", "tool"]
     assert span["attributes"]["llm"]["token_count"]["prompt"] == 120
+
+
+def test_spans_that_another_project_has_are_refused(phoenix: PhoenixServer):
+    trace = "5" * 32
+    first = Exporter(phoenix.url, "has-it")
+    assert first.send(spans(range(1, 31), trace)) == (30, 0)
+    phoenix.spans("has-it", 30)
+    second = Exporter(phoenix.url, "has-it-not")
+    assert second.send(spans(range(21, 32), trace)) == (1, 10)
+    assert len(phoenix.spans("has-it", 31)) == 31  # a new span stays with its trace
+    for exporter in (first, second):
+        exporter.delivery.close()

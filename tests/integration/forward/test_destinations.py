@@ -13,7 +13,7 @@ from playhead_collector.read.prices import shipped
 from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres.recipients import Recipient
 from playhead_collector.store.postgres.store import PostgresStore, connect
-from tests.integration.store.making import Clock, P, json, span, thread, whole
+from tests.integration.store.making import RUN, Clock, P, json, span, thread, whole
 from tests.support.backends.langfuse import PUBLIC, SECRET, Langfuse
 from tests.support.backends.phoenix import KEY, Phoenix
 
@@ -117,6 +117,23 @@ async def test_a_run_arrives_in_phoenix(store: PostgresStore):
         assert model["session.id"] == "s-1"
         assert found["TOOL"]["attributes"]["tool.name"] == "weather"
         assert "playhead.example/runs/" in str(found["AGENT"]["attributes"])
+
+
+async def test_a_run_that_another_project_of_phoenix_has_is_a_dead_letter(store: PostgresStore):
+    await store.spans.ingest(P, batch())
+    with Phoenix(KEY) as phoenix:
+        settings = PhoenixSettings(name="phoenix", url=phoenix.url, api_key=KEY, project="shop")
+        await forward(store, settings)
+        sent = phoenix.projects.pop("shop")
+        phoenix.projects["elsewhere"] = {key: row for key, row in sent.items() if row["kind"] != "TOOL"}
+        await store.outbox.backfill(P, Recipient("phoenix", calls_in_logs=True), RUN, 0)
+        again = await forward(store, settings)
+        assert sorted(row["kind"] for row in phoenix.spans("elsewhere")) == ["AGENT", "LLM", "TOOL"]
+        assert (again.workers[0].counts["sent_spans"], again.workers[0].counts["dead"]) == (1, 2)
+        letters = await store.outbox.dead_letters("phoenix", 10)
+        assert {letter.reason for letter in letters} == {
+            "the project elsewhere of this Phoenix has the span already, and Phoenix keeps a span in one project"
+        }
 
 
 async def test_a_wrong_key_waits_for_the_right_one(store: PostgresStore):

@@ -1,9 +1,11 @@
 """Phoenix as far as exporters meet it: what it refuses, and how it keeps spans.
 
-Written from its server's code (20.26): protobuf only, the first span of an id stays, a NUL fails the span, and what is
-behind a span that cannot be stored is lost although the answer was 200.
+Written from its server's code (20.26): protobuf only, a trace stays in the project that got its first span, the first
+span of an id stays, a NUL fails the span, and what is behind a span that cannot be stored is lost although the answer
+was 200. Over GraphQL, it says which project has a trace or a span.
 """
 
+import re
 from typing import Any
 
 from google.protobuf.message import DecodeError
@@ -23,6 +25,8 @@ from tests.support.backends.http import (
 )
 
 KEY = "phoenix-key"
+_ROUTES = ("/v1/traces", "/v1/span_annotations?sync=true", "/graphql")
+_FIELD = re.compile(r'(\w+):(getTraceByOtelId|getSpanByOtelId)\((?:traceId|spanId):"(\w+)"\)')
 
 
 class Phoenix(HttpBackend):
@@ -39,12 +43,12 @@ class Phoenix(HttpBackend):
         return list(self.projects.get(project, {}).values())
 
     def answer(self, request: Received) -> Answer:
-        if request.path not in ("/v1/traces", "/v1/span_annotations?sync=true") or request.method != "POST":
+        if request.path not in _ROUTES or request.method != "POST":
             raise Refusal(404, f"no route {request.path}")
         if self._key is not None and request.headers.get("authorization") != f"Bearer {self._key}":
             raise Refusal(401, "Invalid token")
         if request.path != "/v1/traces":
-            return self._annotate(request.json()["data"])
+            return (self._say_projects if request.path == "/graphql" else self._annotate)(request.json())
         if request.headers.get("content-type") != "application/x-protobuf":
             raise Refusal(415, "Unsupported content type")
         body = decompressed(request, lambda encoding: encoding in ("gzip", "deflate"))
@@ -55,14 +59,27 @@ class Phoenix(HttpBackend):
         for of_resource in sent.resource_spans:
             resource = attributes_of(of_resource.resource.attributes)
             project = request.headers.get("x-project-name") or resource.get("openinference.project.name") or "default"
-            known = self.projects.setdefault(project, {})
             for span in (span for scope in of_resource.scope_spans for span in scope.spans):
                 if b"\x00" in span.name.encode() or _has_nul(span):
                     return Answer(200, ExportTraceServiceResponse().SerializeToString(), "application/x-protobuf")
+                known = self.projects.setdefault(self._project_of("trace", span.trace_id.hex()) or project, {})
                 known.setdefault(span.span_id.hex(), _row(span, resource))
         return Answer(200, ExportTraceServiceResponse().SerializeToString(), "application/x-protobuf")
 
-    def _annotate(self, data: list[dict[str, Any]]) -> Answer:
+    def _say_projects(self, body: Any) -> Answer:
+        data: dict[str, Any] = {}
+        for alias, field, wanted in _FIELD.findall(body["query"]):
+            project = self._project_of("trace" if field == "getTraceByOtelId" else "id", wanted)
+            data[alias] = None if project is None else {"project": {"name": project}}
+        return json_answer({"data": data})
+
+    def _project_of(self, key: str, wanted: str) -> str | None:
+        """The project that has a trace (`trace`) or a span (`id`)."""
+        of = (name for name, spans in self.projects.items() if any(row[key] == wanted for row in spans.values()))
+        return next(of, None)
+
+    def _annotate(self, body: Any) -> Answer:
+        data: list[dict[str, Any]] = body["data"]
         known = {span for spans in self.projects.values() for span in spans}
         for one in data:
             if one["annotator_kind"] not in ("LLM", "CODE", "HUMAN") or not one["name"] or one["name"] == "note":

@@ -2,6 +2,7 @@
 
 import base64
 import json
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -226,7 +227,7 @@ def test_the_project_is_on_the_resource_and_the_header_wins():
     span = encode(outbound("step", "work", {}), OutboundContents(), OutboundOptions("phoenix", project="shop"))
     with Phoenix() as server:
         post(server, [span])
-        post(server, [span], **{"x-project-name": "other"})
+        post(server, [replace(span, trace_id="d" * 32)], **{"x-project-name": "other"})
         assert {name: len(spans) for name, spans in server.projects.items()} == {"shop": 1, "other": 1}
     assert "openinference.project.name" not in outbound("step", "work", {}).span.resource
 

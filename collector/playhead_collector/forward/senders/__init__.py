@@ -2,6 +2,7 @@
 
 http, grpc       the two protocols
 kinds            address, headers and vocabulary of each kind of destination: Langfuse, Phoenix, OTLP
+phoenix          sends to Phoenix, after it has asked which spans another project has
 langfuse_media   uploads images and files, which Langfuse stores apart from spans
 """
 

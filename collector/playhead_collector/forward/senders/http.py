@@ -22,6 +22,7 @@ from playhead_collector.forward.scoring import OutboundScore
 from playhead_collector.forward.senders import HttpTarget, Signal
 
 _PROTOBUF = "application/x-protobuf"
+JSON = {"content-type": "application/json"}
 # Spans of one run are so repetitive that a better level saves a few percent and takes twice the time.
 _GZIP_LEVEL = 4
 # OTLP's answers are a few bytes; a longer one is a web page, of which the beginning is enough.
@@ -60,6 +61,17 @@ class HttpSender:
                     return without_secrets(answer, self._target.headers.values())
         except (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError) as error:
             return Answer(Verdict.UNAVAILABLE, shortened(f"cannot be reached ({type(error).__name__}: {error})"))
+
+    async def ask(self, url: str, question: bytes) -> tuple[int, bytes] | None:
+        """Posts JSON to another address of the destination. Returns the status and the beginning of the answer; None if
+        there is no answer."""
+        headers = {**self._target.headers, **JSON}
+        try:
+            async with asyncio.timeout(self._target.timeout_s):
+                async with self._client.stream("POST", url, content=question, headers=headers) as response:
+                    return response.status_code, await beginning(response)
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError):
+            return None
 
     async def close(self) -> None:
         """Closes connections."""
@@ -114,8 +126,6 @@ def _error_text(response: httpx.Response, body: bytes) -> str:
 
 # --- scores ----------------------------------------------------------------------------------------------------------
 
-_JSON = {"content-type": "application/json"}
-
 
 class JsonScores:
     """Posts scores to one address."""
@@ -133,7 +143,7 @@ class JsonScores:
 
     async def send(self, score: OutboundScore) -> Answer:
         """See `ScoreSender`."""
-        answer = await self._sender.post("logs", orjson.dumps(self._body_of(score)), _JSON)
+        answer = await self._sender.post("logs", orjson.dumps(self._body_of(score)), JSON)
         # Phoenix answers 404 if it does not know the span (yet). A 404 for another reason also concerns only scores.
         is_unknown = answer.verdict is Verdict.MISCONFIGURED and answer.reason.startswith("answered 404")
         return replace(answer, verdict=Verdict.REFUSED) if is_unknown else answer

@@ -16,6 +16,7 @@ from playhead_collector.forward.senders import DestinationKind, HttpTarget, Send
 from playhead_collector.forward.senders.grpc import GrpcSender
 from playhead_collector.forward.senders.http import HttpSender, JsonScores
 from playhead_collector.forward.senders.langfuse_media import LangfuseMedia
+from playhead_collector.forward.senders.phoenix import PhoenixSender
 
 _LANGFUSE_PATH = "/api/public/otel/v1/traces"
 # With this version, observations are readable at once; without it, Langfuse takes up to ten minutes.
@@ -81,7 +82,7 @@ def phoenix_kind(settings: PhoenixSettings) -> DestinationKind:
     annotations = f"{url}/v1/span_annotations?sync=true"
     return DestinationKind(
         "phoenix",
-        lambda transport: HttpSender(target, transport),
+        lambda transport: PhoenixSender(url, target, settings.project, transport),
         project=settings.project,
         scores=lambda transport: JsonScores(annotations, headers, settings.timeout_seconds, annotation, transport),
     )

@@ -33,6 +33,7 @@ from playhead.outbound.contents import OutboundContents, WantedRefs
 from playhead.outbound.counting import OFTEN_TWICE, CountedSpan, counted_span, counts_calls, needs_run
 from playhead.outbound.encoding import encode, encode_log, media_of, wanted, wanted_of_log
 from playhead.outbound.otlp import logs_request, traces_request
+from playhead.outbound.phoenix_projects import why_absent
 from playhead.outbound.span import OutboundRun, OutboundSpan, outbound_span, run_of
 from playhead.projection.attributes import kind_of
 from playhead.projection.counted_run import run_calls
@@ -268,7 +269,11 @@ class DestinationDelivery:
             size += _attributes_size(encoded[-1].attributes)
             if size >= _ENOUGH_BYTES:
                 break
-        accepted, refused = self._sending.send(encoded, self._send)
+        elsewhere = self._endpoint.elsewhere(encoded)
+        if elsewhere:
+            self._give_up(len(elsewhere), why_absent(next(iter(elsewhere.values()))))
+        here = [span for span in encoded if span.span_id not in elsewhere]
+        accepted, refused = self._sending.send(here, self._send)
         self._counters.spans += accepted
         if refused:
             self._give_up(len(refused), refused[0].why)

@@ -11,7 +11,7 @@
 
 import gzip
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -20,9 +20,11 @@ import httpx
 from playhead.export.counters import ShipCounters
 from playhead.export.destinations.target import ExportTarget
 from playhead.export.http import RequestRejected, asked_delay_s, without_instrumentation
+from playhead.model.span import Span
 from playhead.outbound import langfuse_media as uploads
 from playhead.outbound.answers import Verdict, shown_reason, verdict_of
 from playhead.outbound.langfuse_media import OutboundMedia, UploadAnswer
+from playhead.outbound.phoenix_projects import ProjectLookup, SentSpan, answer_of, project_of
 from playhead.settings.table import without_password
 from playhead.wire.loopback import is_loopback
 from playhead.wire.retries import Unavailable
@@ -36,6 +38,7 @@ _SLOWLY_SECONDS: Final = 60.0
 _MOST_REASON: Final = 300
 # Characters of an error that are read: a longer one is a web page.
 _MOST_READ: Final = 64 * 1024
+_JSON: Final = {"content-type": "application/json"}
 _PROTOBUF: Final = {"content-type": "application/x-protobuf", "content-encoding": "gzip"}
 
 
@@ -48,6 +51,7 @@ class DestinationEndpoint:
         self._target = target
         self._logs_url = target.logs_url
         self._counters = counters
+        self._projects = ProjectLookup()
         with without_instrumentation():
             self._client = httpx.Client(
                 headers={"user-agent": "playhead"},
@@ -109,6 +113,29 @@ class DestinationEndpoint:
                 if failed is not None:
                     self._check(failed.status, failed.body, failed.retry_after)
                 return
+
+    def elsewhere(self, spans: Sequence[Span]) -> Mapping[str, str]:
+        """Returns the other projects of Phoenix that have some of these spans already, by span id. Empty for other
+        destinations, and if Phoenix does not say."""
+        url, project = self._target.projects_url, self._target.options.project
+        if url is None:
+            return {}
+        questions = self._projects.look(
+            [SentSpan(span.trace_id, span.span_id, project_of(project, span.resource)) for span in spans]
+        )
+        try:
+            question = next(questions)
+            while True:
+                question = questions.send(self._ask(url, question))
+        except StopIteration as ended:
+            return ended.value
+
+    def _ask(self, url: str, question: bytes) -> bytes | None:
+        try:
+            answer = self._exchange("POST", url, {**self._target.headers, **_JSON}, question)
+        except Unavailable:
+            return None  # sending the spans tells why
+        return answer_of(answer.status_code, answer.content)
 
     def _exchange(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> httpx.Response:
         try:

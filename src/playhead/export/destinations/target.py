@@ -10,6 +10,7 @@ from playhead.errors import SettingInvalid
 from playhead.export.destination_notes import DestinationNote
 from playhead.outbound.langfuse_media import MEDIA_PATH
 from playhead.outbound.options import CONTENT_MODES, VOCABULARIES, ContentMode, OutboundOptions, Vocabulary
+from playhead.outbound.phoenix_projects import PATH as PROJECTS_PATH
 
 _LANGFUSE_PATH: Final = "/api/public/otel/v1/traces"
 _LANGFUSE: Final = "https://cloud.langfuse.com"
@@ -28,6 +29,8 @@ class ExportTarget:
     public_url: str | None = None
     media_url: str | None = None
     """Where Langfuse takes images and files."""
+    projects_url: str | None = None
+    """Where Phoenix says which of its projects has a span."""
     logs_url: str | None = None
     """Where an OTLP backend takes log events; None: the destination takes spans only."""
     note: DestinationNote | None = None
@@ -77,6 +80,7 @@ def export_target(
         OutboundOptions(kind, content, preview_characters, redact, media=media, project=project),
         public_url and public_url.rstrip("/"),
         base + MEDIA_PATH if is_langfuse else None,
+        base + PROJECTS_PATH if kind == "phoenix" else None,
         base + "/v1/logs" if kind == "otlp" else None,
         note,
     )
