@@ -379,12 +379,13 @@ class ContextWarning(Event):
 @dataclass(frozen=True, kw_only=True)
 class ContextCompressed(Event):
     """The context lost messages.  `origin` is `declared`, `inferred` from a cut between calls of one agent, or
-    `provider`: the provider compacted or edited it."""
+    `provider`: the provider compacted or edited it.  `summariser`: span id of the model call that wrote the summary."""
 
     kind: ClassVar[str] = "context_compressed"
     priority: ClassVar[str] = CRITICAL
     origin: str
     strategy: str | None = None
+    summariser: str | None = None
     tokens_before: int | None = None
     tokens_after: int | None = None
     kept: tuple[ContentRef, ...] = ()

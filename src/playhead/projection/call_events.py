@@ -261,7 +261,8 @@ class EventWriter:
         thread, tokens = ref(attributes, names.INPUT_MESSAGES_REF), whole(attributes, names.INPUT_TOKENS)
         if thread is not None:
             self._threads[span_node.actor] = thread
-        entered = self.conversations.call_started(span_node.span.span_id, span_node.actor, thread, tokens)
+        tools = ref(attributes, names.TOOL_DEFINITIONS_REF)
+        entered = self.conversations.call_started(span_node.span.span_id, span_node.actor, thread, tokens, tools)
         if span_node.actor in self._compacted:
             self._compacted.remove(span_node.actor)
             self._after_compaction.add(span_node.span.span_id)

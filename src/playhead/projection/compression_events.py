@@ -36,6 +36,7 @@ def inferred(
         before=cut.before,
         after=after,
         summary=cut.verdict.summary,
+        summariser=cut.summariser,
     )
 
 
@@ -82,6 +83,7 @@ def declared(head: Mapping[str, Any], log: LogEvent, actor: str | None, conversa
         before=before,
         after=after,
         summary=summary,
+        summariser=cut and cut.summariser,
     )
 
 

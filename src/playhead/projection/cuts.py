@@ -2,51 +2,49 @@
 
 | difference | result |
 |---|---|
-| the new input has neither the last answer nor a replacement of it | none: another conversation |
 | only system messages changed, or the message that every call ends with | none |
-| a new message before kept ones replaces several; or its text says that it is a summary | summary |
+| a message stands for several: it repeats a model's answer, says that it is a summary, restates them, or precedes kept ones | summary |
 | tool messages were replaced by shorter ones that answer the same calls | tool_result_masking |
 | summary and tool_result_masking | hybrid |
 | messages were replaced one for one in any other way | edit |
 | only tool results, or these and their calls, were removed, not in one range | dropped_tool_results |
 | one range of messages was removed | sliding_window |
 | messages in several ranges were removed | selection |
+| the new input has neither the last answer nor a summary, but later messages, or results of the last answer's tool calls | sliding_window or selection if nothing is new, else unknown |
+| the new input has none of these | none: another conversation |
 
 Usually refs, roles and positions are enough.  Where text is needed, `KnownMessages` notes which messages to read; until
 they are read, the result is based on positions alone.  Pure.
-"""
+"""  # noqa: E501 - a table reads best whole
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from playhead.model.ref import ContentRef
 from playhead.projection.known_messages import KnownMessages
 from playhead.projection.message_diff import DiffHunk, MessageListDiff
 from playhead.projection.message_outcomes import DROPPED, SUMMARISED, message_outcomes, replaced_messages
+from playhead.projection.summary_texts import (
+    common_beginning,
+    may_restate,
+    repeats,
+    restates,
+    says_summary,
+    shares_words,
+)
 
 SUMMARY, HYBRID, MASKING, EDIT = "summary", "hybrid", "tool_result_masking", "edit"
-WINDOW, DROPPED_RESULTS, SELECTION = "sliding_window", "dropped_tool_results", "selection"
+WINDOW, DROPPED_RESULTS, SELECTION, UNKNOWN = "sliding_window", "dropped_tool_results", "selection", "unknown"
 
-_TALK = (
-    r"(?:conversation|discussion|dialog(?:ue)?|session|history|context|messages|chat|transcript|so far|above|earlier)"
-)
-_SUMMED = r"(?:summary|summari[sz]ed|recap|condensed|compacted|compressed)"
-# Beginnings of summaries, and of requests for a summary, which are not summaries.
-_IS_SUMMARY = re.compile(
-    rf"\b{_SUMMED}\b.{{0,80}}?\b{_TALK}\b|\b{_TALK}\b.{{0,80}}?\b{_SUMMED}\b|<(?:\w+_)?summary>|<state_snapshot>",
-    re.IGNORECASE | re.DOTALL,
-)
-_WANTS_SUMMARY = re.compile(
-    rf"\b(?:summari[sz]e|condense|compact|compress|recap)\b.{{0,60}}?\b{_TALK}\b"
-    r"|\b(?:write|create|provide|give|generate|produce|make)\b.{0,40}?\bsummary\b",
-    re.IGNORECASE | re.DOTALL,
-)
-_BEGINNING = 400
-# Minimum characters of a quoted answer: shorter ones (`ok`) occur by chance in many other messages.
-_TELLING = 40
-# Minimum messages of a conversation that is summarised: after a shorter one, no summary is looked for.
-_WORTH = 4
+_INSTRUCTIONS = ("system", "developer")
+# Minimum messages, without instructions, that were removed before a new list of messages is taken for their summary.
+WORTH = 4
+# Removed messages that a new text is compared with, from the last one back.
+_MOST_COMPARED = 256
+# Messages at the beginning of a list that state its task.
+_FIRST = 16
+# Characters of a note at most.
+_SHORT = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,27 +72,22 @@ def is_same_conversation(diff: MessageListDiff, input_length: int, messages: Kno
     )
 
 
-def may_be_summarised(before: int, after: int) -> bool:
-    """Whether `after` messages can be a summary of `before` messages."""
-    return before >= _WORTH and 2 * after <= before
-
-
 def classify_cut(
     diff: MessageListDiff,
     input_length: int,
-    earlier_answers: Sequence[ContentRef],
+    written: ContentRef | None,
     messages: KnownMessages,
     *,
     same: bool,
+    shared: Sequence[ContentRef] = (),
 ) -> CompressionVerdict | None:
     """Classifies the cut; None when it is not a compression.
 
-    `earlier_answers`: answers of other calls since this conversation's last call began; `same`: whether the new input
-    continues the conversation.
+    `written`: the new message that repeats a model's answer, if there is one; `same`: whether the new input continues
+    the conversation; `shared`: messages that both lists begin with, if they are not in `diff`.
     """
     if not same:
-        summary = _begins_with_summary(diff, input_length, messages)
-        return None if summary is None else _verdict(SUMMARY, diff, diff.removed, summary)
+        return _classify_rewritten(diff, input_length, written, messages, shared)
     pairs, altered = replaced_messages(diff, messages), _altered_answer(diff, input_length, messages)
     old = {position for position, _ in pairs} | set(range(input_length, len(diff.before)) if altered else ())
     gone = [position for position in diff.removed if position not in old]
@@ -104,11 +97,14 @@ def classify_cut(
     ):
         return None
     masked = [pair for pair in telling if _is_masked(diff, pair, messages)]
-    summary, summarised = _summary(diff, input_length, gone, pairs, earlier_answers, messages)
+    summary, summarised = _summary(diff, gone, pairs, written, messages)
     if summary is not None:
         return _verdict(HYBRID if masked else SUMMARY, diff, summarised, summary)
     if not gone:
-        return _verdict(MASKING if len(masked) == len(telling) else EDIT, diff)
+        if len(masked) == len(telling):
+            return _verdict(MASKING, diff)
+        # Messages that were not read may differ in their names only.
+        return _verdict(EDIT, diff) if all(_is_read(diff, pair, messages) for pair in telling) else None
     if _is_changing_last_message(diff, input_length, gone, messages):
         return None
     return _verdict(_shape(diff, gone, messages), diff)
@@ -118,42 +114,67 @@ def classify_cut(
 
 
 def _summary(
-    diff: MessageListDiff, input_length: int, gone: Sequence[int], pairs: Sequence[tuple[int, int]],
-    earlier_answers: Sequence[ContentRef], messages: KnownMessages,
+    diff: MessageListDiff, gone: Sequence[int], pairs: Sequence[tuple[int, int]], written: ContentRef | None,
+    messages: KnownMessages,
 ) -> tuple[ContentRef | None, list[int]]:  # fmt: skip
-    """The summary message, and the positions of the messages that it replaces."""
+    """The summary message, and the positions of the messages that it replaces, in a conversation that goes on."""
     if not gone:
         return None, []
-    new = {position for _, position in pairs if messages.role(diff.after[position]) not in ("system", "developer")}
-    inner = [gap for gap in diff.hunks if not gap.is_last]
-    for gap in inner:
+    new = {position for _, position in pairs if messages.role(diff.after[position]) not in _INSTRUCTIONS}
+    for gap in diff.hunks:
         candidates = [position for position in gap.added if position not in new]
         lost = [position for position in gap.removed if position in gone]
-        best = _best(diff, candidates, earlier_answers, messages)
+        best = next((place for place in candidates if _stands_for(diff, place, written, messages)), None)
         if best is not None:
             return diff.after[best], lost or list(gone)
-        others = [
-            position for position in candidates if messages.role(diff.after[position]) not in ("system", "developer")
-        ]
-        if others and len(others) < len(lost):
+        others = [position for position in candidates if messages.role(diff.after[position]) not in _INSTRUCTIONS]
+        if not gap.is_last and others and len(others) < len(lost) and not _is_note(diff, others, lost, messages):
             return diff.after[_representative(diff, others, messages)], lost
-    answer = _answer_that_sums_up(diff, input_length, messages)
-    return (None, []) if answer is None else (answer, list(gone))
+    changed = next(_instructions_that_restate(diff, gone, messages), None)
+    return (None, []) if changed is None else (changed, list(gone))
 
 
-def _best(
-    diff: MessageListDiff, positions: Iterable[int], earlier_answers: Sequence[ContentRef], messages: KnownMessages
-) -> int | None:
-    """The position of the new message whose text says that it is a summary, or quotes an answer of another call; None
-    without one."""
-    for position in positions:
+def _stands_for(diff: MessageListDiff, position: int, written: ContentRef | None, messages: KnownMessages) -> bool:
+    """Whether a new message is the one in which a model's answer was found, or says that it is a summary."""
+    ref = diff.after[position]
+    if ref == written:
+        return True
+    role = messages.role(ref)
+    if role == "tool":
+        return False
+    return says_summary(_added_text(diff, position, messages) if role in _INSTRUCTIONS else messages.text(ref))
+
+
+def _is_note(diff: MessageListDiff, others: Sequence[int], lost: Sequence[int], messages: KnownMessages) -> bool:
+    """Whether the only new message is a short one that says nothing of the removed ones (`7 messages left out`)."""
+    text = messages.text(diff.after[others[0]])
+    if len(others) > 1 or not text or len(text) > _SHORT:
+        return False
+    return not any(shares_words(text, messages.text(diff.before[position])) for position in lost[-_MOST_COMPARED:])
+
+
+def _added_text(diff: MessageListDiff, position: int, messages: KnownMessages) -> str:
+    """The text of new instructions without what they have in common with the instructions before."""
+    text = messages.text(diff.after[position])
+    same = max((common_beginning(text, messages.text(ref)) for ref in _instructions(diff, messages)), default=0)
+    return text[same:]
+
+
+def _instructions(diff: MessageListDiff, messages: KnownMessages) -> list[ContentRef]:
+    return [diff.before[position] for position in diff.removed if messages.role(diff.before[position]) in _INSTRUCTIONS]
+
+
+def _instructions_that_restate(
+    diff: MessageListDiff, gone: Sequence[int], messages: KnownMessages
+) -> Iterator[ContentRef]:
+    """Yields new instructions that restate removed messages: a program may keep its summary there."""
+    for position in diff.added:
         ref = diff.after[position]
-        if messages.role(ref) in ("tool", "assistant"):
-            continue
-        text = messages.text(ref)
-        if says_summary(text) or any(_quotes(text, messages.text(answer)) for answer in earlier_answers):
-            return position
-    return None
+        if messages.role(ref) in _INSTRUCTIONS and may_restate(text := _added_text(diff, position, messages)):
+            removed = [messages.text(diff.before[place]) for place in gone[-_MOST_COMPARED:]]
+            known = [messages.text(other) for other in _instructions(diff, messages)]
+            if restates(text, removed, known):
+                yield ref
 
 
 def _representative(diff: MessageListDiff, positions: Sequence[int], messages: KnownMessages) -> int:
@@ -163,42 +184,81 @@ def _representative(diff: MessageListDiff, positions: Sequence[int], messages: K
     )
 
 
-def _answer_that_sums_up(diff: MessageListDiff, input_length: int, messages: KnownMessages) -> ContentRef | None:
-    """The last call's answer if it is a summary: it was kept while everything else was removed."""
-    answers = [position for position in range(input_length, len(diff.before)) if position in diff.kept]
-    stayed = [position for position in diff.kept if position >= diff.prefix]
-    if len(answers) != 1 or stayed != answers or input_length - 1 < diff.prefix:
+# --- lists without the last answer ------------------------------------------------------------------------------------
+
+
+def _classify_rewritten(
+    diff: MessageListDiff, input_length: int, written: ContentRef | None, messages: KnownMessages,
+    shared: Sequence[ContentRef],
+) -> CompressionVerdict | None:  # fmt: skip
+    """Classifies an input that has not the last answer: a summary of the conversation, a selection from it, or None."""
+    gone = [position for position in diff.removed if messages.role(diff.before[position]) not in _INSTRUCTIONS]
+    new = [position for position in diff.added if messages.role(diff.after[position]) != "tool"]
+    spoken = [position for position in new if messages.role(diff.after[position]) not in _INSTRUCTIONS]
+    if len(gone) < 2 or len(spoken) >= len(gone):
         return None
-    return diff.before[answers[0]] if _WANTS_SUMMARY.search(messages.text(diff.before[input_length - 1])) else None
-
-
-def _begins_with_summary(diff: MessageListDiff, input_length: int, messages: KnownMessages) -> ContentRef | None:
-    """The new message whose text says that it is a summary, or quotes the last answer, if a summary was requested."""
-    lost = [position for position in diff.removed if messages.role(diff.before[position]) != "system"]
-    came = [position for position in diff.added if messages.role(diff.after[position]) not in ("tool", "assistant")]
-    if not may_be_summarised(len(lost), len(diff.added)):
+    alike = _has_same_instructions(diff, messages)
+    for position in new:
+        told = messages.role(diff.after[position]) in _INSTRUCTIONS
+        if (alike or told) and _stands_for(diff, position, written, messages):
+            return _verdict(SUMMARY, diff, gone, diff.after[position])
+    if not alike:
         return None
-    wanted = input_length - 1 >= diff.prefix and _WANTS_SUMMARY.search(messages.text(diff.before[input_length - 1]))
-    answers = [messages.text(answer) for answer in diff.before[input_length:]]
-    texts = {diff.after[position]: messages.text(diff.after[position]) for position in came}
-    for ref, text in texts.items():
-        if says_summary(text) or (wanted and any(_quotes(text, answer) for answer in answers)):
-            return ref
-    return None
+    if len(gone) >= WORTH:
+        restated = (diff.after[position] for position in spoken if _restates(diff, position, gone, messages, shared))
+        summary = next(restated, None) or next(_instructions_that_restate(diff, gone, messages), None)
+        if summary is not None:
+            return _verdict(SUMMARY, diff, gone, summary)
+    if not _goes_on(diff, input_length, gone, messages):
+        return None
+    asked = [position for position in gone if position < input_length]
+    return _verdict(UNKNOWN if spoken or not asked else _shape(diff, asked, messages), diff)
 
 
-def says_summary(text: str) -> bool:
-    """Whether a text begins by saying that it is a summary, and not by asking for one."""
-    beginning = text[:_BEGINNING]
-    return bool(_IS_SUMMARY.search(beginning)) and not _WANTS_SUMMARY.search(beginning)
+def _has_same_instructions(diff: MessageListDiff, messages: KnownMessages) -> bool:
+    """Whether the new list has the instructions of the old one, or the same with a few other words (the time)."""
+    old = [messages.text(ref) for ref in _instructions(diff, messages)]
+    new = [
+        messages.text(diff.after[place]) for place in diff.added if messages.role(diff.after[place]) in _INSTRUCTIONS
+    ]
+    return not old or not new or any(_is_variant(one, other) for one in old for other in new)
 
 
-def _quotes(text: str, answer: str) -> bool:
-    """Whether one text contains the other, both of at least 40 characters: a summary may be put into a message, or
-    taken out of an answer."""
-    if min(len(text), len(answer)) < _TELLING:
+def _is_variant(one: str, other: str) -> bool:
+    return 2 * common_beginning(one, other) >= min(len(one), len(other)) > 0 or repeats(one, other)
+
+
+def _restates(
+    diff: MessageListDiff, position: int, gone: Sequence[int], messages: KnownMessages, shared: Sequence[ContentRef]
+) -> bool:
+    """Whether a new message restates removed ones, apart from what the model is told anyway and from the message that
+    began the conversation: another task often begins alike."""
+    text = messages.text(diff.after[position])
+    if not may_restate(text):
         return False
-    return answer in text or text in answer
+    known = [*shared[:_FIRST], *(diff.before[place] for place in list(diff.kept)[:_MOST_COMPARED])]
+    removed = [diff.before[place] for place in gone[-_MOST_COMPARED:]]
+    if all(messages.role(ref) in _INSTRUCTIONS for ref in known):
+        known.append(diff.before[gone[0]])
+        removed = [ref for ref in removed if ref != diff.before[gone[0]]]
+    instructions = _instructions(diff, messages)
+    return restates(text, [*map(messages.written, removed)], [messages.text(ref) for ref in (*instructions, *known)])
+
+
+def _goes_on(diff: MessageListDiff, input_length: int, gone: Sequence[int], messages: KnownMessages) -> bool:
+    """Whether the new list was made from the conversation: it keeps two or more messages after a removed one, up to
+    the last input, or answers the tool calls of the last answer."""
+    later = [
+        place
+        for place in diff.kept
+        if place > gone[0] and messages.role(diff.before[place]) not in _INSTRUCTIONS
+    ]  # fmt: skip
+    if len(later) >= 2 and input_length - 1 in diff.kept:
+        return True
+    results = [diff.after[place] for place in diff.added if messages.role(diff.after[place]) == "tool"]
+    answers = [diff.before[place] for place in range(input_length, len(diff.before))]
+    asked = {call for ref in answers for call in messages.requests(ref)} if results else set[str]()
+    return any(call in asked for ref in results for call in messages.calls(ref))
 
 
 # --- shapes -----------------------------------------------------------------------------------------------------------
@@ -217,7 +277,8 @@ def _shape(diff: MessageListDiff, gone: Sequence[int], messages: KnownMessages) 
         return DROPPED_RESULTS
     if gone[-1] - gone[0] + 1 == len(gone):
         return WINDOW
-    return DROPPED_RESULTS if roles == {"tool", "assistant"} else SELECTION
+    spoken = (diff.before[position] for position in gone if messages.role(diff.before[position]) != "tool")
+    return DROPPED_RESULTS if roles == {"tool", "assistant"} and all(map(messages.requests, spoken)) else SELECTION
 
 
 def _altered_answer(diff: MessageListDiff, input_length: int, messages: KnownMessages) -> int | None:
@@ -259,6 +320,10 @@ def _is_masked(diff: MessageListDiff, pair: tuple[int, int], messages: KnownMess
         return False
     read = [messages.message(ref) for ref in (old, new)]
     return None in read or messages.size(new) < messages.size(old)
+
+
+def _is_read(diff: MessageListDiff, pair: tuple[int, int], messages: KnownMessages) -> bool:
+    return all(messages.message(ref) is not None for ref in (diff.before[pair[0]], diff.after[pair[1]]))
 
 
 def _all_tools(diff: MessageListDiff, gap: DiffHunk, messages: KnownMessages) -> bool:

@@ -93,7 +93,8 @@ def restore_conversations(conversations: Conversations, events: Iterable[ev.RunE
     for event in events:
         match event:
             case ev.LlmCalled():
-                conversations.call_started(event.span or "", event.actor, event.thread, tokens.get(event.span))
+                reported = tokens.get(event.span)
+                conversations.call_started(event.span or "", event.actor, event.thread, reported, event.tools)
             case ev.LlmCompleted() | ev.LlmFailed():
                 conversations.call_ended(event.span or "", event.thread)
             case ev.ContextCompressed(origin="declared"):

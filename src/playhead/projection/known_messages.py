@@ -4,10 +4,12 @@ Roles are known for all stored messages.  Texts are read for a few only, after a
 messages they can change the result.
 """
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 
-from playhead.model.message import Message, message_text
+from playhead.model.canonical import canonical_json
+from playhead.model.json_value import object_at
+from playhead.model.message import Message, Part, message_text, without_reasoning
 from playhead.model.ref import ContentRef
 
 
@@ -60,14 +62,46 @@ class KnownMessages:
         message = self.message(ref)
         return "" if message is None else message_text(message).strip()
 
+    def written(self, ref: ContentRef) -> str:
+        """What a model wrote in a message: its text without reasoning, and the texts in its tool calls' arguments.
+        Empty when the message was not read yet."""
+        message = self.message(ref)
+        if message is None:
+            return ""
+        texts = [message_text(said) for said in without_reasoning([message])]
+        arguments = (object_at(part, "arguments") for part in message["parts"] if part.get("type") == "tool_call")
+        texts += (value for given in arguments for value in given.values() if isinstance(value, str))
+        return "\n".join(texts).strip()
+
     def calls(self, ref: ContentRef) -> tuple[str, ...]:
         """Ids of the tool calls that a tool's message answers; empty when it was not read yet."""
+        return self._ids(ref, "tool_call_response")
+
+    def requests(self, ref: ContentRef) -> tuple[str, ...]:
+        """Ids of the tool calls that a message requests; empty when it was not read yet."""
+        return self._ids(ref, "tool_call")
+
+    def _ids(self, ref: ContentRef, kind: str) -> tuple[str, ...]:
         message = self.message(ref)
         parts = message["parts"] if message else []
-        return tuple(str(part.get("id")) for part in parts if part.get("type") == "tool_call_response")
+        return tuple(str(part.get("id")) for part in parts if part.get("type") == kind)
+
+    def meaning(self, ref: ContentRef) -> Hashable:
+        """What a message says: equal for messages of equal role, texts, tool calls and results, whatever their names
+        and extra fields are. None when the message was not read yet."""
+        message = self.message(ref)
+        if message is None:
+            return None
+        texts = (str(part.get("content")) for part in message["parts"] if part.get("type") == "text")
+        others = (part for part in message["parts"] if part.get("type") not in ("text", "reasoning"))
+        return message["role"], "".join(texts).strip(), *(canonical_json(_bare(part)) for part in others)
 
     def size(self, ref: ContentRef) -> int:
         """The characters of a message's text, plus the bytes of parts that are stored separately."""
         message = self.message(ref)
         apart = sum(int(part.get("bytes") or 0) for part in message["parts"]) if message else 0
         return apart + len(self.text(ref))
+
+
+def _bare(part: Part) -> Part:
+    return {name: value for name, value in part.items() if name != "extra"}

@@ -5,11 +5,12 @@ Used by the projector to classify cuts, and by the answers about compressions an
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from playhead.model.ref import ContentRef
+from playhead.projection.known_messages import KnownMessages
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,26 @@ def diff_messages(
         count = min(len(had), len(came))
         kept.update(zip(had[len(had) - count :], came, strict=False))
     return MessageListDiff(before, after, kept, prefix)
+
+
+def pair_by_meaning(diff: MessageListDiff, messages: KnownMessages) -> MessageListDiff:
+    """The difference in which messages count as kept, too, that say the same under another ref: a framework may add a
+    name to a message that it sends again."""
+    kept = dict(diff.kept)
+    for gap in diff.hunks:
+        waiting: defaultdict[Hashable, list[int]] = defaultdict(list)
+        roles = {messages.role(diff.before[position]) for position in gap.removed}
+        came = [position for position in gap.added if messages.role(diff.after[position]) in roles]
+        roles = {messages.role(diff.after[position]) for position in came}
+        for position in came:
+            waiting[messages.meaning(diff.after[position])].append(position)
+        for position in gap.removed:
+            if messages.role(diff.before[position]) not in roles:
+                continue
+            meaning = messages.meaning(diff.before[position])
+            if meaning is not None and waiting[meaning]:
+                kept[position] = waiting[meaning].pop(0)
+    return diff if len(kept) == len(diff.kept) else MessageListDiff(diff.before, diff.after, kept, diff.prefix)
 
 
 def _positions(refs: Sequence[ContentRef], start: int) -> dict[ContentRef, list[int]]:

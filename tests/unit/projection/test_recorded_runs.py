@@ -8,8 +8,9 @@ import pytest
 
 from playhead.dialect import openai_chat
 from playhead.model.event import ContextCompressed
-from playhead.model.message import Message, text_message
+from playhead.model.message import Message, message_text, text_message
 from playhead.projection.projector import ProjectSettings, project
+from playhead.projection.summary_texts import restates
 from playhead.testing import Trajectories, Trajectory
 from tests.support.compressed_runs import Call, LabelledRun
 from tests.support.recorded_runs import Recorded
@@ -37,6 +38,23 @@ def found(name: str, calls: list[tuple[list[Message], Message]]) -> list[Context
 
 def test_no_recorded_run_was_compressed():
     assert [run.key for run in trajectories() if found(run.key, calls_of(run))] == []
+
+
+def test_a_task_after_another_is_no_compression():
+    runs = trajectories()
+    pairs = [(one, other) for one, other in zip(runs, runs[7:], strict=False)]
+    assert [(one.key, other.key) for one, other in pairs if found(one.key, calls_of(one) + calls_of(other))] == []
+
+
+def test_the_first_message_of_another_task_restates_nothing():
+    texts = [[*map(message_text, run_messages(run))] for run in trajectories()]
+    for system, began, *said in texts:
+        alike = [other[1] for other in texts if other[1] != began and restates(other[1], said, [system, began])]
+        assert alike == []
+
+
+def run_messages(run: Trajectory) -> list[Message]:
+    return [openai_chat.to_message(dict(message)) for message in run.messages]
 
 
 def test_windows_are_found_call_by_call():

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 from playhead.model.event import ContextCompressed, RunEvent
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
-from playhead.projection import cuts
+from playhead.projection.cuts import is_same_conversation
 from playhead.projection.known_messages import KnownMessages
 from playhead.projection.message_outcomes import DROPPED, KEPT, SUMMARISED, MessageOutcomes, retained, with_replacements
+from playhead.projection.summary_texts import says_summary
 from playhead.wire.operations.compression import (
     Compression,
     CompressionAudit,
@@ -204,9 +205,9 @@ def _recognition(
     if event.summary is None:
         return rules.MESSAGES_GONE, f"{went}, what was said last is"
     text = messages.text(event.summary)
-    if cuts.says_summary(text):
+    if says_summary(text):
         return rules.SAYS_SUMMARY, f"{went}; a new message says that it is a summary"
-    goes_on = cuts.is_same_conversation(outcomes.diff, outcomes.input_length, messages)
+    goes_on = is_same_conversation(outcomes.diff, outcomes.input_length, messages)
     if not text or not goes_on:
         return rules.NEW_IN_PLACE, f"{went}; a new message stands in their place"
     return rules.NEW_BEFORE_KEPT, f"{went}; a new message stands in their place, before those that were kept"

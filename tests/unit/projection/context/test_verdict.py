@@ -44,6 +44,7 @@ def test_each_compression_is_what_it_is_and_nothing_else_is_one(labelled: Labell
         assert list(each.summarised) == refs(expected.summarised)
         assert list(each.dropped) == refs(expected.dropped)
         assert each.summary == (None if expected.summary is None else refs([expected.summary])[0])
+        assert each.summariser == (None if expected.summariser is None else calls[expected.summariser].span)
 
 
 @each_run
@@ -55,11 +56,14 @@ def test_without_a_word_being_read_no_compression_is_found_that_is_none(labelled
 @each_run
 def test_what_was_asked_to_be_read_is_enough(labelled: LabelledRun):
     whole = Recorded(RUN, labelled).work()
-    blind = replace(whole, messages={})
-    unread = project(blind, 0, ProjectSettings()).unread
-    read = {ref: message for ref, message in whole.messages.items() if ref in unread}
+    read, passes = {}, 0
+    while unread := project(replace(whole, messages=read), 0, ProjectSettings()).unread - read.keys():
+        read |= {ref: whole.messages[ref] for ref in unread}
+        passes += 1
+    assert passes <= 3
     assert events_of(replace(whole, messages=read)) == events_of(whole)
-    assert len(unread) <= len(whole.messages) // 2
+    if not labelled.expected:
+        assert len(read) <= len(whole.messages) // 2
 
 
 @each_run

@@ -1,0 +1,111 @@
+"""[projection]: whether a text stands for removed messages: it says so, repeats a model's answer, or restates them.
+
+Pure; used for the classification of cuts and for the audits of compressions.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+_TALK = (
+    r"(?:conversation|discussion|dialog(?:ue)?|session|history|context|messages|chat|transcript|so far|above|earlier)"
+)
+_SUMMED = r"(?:summary|summari[sz]ed|recap|condensed|compacted|compressed)"
+# Beginnings of summaries, and of requests for a summary, which are not summaries.
+_IS_SUMMARY = re.compile(
+    rf"\b{_SUMMED}\b.{{0,80}}?\b{_TALK}\b|\b{_TALK}\b.{{0,80}}?\b{_SUMMED}\b|<(?:\w+_)?summary>|<state_snapshot>"
+    r"|\A\W{0,8}(?:\w{1,20} ){0,2}(?:summary|recap)\b\W{0,4}[:\n]",
+    re.IGNORECASE | re.DOTALL,
+)
+_WANTS_SUMMARY = re.compile(
+    rf"\b(?:summari[sz]e|condense|compact|compress|recap)\b.{{0,60}}?\b{_TALK}\b"
+    r"|\b(?:write|create|provide|give|generate|produce|make)\b.{0,40}?\bsummary\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_BEGINNING = 400
+# Characters of a text that are compared; summaries are shorter.
+_MAX_COMPARED = 40_000
+# Minimum characters of a quoted answer: shorter ones (`ok`) occur by chance in many other messages.
+_TELLING = 40
+# A repetition shares this part of the rows of four words of the shorter text, which has at least so many rows.
+_ROW, _MIN_ROWS, _SHARED_ROWS = 4, 8, 0.6
+# A restatement shares with several removed messages many facts, and half of its own; or so many telling words, two of
+# them facts (or so many words without facts), and this part of its telling words. On 39,800 pairs of recorded tasks,
+# the first message of another task never did.
+_MANY_FACTS, _MIN_WORDS, _MIN_FACTS, _MIN_WORDS_WITHOUT_FACTS, _SHARED_WORDS = 3, 4, 2, 12, 0.4
+_LETTER_WITHOUT_SPACES = "\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_WORD = re.compile(rf"[{_LETTER_WITHOUT_SPACES}]|[^\W_{_LETTER_WITHOUT_SPACES}]+")
+_TERM = re.compile(r"\w+(?:[./@-]\w+)*")
+_FACT = re.compile(r"\d|\w[_./@]\w|[a-z][A-Z]")
+_STEM = 6
+_QUOTED_WHOLE = 24
+
+
+def says_summary(text: str) -> bool:
+    """Whether a text begins by saying that it is a summary, and not by asking for one."""
+    beginning = text[:_BEGINNING]
+    return bool(_IS_SUMMARY.search(beginning)) and not _WANTS_SUMMARY.search(beginning)
+
+
+def asks_for_summary(text: str) -> bool:
+    """Whether a text asks for a summary."""
+    return _WANTS_SUMMARY.search(text) is not None
+
+
+def repeats(text: str, answer: str) -> bool:
+    """Whether most of the shorter text is in the other one: a program may put a model's answer into a message, or take
+    a part out of it. Short texts never do."""
+    if min(len(text), len(answer)) >= _TELLING and (answer in text or text in answer):
+        return True
+    rows, others = _rows(text[:_MAX_COMPARED]), _rows(answer[:_MAX_COMPARED])
+    least = min(len(rows), len(others))
+    return least >= _MIN_ROWS and len(rows & others) >= _SHARED_ROWS * least
+
+
+def may_restate(text: str) -> bool:
+    """Whether a text has words enough to restate others, and does not begin by asking for a summary."""
+    return len(_terms(text)) >= _MIN_WORDS and not asks_for_summary(text[:_BEGINNING])
+
+
+def restates(text: str, removed: Sequence[str], known: Iterable[str]) -> bool:
+    """Whether a text restates what several of the removed messages say, with words that are not in `known` (what the
+    model is told anyway, and the message that began the conversation)."""
+    if not may_restate(text) or sum(len(one) >= _QUOTED_WHOLE and one in text for one in removed) > 1:
+        return False  # a transcript, for a side question about the conversation
+    said = _terms(text).difference(*map(_terms, known))
+    by_message = [said & _terms(one) for one in removed]
+    common = set[tuple[str, bool]]().union(*by_message)
+    facts, all_facts = (sum(is_fact for _, is_fact in terms) for terms in (common, said))
+    several = all(len(shared) < len(common) for shared in by_message)
+    if facts >= _MANY_FACTS and 2 * facts >= all_facts:
+        return several
+    enough = _MIN_WORDS if facts >= _MIN_FACTS else _MIN_WORDS_WITHOUT_FACTS
+    return several and len(common) >= max(enough, _SHARED_WORDS * len(said))
+
+
+def shares_words(one: str, other: str) -> bool:
+    """Whether two texts have a telling word in common."""
+    return not _terms(one).isdisjoint(_terms(other))
+
+
+def common_beginning(one: str, other: str) -> int:
+    """The number of characters that two texts begin with alike."""
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+@lru_cache(maxsize=256)
+def _rows(text: str) -> frozenset[tuple[str, ...]]:
+    words = [word.casefold() for word in _WORD.findall(text)]
+    return frozenset(tuple(words[at : at + _ROW]) for at in range(len(words) - _ROW + 1))
+
+
+@lru_cache(maxsize=256)
+def _terms(text: str) -> frozenset[tuple[str, bool]]:
+    """The telling words of a text, as (stem, is it a fact): numbers, identifiers, names of files, long words."""
+    terms: set[tuple[str, bool]] = set()
+    for term in _TERM.findall(text[:_MAX_COMPARED]):
+        if len(term) >= 3 and _FACT.search(term):
+            terms.add((term.casefold(), True))
+        elif len(term) >= 5:
+            terms.add((term.casefold()[:_STEM], False))
+    return frozenset(terms)
