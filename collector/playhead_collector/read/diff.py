@@ -15,7 +15,7 @@ from playhead.model.state import RunState
 from playhead.model.times import rfc3339
 from playhead.projection.known_messages import KnownMessages
 from playhead.projection.message_diff import diff_messages
-from playhead.projection.message_outcomes import DROPPED, KEPT, message_outcomes, with_replacements
+from playhead.projection.message_outcomes import DROPPED, KEPT, longest_rise, message_outcomes, with_replacements
 from playhead.wire.operations import StateAt
 from playhead.wire.operations.moments import (
     ContextDiff,
@@ -105,11 +105,13 @@ def _known_messages(cache: ContentCache, refs: Iterable[ContentRef]) -> KnownMes
 
 
 def _context_answer(entries: list[ContextEntry], before: LlmCalled | None, after: LlmCalled | None) -> ContextDiff:
+    places = [entry["from"] for entry in entries if entry["op"] == KEPT and entry["from"] is not None]
     ops = [entry["op"] for entry in entries]
     sides = ((name, before and getattr(before, field), after and getattr(after, field)) for name, field in _SETTINGS)
     changed: dict[str, Moved] = {name: {"from": old, "to": new} for name, old, new in sides if old != new}
     return {
         "kept": ops.count(KEPT),
+        "moved": len(places) - len(longest_rise(places)),
         "added": ops.count(ADDED),
         "dropped": ops.count(DROPPED),
         "replaced": ops.count(REPLACED),

@@ -65,12 +65,16 @@ _COMPRESSION_COLUMNS: output.Columns[Compression] = (
     ("kept", lambda row: row["messages"]["kept"]),
     ("summarised", lambda row: row["messages"]["summarised"]),
     ("dropped", lambda row: row["messages"]["dropped"]),
+    ("written by", lambda row: row["summariser"]),
     ("tokens", _tokens_changed),
 )
 
 
 def _print_audit(audit: CompressionAudit) -> None:
-    names = ("run", "seq", "actor", "origin", "strategy", "strength", "rule", "reason", "call", "messages", "tokens")
+    names = (
+        *("run", "seq", "actor", "origin", "strategy", "strength", "rule", "reason", "call", "summariser"),
+        *("messages", "tokens"),
+    )
     facts: dict[str, Any] = {name: cast(dict[str, Any], audit)[name] for name in names}
     counts = {
         "facts lost": audit["lost_total"],

@@ -110,6 +110,8 @@ def _print_diff(answer: Diff) -> None:
     )
     context = answer["context"]
     counts = ", ".join(f"{context[op]} {op}" for op in ("kept", "added", "dropped", "replaced"))
+    if context["moved"]:
+        counts += f", {context['moved']} moved"
     typer.echo(f"\ncontext: {counts}\n")
     for entry in context["entries"]:
         if entry["op"] != "kept":

@@ -5,6 +5,7 @@ message may be replaced by another one (`replacements`).  Used by the projector 
 compressions (`outcomes_of_event`), and by the difference of two contexts.
 """
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,6 +34,12 @@ class MessageOutcomes:
     def positions(self, outcome: str) -> list[int]:
         """Positions of the messages with this outcome."""
         return [position for position, other in enumerate(self.by_position) if other == outcome]
+
+    def moved(self) -> set[int]:
+        """Positions of the messages that are still in the context, but in another order: as few as explain it."""
+        kept = sorted(self.diff.kept)
+        places = [self.diff.kept[position] for position in kept]
+        return {kept[number] for number in range(len(kept))} - {kept[number] for number in longest_rise(places)}
 
     def count(self, outcome: str) -> int:
         """Number of messages with this outcome."""
@@ -93,16 +100,20 @@ def declared_outcomes(
     return tuple(summarised), tuple(_without(gone, summarised) if dropped is None else dropped)
 
 
-def retained(outcomes: MessageOutcomes, event: ContextCompressed) -> list[int]:
-    """Positions in the context after of kept messages, the summary and replacements, but not of additions. For a
-    declared compression: all positions."""
-    diff = outcomes.diff
-    if event.origin == "declared":
-        return list(range(len(diff.after)))
-    summary = diff.after.index(event.summary) if event.summary in diff.after else -1
-    inner = {position for gap in diff.hunks if not gap.is_last for position in gap.added}
-    made = {*diff.kept.values(), *outcomes.replacements.values(), *inner}
-    return sorted({*made, *(position for position in diff.added if position <= summary)})
+def longest_rise(numbers: Sequence[int]) -> list[int]:
+    """Indexes of a longest rising subsequence of different numbers."""
+    ends: list[int] = []  # of the rises of each length, the one with the least last number: its last index
+    before: list[int | None] = []
+    for index, number in enumerate(numbers):
+        length = bisect_left(ends, number, key=numbers.__getitem__)
+        before.append(ends[length - 1] if length else None)
+        ends[length : length + 1] = [index]
+    rise: list[int] = []
+    here = ends[-1] if ends else None
+    while here is not None:
+        rise.append(here)
+        here = before[here]
+    return rise[::-1]
 
 
 # --- replacements -----------------------------------------------------------------------------------------------------

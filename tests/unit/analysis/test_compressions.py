@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from playhead.model.canonical import value_of
-from playhead.model.event import ContextCompressed
+from playhead.model.event import ContextCompressed, LlmCalled
 from playhead.model.message import Message, message_contents, text_message
 from playhead.model.ref import ContentRef
+from playhead.model.span import STATUS_ERROR
 from playhead.model.thread import thread_of
 from playhead.projection.projector import ProjectSettings, project
 from playhead.wire.operations import CompressionAudit
@@ -35,12 +36,16 @@ from tests.support.compressed_runs import (
     calls,
     gives,
 )
+from tests.support.compressed_runs import user as user_of
 from tests.support.readers.fake import RUN, FakeStore, record_of
 from tests.support.recorded_runs import Recorded
 
 of_compressions = {
     (rule.strength, rule.name)
-    for rule in (rules.DECLARED, rules.MESSAGES_GONE, rules.SAYS_SUMMARY, rules.NEW_BEFORE_KEPT, rules.NEW_IN_PLACE)
+    for rule in (
+        *(rules.DECLARED, rules.MESSAGES_GONE, rules.UNKNOWN_KIND, rules.WRITTEN_BY_A_CALL, rules.SAYS_SUMMARY),
+        *(rules.NEW_BEFORE_KEPT, rules.NEW_IN_PLACE),
+    )
 }
 each_run = pytest.mark.parametrize("labelled", RUNS, ids=lambda labelled: labelled.name)
 
@@ -159,6 +164,60 @@ async def test_tokens_are_reported_or_say_that_they_are_estimated():
         tokens = (await audit_compression(record, str(item["seq"])))["tokens"]
         assert tokens["basis"] == basis
         assert (tokens["before"] or 0) > (tokens["after"] or 0) > 0
+
+
+@each_run
+async def test_the_list_and_the_audit_say_the_same(labelled: LabelledRun):
+    record = recorded(labelled)
+    for item in (await list_compressions(record, 10, 0))["items"]:
+        audit = await audit_compression(record, str(item["seq"]))
+        assert {name: audit[name] for name in item} == item
+        assert item["tokens"]["saved"] is not None
+
+
+async def test_a_declared_cut_has_the_tokens_that_were_counted():
+    talk, answer = [text_message("user", f"message {n}") for n in range(8)], text_message("assistant", "yes")
+    short = talk[5:]
+    declares = {"before": [*talk, answer], "after": [*short, answer], "summary": None, "strategy": "own"}
+    calls = [
+        Call(talk, answer, tokens=7057),
+        Call([user_of("another")], answer, agent="helper", tokens=11),
+        Call([*short, answer, user_of("more")], answer, tokens=4128, declares=declares),
+    ]
+    (item,) = (await list_compressions(recorded(LabelledRun("declared", calls)), 10, 0))["items"]
+    assert item["tokens"] == {"before": 7057, "after": 4128, "saved": 2929, "basis": "reported"}
+
+
+async def test_messages_in_another_order_are_reported():
+    words = [text_message("user", f"message {n}") for n in range(6)]
+    answer = text_message("assistant", "yes")
+    calls = [Call(words, answer), Call([words[4], words[2], words[3], words[5], answer, user_of("go on")], answer)]
+    record = recorded(LabelledRun("moved", calls))
+    (item,) = (await list_compressions(record, 10, 0))["items"]
+    assert (item["messages"]["kept"], item["messages"]["moved"]) == (5, 1)
+    audit = await audit_compression(record, str(item["seq"]))
+    assert [place["message"] for place in audit["kept"] if place["moved"]] == refs([words[4]])
+
+
+async def test_the_call_that_wrote_the_summary_is_named():
+    record = recorded(next(run for run in RUNS if run.name == "summed_up_by_a_call"))
+    (item,) = (await list_compressions(record, 10, 0))["items"]
+    writer = await record.event(item["summariser"] or 0)
+    assert isinstance(writer, LlmCalled)
+    assert (await record.event(item["call"] or 0)).seq > item["seq"] > writer.seq
+    audit = await audit_compression(record, str(item["seq"]))
+    assert (audit["rule"], audit["strength"]) == ("written_by_a_call", "strong")
+
+
+async def test_what_the_next_call_is_told_is_not_lost(read_json):
+    """The user says it again in the message that ends the shortened list."""
+    again = user_of("My account is 77812345, and the lamp LMP-4471 was 15.5.")
+    calls = [Call(LONG, PLACE), Call([SYSTEM, YES, PLACE, KNOWN, again], agent("Thanks."))]
+    record = recorded(LabelledRun("told", calls))
+    (item,) = (await list_compressions(record, 10, 0))["items"]
+    audit = read_json(await audit_compression(record, item["event"]))
+    assert not {"77812345", "LMP-4471", "15.5"} & {fact["text"] for fact in audit["lost"]}
+    assert {"77812345", "LMP-4471", "15.5"} <= {fact["text"] for fact in audit["preserved"]}
 
 
 async def test_an_event_that_is_no_compression_is_refused():
@@ -297,3 +356,78 @@ async def test_only_what_a_read_gave_and_the_agent_then_used_was_looked_up_again
         used = need["quotes"][-1]
         assert used["seq"] > need["seq"]
         assert used["text"].split(".")[0].lower() in fact.lower()
+
+
+SHORT = [SYSTEM, FOUND, YES, PLACE, KNOWN]
+
+
+def forgetful(name: str, *then: Call) -> LabelledRun:
+    """After a compression that dropped the order, the account and the item, the run goes on with these calls."""
+    return LabelledRun(name, [Call(LONG, PLACE), *then])
+
+
+def made_call(arguments: dict[str, object], result: object) -> list[Call]:
+    asked: Message = calls("c9", "open_case", **arguments)
+    return [Call(SHORT, asked), Call([*SHORT, asked, gives("c9", result)], None)]
+
+
+@pytest.mark.parametrize(
+    ("labelled", "fact", "how", "rule"),
+    [
+        (forgetful("other", *made_call({"order_id": "W0000000"}, "Error: no such order")), "W2378156", "wrong_value",
+         "other_identifier"),
+        (forgetful("form", *made_call({"reference": "W0000000"}, "ok")), "W2378156", "wrong_value", "other_of_form"),
+        (forgetful("holds_a_place", *made_call({"account": "<account_number>"}, "ok")), "77812345", "wrong_value",
+         "placeholder"),
+        (forgetful("unknown", *made_call({"order_id": "unknown"}, "ok")), "W2378156", "wrong_value", "placeholder"),
+        (forgetful("an_error", *made_call({"note": "lamp"}, "Error: the account is required")), "77812345", "missed",
+         "said_missing"),
+        (forgetful("json_error", *made_call({"note": "lamp"}, {"error": "missing argument: item_id"})), "LMP-4471",
+         "missed", "said_missing"),
+        (forgetful("refuses", Call(SHORT, agent("Sorry, I don't have your account number, so I stop here."))),
+         "77812345", "missed", "said_missing"),
+        (forgetful("asks", Call(SHORT, agent("Could you give me the number of your account?"))), "77812345", "missed",
+         "asked_in_vain"),
+    ],
+    ids=lambda value: value.name if isinstance(value, LabelledRun) else "",
+)  # fmt: skip
+async def test_a_fact_is_needed_when_its_absence_shows(
+    labelled: LabelledRun, fact: str, how: str, rule: str, read_json
+):
+    record = recorded(labelled)
+    (item,) = (await list_compressions(record, 10, 0))["items"]
+    audit = read_json(await audit_compression(record, item["event"]))
+    needs = {lost["text"]: [(need["how"], need["rule"]) for need in lost["needed"]] for lost in audit["lost"]}
+    assert (how, rule) in needs[fact]
+    assert all(need["quotes"] for lost in audit["lost"] for need in lost["needed"])
+
+
+@pytest.mark.parametrize(
+    "labelled",
+    [
+        forgetful("says_nothing", Call(SHORT, agent("Nothing is missing now, it is on its way."))),
+        forgetful("a_result", *made_call({"note": "lamp"}, {"account": None, "text": "no account needed"})),
+        forgetful("another_word", *made_call({"note": "lamp"}, "Error: the warehouse is required")),
+        forgetful("own_identifier", *made_call({"ticket": "TCK-1000"}, "ok")),
+    ],
+    ids=lambda labelled: labelled.name,
+)
+async def test_what_shows_no_absence_is_no_need(labelled: LabelledRun):
+    record = recorded(labelled)
+    (item,) = (await list_compressions(record, 10, 0))["items"]
+    audit = await audit_compression(record, str(item["seq"]))
+    assert [fact["text"] for fact in audit["lost"] if fact["needed"]] == []
+
+
+async def test_an_error_that_ended_the_run_shows_what_was_missed(read_json):
+    store, run = FakeStore(), Recorded(RUN, forgetful("died", Call(SHORT, agent("I look."))))
+    run.spans[0].status, run.spans[0].status_message = STATUS_ERROR, "KeyError: 'account_id'"
+    store.bodies.update(run.contents)
+    store.thread_nodes.update(run.nodes)
+    store.keep_run(project(run.work(), 0, ProjectSettings()).events)
+    record = record_of(store)
+    (item,) = (await list_compressions(record, 10, 0))["items"]
+    audit = read_json(await audit_compression(record, item["event"]))
+    (account,) = [lost for lost in audit["lost"] if lost["text"] == "77812345"]
+    (need,) = account["needed"]
+    assert (need["how"], need["quotes"][0]["ref"], need["seq"]) == ("missed", None, record.last)

@@ -139,6 +139,16 @@ def story() -> Story:
     return story
 
 
+async def test_messages_in_another_order_are_counted(read_json):
+    story = Story(FakeStore())
+    story.add(ev.RunStarted, "root", name="support")
+    one, two, three = (text_message("user", word) for word in ("one", "two", "three"))
+    story.model_call("a", [], [one, two, three], text_message("assistant", "hi"))
+    story.model_call("b", [three, one], [two], text_message("assistant", "ho"))
+    answer = read_json(await answer_diff(story.done(), "5", None, hydrate=False, prices=PRICES))
+    assert (answer["context"]["kept"], answer["context"]["moved"]) == (3, 1)
+
+
 async def test_an_answer_has_both_with_what_was_said(story: Story, read_json):
     answer = read_json(await answer_diff(story.done(), "3", None, hydrate=True, prices=PRICES))
     assert (answer["from"]["seq"], answer["to"]["seq"]) == (3, 10)

@@ -4,17 +4,30 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from playhead.model.canonical import canonical_json
-from playhead.model.event import ContextCompressed, MessageAdded, RunEvent, ToolCalled, ToolCompleted
+from playhead.model.event import (
+    ContextCompressed,
+    LlmFailed,
+    MessageAdded,
+    RunEvent,
+    RunFailed,
+    ToolCalled,
+    ToolCompleted,
+    ToolFailed,
+)
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead_collector.analysis.compression.needed_facts import LaterStatement
 from playhead_collector.analysis.texts.passages import ASSISTANT, RESULT, Passage, passage_of, passages_of
+from playhead_collector.analysis.transcript.failures import failure_text
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.values import ContentCache
 
 # Events that are searched after a compression: lost facts are missed soon or never.
 _MAX_EVENTS = 4_000
-_TOLD = (MessageAdded, ToolCalled, ToolCompleted)
+_TOLD = (MessageAdded, ToolCalled, ToolCompleted, ToolFailed, LlmFailed)
+
+# The message of an error is part of its event.
+_NOT_STORED, _MAX_ERROR = ContentRef(""), 4_000
 
 CallIdentity = tuple[str, bytes]
 
@@ -37,11 +50,12 @@ def last_messages(entered: Mapping[ContentRef, Sequence[int]]) -> list[ContentRe
 
 
 async def events_after(record: RunRecord, since: ContextCompressed) -> tuple[list[RunEvent], int]:
-    """Returns messages and tool calls of the same agent after the compression, and the last seq that was searched."""
+    """Returns messages, tool calls and errors of the same agent after the compression, the error that ended the run,
+    and the last seq that was searched."""
     events: list[RunEvent] = []
     async for block in record.onwards(since.seq):
         for event in block:
-            if isinstance(event, _TOLD) and event.actor == since.actor:
+            if (isinstance(event, _TOLD) and event.actor == since.actor) or isinstance(event, RunFailed):
                 events.append(event)
                 if len(events) == _MAX_EVENTS:
                     return events, event.seq
@@ -86,7 +100,11 @@ def statements_after(
                 yield LaterStatement(event.seq, passage, event.name, event.call_id or event.span, again)
             case ToolCompleted() if event.result is not None:
                 passage = passage_of(event.result, 0, RESULT, cache.parsed(event.result))
-                yield LaterStatement(event.seq, passage, call=event.call_id or event.span)
+                failed = failure_text(passage.text) is not None
+                yield LaterStatement(event.seq, passage, call=event.call_id or event.span, failed=failed)
+            case ToolFailed() | LlmFailed() | RunFailed():
+                text = f"{event.error_type}: {event.message}"
+                yield LaterStatement(event.seq, Passage(_NOT_STORED, 0, RESULT, text[:_MAX_ERROR]), failed=True)
             case _:
                 pass
 
@@ -102,7 +120,11 @@ def tool_call_passages(ref: ContentRef, message: Message) -> Iterator[tuple[str,
 def _statements_in(seq: int, ref: ContentRef, message: Message, made: set[CallIdentity]) -> Iterator[LaterStatement]:
     for passage in passages_of(ref, message):
         part = message["parts"][passage.part]
-        yield LaterStatement(seq, passage, call=part.get("id") if passage.source == RESULT else None)
+        if passage.source == RESULT:
+            failed = failure_text(passage.text) is not None
+            yield LaterStatement(seq, passage, call=part.get("id"), failed=failed)
+        else:
+            yield LaterStatement(seq, passage)
     for name, call, passage in tool_call_passages(ref, message):
         arguments = message["parts"][passage.part].get("arguments")
         yield LaterStatement(seq, passage, name, call, _call(name, arguments) in made)

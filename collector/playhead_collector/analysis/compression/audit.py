@@ -1,19 +1,20 @@
 """[analysis]: audits a compression: what became of each message, which facts were lost or preserved, and which of the
 lost ones were needed later.  Pure.
 
-A fact of a removed message is preserved if the summary, the system instructions, or a message that was kept or is new
-has it.
+A fact of a removed message is preserved if the next call's context has it: the summary, the system instructions, or a
+message that was kept or is new.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from playhead.model.event import ContextCompressed, RunEvent
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
-from playhead.projection.cuts import is_same_conversation
+from playhead.projection.cuts import UNKNOWN, is_same_conversation
 from playhead.projection.known_messages import KnownMessages
-from playhead.projection.message_outcomes import DROPPED, KEPT, SUMMARISED, MessageOutcomes, retained, with_replacements
+from playhead.projection.message_diff import pair_by_meaning
+from playhead.projection.message_outcomes import DROPPED, KEPT, SUMMARISED, MessageOutcomes, with_replacements
 from playhead.projection.summary_texts import says_summary
 from playhead.wire.operations.compression import (
     Compression,
@@ -68,22 +69,25 @@ def audit(head: Compression, audit_input: AuditInput) -> CompressionAudit:
     """Builds the whole answer. `head`: the compression as an answer."""
     event, cache = audit_input.event, audit_input.cache
     messages = _known_messages(audit_input.outcomes, cache)
-    outcomes = with_replacements(audit_input.outcomes, messages)
+    paired = replace(audit_input.outcomes, diff=pair_by_meaning(audit_input.outcomes.diff, messages))
+    outcomes = with_replacements(paired, messages)
     audit_input = replace(audit_input, outcomes=outcomes)
     lost, preserved, remaining = _lost_and_preserved(audit_input)
     missed = [record for record in lost if record.needs]
     listed = [*missed, *(record for record in lost if not record.needs)][:_MAX_FACTS]
     seqs = entry_seqs(outcomes.diff.before, audit_input.entered)
     rule, reason = _recognition(event, outcomes, messages)
+    moved = outcomes.moved()
+
+    def context_messages(outcome: str) -> list[ContextMessage]:
+        positions = outcomes.positions(outcome)
+        return [_context_message(audit_input, messages, seqs[position], position, moved) for position in positions]
+
     return {
         **head,
-        "kept": [_context_message(audit_input, messages, seqs, position) for position in outcomes.positions(KEPT)],
-        "summarised": [
-            _context_message(audit_input, messages, seqs, position) for position in outcomes.positions(SUMMARISED)
-        ],
-        "dropped": [
-            _context_message(audit_input, messages, seqs, position) for position in outcomes.positions(DROPPED)
-        ],
+        "kept": context_messages(KEPT),
+        "summarised": context_messages(SUMMARISED),
+        "dropped": context_messages(DROPPED),
         "summary": cache.parsed_message(event.summary),
         "strength": rule.strength,
         "rule": rule.name,
@@ -156,13 +160,11 @@ def _place_without_position(where: str) -> KeptIn:
 def _lost_and_preserved(audit_input: AuditInput) -> tuple[list[LostFactRecord], list[PreservedFactRecord], ContextLeft]:
     """Returns lost facts with the evidence that they were needed, preserved facts, and the remaining context."""
     outcomes, cache = audit_input.outcomes, audit_input.cache
-    made = retained(outcomes, audit_input.event)
     remaining = ContextLeft()
     if audit_input.system is not None:
         text = readable(text_of(cache.parsed(audit_input.system)), audit_input.system)
         remaining.add(IN_SYSTEM, Passage(audit_input.system, 0, SYSTEM, text))
-    for position in made:
-        ref = outcomes.diff.after[position]
+    for ref in outcomes.diff.after:
         for passage in _passages(cache, ref):
             remaining.add(IN_SUMMARY if ref == audit_input.event.summary else IN_KEPT, passage)
     gone = sorted([*outcomes.positions(SUMMARISED), *outcomes.positions(DROPPED)])
@@ -174,7 +176,7 @@ def _lost_and_preserved(audit_input: AuditInput) -> tuple[list[LostFactRecord], 
     ]
     lost, preserved = lost_and_preserved_facts(removed, remaining.whole)
     calls = calls_in(map(cache.parsed_message, outcomes.diff.before))
-    brought = {outcomes.diff.after[position] for position in {*made} & {*outcomes.diff.added}}
+    brought = {outcomes.diff.after[position] for position in outcomes.diff.added}
     ever = FactIndex()
     for ref in {*last_messages(audit_input.entered), *outcomes.diff.before} if lost else ():
         for passage in _passages(cache, ref):
@@ -202,8 +204,12 @@ def _recognition(
     if event.origin == "provider" and not outcomes.diff.removed:
         return rules.DECLARED, "the provider says that it edited what the model saw"
     went = f"{len(outcomes.diff.removed)} of {len(outcomes.diff.before)} messages are not in the next call's input"
+    if event.strategy == UNKNOWN:
+        return rules.UNKNOWN_KIND, f"{went}, later ones are; how they were left out is not known"
     if event.summary is None:
         return rules.MESSAGES_GONE, f"{went}, what was said last is"
+    if event.summariser is not None:
+        return rules.WRITTEN_BY_A_CALL, f"{went}; what stands in their place was written by a model call of its own"
     text = messages.text(event.summary)
     if says_summary(text):
         return rules.SAYS_SUMMARY, f"{went}; a new message says that it is a summary"
@@ -217,17 +223,18 @@ def _recognition(
 
 
 def _context_message(
-    audit_input: AuditInput, messages: KnownMessages, seqs: Sequence[int | None], position: int
+    audit_input: AuditInput, messages: KnownMessages, seq: int | None, position: int, moved: Container[int]
 ) -> ContextMessage:
     outcomes = audit_input.outcomes
     ref = outcomes.diff.before[position]
     new = outcomes.replacements.get(position)
     answer: ContextMessage = {
         "position": position,
-        "seq": seqs[position],
+        "seq": seq,
         "role": messages.roles.get(ref),
         "message": ref,
         "after": outcomes.diff.kept.get(position),
+        "moved": position in moved,
         "summary": audit_input.event.summary if outcomes.by_position[position] == SUMMARISED else None,
         "replaced_by": None if new is None else outcomes.diff.after[new],
     }

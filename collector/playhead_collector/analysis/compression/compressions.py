@@ -1,13 +1,14 @@
 """Lists the compressions of a run, and audits one.
 
-`list_compressions` only counts messages; `audit_compression` reads the messages before and after, and later events.
+`list_compressions` counts messages, and reads them only where their tokens were not counted; `audit_compression` reads
+the messages before and after, and later events.
 """
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from playhead.model.event import ContextCompressed, LlmCalled
+from playhead.model.event import ContextCompressed, LlmCalled, LlmCompleted
 from playhead.model.ref import ContentRef
 from playhead.model.times import rfc3339
 from playhead.projection.message_outcomes import DROPPED, KEPT, SUMMARISED, MessageOutcomes, outcomes_of_event
@@ -26,11 +27,17 @@ from playhead_collector.read.state import seq_at
 from playhead_collector.read.token_estimates import CALIBRATED, ESTIMATED, REPORTED, estimate_all
 from playhead_collector.read.values import ContentCache, fetch, messages_of
 
+# Events after the start of a call in which its end is looked for.
+_MAX_EVENTS_OF_A_CALL = 4_096
+
 
 @dataclass(frozen=True, slots=True)
 class _CompressionAndCall:
+    """A compression, the first model call that has the new context, and the call that wrote the summary."""
+
     event: ContextCompressed
     call: LlmCalled | None
+    summariser: int | None = None
 
 
 async def list_compressions(record: RunRecord, limit: int, after: int) -> Page[Compression]:
@@ -38,9 +45,14 @@ async def list_compressions(record: RunRecord, limit: int, after: int) -> Page[C
     compressions = await _find(record, after, limit)
     threads: dict[ContentRef, Sequence[ContentRef]] = {}
     items: list[Compression] = []
-    for entry in compressions[:limit]:
+    for found in compressions[:limit]:
+        entry = await _with_summariser(record, found)
         outcomes = await _read_outcomes(record, entry.event, threads)
-        items.append(compression(entry.event, entry.call, outcomes, _reported(entry.event)))
+        tokens = await _reported(record, entry)
+        if tokens["saved"] is None:
+            cache = await fetch(record.store, record.project_id, (*outcomes.diff.before, *outcomes.diff.after))
+            tokens = await asyncio.to_thread(_estimated, tokens, outcomes, cache)
+        items.append(compression(entry, outcomes, tokens))
     return {"items": items, "next_cursor": str(items[-1]["seq"]) if len(compressions) > limit else None}
 
 
@@ -51,7 +63,8 @@ async def audit_compression(record: RunRecord, at: str) -> CompressionAudit:
     if not compressions or compressions[0].event.seq != seq:
         message = f"event {seq} of run {record.run} is no compression: GET .../compressions lists those that there are"
         raise Refused(404, "no_such_compression", message)
-    event, call = compressions[0].event, compressions[0].call
+    entry = await _with_summariser(record, compressions[0])
+    event, call = entry.event, entry.call
     outcomes = await _read_outcomes(record, event, {})
     entered = await entered_before(record, event.seq)
     events, searched_to = await events_after(record, event)
@@ -59,15 +72,14 @@ async def audit_compression(record: RunRecord, at: str) -> CompressionAudit:
     threads = (*outcomes.diff.before, *outcomes.diff.after)
     wanted = (*last_messages(entered), *threads, event.summary, system, *refs_to_read(events))
     cache = await fetch(record.store, record.project_id, wanted)
-    head = compression(event, call, outcomes, _tokens(event, outcomes, cache))
+    tokens = _estimated(await _reported(record, entry), outcomes, cache)
     evidence = AuditInput(event, outcomes, cache, entered, events, searched_to, system)
-    return await asyncio.to_thread(audit, head, evidence)
+    return await asyncio.to_thread(audit, compression(entry, outcomes, tokens), evidence)
 
 
-def compression(
-    event: ContextCompressed, call: LlmCalled | None, outcomes: MessageOutcomes, tokens: TokensSaved
-) -> Compression:
+def compression(entry: _CompressionAndCall, outcomes: MessageOutcomes, tokens: TokensSaved) -> Compression:
     """Converts a compression to an answer."""
+    event = entry.event
     refs: Mapping[str, ContentRef | None] = {"before": event.before, "after": event.after, "summary": event.summary}
     return {
         "run": event.run,
@@ -77,11 +89,13 @@ def compression(
         "actor": event.actor,
         "origin": event.origin,
         "strategy": event.strategy,
-        "call": call and call.seq,
+        "call": entry.call and entry.call.seq,
+        "summariser": entry.summariser,
         "messages": {
             "before": len(outcomes.diff.before),
             "after": len(outcomes.diff.after),
             "kept": outcomes.count(KEPT),
+            "moved": len(outcomes.moved()),
             "summarised": outcomes.count(SUMMARISED),
             "dropped": outcomes.count(DROPPED),
         },
@@ -126,25 +140,60 @@ async def _read_outcomes(
     return outcomes_of_event(event, before, threads[event.after] if event.after else ())
 
 
-def _reported(event: ContextCompressed) -> TokensSaved:
-    before, after = event.tokens_before, event.tokens_after
+async def _with_summariser(record: RunRecord, entry: _CompressionAndCall) -> _CompressionAndCall:
+    """Adds the seq of the model call that wrote the summary."""
+    if entry.event.summariser is None:
+        return entry
+    async for block in record.backwards(entry.event.seq):
+        for event in reversed(block):
+            if isinstance(event, LlmCalled) and event.span == entry.event.summariser:
+                return replace(entry, summariser=event.seq)
+    return entry
+
+
+async def _reported(record: RunRecord, entry: _CompressionAndCall) -> TokensSaved:
+    """Token counts before and after: as declared, else as the provider counted the calls before and after."""
+    before, after = entry.event.tokens_before, entry.event.tokens_after
+    if before is None and entry.event.origin == "declared":
+        before = await _counted_before(record, entry.event)
+    if after is None and entry.call is not None:
+        after = await _counted(record, entry.call)
     saved = None if before is None or after is None else before - after
     return {"before": before, "after": after, "saved": saved, "basis": REPORTED}
 
 
-def _tokens(event: ContextCompressed, outcomes: MessageOutcomes, cache: ContentCache) -> TokensSaved:
-    """Token counts before and after: as reported, else estimated from the messages."""
-    reported = _reported(event)
+async def _counted_before(record: RunRecord, since: ContextCompressed) -> int | None:
+    """Returns the input tokens of the same agent's last call before the compression, apart from the one that wrote the
+    summary; None if its provider did not report them."""
+    async for block in record.backwards(since.seq):
+        for event in reversed(block):
+            if isinstance(event, LlmCompleted) and event.actor == since.actor and event.span != since.summariser:
+                return event.usage.input_tokens
+    return None
+
+
+async def _counted(record: RunRecord, call: LlmCalled) -> int | None:
+    """Returns the input tokens of a call; None if they are not known."""
+    async for block in record.onwards(call.seq):
+        for event in block:
+            if isinstance(event, LlmCompleted) and event.span == call.span:
+                return event.usage.input_tokens
+        if block[-1].seq > call.seq + _MAX_EVENTS_OF_A_CALL:
+            break
+    return None
+
+
+def _estimated(reported: TokensSaved, outcomes: MessageOutcomes, cache: ContentCache) -> TokensSaved:
+    """The reported counts; what is missing is estimated from the messages."""
     if reported["saved"] is not None:
         return reported
     # The input of the call before did not have that call's answer.
     sides = (outcomes.diff.before[: outcomes.input_length], outcomes.diff.after)
     before, after = (estimate_all(cache.parsed_message(ref) for ref in side) for side in sides)
-    factor = 1.0
-    if event.tokens_before is not None and before:
-        factor = event.tokens_before / before
-    elif event.tokens_after is not None and after:
-        factor = event.tokens_after / after
+    factor, basis = 1.0, ESTIMATED
+    if reported["before"] is not None and before:
+        factor, basis = reported["before"] / before, CALIBRATED
+    elif reported["after"] is not None and after:
+        factor, basis = reported["after"] / after, CALIBRATED
     numbers = round(before * factor), round(after * factor)
-    basis = ESTIMATED if event.tokens_before is None and event.tokens_after is None else CALIBRATED
     return {"before": numbers[0], "after": numbers[1], "saved": numbers[0] - numbers[1], "basis": basis}

@@ -62,6 +62,8 @@ _NO_NAMES = {
     "json", "api", "id", "ids", "url", "am", "pm", "usd", "eur", "gbp", "http", "https", "true", "false", "null",
     "none", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", *MONTHS,
 }  # fmt: skip
+# Of a contraction, the part behind the apostrophe; with `n't`, the whole word is none (`Don't`, `isn't`).
+_CONTRACTED = re.compile(r"['\u2019](?:s|d|m|ve|ll|re)\b|\w{0,8}n['\u2019]t\b", re.IGNORECASE)
 # Words that may come between a fact and the word that names it.
 _NO_LABELS = {
     "is", "are", "was", "were", "be", "the", "a", "an", "my", "your", "our", "their", "of", "for", "to", "at", "on",
@@ -233,7 +235,10 @@ def _numbers(text: str) -> _Places:
 def _names(text: str) -> _Places:
     for match in _CAPITALISED.finditer(text):
         start, end = match.span()
-        words = list(words_in(match[0]))
+        # Blanks keep the positions of the other words.
+        bare = _CONTRACTED.sub(lambda part: " " * len(part[0]), match[0])
+        end -= len(bare) - len(bare.rstrip())
+        words = list(words_in(bare.rstrip()))
         # `Hello Maria` names Maria.
         while words and (words[0][0] in _NO_NAMES or len(words[0][0]) == 1):
             words.pop(0)
@@ -241,7 +246,7 @@ def _names(text: str) -> _Places:
             continue
         before = text[max(0, start - 8) : start]
         alone = len(words) == 1 and words[0][1] == 0 and _SENTENCE_START.search(before) is not None
-        if alone and not match[0].isupper():
+        if alone and not bare.strip().isupper():
             continue  # at the start of a sentence, any word begins with a capital
         yield start + words[0][1], end, " ".join(word for word, _, _ in words)
 

@@ -5,7 +5,8 @@
 | asked_again | the agent asks, and the user's next message has the fact |
 | told_again | a user's message has the fact, and the agent had not asked |
 | looked_up_again | a tool that reads returns the fact again, and the agent then uses it |
-| wrong_value | the agent uses another value with the same label, which occurs nowhere before |
+| wrong_value | the agent uses another value with the same label or form, which is nowhere before, or a placeholder |
+| missed | an answer or an error says that it is missing, or the agent asks for it in vain |
 | used | the agent uses the fact although nothing in its context has it any more |
 
 A fact is not needed only because a result has it: reads return whole records, and writes repeat them. So a fact in the
@@ -15,14 +16,17 @@ count, but is back in the context.
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from playhead_collector.analysis.compression import rules
+from playhead_collector.analysis.compression.absence import asks_for_something, form_of, placeholders, says_missing
 from playhead_collector.analysis.compression.facts import (
     DATE,
     IDENTIFIER,
     NAME,
     NUMBER,
+    PATH,
+    URL,
     Fact,
     FactIndex,
     facts_in,
@@ -33,12 +37,15 @@ from playhead_collector.analysis.texts.passages import RESULT, USER, Passage
 from playhead_collector.analysis.texts.words import name_words, words_in
 
 ASKED, TOLD, LOOKED_UP, WRONG, USED = "asked_again", "told_again", "looked_up_again", "wrong_value", "used"
+MISSED = "missed"
 # Most lost facts that one new value may stand for, by kind, in arguments and in prose. Numbers and dates may have been
 # computed, so a value that may stand for several facts proves nothing.
 _MOST_RIVALS = {IDENTIFIER: (3, 3), NAME: (3, 2), DATE: (2, 2), NUMBER: (2, 1)}
 # A label that more lost facts have (the rows of a table) does not show which value would have been right.
 _ROWS = 3
 _COMPARED = (IDENTIFIER, NUMBER, DATE, NAME)
+# Kinds that a text may name by their label alone; the word before a name or a quote is seldom what it is.
+_NAMED = (IDENTIFIER, NUMBER, DATE, PATH, URL)
 # Evidence that is kept for each fact: further uses add nothing.
 _EACH = 5
 # Facts waiting to be used that are searched for in each text that the agent writes.
@@ -71,6 +78,7 @@ class LaterStatement:
     """A text after the compression: a passage, or the arguments of a tool call (`tool`: its name).
 
     `call`: id of the tool call that it requests or answers. `again`: the same call was made before the compression.
+    `failed`: it is an error, or the result of a failed call.
     """
 
     seq: int
@@ -78,6 +86,7 @@ class LaterStatement:
     tool: str | None = None
     call: str | None = None
     again: bool = False
+    failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +106,8 @@ class LostFactRecord:
 
     fact: Fact
     occurrences: list[TextSpan]
+    labels: set[str] = field(default_factory=set[str])
+    """The words of its labels wherever it occurs."""
     from_tool: bool = False
     pending_need: FactNeed | None = None
     """Evidence that a tool returned it again. It moves to `needs` once the agent uses the fact."""
@@ -126,6 +137,7 @@ def lost_and_preserved_facts(
                 continue
             record = lost.setdefault(key, LostFactRecord(fact, []))
             record.occurrences.append(span)
+            record.labels |= label_words(fact.label)
             record.from_tool = record.from_tool or passage.source == RESULT
     return list(lost.values()), list(preserved.values())
 
@@ -149,6 +161,14 @@ class _NeedFinder:
         for record in lost:
             for word in label_words(record.fact.label) if record.fact.kind in _COMPARED else ():
                 self.by_label[record.fact.kind, word].append(record)
+        self.named: defaultdict[str, list[LostFactRecord]] = defaultdict(list)
+        """Facts that a text may name, by the words of their labels."""
+        self.by_form: defaultdict[str, list[LostFactRecord]] = defaultdict(list)
+        for record in lost:
+            for word in record.labels if record.fact.kind in _NAMED else ():
+                self.named[word].append(record)
+            if record.fact.kind == IDENTIFIER:
+                self.by_form[form_of(record.fact.text)].append(record)
         self.question: TextSpan | None = None
         self.call: LaterStatement | None = None
         self.calls: dict[str, LaterStatement] = {}
@@ -166,6 +186,7 @@ class _NeedFinder:
             self._looked_up(statement, facts)
         else:
             self._check_statement(statement, facts)
+        self._note_absence(statement)
         self.left.add(statement.passage.text)
         if statement.tool is not None:
             self.call = statement
@@ -181,6 +202,7 @@ class _NeedFinder:
         evidence = () if self.question is None else (self.question,)
         for fact, lost in self._lost(facts):
             seq = self.question.seq if self.question else statement.seq
+            lost.needs = [need for need in lost.needs if need.rule != rules.ASKED_IN_VAIN or need.seq != seq]
             self._note(lost, FactNeed(how, seq, rule, (*evidence, _words(statement, fact))))
 
     def _looked_up(self, statement: LaterStatement, facts: Sequence[Fact]) -> None:
@@ -229,12 +251,47 @@ class _NeedFinder:
             if fact.kind in _COMPARED and not self.left.has(fact) and not self.ever.has(fact):
                 self._compare(statement, fact)
 
+    def _note_absence(self, statement: LaterStatement) -> None:
+        """Marks facts as needed that the statement calls missing or asks for, or for which it has a placeholder."""
+        text, source = statement.passage.text, statement.passage.source
+        if statement.tool is not None:
+            for start, end, words in placeholders(text):
+                rule, value = rules.PLACEHOLDER, text[start:end]
+                self._note_named(statement, (start, end), words, FactNeed(WRONG, statement.seq, rule, (), value))
+            return
+        by_agent = source not in (USER, RESULT)
+        if not (by_agent or statement.failed):
+            return
+        for start, end, words in says_missing(text, asks=by_agent):
+            rule = rules.ASKED_IN_VAIN if by_agent and asks_for_something(text[start:end]) else rules.SAID_MISSING
+            self._note_named(statement, (start, end), words, FactNeed(MISSED, statement.seq, rule, ()))
+
+    def _note_named(
+        self, statement: LaterStatement, place: tuple[int, int], words: Iterable[str], need: FactNeed
+    ) -> None:
+        for word in words:
+            named = self.named.get(word, [])
+            for lost in named if len(named) <= _ROWS else ():
+                # An error after a wrong value is about that value.
+                if not any(
+                    other.how == WRONG or (other.how, other.seq) == (need.how, need.seq) for other in lost.needs
+                ):
+                    span = TextSpan(statement.seq, statement.passage, *place)
+                    self._note(lost, replace(need, words=(span,)), back=False)
+
     def _compare(self, statement: LaterStatement, fact: Fact) -> None:
-        """Marks lost facts as needed if `fact`, a value that occurs nowhere before, has their kind and label."""
+        """Marks lost facts as needed if `fact`, a value that occurs nowhere before, has their kind and label, or in the
+        arguments of a call the form of one of them."""
         named = [self.by_label.get((fact.kind, word), []) for word in label_words(fact.label)]
         if any(len(lost) > _ROWS for lost in named):
             return
         rivals = list({id(lost): lost for each in named for lost in each}.values())
+        if not rivals and statement.tool and fact.kind == IDENTIFIER and _has_letters(fact.text):
+            alike = self.by_form.get(form_of(fact.text), [])
+            for lost in alike if len(alike) == 1 else ():
+                need = FactNeed(WRONG, statement.seq, rules.OTHER_OF_FORM, (_words(statement, fact),), fact.text)
+                self._note(lost, need, back=False)
+            return
         if len(rivals) > _MOST_RIVALS[fact.kind][0 if statement.tool else 1]:
             return
         rule = _rule_of_another(fact, in_arguments=statement.tool is not None, rivals=len(rivals))
@@ -261,6 +318,10 @@ def _rule_of_another(fact: Fact, *, in_arguments: bool, rivals: int) -> Strength
     if rivals <= 1 and fact.kind == IDENTIFIER:
         return rules.OTHER_IDENTIFIER if in_arguments else rules.OTHER_VALUE
     return rules.OTHER_VALUE if rivals <= 1 and fact.kind == NAME and in_arguments else rules.OTHER_VALUE_UNCLEAR
+
+
+def _has_letters(text: str) -> bool:
+    return any(character.isalpha() for character in text)
 
 
 def writes(tool: str) -> bool:

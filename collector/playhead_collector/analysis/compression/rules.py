@@ -4,11 +4,17 @@ from playhead_collector.analysis.rules import StrengthRule
 
 DECLARED = StrengthRule("declared", "strong", "the program that compressed said so")
 MESSAGES_GONE = StrengthRule("messages_gone", "strong", "messages are gone, and nothing stands in their place")
+UNKNOWN_KIND = StrengthRule(
+    "unknown_kind", "likely", "messages are gone, later ones are not, and how they were left out is not known"
+)
+WRITTEN_BY_A_CALL = StrengthRule(
+    "written_by_a_call", "strong", "a new message repeats what a model call of its own wrote"
+)
 SAYS_SUMMARY = StrengthRule("says_summary", "strong", "a new message says that it is a summary")
 NEW_BEFORE_KEPT = StrengthRule(
     "new_before_kept", "likely", "a new message stands in their place, before those that were kept"
 )
-NEW_IN_PLACE = StrengthRule("new_in_place", "likely", "a new message stands in their place")
+NEW_IN_PLACE = StrengthRule("new_in_place", "likely", "a new message stands in their place, and restates them")
 
 ASKED_AGAIN = StrengthRule("asked_again", "strong", "the agent asks, and the user's next message has the fact")
 TOLD_AGAIN = StrengthRule("told_again", "likely", "a user's message has the fact, unasked")
@@ -30,3 +36,11 @@ OTHER_VALUE_UNCLEAR = StrengthRule(
     "weak",
     "another number or date, which may be computed, or one that may stand for several lost ones",
 )
+OTHER_OF_FORM = StrengthRule(
+    "other_of_form", "likely", "another identifier of the same form in a call's arguments, for this lost one only"
+)
+PLACEHOLDER = StrengthRule("placeholder", "likely", "a call's arguments have a placeholder under the fact's name")
+SAID_MISSING = StrengthRule(
+    "said_missing", "likely", "an answer, a failed call's result or an error names it, and says that it is missing"
+)
+ASKED_IN_VAIN = StrengthRule("asked_in_vain", "weak", "the agent asks for it by its name, and no user gives it")

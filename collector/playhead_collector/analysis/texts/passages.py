@@ -355,7 +355,7 @@ def quoted(seq: int | None, passage: Passage, start: int, end: int) -> Quoted:
     end = min(end, start + MAX_QUOTE_LENGTH)
     return {
         "seq": seq,
-        "ref": passage.content,
+        "ref": passage.content or None,
         "part": passage.part,
         "start": start,
         "end": end,

@@ -12,12 +12,13 @@ from playhead.wire.operations.why import Strength
 class MessageCounts(TypedDict):
     """Numbers of messages before the compression (with the answer to the call before) and after it.
 
-    `before` is the sum of `kept`, `summarised` and `dropped`.
+    `before` is the sum of `kept`, `summarised` and `dropped`; `moved` of the kept ones stand in another order.
     """
 
     before: int
     after: int
     kept: int
+    moved: int
     summarised: int
     dropped: int
 
@@ -25,8 +26,8 @@ class MessageCounts(TypedDict):
 class TokensSaved(TypedDict):
     """Input tokens of the last call before and of the first call after; null if not known.
 
-    `basis`: `reported` by the provider, `calibrated` (one number estimated and scaled by the reported other one) or
-    `estimated`.
+    `basis`: `reported` by the provider or declared by the program, `calibrated` (one number estimated and scaled by
+    the reported other one) or `estimated`.
     """
 
     before: int | None
@@ -38,10 +39,11 @@ class TokensSaved(TypedDict):
 class Compression(TypedDict):
     """A compression: messages were removed from a context.
 
-    `origin` is `declared` (by the program) or `inferred` (from the input of a call).  `strategy` is `summary`,
-    `sliding_window`, `tool_result_masking`, `dropped_tool_results`, `hybrid` (masking and summary), `edit`,
-    `selection`, or the declared one.  `call` is the seq of the first model call after it.  `refs` has the threads
-    `before` and `after` and the `summary`.
+    `origin` is `declared` (by the program), `inferred` (from the input of a call) or `provider`.  `strategy` is
+    `summary`, `sliding_window`, `tool_result_masking`, `dropped_tool_results`, `hybrid` (masking and summary), `edit`,
+    `selection`, `unknown`, or the declared one.  `call` is the seq of the first model call after it, `summariser` that
+    of the model call that wrote the summary; null if none is known.  `refs` has the threads `before` and `after` and
+    the `summary`.
     """
 
     run: str
@@ -52,6 +54,7 @@ class Compression(TypedDict):
     origin: str
     strategy: str | None
     call: int | None
+    summariser: int | None
     messages: MessageCounts
     tokens: TokensSaved
     refs: dict[str, str]
@@ -60,8 +63,9 @@ class Compression(TypedDict):
 class ContextMessage(TypedDict):
     """A message of the context: its `position` (from 0), and the `seq` at which it was added to the run.
 
-    `after` is its position in the new context.  `summary` is the ref of the message that summarises it, `replaced_by`
-    the ref of the message at its position now (a masked result, an edit).  `value` is the message, unless it was kept.
+    `after` is its position in the new context, `moved` whether its order among the kept ones changed.  `summary` is
+    the ref of the message that summarises it, `replaced_by` the ref of the message at its position now (a masked
+    result, an edit).  `value` is the message, unless it was kept.
     """
 
     position: int
@@ -70,6 +74,7 @@ class ContextMessage(TypedDict):
     message: str
     value: NotRequired[Any]
     after: int | None
+    moved: bool
     summary: str | None
     replaced_by: str | None
 
@@ -78,8 +83,8 @@ class FactNeeded(TypedDict):
     """Evidence that a lost fact was needed later, at `seq`.
 
     `how`: `asked_again` (the agent asked the user for it), `told_again` (the user repeated it), `looked_up_again` (a
-    tool returned it again), `wrong_value` (the agent used `value` instead, which is in no message), `used` (the agent
-    had it from another source).
+    tool returned it again), `wrong_value` (the agent used `value` instead, which is in no message), `missed` (an answer
+    or an error says that it is missing), `used` (the agent had it from another source).
     """
 
     how: str

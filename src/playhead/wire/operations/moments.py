@@ -150,11 +150,12 @@ ContextEntry.__doc__ = """A message of either context; `op` is `kept`, `added`, 
 class ContextDiff(TypedDict):
     """Differences between the contexts of the last model calls.
 
-    `entries` are in the order of the new context, dropped messages at their old positions.  `changed` has the refs of
-    `system`, `tools` and `settings` where they differ.
+    `entries` are in the order of the new context, dropped messages at their old positions.  `moved` of the kept
+    messages stand in another order.  `changed` has the refs of `system`, `tools` and `settings` where they differ.
     """
 
     kept: int
+    moved: int
     added: int
     dropped: int
     replaced: int

@@ -96,3 +96,19 @@ def test_any_text_has_facts_at_their_places_and_none_twice(text: str):
         assert fact.kind in KINDS
         end = fact.end
         assert stock(text).has(fact)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Don't go. I've seen it, I'll come, and they Didn\u2019t say.", []),
+        ("I'm Maria Lopez, and we've met.", ["Maria Lopez"]),
+        ("It was Maria's. You're late, and He's Ken Ito's friend.", ["Maria", "Ken Ito"]),
+        ("we saw John'll and can\u2019t tell", ["John"]),
+        ("at the Queen's Head", ["Queen's Head"]),
+    ],
+)
+def test_contractions_are_no_names(text: str, names: list[str]):
+    facts = [fact for fact in facts_in(text) if fact.kind == "name"]
+    assert [fact.text for fact in facts] == names
+    assert all(text[fact.start : fact.end] == fact.text for fact in facts)

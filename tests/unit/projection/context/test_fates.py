@@ -1,6 +1,7 @@
 """What became of each message of a context: projector, audit and difference say the same of any two contexts."""
 
 from collections import Counter
+from itertools import combinations
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +17,6 @@ from playhead.projection.message_outcomes import (
     declared_outcomes,
     message_outcomes,
     outcomes_of_event,
-    retained,
     with_replacements,
 )
 from playhead_collector.read.diff import diff_contexts
@@ -85,9 +85,19 @@ def test_the_answer_of_the_call_before_is_taken_from_the_event():
     assert fates.by_position == [DROPPED, KEPT, DROPPED]
 
 
-def test_what_was_added_at_the_end_is_not_retained():
-    a, b, c, d = (ContentRef(letter) for letter in "abcd")
-    change = diff_messages([a, b, c], [a, c, d])
-    lists = ([a, c], [], [b])
-    assert retained(message_outcomes(change), event(*lists)) == [0, 1]
-    assert retained(message_outcomes(change), event(*lists, origin="declared")) == [0, 1, 2]
+def test_kept_messages_in_another_order_have_moved():
+    a, b, c, d, e = (ContentRef(letter) for letter in "abcde")
+    assert message_outcomes(diff_messages([a, b, c, d], [a, c, d, e])).moved() == set()
+    assert message_outcomes(diff_messages([a, b, c, d], [a, d, b, c])).moved() == {3}
+
+
+@given(st.permutations(range(6)))
+def test_as_few_messages_as_possible_have_moved(order: list[int]):
+    refs = [ContentRef(str(number)) for number in range(6)]
+    moved = message_outcomes(diff_messages(refs, [refs[number] for number in order], 0)).moved()
+    rest = [number for number in order if number not in moved]
+    assert rest == sorted(rest)
+    longest = max(
+        len(chosen) for size in range(7) for chosen in combinations(order, size) if list(chosen) == sorted(chosen)
+    )
+    assert len(rest) == longest
