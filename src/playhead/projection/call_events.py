@@ -45,7 +45,7 @@ from playhead.projection.attributes import (
     usage_of,
     whole,
 )
-from playhead.projection.compression_events import declared, edited, inferred
+from playhead.projection.compression_events import compacted, declared, edited, inferred
 from playhead.projection.conversations import Conversations, InputDelta
 from playhead.projection.forking import SharedHistory, restore_conversations
 from playhead.projection.known_messages import KnownMessages
@@ -319,6 +319,8 @@ class EventWriter:
     def _model_answers(self, span_node: SpanNode) -> None:
         span, attributes = span_node.span, span_node.span.attributes
         thread = ref(attributes, names.OUTPUT_MESSAGES_REF)
+        is_compacted = attributes.get(names.COMPACTED) is True
+        compaction = self.conversations.compacted(span.span_id, thread) if is_compacted else None
         sent = sent_fields(attributes)
         model = text(attributes, names.RESPONSE_MODEL) or model_of(attributes)
         if has_failed(span):
@@ -342,7 +344,11 @@ class EventWriter:
                     **sent,
                 )
             )
-        if attributes.get(names.COMPACTED) is True:
+        if compaction is not None:
+            answer, replaced = compaction
+            head = self._at_end(span_node, "context_compressed", "compacted")
+            self.events.append(compacted(head, replaced, answer, attributes))
+        elif is_compacted:
             self._compacted.add(span_node.actor)
         input_thread = ref(attributes, names.INPUT_MESSAGES_REF)
         compressed = edited(self._at_end(span_node, "context_compressed", "edited"), attributes, input_thread)

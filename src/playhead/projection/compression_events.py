@@ -1,6 +1,6 @@
 """store → [projection]: the event of a compression, declared by the program or inferred from a call's input."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from playhead.model import event as ev
@@ -9,6 +9,7 @@ from playhead.model.ref import ContentRef, is_ref
 from playhead.model.span import LogEvent
 from playhead.projection.attributes import ref, text, texts, whole
 from playhead.projection.conversations import Conversations, Cut
+from playhead.projection.cuts import SUMMARY
 from playhead.projection.message_outcomes import declared_outcomes
 
 INFERRED, DECLARED, PROVIDER = "inferred", "declared", "provider"
@@ -37,6 +38,24 @@ def inferred(
         after=after,
         summary=cut.verdict.summary,
         summariser=cut.summariser,
+    )
+
+
+def compacted(
+    head: Mapping[str, Any], replaced: Sequence[ContentRef], answer: ContentRef, attributes: Mapping[str, Any]
+) -> ev.RunEvent:
+    """The event for an answer that begins with the provider's summary of the input: the model sees the answer in the
+    place of these messages, although the program may go on sending them."""
+    return ev.ContextCompressed(
+        **head,
+        origin=PROVIDER,
+        strategy=SUMMARY,
+        summariser=head["span"],
+        tokens_after=whole(attributes, names.INPUT_TOKENS),
+        summarised=tuple(replaced),
+        before=ref(attributes, names.INPUT_MESSAGES_REF),
+        after=ref(attributes, names.OUTPUT_MESSAGES_REF),
+        summary=answer,
     )
 
 

@@ -250,6 +250,21 @@ class Conversations:
         verdict = CompressionVerdict("", summary, summarised, dropped)
         return Cut(before, kept_refs, verdict, summariser=written and written.call)
 
+    def compacted(self, span_id: str, output: ContentRef | None) -> tuple[ContentRef, list[ContentRef]] | None:
+        """Records that the answer of an open call may begin with the provider's readable summary of its input. Returns
+        the answer and the messages that it stands for, which may be missing from later inputs; None without one."""
+        conversation = self._open.get(span_id)
+        answers = [node.message for node in self._whole(output)]
+        summary = next((message for message in answers if self._known_messages.compaction(message)), None)
+        self._known_messages.check()
+        if conversation is None or summary is None or output is None:
+            return None
+        replaced = [
+            node.message for node in conversation.path[: conversation.input_length] if not self._is_system(node)
+        ]
+        self._declared.append(_DeclaredCompression(conversation.actor, output, {*replaced}))
+        return summary, replaced
+
     def length(self, thread: ContentRef | None) -> int | None:
         """The number of messages of a thread; None when it is not stored."""
         node = None if thread is None else self._node(thread)

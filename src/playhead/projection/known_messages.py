@@ -8,7 +8,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 
 from playhead.model.canonical import canonical_json
-from playhead.model.json_value import object_at
+from playhead.model.json_value import object_at, text_at
 from playhead.model.message import Message, Part, message_text, without_reasoning
 from playhead.model.ref import ContentRef
 
@@ -72,6 +72,12 @@ class KnownMessages:
         arguments = (object_at(part, "arguments") for part in message["parts"] if part.get("type") == "tool_call")
         texts += (value for given in arguments for value in given.values() if isinstance(value, str))
         return "\n".join(texts).strip()
+
+    def compaction(self, ref: ContentRef) -> str:
+        """The provider's own summary of a context in a message; empty if there is no readable one."""
+        message = self.message(ref)
+        parts = message["parts"] if message else []
+        return "".join(text_at(part, "content") for part in parts if part.get("type") == "compaction")
 
     def calls(self, ref: ContentRef) -> tuple[str, ...]:
         """Ids of the tool calls that a tool's message answers; empty when it was not read yet."""

@@ -160,6 +160,15 @@ class Recording:
             self.labels[node.ref] = "thread: " + " / ".join(messages[:n])
         return nodes[-1].ref if nodes else None
 
+    def thread_of(self, *messages: Message) -> ContentRef:
+        """A thread of messages that are given whole."""
+        refs = [ContentRef.of(canonical_json(message)) for message in messages]
+        self.messages |= dict(zip(refs, messages, strict=True))
+        self.roles |= {ref: message["role"] for ref, message in zip(refs, messages, strict=True)}
+        nodes = extend(refs)
+        self.nodes |= {node.ref: node for node in nodes}
+        return nodes[-1].ref
+
     def _tick(self) -> int:
         self.now_ns += MS
         return self.now_ns

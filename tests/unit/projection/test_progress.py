@@ -130,7 +130,8 @@ class Followed:
 
 
 SUMMARY = "user: This is a summary of the conversation so far: all went well, and all is said."
-WINDOW, SUMMED, MASKED, BEGUN_ANEW = "window", "summed up", "masked", "begun anew"
+WINDOW, SUMMED, MASKED, BEGUN_ANEW, ASKED, QUOTED = "window", "summed up", "masked", "begun anew", "asked", "quoted"
+ASKS = "user: Summarize the conversation so far, with all of its numbers."
 
 
 class Chat:
@@ -147,13 +148,20 @@ class Chat:
 
     def next(self) -> list[str]:
         said = self.said
-        match self.draw(st.sampled_from([None, None, None, WINDOW, SUMMED, MASKED, BEGUN_ANEW])):
+        match self.draw(st.sampled_from([None, None, None, WINDOW, SUMMED, MASKED, BEGUN_ANEW, ASKED, QUOTED])):
             case "window":
                 said = [said[0], *said[1 + len(said) // 2 :]]
             case "summed up":
                 said = [said[0], SUMMARY, *said[-1:]] if self.draw(st.booleans()) else [said[0], SUMMARY]
             case "masked":
                 said = [line if not line.startswith("tool#") else f"{line.partition(': ')[0]}: -" for line in said]
+            case "asked":
+                self.said = [*said, ASKS]
+                return self.said
+            case "quoted":
+                answers = [line for line in said if line.startswith("assistant: ")]
+                quoted = answers[-1].replace("assistant: ", "user: So far: ") if answers else SUMMARY
+                said = [said[0], quoted, *(said[-2:] if self.draw(st.booleans()) else [])]
             case "begun anew":
                 said = [said[0], self.more()]
             case _:

@@ -8,6 +8,7 @@ import pytest
 from playhead.lift import lift
 from playhead.model import event as ev
 from playhead.model import names
+from playhead.model.message import Message, message_contents
 from tests.unit.lift.spans import a_span
 from tests.unit.projection.recording import Recording
 
@@ -31,6 +32,31 @@ def test_a_cut_behind_a_compaction_is_the_providers(compacted: bool):
     assert compressed.origin == ("provider" if compacted else "inferred")
     assert len(compressed.dropped) == 4
     assert (compressed.tokens_before, compressed.tokens_after) == (900, 90)
+
+
+@pytest.mark.parametrize("is_dropped", [True, False])
+def test_a_readable_compaction_is_a_compression_of_the_call_that_answered_with_it(is_dropped: bool):
+    """Anthropic's: the program may send everything before it again, or leave it out; it is reported once."""
+    r = Recording()
+    answer: Message = {
+        "role": "assistant",
+        "parts": [{"type": "compaction", "content": "One, two, three."}, {"type": "text", "content": "third"}],
+    }
+    with r.root():
+        span = r.ask(HISTORY)
+        r.answer(
+            span, tokens=90, gen_ai__output__messages_ref=r.thread_of(answer), gen_ai__conversation__compacted=True
+        )
+        before = [] if is_dropped else [r.messages[r.message(message)] for message in HISTORY]
+        given = r.thread_of(*before, answer, r.messages[r.message("user: four")])
+        then = r.ask(HISTORY)
+        then.attributes[names.INPUT_MESSAGES_REF] = given
+        r.answer(then, "assistant: 4", tokens=99)
+    [compressed] = compressions(r)
+    assert (compressed.origin, compressed.strategy, compressed.span) == ("provider", "summary", span.span_id)
+    assert list(compressed.summarised) == [r.message(message) for message in HISTORY[1:]]
+    assert (compressed.summary, compressed.summariser) == (message_contents(answer)[0].ref, span.span_id)
+    assert (compressed.before, compressed.tokens_after) == (span.attributes[names.INPUT_MESSAGES_REF], 90)
 
 
 def test_an_edit_of_the_provider_is_a_compression_of_the_call_that_it_was_made_for():
