@@ -37,6 +37,7 @@ class Call:
     answer: Message | None
     agent: str = "support"
     tokens: int | None = None
+    runs: Any = None  # what the tool that the answer asks for returns; None: it is not run
     declares: dict[str, Any] | None = None  # before, after, summary, strategy: said just before the call
 
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from playhead.model import names
-from playhead.model.canonical import Content
-from playhead.model.message import Message, message_contents, read_message
+from playhead.model.canonical import Content, content_of
+from playhead.model.message import Message, Part, message_contents, read_message
 from playhead.model.ref import ContentRef
 from playhead.model.span import STATUS_ERROR, LogEvent, Span
 from playhead.model.thread import ThreadNode, thread_of
@@ -58,6 +58,15 @@ class Recorded:
             return
         tokens = {} if call.tokens is None else {names.INPUT_TOKENS: call.tokens, names.OUTPUT_TOKENS: 5}
         self._end(span, **tokens, **{names.OUTPUT_MESSAGES_REF: self._thread([call.answer])})
+        if call.runs is not None:
+            self._run_tool(parent, call.answer["parts"][-1], call.runs)
+
+    def _run_tool(self, parent: Span, request: Part, result: Any) -> None:
+        given, gave = content_of(request["arguments"]), content_of(result)
+        self.contents |= {given.ref: given, gave.ref: gave}
+        named = {names.TOOL_NAME: request["name"], names.TOOL_CALL_ID: request["id"]}
+        tool = self._begin("tool", request["name"], parent, **named, **{names.TOOL_ARGUMENTS_REF: given.ref})
+        self._end(tool, **{names.TOOL_RESULT_REF: gave.ref})
 
     def _declare(self, parent: Span, before: Any, after: Any, summary: Message | None, strategy: str) -> None:
         self._order += 1

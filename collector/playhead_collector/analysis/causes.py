@@ -10,6 +10,7 @@ event of the question.
 | model's answer | the evidence for the tool calls that it requests (user_request, follow_up, ...); facts in its text (cites); the newest message (replies); its call (answered) |
 | message of a result | the end of the tool call (entered), which rests on its start (returned) |
 | message of an answer | the model's answer (said) |
+| summary of a context | the answer of the call that wrote it (said); without one, the messages whose facts it has (cites) |
 | model call | the messages that were new to it (read) |
 | state, plan, handoff, annotation, end of the run | the last answer or result before it (noted, ended) |
 """  # noqa: E501 - a table reads best whole
@@ -27,11 +28,12 @@ from playhead.model.message import message_lines
 from playhead.model.ref import ContentRef
 from playhead.model.times import rfc3339
 from playhead.wire.operations.why import CausalEdge, CausalGraph, CausalNode
+from playhead_collector.analysis.compression import rules as compression_rules
 from playhead_collector.analysis.provenance.attribution import ToolAttribution, attribute, entered_at, traced_call_of
 from playhead_collector.analysis.provenance.composed_texts import cited
 from playhead_collector.analysis.provenance.contexts import Contexts
 from playhead_collector.analysis.rules import StrengthRule
-from playhead_collector.analysis.texts.passages import USER, passages_of
+from playhead_collector.analysis.texts.passages import USER
 from playhead_collector.analysis.transcript.loading import read_transcript_page, refs_in_events
 from playhead_collector.analysis.transcript.transcript import ToolRun, Transcript, Turn
 from playhead_collector.read.record import RunRecord
@@ -80,22 +82,36 @@ class Causes:
         self._others: defaultdict[int, list[Edge]] = defaultdict(list)
         for edge in _other_edges(transcript):
             self._others[edge.effect].append(edge)
+        added = (event for event in transcript.events if isinstance(event, ev.MessageAdded))
+        self._summaries = {
+            event.seq: (event, made)
+            for event in added
+            if event.message is not None
+            and event.source != "output"
+            and (made := transcript.summaries.get(event.message)) is not None
+        }
         self._found: dict[int, list[Edge]] = {}
 
     def causes_of(self, seq: int) -> list[Edge]:
         """Edges to the causes of an event."""
         edges = [edge for unit in self._of[seq] for edge in self._edges(unit)]
+        edges += self._edges_of_summary(seq)
         return _distinct(edge for edge in (*edges, *self._others[seq]) if edge.effect == seq)
 
     def effects_of(self, seq: int) -> list[Edge]:
         """The edges of later events, which include the effects of this one. Of later calls, only `MAX_LATER`."""
         later = self._later(seq)
         others = (edge for edges in self._others.values() for edge in edges if edge.effect > seq)
-        return _distinct((*(edge for unit in later[:MAX_LATER] for edge in self._edges(unit)), *others))
+        summaries = (edge for effect in self._summaries if effect > seq for edge in self._edges_of_summary(effect))
+        return _distinct((*(edge for unit in later[:MAX_LATER] for edge in self._edges(unit)), *others, *summaries))
 
     def has_more_after(self, seq: int) -> bool:
         """Whether there are more calls after this event than are examined."""
         return len(self._later(seq)) > MAX_LATER
+
+    def _edges_of_summary(self, seq: int) -> list[Edge]:
+        found = self._summaries.get(seq)
+        return [] if found is None else list(_summary_edges(self._transcript, self._contexts, *found))
 
     def _later(self, seq: int) -> list[Turn | ToolRun]:
         return self._units[bisect_right(self._units, seq, key=_last_seq) :]
@@ -188,13 +204,39 @@ def _turn_edges(transcript: Transcript, contexts: Contexts, turn: Turn) -> Itera
         seq = entered_at(transcript, hit.passage.content, begin.seq)
         if seq is not None:
             yield Edge(seq, end.seq, "cites", SAME_FACT, None, f"{fact}: {hit.quote}")
+    for made in transcript.summaries.values():
+        if made.summariser == begin.span:  # it may have been given them as the text of one message
+            yield from _citations(transcript, contexts, made, turn.answer_text, end.seq)
+
+
+def _summary_edges(
+    transcript: Transcript, contexts: Contexts, event: ev.MessageAdded, made: ev.ContextCompressed
+) -> Iterator[Edge]:
+    """Edges for a message that stands for removed ones."""
+    writers = (turn.end.seq for turn in transcript.turns if turn.end and turn.begin.span == made.summariser)
+    written = next(writers, None)
+    if written is not None:
+        yield Edge(written, event.seq, "said", compression_rules.WRITTEN_BY_A_CALL)
+        return
+    text = "\n".join(passage.text for passage in transcript.passages(event.message))
+    yield from _citations(transcript, contexts, made, text, event.seq)
+
+
+def _citations(
+    transcript: Transcript, contexts: Contexts, made: ev.ContextCompressed, text: str, effect: int
+) -> Iterator[Edge]:
+    """Edges to the removed messages whose facts a text has. `effect`: the event of the text."""
+    visible = contexts.of_messages((*made.summarised, *made.dropped))
+    for fact, hit in cited(contexts.index, visible, text):
+        seq = entered_at(transcript, hit.passage.content, effect)
+        if seq is not None:
+            yield Edge(seq, effect, "cites", SAME_FACT, None, f"{fact}: {hit.quote}")
 
 
 def _is_from_user(transcript: Transcript, event: ev.MessageAdded) -> bool:
-    message = transcript.message(event.message)
-    if message is None or event.message is None:
+    if transcript.message(event.message) is None:
         return event.role == USER
-    return any(passage.source == USER for passage in passages_of(event.message, message))
+    return any(passage.source == USER for passage in transcript.passages(event.message))
 
 
 def _other_edges(transcript: Transcript) -> Iterator[Edge]:

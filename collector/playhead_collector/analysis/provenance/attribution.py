@@ -42,7 +42,6 @@ from playhead_collector.analysis.texts.passages import (
     Hit,
     Passage,
     Visible,
-    passages_of,
     quote,
 )
 from playhead_collector.analysis.texts.words import is_same_word, name_words, words_in
@@ -280,7 +279,10 @@ class _AttributionRules:
         return None
 
     def _author(self, passage: Passage) -> str | None:
-        """Name of the agent that produced this message (None: no name); "" if no earlier model call has this answer."""
+        """Name of the agent that produced this message (None: no name); "" if no earlier model call has this answer. A
+        summary is the words of the agent whose context it shortened."""
+        if (made := self.transcript.summaries.get(passage.content)) is not None:
+            return made.actor
         turn = self.transcript.first_turn_by_text.get(passage.text.strip())
         if turn is None or turn.begin.seq >= self.tool.begin.seq:
             return ""
@@ -360,9 +362,7 @@ def _new_input(transcript: Transcript, tool: ToolRun) -> _NewInput:
     turn: Turn | None = tool.turn if tool.request else None
     passages: list[tuple[ev.MessageAdded, Passage]] = []
     for event in turn.new_messages if turn else ():
-        message = transcript.message(event.message)
-        if message is not None and event.message is not None:
-            passages += [(event, passage) for passage in passages_of(event.message, message)]
+        passages += [(event, passage) for passage in transcript.passages(event.message)]
     of_agents = (passage.content for _, passage in passages if is_of_agent(transcript, tool, passage))
     return _NewInput(passages, frozenset(of_agents))
 

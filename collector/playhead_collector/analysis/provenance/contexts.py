@@ -45,6 +45,13 @@ class Contexts:
         self._advance_to(turn.begin.thread)
         return self._with(turn, ())
 
+    def of_messages(self, refs: Iterable[ContentRef]) -> dict[ContentRef, int]:
+        """These messages as a context, although no call may have seen them together."""
+        visible = {ref: position for position, ref in enumerate(refs)}
+        for ref in visible:
+            self._read_message(ref)
+        return visible
+
     def _with(self, turn: Turn | None, beside: Iterable[Beside]) -> dict[ContentRef, int]:
         extra: list[Beside] = [(turn.begin.system, SYSTEM), (turn.begin.input, USER)] if turn else []
         extra += beside
@@ -84,8 +91,8 @@ class Contexts:
         self._tip = thread if thread in nodes else None
 
     def _read_message(self, ref: ContentRef) -> None:
-        if not self.index.knows(ref) and (message := self._story.message(ref)) is not None:
-            self.index.add(passages_of(ref, message))
+        if not self.index.knows(ref):
+            self.index.add(self._story.passages(ref))
 
     def _read_value(self, ref: ContentRef, source: Source) -> None:
         if self.index.knows(ref):

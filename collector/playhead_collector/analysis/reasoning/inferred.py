@@ -13,7 +13,7 @@ from playhead.model import event as ev
 from playhead.model.ref import ContentRef
 from playhead.wire.operations import ChangedArgument, InferredReasoning, InferredStep, Quoted
 from playhead_collector.analysis.rules import StrengthRule, weaker
-from playhead_collector.analysis.texts.passages import RESULT, SYSTEM, USER, Passage, passages_of, quoted
+from playhead_collector.analysis.texts.passages import RESULT, SYSTEM, USER, Passage, quoted
 from playhead_collector.analysis.transcript.arguments import scalars
 from playhead_collector.analysis.transcript.transcript import ToolRequest, Transcript, Turn, failure_in
 
@@ -116,7 +116,7 @@ def _find_trigger(transcript: Transcript, turn: Turn, previous: Turn | None) -> 
         text = failed.message or failed.error_type
         quote: Quoted = {"seq": failed.seq, "ref": None, "part": 0, "start": 0, "end": len(text), "text": text}
         return _Trigger(MODEL_ERROR, [quote])
-    new = [(event, passage) for event in turn.new_messages for passage in _passages(transcript, event.message)]
+    new = [(event, passage) for event in turn.new_messages for passage in transcript.passages(event.message)]
     last = new[-1][1].source if new else None
     if last is None or last not in _TRIGGERS:
         compressed = any(isinstance(e, ev.ContextCompressed) and e.span == turn.begin.span for e in transcript.events)
@@ -132,12 +132,6 @@ def _find_trigger(transcript: Transcript, turn: Turn, previous: Turn | None) -> 
 
 def _failure_text(transcript: Transcript, passage: Passage) -> str | None:
     return failure_in(transcript.tool_run_by_result.get((passage.content, passage.part)), passage.text)
-
-
-def _passages(transcript: Transcript, ref: ContentRef | None) -> Iterator[Passage]:
-    message = transcript.message(ref)
-    if ref is not None and message is not None:
-        yield from passages_of(ref, message)
 
 
 # --- goal ------------------------------------------------------------------------------------------------------------
@@ -168,11 +162,27 @@ def _goal(transcript: Transcript, turn: Turn) -> tuple[Quoted | None, str | None
 
 
 def _said_by(transcript: Transcript, turn: Turn, source: str) -> Iterator[Passage]:
-    """Yields the passages of a source in the context of the call, the latest first."""
+    """Yields the passages of a source in the context of the call, the latest first, then those of messages that a
+    summary in the context stands for."""
     node = transcript.nodes.get(turn.begin.thread) if turn.begin.thread else None
+    replaced: list[ContentRef] = []
     while node is not None:
-        yield from (passage for passage in _passages(transcript, node.message) if passage.source == source)
+        yield from (passage for passage in transcript.passages(node.message) if passage.source == source)
+        replaced += _replaced_by(transcript, node.message)
         node = transcript.nodes.get(node.parent) if node.parent else None
+    seen: set[ContentRef] = set()
+    for ref in replaced:  # grows: a summary may stand for an earlier one
+        if ref not in seen:
+            seen.add(ref)
+            yield from (passage for passage in transcript.passages(ref) if passage.source == source)
+            replaced += _replaced_by(transcript, ref)
+
+
+def _replaced_by(transcript: Transcript, ref: ContentRef) -> Iterator[ContentRef]:
+    """Yields the messages that a summary stands for, the latest first; nothing for another message."""
+    made = transcript.summaries.get(ref)
+    if made is not None:
+        yield from reversed(made.summarised)
 
 
 # --- action ----------------------------------------------------------------------------------------------------------
@@ -236,7 +246,7 @@ def _changes(before: Any, after: Any) -> Iterator[ChangedArgument]:
 
 def _output_quotes(transcript: Transcript, turn: Turn) -> Iterator[Quoted]:
     for event in turn.outputs:
-        yield from (_beginning(passage, event.seq) for passage in _passages(transcript, event.message))
+        yield from (_beginning(passage, event.seq) for passage in transcript.passages(event.message))
 
 
 # --- the summary -----------------------------------------------------------------------------------------------------

@@ -66,7 +66,8 @@ async def _read_transcript(record: RunRecord, events: Sequence[ev.RunEvent], *, 
 
 
 async def _add_earlier_entries(record: RunRecord, before: int, transcript: Transcript) -> None:
-    """Adds to a page's transcript the seqs with which contents entered the run before it, and earlier plans."""
+    """Adds to a page's transcript the seqs with which contents entered the run before it, and earlier plans and
+    summaries."""
     entered: defaultdict[ContentRef, list[int]] = defaultdict(list)
     plans: list[ev.RunEvent] = []
     async for block in record.onwards(0):
@@ -75,6 +76,8 @@ async def _add_earlier_entries(record: RunRecord, before: int, transcript: Trans
                 break
             if (ref := _content_of(event)) is not None:
                 entered[ref].append(event.seq)
+            if isinstance(event, ev.ContextCompressed) and event.summary is not None:
+                transcript.summaries.setdefault(event.summary, event)
             if isinstance(event, ev.PlanCreated | ev.OrchestrationDecision) or (
                 isinstance(event, ev.StateChanged) and event.key == "plan"
             ):

@@ -3,8 +3,8 @@ Most questions use it; `loading` reads the data. Pure.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from playhead.model import event as ev
@@ -12,6 +12,7 @@ from playhead.model.message import Message, message_text
 from playhead.model.ref import ContentRef
 from playhead.model.thread import ThreadNode
 from playhead_collector.analysis.texts.limits import readable
+from playhead_collector.analysis.texts.passages import ASSISTANT, USER, Passage, passages_of
 from playhead_collector.analysis.transcript.arguments import ToolDefinition, definitions_of
 from playhead_collector.analysis.transcript.failures import failure_text
 from playhead_collector.analysis.transcript.plans import PlanStep, plan_steps_in
@@ -75,6 +76,8 @@ class Transcript:
     """The tool call of each result, by message and number of its part."""
     first_turn_by_text: dict[str, Turn] = field(default_factory=dict[str, Turn])
     """The model call that first answered with a text. Frameworks may pass it to another agent with role `user`."""
+    summaries: dict[ContentRef, ev.ContextCompressed] = field(default_factory=dict[ContentRef, ev.ContextCompressed])
+    """The compression of each message that stands for removed ones."""
     plan_steps: list[PlanStep] = field(default_factory=list[PlanStep])
     """The steps of all recorded plans, in order."""
     _definitions: dict[ContentRef, dict[str, ToolDefinition]] = field(
@@ -84,6 +87,13 @@ class Transcript:
     def message(self, ref: ContentRef | None) -> Message | None:
         """A parsed message; None if it is not stored or is no message."""
         return None if ref is None else self.cache.parsed_message(ref)
+
+    def passages(self, ref: ContentRef | None) -> Iterator[Passage]:
+        """The passages of a message. A summary was not said by a user, whatever its role: it is the agent's."""
+        message = self.message(ref)
+        for passage in passages_of(ref, message) if ref is not None and message is not None else ():
+            is_summary = passage.source == USER and ref in self.summaries
+            yield replace(passage, source=ASSISTANT) if is_summary else passage
 
     def definitions(self, turn: Turn | None) -> dict[str, ToolDefinition]:
         """Definitions of the tools that the model call was offered, by name."""
@@ -117,7 +127,9 @@ def build_transcript(
     run: str, events: Sequence[ev.RunEvent], cache: ContentCache, nodes: dict[ContentRef, ThreadNode]
 ) -> Transcript:
     """Builds the transcript from events and contents. Pure."""
-    builder = _TranscriptBuilder(Transcript(run, events, cache, nodes))
+    compressions = (event for event in events if isinstance(event, ev.ContextCompressed))
+    summaries = {event.summary: event for event in compressions if event.summary is not None}
+    builder = _TranscriptBuilder(Transcript(run, events, cache, nodes, summaries=summaries))
     for event in events:
         builder.take(event)
     return builder.transcript
