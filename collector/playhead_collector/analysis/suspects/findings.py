@@ -16,7 +16,6 @@ from playhead_collector.analysis.texts.passages import (
     USER,
     Passage,
     passage_of,
-    passages_of,
     quoted,
 )
 from playhead_collector.analysis.transcript.transcript import ToolRun, Transcript, Turn, failure_in
@@ -203,12 +202,7 @@ class _Lanes:
 
 
 def _texts(transcript: Transcript, events: Sequence[ev.MessageAdded]) -> list[StepText]:
-    return [
-        StepText(event.seq, passage)
-        for event in events
-        if event.message is not None and (message := transcript.message(event.message)) is not None
-        for passage in passages_of(event.message, message)
-    ]
+    return [StepText(event.seq, passage) for event in events for passage in transcript.passages(event.message)]
 
 
 def _is_request_of(part: dict[str, Any], call: ToolRun) -> bool:

@@ -84,7 +84,10 @@ AGAINST_RESTRICTION = StrengthRule(
 
 # --- lost facts, siblings, outcome ------------------------------------------------------------------------------------
 
-FACT_LOST = StrengthRule("fact_lost", "likely", "a fact left the context before this step, which needed it")
+# A finding has the strength of the need in the audit of the compression.
+FACT_LOST = StrengthRule(
+    "fact_lost", "likely", "a fact left the context before this step, which needed it; as strong as the audit says"
+)
 DIVERGED = StrengthRule("diverged", "strong", "a call that no succeeded run of the same task made")
 CALL_MISSING = StrengthRule("call_missing", "weak", "a call that every succeeded run of the same task made is missing")
 OUTCOME_RESTS_ON = StrengthRule(

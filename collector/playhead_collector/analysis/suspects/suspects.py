@@ -69,7 +69,8 @@ def rank(steps: RunSteps, all_findings: Iterable[Finding]) -> list[RankedStep]:
     ranked: list[RankedStep] = []
     for number, findings in of_step.items():
         ordered = sorted(findings, key=lambda finding: -finding.rule.level)
-        points = sum(_POINTS[rule.strength] for rule in {finding.rule for finding in findings})
+        strongest = {finding.rule.name: finding.rule for finding in reversed(ordered)}
+        points = sum(_POINTS[rule.strength] for rule in strongest.values())
         ranked.append(RankedStep(steps.steps[number], points, ordered))
     return sorted(ranked, key=lambda ranked_step: (-ranked_step.points, ranked_step.step.number))
 

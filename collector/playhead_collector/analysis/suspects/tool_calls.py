@@ -8,6 +8,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from playhead.model.canonical import canonical_json
 from playhead.wire.operations.compression import CompressionAudit
@@ -158,4 +159,5 @@ def find_lost_facts(steps: RunSteps, audits: Sequence[CompressionAudit]) -> Iter
                 if number >= 0:
                     reason = f"{fact['text'][:80]!r} had left the context at {audited['seq']}: {need['how']}"
                     quotes = (*fact["quotes"][:1], *need["quotes"][:1])
-                    yield Finding(number, rules.FACT_LOST, reason, quotes)
+                    rule = replace(rules.FACT_LOST, strength=need["strength"])
+                    yield Finding(number, rule, reason, quotes)

@@ -316,10 +316,12 @@ async def test_a_step_that_needed_a_lost_fact_is_suspected():
     chat.done()
     steps = run_steps(await read_transcript(record_of(chat.store)))
     quote: Quoted = {"seq": 3, "ref": None, "part": 0, "start": 0, "end": 6, "text": "W12345"}
-    fact = {"text": "W12345", "quotes": [quote], "needed": [{"how": "asked_again", "seq": needed.seq, "quotes": []}]}
+    need = {"how": "asked_again", "seq": needed.seq, "quotes": [], "strength": "strong"}
+    fact = {"text": "W12345", "quotes": [quote], "needed": [need]}
     audit: Any = {"seq": 7, "lost": [fact]}
     (found,) = find_lost_facts(steps, [audit])
     assert (steps.steps[found.step].seq, found.rule.name, found.quotes) == (needed.seq, "fact_lost", (quote,))
+    assert found.rule.strength == "strong"
 
 
 # --- any run ----------------------------------------------------------------------------------------------------------
