@@ -250,6 +250,33 @@ def earlier(form: Form) -> LabelledRun:
     return LabelledRun(f"{form.name}-earlier", [*run.calls[:at], wrote, *run.calls[at:]], [moved])
 
 
+CHINESE = (
+    "客户洛佩斯报告台灯破裂。商品LMP-4471。价格15.5。账户77812345。新台灯寄往海港街12号。邮编90417。没有其他事项。"
+)
+
+
+def rewritten() -> Iterator[LabelledRun]:
+    """Yields runs in which the program made its message of a part of what a call wrote, or of what several wrote."""
+    plain, listed = REPLACED[0], transcript(TALK[1:])
+    half = TEXT.index("Account")
+    thought = (
+        f"<analysis>\nI go through all messages, first those of the user.\n</analysis>\n<summary>\n{TEXT}\n</summary>"
+    )
+    yield labelled(plain, "without_its_analysis", [Call([*TALK, ASKS], agent(thought), tokens=250)])
+    parts = [
+        Call([OTHER, user(f"Part {n}: {listed}")], agent(text)) for n, text in enumerate((TEXT[:half], TEXT[half:]))
+    ]
+    yield labelled(plain, "of_two_parts", parts)
+    noted = calls("c8", "compact", summary=TEXT)
+    yield labelled(plain, "in_a_tool_call", [Call([*TALK, ASKS], noted, tokens=250)])
+    as_json = agent(json.dumps({"summary": TEXT, "open": []}))
+    yield labelled(plain, "in_json", [Call([OTHER, user(listed)], as_json)])
+    yield labelled(plain, "chinese", text=CHINESE)
+    yield labelled(plain, "chinese_written", [Call([OTHER, user(listed)], agent(CHINESE))], CHINESE)
+    vague = "The customer is waiting for something that was broken when it came, and we have taken care of it already."
+    yield labelled(plain, "vague", [Call([*TALK, ASKS], agent(vague), tokens=250)], vague)
+
+
 def forms() -> Iterator[LabelledRun]:
     """Yields all runs in which the context was shortened once."""
     for form in (*REPLACED, *SHORTENED):
@@ -258,6 +285,7 @@ def forms() -> Iterator[LabelledRun]:
         for name, by in summarisers(before(form), TEXT):
             yield labelled(form, name, by)
         yield earlier(form)
+    yield from rewritten()
 
 
 # --- no compressions --------------------------------------------------------------------------------------------------

@@ -103,6 +103,8 @@ class ConversationMatch:
 _MOST_COMPARED = 16
 # How many answers of the run, from the last one back, are compared with a new message that may be a summary.
 _MOST_ANSWERS = 32
+# How many new messages are compared with them, from both ends of the new ones.
+_MOST_NEW = 24
 # A text that quotes such a long message, of the last few of a conversation, is a transcript and no summary.
 _QUOTED, _FEW = 24, 9
 # Messages that an answer is compared with to find whether it restates them.
@@ -430,7 +432,7 @@ class Conversations:
     def _written_by_a_model(self, new: Sequence[ContentRef]) -> _Written | None:
         """The first of these messages that repeats one of the last answers of the run, and the call that gave it."""
         messages = self._known_messages
-        for message in new:
+        for message in new if len(new) <= _MOST_NEW else (*new[: _MOST_NEW // 2], *new[-_MOST_NEW // 2 :]):
             text = messages.text(message)
             for answer in reversed(self._answers):
                 if repeats(text, messages.written(answer.message)):

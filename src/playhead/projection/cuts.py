@@ -123,6 +123,8 @@ def _summary(
     new = {position for _, position in pairs if messages.role(diff.after[position]) not in _INSTRUCTIONS}
     for gap in diff.hunks:
         candidates = [position for position in gap.added if position not in new]
+        if gap.is_last and len(candidates) == 1 and diff.after[candidates[0]] != written:
+            continue  # what was said next
         lost = [position for position in gap.removed if position in gone]
         best = next((place for place in candidates if _stands_for(diff, place, written, messages)), None)
         if best is not None:
