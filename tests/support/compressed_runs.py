@@ -38,6 +38,7 @@ class Call:
     agent: str = "support"
     tokens: int | None = None
     runs: Any = None  # what the tool that the answer asks for returns; None: it is not run
+    tools: Sequence[str] = ()
     declares: dict[str, Any] | None = None  # before, after, summary, strategy: said just before the call
 
 

@@ -7,7 +7,7 @@ the frameworks whose lists have this shape; the texts are made up.
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from playhead.model.message import Message, text_message
 from tests.support.compressed_runs import (
@@ -340,6 +340,9 @@ def unshortened() -> Iterator[LabelledRun]:
         Call([*TALK, NEXT], SENT),
     )
     yield _unchanged("a_summary_for_people", Call([*TALK, ASKS], agent(TEXT)), Call([*TALK, NEXT], SENT))
+    offered = [replace(call, tools=["get_order", "get_address"]) for call in HISTORY]
+    note = Call([SYSTEM, user(TEXT)], agent("Noted."))
+    yield _unchanged("a_note_to_a_call_without_tools", note, history=offered)
     yield _unchanged("a_side_question", Call([SYSTEM, YES], agent("An address.")), Call([*TALK, NEXT], SENT))
     yield _unchanged("the_last_question_changed", Call([*LONG[:-1], user("No, thanks.")], agent("As you like.")))
     yield _unchanged("regenerated", Call(MIDDLE, agent("Sent.")), Call([*MIDDLE, agent("Sent."), NEXT], SENT))

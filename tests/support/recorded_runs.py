@@ -51,6 +51,10 @@ class Recorded:
             self._declare(parent, **call.declares)
         model = {names.OPERATION: "chat", names.PROVIDER: "openai", names.REQUEST_MODEL: "gpt-4o"}
         given = {names.INPUT_MESSAGES_REF: self._thread(call.given)}
+        if call.tools:
+            tools = content_of([{"type": "function", "function": {"name": name}} for name in call.tools])
+            self.contents[tools.ref] = tools
+            given[names.TOOL_DEFINITIONS_REF] = tools.ref
         span = self._begin("llm", "chat gpt-4o", parent, **model, **given)
         if call.answer is None:
             span.status, span.status_message = STATUS_ERROR, "context_length_exceeded"

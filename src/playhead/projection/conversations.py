@@ -502,8 +502,8 @@ class Conversations:
             least = 2 if state is not conversation else WORTH
             if sum(1 for node in state.path if not self._is_system(node)) < least:
                 continue
-            if conversation.is_open or (state.tools is not None and tools is not None and state.tools != tools):
-                return None
+            if conversation.is_open or (written is None and state.tools != tools):
+                return None  # a call beside the conversation often is offered no tools
             match_ = self._match(conversation, state, fresh, last_node)
             match_.compute_diff(self._known_messages)
             return match_

@@ -7,8 +7,8 @@ import pytest
 from playhead.model.event import ContextCompressed, LlmCalled, MessageAdded
 from playhead.model.message import message_contents
 from playhead.projection.projector import ProjectSettings, project
-from tests.support.compressed_runs import LabelledRun
-from tests.support.compression_forms import forms, unshortened
+from tests.support.compressed_runs import SYSTEM, Call, LabelledRun, agent, user
+from tests.support.compression_forms import ASKS, HISTORY, NEXT, TALK, TEXT, forms, summarisers, unshortened
 from tests.support.recorded_runs import Recorded
 
 RUN = "0190f5ff" * 4
@@ -59,3 +59,54 @@ def test_messages_are_read_in_few_passes(run: LabelledRun):
 def test_there_are_forms_enough():
     assert len({run.name.partition("-")[0] for run in FORMS}) >= 40
     assert len(OTHERS) >= 20
+
+
+@pytest.mark.parametrize("name", ["asked_in_the_same_list", "transcript", "another_agent"])
+def test_a_declared_summary_is_told_once_with_the_call_that_wrote_it(name: str):
+    by = dict(summarisers(TALK, TEXT))[name]
+    short = [SYSTEM, user(TEXT)]
+    declares = {"before": TALK, "after": short, "summary": user(TEXT), "strategy": "own"}
+    then = Call([*short, NEXT], agent("Tomorrow."), declares=declares)
+    events = projected(LabelledRun("declared", [*HISTORY, *by, then]))
+    (cut,) = [event for event in events if isinstance(event, ContextCompressed)]
+    calls = [event for event in events if isinstance(event, LlmCalled)]
+    assert (cut.origin, cut.strategy, cut.summariser) == ("declared", "own", calls[len(HISTORY)].span)
+
+
+def test_a_second_summary_stands_for_the_first():
+    """Two compressions in a row, each with a call that wrote its summary."""
+    again = "Maria Lopez waits for the Desk Lamp LMP-4471, which comes tomorrow to 12 Harbour Street; she asked twice."
+    first = [SYSTEM, user(TEXT), NEXT]
+    more = [
+        *first,
+        agent("Tomorrow."),
+        user("At what time?"),
+        agent("At noon."),
+        user("Thanks, I shall be there then."),
+    ]
+    calls = [
+        *HISTORY,
+        Call([*TALK, ASKS], agent(TEXT)),
+        Call(first, agent("Tomorrow.")),
+        Call(more[:5], agent("At noon.")),
+        Call([*more, ASKS], agent(again)),
+        Call([SYSTEM, user(again)], agent("Bye.")),
+    ]
+    events = projected(LabelledRun("twice", calls))
+    cuts = [event for event in events if isinstance(event, ContextCompressed)]
+    begun = [event for event in events if isinstance(event, LlmCalled)]
+    assert [cut.summariser for cut in cuts] == [begun[4].span, begun[7].span]
+    assert [cut.strategy for cut in cuts] == ["summary", "summary"]
+    assert cuts[0].summary in cuts[1].summarised
+
+
+def test_other_tools_do_not_hide_a_summary_that_a_call_wrote():
+    history = [replace(call, tools=["get_order"]) for call in HISTORY]
+    calls = [*history, Call([*TALK, ASKS], agent(TEXT)), Call([SYSTEM, user(TEXT)], agent("Bye."), tools=["wait"])]
+    events = projected(LabelledRun("other tools", calls))
+    assert [event.strategy for event in events if isinstance(event, ContextCompressed)] == ["summary"]
+
+
+def test_runs_whose_summary_no_program_declared_count_as_compressed():
+    rows = [project(Recorded(RUN, run).work(), 0, ProjectSettings()).row for run in FORMS[:8]]
+    assert [row.compressions for row in rows] == [1] * 8
