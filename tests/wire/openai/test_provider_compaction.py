@@ -15,7 +15,7 @@ import pytest
 
 import playhead
 from playhead.model import names
-from playhead.model.event import ContextCompressed
+from playhead.model.event import ContextCompressed, LlmCompleted
 from tests.support.journal_reader import Recording, start_recording
 from tests.support.projected import projected
 
@@ -42,6 +42,14 @@ COMPACTED = {
         "input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0},
     },
 }  # fmt: skip
+SUMMED_UP = {
+    **EDITED,
+    "content": [
+        {"type": "compaction", "content": "The user said hello, and asked six questions."},
+        {"type": "text", "text": "done"},
+    ],
+    "context_management": None,
+}
 HELLO: list[Any] = [{"role": "user", "content": "hello"}]
 
 
@@ -56,7 +64,8 @@ class Provider(BaseHTTPRequestHandler):
             kind = "text/event-stream"
             body = "".join(f"event: {each['type']}\ndata: {json.dumps(each)}\n\n" for each in events)
         else:
-            kind, body = "application/json", json.dumps(EDITED if is_anthropic else COMPACTED)
+            edited = SUMMED_UP if "context_management" in asked else EDITED
+            kind, body = "application/json", json.dumps(edited if is_anthropic else COMPACTED)
         self.send_response(200)
         self.send_header("content-type", kind)
         self.send_header("content-length", str(len(body.encode())))
@@ -126,6 +135,30 @@ def test_anthropics_context_editing_is_a_compression_of_the_call(stream: bool, u
     [compressed] = [event for event in events if isinstance(event, ContextCompressed)]
     assert (compressed.origin, compressed.strategy) == ("provider", "clear_tool_uses_20250919")
     assert (compressed.tokens_before, compressed.tokens_after) == (590, 90)
+
+
+@pytest.mark.parametrize("is_dropped", [False, True])
+def test_anthropics_own_summary_is_a_compression_of_the_call(is_dropped: bool, url: str, recording: Recording):
+    edits: Any = {"edits": [{"type": "compact_20260112"}]}
+    messages: list[Any] = [{"role": "user", "content": f"question {n}"} for n in range(6)]
+    with playhead.run("clerk") as run, anthropic.Anthropic(base_url=url, api_key="none", max_retries=0) as client:
+        for _ in range(2):
+            client.beta.messages.create(
+                model="m", max_tokens=9, messages=messages, extra_body={"context_management": edits}
+            )
+            messages += [
+                {"role": "assistant", "content": SUMMED_UP["content"]},
+                {"role": "user", "content": "and now?"},
+            ]
+            messages = messages[6:] if is_dropped else messages
+            edits = {"edits": []}
+    events = projected(recording.read(), str(run.id)).events
+    first, *_ = [event for event in events if isinstance(event, ContextCompressed)]
+    assert (first.origin, first.strategy, len(first.summarised)) == ("provider", "summary", 6)
+    assert first.tokens_after == 90
+    ends = [event.seq for event in events if isinstance(event, LlmCompleted)]
+    cuts = [event for event in events if isinstance(event, ContextCompressed) and event.origin == "inferred"]
+    assert (ends[0] < first.seq < ends[1], cuts) == (True, [])
 
 
 @pytest.mark.parametrize("stream", [False, True])
