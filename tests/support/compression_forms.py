@@ -273,6 +273,11 @@ def rewritten() -> Iterator[LabelledRun]:
     yield labelled(plain, "in_json", [Call([OTHER, user(listed)], as_json)])
     yield labelled(plain, "chinese", text=CHINESE)
     yield labelled(plain, "chinese_written", [Call([OTHER, user(listed)], agent(CHINESE))], CHINESE)
+    account = (
+        "Maria Lopez reported a cracked Desk Lamp; a new one is to be sent to Harbour Street. Nothing else is open."
+    )
+    yield labelled(plain, "an_account", text=account)
+    yield labelled(replace(plain, history=tuple(FLIGHT)), "an_account_in_flight", text=account)
     vague = "The customer is waiting for something that was broken when it came, and we have taken care of it already."
     yield labelled(plain, "vague", [Call([*TALK, ASKS], agent(vague), tokens=250)], vague)
 

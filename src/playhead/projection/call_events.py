@@ -73,6 +73,17 @@ def answering_model(node: SpanNode) -> str | None:
     ) or asked_model(node)
 
 
+def _work_of(node: SpanNode) -> str | None:
+    """The span id of the agent's call around a model call, else of the outermost call around it."""
+    above, around = node.parent, None
+    while above is not None:
+        around = above.span.span_id
+        if above.kind == "agent":
+            break
+        above = above.parent
+    return around
+
+
 class StepUsage:
     """Counts tokens once where embeddings and rerankers are nested (a framework's span around the client's):
     for the innermost that reported them.  Call `ended` for inner calls before outer ones."""
@@ -262,7 +273,8 @@ class EventWriter:
         if thread is not None:
             self._threads[span_node.actor] = thread
         tools = ref(attributes, names.TOOL_DEFINITIONS_REF)
-        entered = self.conversations.call_started(span_node.span.span_id, span_node.actor, thread, tokens, tools)
+        work = _work_of(span_node)
+        entered = self.conversations.call_started(span_node.span.span_id, span_node.actor, thread, tokens, tools, work)
         if span_node.actor in self._compacted:
             self._compacted.remove(span_node.actor)
             self._after_compaction.add(span_node.span.span_id)

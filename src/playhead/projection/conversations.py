@@ -29,7 +29,8 @@ class ConversationState:
     """A conversation after one of its calls. `path`: the call's input and, once it has ended, its output; the first
     `input_length` of these messages were its input.
 
-    `tokens`: the call's input tokens, if reported; `tools`: the tools that it was offered; `call`: its span id.
+    `tokens`: the call's input tokens, if reported; `tools`: the tools that it was offered; `call`: its span id; `work`:
+    the span id of the agent's call around it.
     """
 
     path: list[ThreadNode]
@@ -37,6 +38,7 @@ class ConversationState:
     tokens: int | None = None
     tools: ContentRef | None = None
     call: str = ""
+    work: str | None = None
 
     def has(self, node: ThreadNode) -> bool:
         return len(self.path) >= node.depth and self.path[node.depth - 1].ref == node.ref
@@ -135,6 +137,14 @@ class InputDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class _Setting:
+    """What a call was offered, and inside which agent's call it was made."""
+
+    tools: ContentRef | None
+    work: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class _Answer:
     """A message that a model wrote. `call`: span id of the call."""
 
@@ -162,8 +172,9 @@ class _DeclaredCompression:
 def _remember(conversation: AgentConversation, length: int) -> None:
     """Notes the state before a call that begins. `length`: messages of the path that stay as they are."""
     conversation.previous = ConversationState(
-        conversation.path, conversation.input_length, conversation.tokens, conversation.tools, conversation.call
-    )
+        conversation.path, conversation.input_length, conversation.tokens, conversation.tools, conversation.call,
+        conversation.work,
+    )  # fmt: skip
     conversation.previous_length = length
 
 
@@ -199,11 +210,13 @@ class Conversations:
         thread: ContentRef | None,
         tokens: int | None,
         tools: ContentRef | None = None,
+        work: str | None = None,
     ) -> InputDelta:
         """Records the start of a call with this input thread. Returns the messages that it added, and a cut if one was
         found; an empty delta if the thread is not completely stored.
 
-        `tools`: ref of the definitions of the tools that the call was offered."""
+        `tools`: ref of the definitions of the tools that the call was offered; `work`: span id of the agent's call
+        around it."""
         walked = self._walk(thread)
         if walked is None:
             return InputDelta()
@@ -217,8 +230,9 @@ class Conversations:
         ):
             entered = self._append(span_id, holder, actor, fresh, last_node)
         else:
-            entered = self._cut_or_begin(span_id, actor, fresh, last_node, tools)
-        self._open[span_id].tokens, self._open[span_id].tools = tokens, tools
+            entered = self._cut_or_begin(span_id, actor, fresh, last_node, _Setting(tools, work))
+        begun = self._open[span_id]
+        begun.tokens, begun.tools, begun.work = tokens, tools, work
         return replace(entered, new=self._not_handed_over(self._open[span_id], entered.new))
 
     def call_ended(self, span_id: str, output: ContentRef | None) -> list[ThreadNode]:
@@ -321,9 +335,9 @@ class Conversations:
         actor: str | None,
         fresh: list[ThreadNode],
         last_node: ThreadNode | None,
-        tools: ContentRef | None,
+        setting: _Setting,
     ) -> InputDelta:
-        best, cut, same = self._compare(actor, fresh, last_node, tools)
+        best, cut, same = self._compare(actor, fresh, last_node, setting)
         if best is None:
             self._use(span_id, AgentConversation([*self._up_to(last_node), *fresh], actor=actor), fresh)
             return InputDelta(fresh)
@@ -339,7 +353,7 @@ class Conversations:
         return InputDelta([node for node in new if last_node is None or node.depth > last_node.depth], cut)
 
     def _compare(
-        self, actor: str | None, fresh: list[ThreadNode], last_node: ThreadNode | None, tools: ContentRef | None
+        self, actor: str | None, fresh: list[ThreadNode], last_node: ThreadNode | None, setting: _Setting
     ) -> tuple[ConversationMatch | None, Cut | None, bool]:
         """Returns the match with the conversation that the input continues or replaces, the cut, and whether the input
         continues it (has its last answer)."""
@@ -354,8 +368,8 @@ class Conversations:
                 match_ = self._continued(actor, fresh, last_node, written.call)
                 same = match_ is not None and self._is_same(match_)
         if match_ is None:
-            match_ = self._possibly_replaced(actor, fresh, last_node, written, tools)
-        cut = None if match_ is None else self._cut(match_, written, same=same)
+            match_ = self._possibly_replaced(actor, fresh, last_node, written, setting.tools)
+        cut = None if match_ is None else self._cut(match_, written, setting, same=same)
         self._known_messages.check()
         if match_ is not None and not same and cut is None and not self._shares(match_):
             match_ = None
@@ -369,14 +383,17 @@ class Conversations:
             self._known_messages.role(message) != "system" for message in match_.kept()
         )
 
-    def _cut(self, match_: ConversationMatch, written: _Written | None, *, same: bool) -> Cut | None:
+    def _cut(self, match_: ConversationMatch, written: _Written | None, setting: _Setting, *, same: bool) -> Cut | None:
         """The cut that the input shows; None if it shows none or the program declared it."""
         state, diff = match_.state, match_.diff
         if not diff.removed:
             return None
         message = None if written is None else written.message
         shared = () if same else match_.shared
-        verdict = classify_cut(diff, match_.input_length, message, self._known_messages, same=same, shared=shared)
+        same_work = setting == _Setting(state.tools, state.work)
+        verdict = classify_cut(
+            diff, match_.input_length, message, self._known_messages, same=same, shared=shared, same_work=same_work
+        )
         self._known_messages.check()
         if verdict is None or self._was_declared(match_):
             return None
@@ -487,7 +504,9 @@ class Conversations:
         request = conversation.input_length - 1
         if conversation.path is previous.path and len(path) < request:
             path = conversation.path[:request]
-        return ConversationState(path, previous.input_length, previous.tokens, previous.tools, previous.call)
+        return ConversationState(
+            path, previous.input_length, previous.tokens, previous.tools, previous.call, previous.work
+        )
 
     def _possibly_replaced(
         self,

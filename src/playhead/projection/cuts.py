@@ -26,6 +26,7 @@ from playhead.projection.message_diff import DiffHunk, MessageListDiff
 from playhead.projection.message_outcomes import DROPPED, SUMMARISED, message_outcomes, replaced_messages
 from playhead.projection.summary_texts import (
     common_beginning,
+    gives_account,
     may_restate,
     repeats,
     restates,
@@ -80,14 +81,16 @@ def classify_cut(
     *,
     same: bool,
     shared: Sequence[ContentRef] = (),
+    same_work: bool = False,
 ) -> CompressionVerdict | None:
     """Classifies the cut; None when it is not a compression.
 
     `written`: the new message that repeats a model's answer, if there is one; `same`: whether the new input continues
-    the conversation; `shared`: messages that both lists begin with, if they are not in `diff`.
+    the conversation; `shared`: messages that both lists begin with, if they are not in `diff`; `same_work`: the call
+    was made inside the same agent's call as the last one, with the same tools.
     """
     if not same:
-        return _classify_rewritten(diff, input_length, written, messages, shared)
+        return _classify_rewritten(diff, input_length, written, messages, shared, same_work=same_work)
     pairs, altered = replaced_messages(diff, messages), _altered_answer(diff, input_length, messages)
     old = {position for position, _ in pairs} | set(range(input_length, len(diff.before)) if altered else ())
     gone = [position for position in diff.removed if position not in old]
@@ -191,7 +194,7 @@ def _representative(diff: MessageListDiff, positions: Sequence[int], messages: K
 
 def _classify_rewritten(
     diff: MessageListDiff, input_length: int, written: ContentRef | None, messages: KnownMessages,
-    shared: Sequence[ContentRef],
+    shared: Sequence[ContentRef], *, same_work: bool,
 ) -> CompressionVerdict | None:  # fmt: skip
     """Classifies an input that has not the last answer: a summary of the conversation, a selection from it, or None."""
     gone = [position for position in diff.removed if messages.role(diff.before[position]) not in _INSTRUCTIONS]
@@ -207,7 +210,11 @@ def _classify_rewritten(
     if not alike:
         return None
     if len(gone) >= WORTH:
-        restated = (diff.after[position] for position in spoken if _restates(diff, position, gone, messages, shared))
+        restated = (
+            diff.after[position]
+            for position in spoken
+            if _restates(diff, position, gone, messages, shared, same_work=same_work)
+        )
         summary = next(restated, None) or next(_instructions_that_restate(diff, gone, messages), None)
         if summary is not None:
             return _verdict(SUMMARY, diff, gone, summary)
@@ -231,8 +238,9 @@ def _is_variant(one: str, other: str) -> bool:
 
 
 def _restates(
-    diff: MessageListDiff, position: int, gone: Sequence[int], messages: KnownMessages, shared: Sequence[ContentRef]
-) -> bool:
+    diff: MessageListDiff, position: int, gone: Sequence[int], messages: KnownMessages, shared: Sequence[ContentRef],
+    *, same_work: bool,
+) -> bool:  # fmt: skip
     """Whether a new message restates removed ones, apart from what the model is told anyway and from the message that
     began the conversation: another task often begins alike."""
     text = messages.text(diff.after[position])
@@ -244,7 +252,9 @@ def _restates(
         known.append(diff.before[gone[0]])
         removed = [ref for ref in removed if ref != diff.before[gone[0]]]
     instructions = _instructions(diff, messages)
-    return restates(text, [*map(messages.written, removed)], [messages.text(ref) for ref in (*instructions, *known)])
+    told = [messages.text(ref) for ref in (*instructions, *known)]
+    went = [*map(messages.written, removed)]
+    return restates(text, went, told) or (same_work and gives_account(text, went, told))
 
 
 def _goes_on(diff: MessageListDiff, input_length: int, gone: Sequence[int], messages: KnownMessages) -> bool:

@@ -38,7 +38,15 @@ _WORD = re.compile(rf"[{_LETTER_WITHOUT_SPACES}]|[^\W_{_LETTER_WITHOUT_SPACES}]+
 _IN_TERM = rf"[^\W{_LETTER_WITHOUT_SPACES}]"
 _TERM = re.compile(rf"{_IN_TERM}{{1,255}}(?:[./@-]{_IN_TERM}{{1,255}}){{0,32}}")
 _FACT = re.compile(r"\d|\w[_./@]\w|[a-z][A-Z]")
-_STEM = 6
+_STEM = 5
+# A text in which somebody speaks for himself, greets or asks is what a user says, and no account of a conversation.
+_SPEAKS = re.compile(
+    r"\?|\b(?:i|me|my|mine|you|your|please|hello|hi|hey|ich|mir|mein\w{0,2}|bitte|hallo|je|moi|mon|ma|mes|bonjour|yo|mi|mis"
+    r"|hola|quiero|io|mio|mia|ciao|eu|meu|minha)\b",
+    re.IGNORECASE,
+)
+# An account shares so many telling words with the removed messages, several of them.
+_MIN_WORDS_OF_ACCOUNT = 3
 _QUOTED_WHOLE = 24
 
 
@@ -82,6 +90,17 @@ def restates(text: str, removed: Sequence[str], known: Iterable[str]) -> bool:
         return several
     enough = _MIN_WORDS if facts >= _MIN_FACTS else _MIN_WORDS_WITHOUT_FACTS
     return several and len(common) >= max(enough, _SHARED_WORDS * len(said))
+
+
+def gives_account(text: str, removed: Sequence[str], known: Iterable[str]) -> bool:
+    """Whether a text in which nobody speaks for himself shares a few words with several of the removed messages: weaker
+    than `restates`, for a list of messages that is known to be the same agent's, at the same work."""
+    if _SPEAKS.search(text) or asks_for_summary(text[:_BEGINNING]):
+        return False
+    said = _terms(text).difference(*map(_terms, known))
+    by_message = [said & _terms(one) for one in removed]
+    common = set[tuple[str, bool]]().union(*by_message)
+    return len(common) >= _MIN_WORDS_OF_ACCOUNT and all(len(shared) < len(common) for shared in by_message)
 
 
 def shares_words(one: str, other: str) -> bool:

@@ -10,6 +10,7 @@ from playhead.projection.projector import ProjectSettings, project
 from tests.support.compressed_runs import SYSTEM, Call, LabelledRun, agent, user
 from tests.support.compression_forms import ASKS, HISTORY, NEXT, TALK, TEXT, forms, summarisers, unshortened
 from tests.support.recorded_runs import Recorded
+from tests.unit.projection.recording import Recording
 
 RUN = "0190f5ff" * 4
 FORMS, OTHERS = list(forms()), list(unshortened())
@@ -110,3 +111,22 @@ def test_other_tools_do_not_hide_a_summary_that_a_call_wrote():
 def test_runs_whose_summary_no_program_declared_count_as_compressed():
     rows = [project(Recorded(RUN, run).work(), 0, ProjectSettings()).row for run in FORMS[:8]]
     assert [row.compressions for row in rows] == [1] * 8
+
+
+@pytest.mark.parametrize("is_same", [False, True])
+def test_another_job_of_the_same_agent_is_no_compression(is_same: bool):
+    """An orchestrator gives a worker a second job with words of the first; inside one job it would be one."""
+    r = Recording()
+    said = ["system: You do one job.", "user: Find prices of cloud storage."]
+    answers = ["assistant: Acme has buckets, Globex has volumes.", "assistant: Acme costs 20 per month, Globex 30."]
+    job = "user: Compare the buckets of Acme with the volumes of Globex, by what a month costs."
+    with r.root("lead"):
+        with r.call("agent", "worker"):
+            r.model(said, answers[0])
+            r.model([*said, answers[0], "user: And the costs?"], answers[1])
+            if is_same:
+                r.model([said[0], job], "assistant: Acme.")
+        if not is_same:
+            with r.call("agent", "worker"):
+                r.model([said[0], job], "assistant: Acme.")
+    assert len([event for event in r.events() if isinstance(event, ContextCompressed)]) == is_same
