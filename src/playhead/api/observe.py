@@ -168,7 +168,7 @@ class ObserveOptions:
         if span is not None and self.capture_output and span.run.recorded:
             set_payload(span, self.output_name(span.kind), value)
 
-    def begin(self, name: str, arguments: dict[str, Any] | None, attributes: dict[str, Any]) -> ObservedSpan | None:
+    def begin(self, name: str, arguments: Mapping[str, Any] | None, attributes: dict[str, Any]) -> ObservedSpan | None:
         """Creates the span of one call; None: the call is not recorded."""
         if self.attributes:
             attributes = {**attributes, **self.attributes}
@@ -181,7 +181,7 @@ class ObserveOptions:
                 log_internal_error("describe %r", error, name)
         return span
 
-    def _describe(self, span: ObservedSpan, name: str, arguments: dict[str, Any] | None) -> None:
+    def _describe(self, span: ObservedSpan, name: str, arguments: Mapping[str, Any] | None) -> None:
         if self.metadata is not None and names.RUN_ROOT in span.attributes:
             set_payload(span, names.RUN_METADATA_REF, self.metadata)
         if self.record is not None:
@@ -205,7 +205,7 @@ class ObserveOptions:
         return names.TOOL_RESULT_REF if kind == "tool" else names.OUTPUT_REF
 
 
-def _match_request(span: ObservedSpan, name: str, arguments: dict[str, Any]) -> None:
+def _match_request(span: ObservedSpan, name: str, arguments: Mapping[str, Any]) -> None:
     known_id = span.attributes.get(names.TOOL_CALL_ID)
     for requested in dict.fromkeys((name, name.rpartition(".")[2])):  # a method `Shop.refund` is `refund` to a model
         if known_id is not None:

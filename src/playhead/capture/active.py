@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from types import ModuleType
 
 from playhead.capture.patching import Instrumentation, attributes_of, wrappers_of
 from playhead.capture.preference import INSTRUMENTORS, OURS, is_active, is_recorded_by_other_instrumentation
@@ -68,7 +68,7 @@ def _counted_by(library: str, by: tuple[str, ...]) -> str | None:
     return min(by, key=FAMILIES.index, default=None)
 
 
-def _instrumentation_in(module: Any) -> Instrumentation | None:
+def _instrumentation_in(module: ModuleType | None) -> Instrumentation | None:
     values = attributes_of(module).values() if module is not None else ()
     return next((value for value in values if isinstance(value, Instrumentation)), None)
 
@@ -85,8 +85,9 @@ def _known_as(module: str) -> str:
     return OURS if module.startswith("playhead.") else family_of(module) or module
 
 
-def _version(module: Any) -> str | None:
+def _version(module: ModuleType | None) -> str | None:
+    supports: object = getattr(module, "SUPPORTS", None)
     try:
-        return version(str(module.SUPPORTS).split()[0])
-    except (PackageNotFoundError, AttributeError):
+        return version(supports.split()[0]) if isinstance(supports, str) else None
+    except PackageNotFoundError:
         return None

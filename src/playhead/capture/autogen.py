@@ -5,9 +5,10 @@ Models run on clients that are recorded themselves, such as `openai`; tools of M
 
 import copy
 import inspect
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from functools import partial
-from typing import Any, cast
+from importlib import import_module
+from typing import Any, Protocol
 
 from playhead.api import scope
 from playhead.calls import functions
@@ -17,6 +18,7 @@ from playhead.capture.frameworks.observing import (
     StartSpan,
     agent,
     answered_wrappers,
+    begun,
     is_inside_run,
     is_observed,
     log_errors_and_return_none,
@@ -25,49 +27,56 @@ from playhead.capture.frameworks.observing import (
     with_span_async,
 )
 from playhead.capture.patching import Instrumentation, Wrap, WrapSubclasses
+from playhead.capture.wrapping import MethodCall, intercepted
 from playhead.model import names
+from playhead.model.json_value import list_of
 
 SUPPORTS = "autogen-agentchat >= 0.7"
 
 
+class _Named(Protocol):
+    """An agent, a team or a tool."""
+
+    name: str
+
+
 @log_errors_and_return_none
-def _agent(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
+def _agent(called: MethodCall) -> StartSpan | None:
     """Returns None if another method of the same agent calls this one: the outer call is recorded already."""
-    name, outer = str(instance.name), current_span()
+    running: _Named = called.client
+    name, outer = str(running.name), current_span()
     if outer is not None and outer.kind == "agent" and outer.attributes.get(names.AGENT_NAME) == name:
         return None
-    task = args[0] if args else kwargs.get("task", kwargs.get("messages"))
-    return agent(name, [_text(item) for item in cast("list[Any]", task)] if isinstance(task, list) else _text(task))
+    task: object = called.args[0] if called.args else called.kwargs.get("task", called.kwargs.get("messages"))
+    messages = list_of(task)
+    return agent(name, [_text(item) for item in messages] if isinstance(task, list) else _text(task))
 
 
-def _text(message: Any) -> Any:
+def _text(message: object) -> object:
     """Returns a message's text; any other value unchanged."""
-    return message.to_text() if hasattr(message, "to_text") else message
+    to_text = getattr(message, "to_text", None)
+    return message if to_text is None else to_text()
 
 
 @log_errors_and_return_none
-def _answer(result: Any) -> Any:
+def _answer(result: object) -> object:
     """Returns the last message of an agent's or a team's result; None if `result` is not one."""
     if hasattr(result, "chat_message"):
-        return result.chat_message
-    return result.messages[-1] if hasattr(result, "stop_reason") and result.messages else None
+        return getattr(result, "chat_message", None)
+    messages = getattr(result, "messages", None) if hasattr(result, "stop_reason") else None
+    return messages[-1] if messages else None
 
 
-def _begin_run(instance: Any, args: Any, kwargs: Any) -> ObservedSpan | None:
-    begin = _agent(instance, args, kwargs)
-    return None if begin is None else begin()
-
-
-def _end_run(span: ObservedSpan, result: Any, _args: Any, _kwargs: Any) -> None:
+def _end_run(span: ObservedSpan, result: object, _: MethodCall) -> None:
     answer = _answer(result)
     finish(span, names.OUTPUT_REF if answer is not None else None, log_errors_and_return_none(_text)(answer))
 
 
-def _streamed(begin: StartSpan, made: Any) -> Any:
+def _streamed(begin: StartSpan, made: AsyncGenerator[object, object]) -> object:
     return functions.iterate_async(begin, None, _with_output(made)) if hasattr(made, "asend") else made
 
 
-async def _with_output(steps: AsyncGenerator[Any, Any]) -> AsyncGenerator[Any, Any]:
+async def _with_output(steps: AsyncGenerator[object, object]) -> AsyncGenerator[object, object]:
     """Yields the items of an agent's stream, and records its answer."""
     try:
         async for step in steps:
@@ -78,68 +87,67 @@ async def _with_output(steps: AsyncGenerator[Any, Any]) -> AsyncGenerator[Any, A
 
 
 @log_errors_and_return_none
-def _note_output(step: Any) -> None:
+def _note_output(step: object) -> None:
     span, answer = current_span(), _answer(step)
     if span is None or answer is None:
         return
     set_payload(span, names.OUTPUT_REF, _text(answer))
     if type(answer).__name__ == "HandoffMessage" and hasattr(step, "chat_message"):
-        scope.handoff(answer.target)
+        scope.handoff(str(getattr(answer, "target", "")))
 
 
 @log_errors_and_return_none
-def _tool(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
-    if not is_inside_run() or is_observed(getattr(instance, "_func", None)):
+def _tool(called: MethodCall) -> StartSpan | None:
+    its_tool: _Named = called.client
+    if not is_inside_run() or is_observed(getattr(its_tool, "_func", None)):
         return None
-    parameters = {**dict(zip(("args", "cancellation_token", "call_id"), args, strict=False)), **kwargs}
+    arguments: Mapping[str, object] = called.argument(0, "args")
     # Only a tool that runs an agent or a team has a `_task_runner`.
-    return tool(
-        instance.name, dict(parameters["args"]), parameters.get("call_id"), is_agent=hasattr(instance, "_task_runner")
-    )
+    is_agent = hasattr(its_tool, "_task_runner")
+    return tool(its_tool.name, dict(arguments), called.argument(2, "call_id"), is_agent=is_agent)
 
 
-def _fit_of(instance: Any, _kwargs: Any) -> Callable[[Any], Any]:
-    return partial(_as_task_result, instance)
+def _fit_of(called: MethodCall) -> functions.Fit:
+    return partial(_as_task_result, called.client)
 
 
-def _as_task_result(instance: Any, value: Any) -> Any:
+def _as_task_result(its_tool: _Named, value: object) -> object:
     """Converts a text to the TaskResult of a tool that runs an agent or a team; any other value is unchanged. A fork
     may set such a text as the tool's result."""
-    if not isinstance(value, str) or not hasattr(instance, "_task_runner"):
+    if not isinstance(value, str) or not hasattr(its_tool, "_task_runner"):
         return value
-    from autogen_agentchat.base import TaskResult  # noqa: PLC0415 # pyright: ignore[reportMissingImports, reportUnknownVariableType]
-    from autogen_agentchat.messages import TextMessage  # noqa: PLC0415 # pyright: ignore[reportMissingImports, reportUnknownVariableType]
-
-    message = cast(Any, TextMessage)(content=value, source=str(instance.name))
-    return cast(Any, TaskResult)(messages=[message])
+    make_message: Callable[..., object] = import_module("autogen_agentchat.messages").TextMessage
+    make_result: Callable[..., object] = import_module("autogen_agentchat.base").TaskResult
+    return make_result(messages=[make_message(content=value, source=str(its_tool.name))])
 
 
 _, _call_tool = answered_wrappers(_tool, fit=_fit_of)
 
 
-def _stream_tool(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    begin, made = _tool(instance, args, kwargs), wrapped(*args, **kwargs)
+@intercepted
+def _stream_tool(function: Callable[..., AsyncGenerator[object, object]], called: MethodCall) -> object:
+    begin, made = _tool(called), called.make(function)
     if begin is None:
         return made
-    return functions.iterate_async(begin, names.TOOL_RESULT_REF, made, fit=_fit_of(instance, kwargs))
+    return functions.iterate_async(begin, names.TOOL_RESULT_REF, made, fit=_fit_of(called))
 
 
-def _run_function(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+@intercepted
+def _run_function(function: Callable[..., object], called: MethodCall) -> object:
     """Passes the current run on to the thread in which AutoGen calls a plain function."""
-    bound = _with_run(wrapped, instance)
-    return wrapped(*args, **kwargs) if bound is None else bound(*args, **kwargs)
+    return called.make(_with_run(function, called.client) or function)
 
 
 @log_errors_and_return_none
-def _with_run(wrapped: Any, instance: Any) -> Callable[..., Any] | None:
-    if not is_inside_run() or inspect.iscoroutinefunction(instance._func):
+def _with_run(method: Any, its_tool: Any) -> Callable[..., object] | None:
+    if not is_inside_run() or inspect.iscoroutinefunction(its_tool._func):
         return None
-    other = copy.copy(instance)
-    other._func = scope.propagate_to_thread(instance._func)
-    return partial(wrapped.__func__, other)
+    other = copy.copy(its_tool)
+    other._func = scope.propagate_to_thread(its_tool._func)
+    return partial(method.__func__, other)
 
 
-_run = with_span_async(_begin_run, _end_run)
+_run = with_span_async(begun(_agent), _end_run)
 _run_stream = record_returned(_agent, _streamed)
 
 _AGENTS = "autogen_agentchat.agents._base_chat_agent"

@@ -4,11 +4,11 @@ A capture module describes each API of its library (`ClientApi`) and wraps the m
 `recording_method_async(api)`.  One call of a method is one model call, whatever it retries inside.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from inspect import isawaitable
-from typing import Any, cast
+from typing import Any
 
 from playhead.calls.recorded_answer import wait_for_slot
 from playhead.calls.replay import ResponseRestorer
@@ -24,15 +24,16 @@ from playhead.capture.patching import Wrapper
 from playhead.capture.streams import StreamRecording, observed_stream
 from playhead.capture.wrapping import CallRecording, MethodCall, wrap, wrap_async
 from playhead.kernel.guard import guarded
+from playhead.model.json_value import Json, JsonValue
 
-EndCall = Callable[["ClientApi", ObservedModelCall, Any, MethodCall], Any]
+EndCall = Callable[["ClientApi", ObservedModelCall, Any, MethodCall], object]
 """Ends the call with the method's result (already awaited); if that is a stream, the stream ends the call later.
 Returns the value for the program.
 
 May raise: the call then ends without an answer, and the program gets the result unchanged."""
 
 
-def end_with_result(api: "ClientApi", observed: ObservedModelCall, result: Any, call: MethodCall) -> Any:
+def end_with_result(api: "ClientApi", observed: ObservedModelCall, result: object, call: MethodCall) -> object:
     """The `EndCall` of most clients: the result is the answer, or an iterator of the answer's chunks."""
     run = observed.span.run
     if api.is_streamed(call):
@@ -56,18 +57,18 @@ class ClientApi:
     """Reads an unstreamed answer; None if the result is not an answer."""
     assemble: Callable[[list[Any], ActiveRun, MethodCall], ModelResponse | None]
     """Reads the answer from the chunks received so far; None if they are not an answer."""
-    read_recorded: Callable[[Any, ActiveRun, MethodCall], ModelResponse | None]
+    read_recorded: Callable[[Json, ActiveRun, MethodCall], ModelResponse | None]
     """Reads the answer from the `raw` of a recorded ModelResponse, streamed or not."""
-    restore: Callable[[Any, MethodCall, BaseException | None], Any]
+    restore: Callable[[object, MethodCall, BaseException | None], object]
     """Rebuilds the method's result from `raw`; returns an awaitable of it if the call `is_async`.  A stream raises the
     error (None: there is none) after its last chunk.  Raises CannotRestore."""
-    with_message: Callable[[Any, Any, MethodCall], Any]
+    with_message: Callable[[object, Any, MethodCall], object]
     """Returns the recorded `raw` (None: nothing is recorded) with this message as the model's answer."""
-    with_edit: Callable[[MethodCall, list[Any] | None, str | None], MethodCall | None]
+    with_edit: Callable[[MethodCall, list[JsonValue] | None, str | None], MethodCall | None]
     """Returns the call with other messages, and another system prompt if the API has it outside the messages; None for
     either: unchanged.  Returns None if the call cannot be edited."""
     end_with_result: EndCall = field(default=end_with_result)
-    keep_chunk: Callable[[Any], Any] | None = None
+    keep_chunk: Callable[[Any], object] | None = None
     """Returns a copy, or the JSON, of a chunk to keep for `assemble`, for clients whose programs change chunks.  None:
     chunks are kept as they are."""
     one_shot: tuple[str, ...] = ()
@@ -88,16 +89,16 @@ class MethodRecording(CallRecording):
     def has_answer(self) -> bool:
         return self.observed.answer is not None
 
-    def answer(self) -> Any:
+    def answer(self) -> object:
         return None if self.observed.answer is None else self.observed.unwrap(self.observed.answer)
 
-    async def answer_async(self) -> Any:
+    async def answer_async(self) -> object:
         if self.observed.answer is not None:
             await wait_for_slot(self.observed.span, self.observed.answer)
         result = self.answer()
         return await result if isawaitable(result) else result
 
-    def end(self, result: Any) -> Any:
+    def end(self, result: object) -> object:
         """If the result is a stream, the stream ends the call later."""
         observed = self.observed
         with guarded("record a model's answer"):
@@ -147,12 +148,12 @@ def with_iterators_read(api: ClientApi, kwargs: dict[str, Any]) -> dict[str, Any
     for name in api.one_shot:
         value = kwargs.get(name)
         if value is not None and type(value) not in _READ_ANEW and _is_one_shot(value):
-            kwargs = {**kwargs, name: list(cast(Iterable[Any], value))}
+            kwargs = {**kwargs, name: [*value]}
     return kwargs
 
 
 _READ_ANEW = frozenset({list, tuple, str})
 
 
-def _is_one_shot(value: Any) -> bool:
+def _is_one_shot(value: object) -> bool:
     return not isinstance(value, Sequence) and hasattr(value, "__next__")

@@ -10,8 +10,8 @@ The environment of a command is not recorded, since it may hold secrets.  `os.sy
 import inspect
 import os
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from playhead.api.observe import ObserveOptions
 from playhead.calls import functions
@@ -19,8 +19,10 @@ from playhead.calls.grouping import belongs_to_run
 from playhead.calls.lifecycle import current_span
 from playhead.capture.frameworks.observing import StartSpan, log_errors_and_return_none
 from playhead.capture.patching import Instrumentation, Wrap, Wrapper
+from playhead.capture.wrapping import MethodCall, intercepted
 from playhead.errors import ReplayDiverged
 from playhead.model import names
+from playhead.model.json_value import object_of
 
 SUPPORTS = "Python's own"
 
@@ -29,10 +31,10 @@ _RECORDED = ("cwd", "input", "shell", "stdin")
 _PIPES = {subprocess.PIPE: "PIPE", subprocess.STDOUT: "STDOUT", subprocess.DEVNULL: "DEVNULL"}
 
 
-def _arguments(args: Sequence[Any], kwargs: Mapping[str, Any], parameters: Sequence[str]) -> dict[str, Any]:
-    values = {**dict(zip(parameters, args, strict=False)), **kwargs}
+def _arguments(called: MethodCall, parameters: Sequence[str]) -> dict[str, object]:
+    values = called.arguments(*parameters)
     command = values.get("args", values.get("cmd"))
-    arguments: dict[str, Any] = {"command": _plain(command)}
+    arguments = {"command": _plain(command)}
     for name in _RECORDED:
         value = values.get(name)
         if value is not None and value is not False:
@@ -40,9 +42,10 @@ def _arguments(args: Sequence[Any], kwargs: Mapping[str, Any], parameters: Seque
     return arguments
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any) -> object:
+    items: Iterable[object] = value
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in cast("Sequence[Any]", value)]
+        return [_plain(item) for item in items]
     return os.fspath(value) if isinstance(value, os.PathLike) else value  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
 
 
@@ -51,62 +54,63 @@ _POPEN = tuple(inspect.signature(subprocess.Popen).parameters)
 
 
 @log_errors_and_return_none
-def _begin(name: str, args: Any, kwargs: Any, parameters: Sequence[str]) -> StartSpan | None:
+def _begin(name: str, called: MethodCall, parameters: Sequence[str]) -> StartSpan | None:
     """Returns None if the command is in no run, or if a recorded call around it is answered as a whole."""
     span = current_span()
     if span.can_be_answered_from_record if span is not None else not belongs_to_run():
         return None
-    arguments = _arguments(args, kwargs, parameters)
+    arguments = _arguments(called, parameters)
     return lambda: _COMMAND.begin(name, arguments, {names.TOOL_TYPE: names.COMMAND})
 
 
 def _function(name: str, parameters: Sequence[str]) -> Wrapper:
-    def wrapper(wrapped: Callable[..., Any], _: Any, args: Any, kwargs: Any) -> Any:
-        begin = _begin(f"subprocess.{name}", args, kwargs, parameters)
+    def run(function: Callable[..., object], called: MethodCall) -> object:
+        begin = _begin(f"subprocess.{name}", called, parameters)
         span = None if begin is None else begin()
         if span is None:
-            return wrapped(*args, **kwargs)
-        done: list[Any] = []
+            return called.make(function)
+        done: list[object] = []
 
-        def plain(*args: Any, **kwargs: Any) -> Any:
-            done.append(wrapped(*args, **kwargs))
+        def plain(*args: object, **kwargs: object) -> object:
+            done.append(function(*args, **kwargs))
             return _as_plain(done[0])
 
-        result = functions.call(span, names.TOOL_RESULT_REF, plain, args, kwargs)
-        return done[0] if done else _as_given(result, args, kwargs)
+        result = functions.call(span, names.TOOL_RESULT_REF, plain, called.args, called.kwargs)
+        return done[0] if done else _as_given(result, called)
 
-    return wrapper
+    return intercepted(run)
 
 
-def _as_plain(result: Any) -> Any:
+def _as_plain(result: Any) -> object:
+    done: subprocess.CompletedProcess[object] = result
     if not isinstance(result, subprocess.CompletedProcess):
         return result
-    done = cast("subprocess.CompletedProcess[Any]", result)
     return {"returncode": done.returncode, "stdout": done.stdout, "stderr": done.stderr}
 
 
-def _as_given(outcome: Any, args: Any, kwargs: Any) -> Any:
+def _as_given(outcome: object, called: MethodCall) -> object:
     """Rebuilds the function's return value from a recorded result, or from one that a person set."""
-    if not isinstance(outcome, dict) or "returncode" not in outcome:
-        return cast(Any, outcome)
-    result = cast("dict[str, Any]", outcome)
-    command = args[0] if args else kwargs.get("args")
-    return subprocess.CompletedProcess(command, result["returncode"], result.get("stdout"), result.get("stderr"))
+    result = object_of(outcome)
+    if "returncode" not in result:
+        return outcome
+    code: Any = result["returncode"]
+    return subprocess.CompletedProcess(called.argument(0, "args"), code, result.get("stdout"), result.get("stderr"))
 
 
-def _start(wrapped: Callable[..., Any], _: Any, args: Any, kwargs: Any) -> None:
-    begin = _begin("subprocess.Popen", args, kwargs, _POPEN)
+@intercepted
+def _start(function: Callable[..., None], called: MethodCall) -> None:
+    begin = _begin("subprocess.Popen", called, _POPEN)
     span = None if begin is None else begin()
     if span is None:
-        wrapped(*args, **kwargs)
+        called.make(function)
         return
     started: list[None] = []
 
-    def start(*args: Any, **kwargs: Any) -> None:
+    def start(*args: object, **kwargs: object) -> None:
         started.append(None)
-        wrapped(*args, **kwargs)
+        function(*args, **kwargs)
 
-    functions.call(span, None, start, args, kwargs)
+    functions.call(span, None, start, called.args, called.kwargs)
     if not started:
         raise ReplayDiverged(
             "a process that was started with Popen cannot be given an outcome: let it be started again "

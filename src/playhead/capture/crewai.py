@@ -6,17 +6,20 @@ Models run on clients that are recorded themselves: `openai`, `anthropic`, `goog
 import asyncio
 import contextvars
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Any, cast
+from importlib import import_module
+from typing import Any, Protocol
 
 from playhead.calls.begin import begin
 from playhead.calls.lifecycle import current_span, finish
 from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks.observing import (
+    ReadCall,
     StartSpan,
     agent,
     arguments_by_name,
+    begun,
     call,
     call_async,
     is_inside_run,
@@ -27,6 +30,7 @@ from playhead.capture.frameworks.observing import (
     with_span_async,
 )
 from playhead.capture.patching import Instrumentation, Wrap, Wrapper
+from playhead.capture.wrapping import MethodCall, intercepted
 from playhead.model import names
 from playhead.model.span import STATUS_ERROR
 
@@ -37,55 +41,95 @@ _requested: contextvars.ContextVar[tuple[str, str] | None] = contextvars.Context
 )
 """Name of the tool that an agent is about to call here, and the id of the model's request."""
 
+
+class _Named(Protocol):
+    """A crew, a flow or a task."""
+
+    name: str | None
+
+
+class _Crew(_Named, Protocol):
+    """A crew or a flow."""
+
+    stream: bool
+
+
+class _Agent(Protocol):
+    role: str
+
+
+class _Task(Protocol):
+    description: str
+
+
+class _Tool(Protocol):
+    name: str
+
+
+class _ToolWithSchema(_Tool, Protocol):
+    @property
+    def args_schema(self) -> "_Schema": ...
+
+
+class _Schema(Protocol):
+    """A class of pydantic's."""
+
+    @property
+    def model_fields(self) -> Mapping[str, object]: ...
+
+
 # --- crews, flows, agents ---------------------------------------------------------------------------------------------
 
 
 @log_errors_and_return_none
-def _crew(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
+def _crew(called: MethodCall) -> StartSpan | None:
     """Returns None if the method only starts another one that is recorded: a stream, or a crew from a checkpoint."""
-    parameters = {**dict(zip(("inputs", "input_files", "from_checkpoint"), args, strict=False)), **kwargs}
-    checkpoint = parameters.get("from_checkpoint")
-    if instance.stream or getattr(checkpoint, "restore_from", None) is not None:
+    crew: _Crew = called.client
+    checkpoint: object = called.argument(2, "from_checkpoint")
+    if crew.stream or getattr(checkpoint, "restore_from", None) is not None:
         return None
-    return agent(str(instance.name or "crew"), parameters.get("inputs"))
+    return agent(str(crew.name or "crew"), called.argument(0, "inputs"))
 
 
 @log_errors_and_return_none
-def _flow(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
+def _flow(called: MethodCall) -> StartSpan | None:
     """Returns None for the framework's own flows; an agent's loop is one of them."""
-    if type(instance).__module__.startswith("crewai."):
+    flow: _Crew = called.client
+    if type(flow).__module__.startswith("crewai."):
         return None
-    begin = _crew(instance, args, kwargs)
-    return None if begin is None else agent(type(instance).__name__, args[0] if args else kwargs.get("inputs"))
+    begin = _crew(called)
+    return None if begin is None else agent(type(flow).__name__, called.argument(0, "inputs"))
 
 
 @log_errors_and_return_none
-def _task_agent(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
+def _task_agent(called: MethodCall) -> StartSpan | None:
     """Returns the `StartSpan` of an agent that works on a task; None for a retry, which is part of the agent's recorded
     call."""
-    name, outer = str(instance.role), current_span()
+    working: _Agent = called.client
+    name, outer = str(working.role), current_span()
     if outer is not None and outer.kind == "agent" and outer.attributes.get(names.AGENT_NAME) == name:
         return None
-    task: Any = args[0] if args else kwargs["task"]
+    task: _Task = called.argument(0, "task")
     return agent(name, str(task.description))
 
 
 @log_errors_and_return_none
-def _lone_agent(instance: Any, args: Any, kwargs: Any) -> StartSpan:
-    return agent(str(instance.role), args[0] if args else kwargs.get("messages"))
+def _lone_agent(called: MethodCall) -> StartSpan:
+    alone: _Agent = called.client
+    return agent(str(alone.role), called.argument(0, "messages"))
 
 
-def _lone_agent_plain(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
+def _lone_agent_plain(called: MethodCall) -> StartSpan | None:
     """Returns None inside an event loop: there the method returns the coroutine of the asynchronous method."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return _lone_agent(instance, args, kwargs)
+        return _lone_agent(called)
     return None
 
 
 @log_errors_and_return_none
-def _output(result: Any) -> Any:
+def _output(result: object) -> object:
     """Returns the answer of a crew, a task or an agent: its text if it has one, else the object."""
     raw = getattr(result, "raw", None)
     return raw if isinstance(raw, str) else result
@@ -95,16 +139,18 @@ def _output(result: Any) -> Any:
 
 
 @log_errors_and_return_none
-def _task(instance: Any, _args: Any, _kwargs: Any) -> StartSpan | None:
-    return _step(str(instance.name or "task")) if is_inside_run() else None
+def _task(called: MethodCall) -> StartSpan | None:
+    task: _Named = called.client
+    return _step(str(task.name or "task")) if is_inside_run() else None
 
 
 @log_errors_and_return_none
-def _method(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
+def _method(called: MethodCall) -> StartSpan | None:
     """Returns the `StartSpan` of a step for a flow's method; None for the framework's own flows."""
-    if not is_inside_run() or type(instance).__module__.startswith("crewai."):
+    flow: _Crew = called.client
+    if not is_inside_run() or type(flow).__module__.startswith("crewai."):
         return None
-    return _step(str(args[0] if args else kwargs["method_name"]))
+    return _step(str(called.argument(0, "method_name")))
 
 
 def _step(name: str) -> StartSpan:
@@ -115,47 +161,47 @@ def _step(name: str) -> StartSpan:
 
 
 @log_errors_and_return_none
-def _requested_call(call: Any) -> tuple[str, str] | None:
-    from crewai.utilities.agent_utils import extract_tool_call_info  # noqa: PLC0415 # pyright: ignore[reportMissingImports, reportUnknownVariableType]
-
-    parts = cast("tuple[str, str, Any] | None", cast(Any, extract_tool_call_info)(call))
+def _requested_call(requested: object) -> tuple[str, str] | None:
+    utilities = import_module("crewai.utilities.agent_utils")
+    read: Callable[[object], tuple[str, str, object] | None] = utilities.extract_tool_call_info
+    parts = read(requested)
     if parts is None:
         return None
     call_id, name, _ = parts
-    return name, "" if call_id == f"call_{id(call)}" else call_id  # that id is one that the framework made up
+    return name, "" if call_id == f"call_{id(requested)}" else call_id  # that id is one that the framework made up
 
 
-def _with_requested_call(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    token = _requested.set(_requested_call(args[0] if args else kwargs.get("tool_call")))
+@intercepted
+def _with_requested_call(function: Callable[..., object], called: MethodCall) -> object:
+    token = _requested.set(_requested_call(called.argument(0, "tool_call")))
     try:
-        return wrapped(*args, **kwargs)
+        return called.make(function)
     finally:
         _requested.reset(token)
 
 
 @log_errors_and_return_none
-def _tool(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
+def _tool(called: MethodCall) -> StartSpan | None:
     """Reads `BaseTool.run`, which takes the arguments of the tool's function."""
-    by_name = dict(zip(instance.args_schema.model_fields, args, strict=False)) if args else {}
-    return _tool_call(instance, {**by_name, **kwargs})
+    its_tool: _ToolWithSchema = called.client
+    parameters = its_tool.args_schema.model_fields if called.args else ()
+    return _tool_call(its_tool, called.arguments(*parameters))
 
 
 @log_errors_and_return_none
-def _structured_tool(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
+def _structured_tool(called: MethodCall) -> StartSpan | None:
     """Reads `CrewStructuredTool.invoke`, which takes the arguments as a dictionary, or as its JSON."""
-    tool_input: Any = args[0] if args else kwargs["input"]
-    arguments = arguments_by_name(tool_input)
-    more = {name: value for name, value in kwargs.items() if name not in ("input", "config")}
-    return _tool_call(instance, {**arguments, **more})
+    arguments = arguments_by_name(called.argument(0, "input"))
+    more = {name: value for name, value in called.kwargs.items() if name not in ("input", "config")}
+    return _tool_call(called.client, {**arguments, **more})
 
 
-def _tool_call(called: Any, arguments: dict[str, Any]) -> StartSpan | None:
-    original = getattr(called, "_original_tool", None) or called
+def _tool_call(its_tool: _Tool, arguments: Mapping[str, object]) -> StartSpan | None:
+    original = getattr(its_tool, "_original_tool", None) or its_tool
     if not is_inside_run() or is_observed(getattr(original, "func", None) or getattr(original, "_run", None)):
         return None
-    from crewai.utilities.string_utils import sanitize_tool_name  # noqa: PLC0415 # pyright: ignore[reportMissingImports, reportUnknownVariableType]
-
-    name = cast(Any, sanitize_tool_name)(called.name)
+    sanitized: Callable[[str], str] = import_module("crewai.utilities.string_utils").sanitize_tool_name
+    name = sanitized(its_tool.name)
     requested, call_id = _requested.get() or (name, "")
     if requested != name:  # the framework appends numbers to tools of equal names
         name, call_id = (requested, call_id) if requested.startswith(name) else (name, "")
@@ -176,61 +222,54 @@ def _note_failure(result: Any) -> None:
 # --- the wrappers -----------------------------------------------------------------------------------------------------
 
 
-def _recorded(read: Callable[[Any, Any, Any], StartSpan | None]) -> Wrapper:
-    return with_span(partial(_begin, read), _finish)
+def _recorded(read: ReadCall) -> Wrapper:
+    return with_span(begun(read), _finish)
 
 
-def _recorded_async(read: Callable[[Any, Any, Any], StartSpan | None]) -> Wrapper:
-    return with_span_async(partial(_begin, read), _finish)
+def _recorded_async(read: ReadCall) -> Wrapper:
+    return with_span_async(begun(read), _finish)
 
 
-def _begin(
-    read: Callable[[Any, Any, Any], StartSpan | None], instance: Any, args: Any, kwargs: Any
-) -> ObservedSpan | None:
-    begin_span = read(instance, args, kwargs)
-    return None if begin_span is None else begin_span()
-
-
-def _finish(span: ObservedSpan, result: Any, _args: Any, _kwargs: Any) -> None:
+def _finish(span: ObservedSpan, result: object, _: MethodCall) -> None:
     answer = _output(result)
     finish(span, None if answer is None else names.OUTPUT_REF, answer)
 
 
-def _call_tool(read: Callable[[Any, Any, Any], StartSpan | None]) -> Wrapper:
-    def run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-        begin = read(instance, args, kwargs)
+def _call_tool(read: ReadCall) -> Wrapper:
+    def run(function: Callable[..., object], called: MethodCall) -> object:
+        begin = read(called)
         token = _requested.set(None)  # a tool that it calls itself is another call
         try:
             if begin is None:
-                return wrapped(*args, **kwargs)
-            return call(begin, names.TOOL_RESULT_REF, partial(_noting_failure, wrapped), args, kwargs)
+                return called.make(function)
+            return call(begin, names.TOOL_RESULT_REF, partial(_noting_failure, function), called)
         finally:
             _requested.reset(token)
 
-    return run
+    return intercepted(run)
 
 
-def _noting_failure(wrapped: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    result = wrapped(*args, **kwargs)
+def _noting_failure(function: Callable[..., object], *args: object, **kwargs: object) -> object:
+    result = function(*args, **kwargs)
     _note_failure(result)
     return result
 
 
-def _call_tool_async(read: Callable[[Any, Any, Any], StartSpan | None]) -> Wrapper:
-    async def run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-        begin = read(instance, args, kwargs)
+def _call_tool_async(read: ReadCall) -> Wrapper:
+    async def run(function: Callable[..., Awaitable[object]], called: MethodCall) -> object:
+        begin = read(called)
         token = _requested.set(None)
         try:
-            made = _noting_failure_async(wrapped, args, kwargs)
+            made = _noting_failure_async(function, called)
             return await (made if begin is None else call_async(begin, made, names.TOOL_RESULT_REF))
         finally:
             _requested.reset(token)
 
-    return run
+    return intercepted(run)
 
 
-async def _noting_failure_async(wrapped: Any, args: Any, kwargs: Any) -> Any:
-    result = await wrapped(*args, **kwargs)
+async def _noting_failure_async(function: Callable[..., Awaitable[object]], called: MethodCall) -> object:
+    result = await called.make(function)
     _note_failure(result)
     return result
 

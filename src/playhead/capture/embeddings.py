@@ -4,7 +4,7 @@ no streams and no edits.
 A provider says how it reads a request and an answer, where the vectors are, and how it restores an answer.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from playhead.calls.run import ActiveRun
@@ -14,9 +14,10 @@ from playhead.capture.restoring import kept_answer, no_message
 from playhead.capture.vectors import pack_vector, unpack_vector
 from playhead.capture.wrapping import MethodCall
 from playhead.errors import CannotRestore
-from playhead.model.json_value import Json, objects_at
+from playhead.model.json_value import Json, JsonValue, objects_at
 
-WithVectors = Callable[[Json, Callable[[Any], Any]], Json]
+ChangeVector = Callable[[JsonValue], JsonValue]
+WithVectors = Callable[[Json, ChangeVector], Json]
 """Returns an answer with the function applied to each of its vectors."""
 
 
@@ -24,9 +25,9 @@ def embeddings_api(
     *,
     read_request: Callable[[MethodCall], ModelRequest],
     dump: Callable[[Any], Json | None],
-    attributes: Callable[[Json], dict[str, Any]],
+    attributes: Callable[[Json], Mapping[str, object]],
     with_vectors: WithVectors,
-    restore: Callable[[Json, MethodCall, BaseException | None], Any],
+    restore: Callable[[Json, MethodCall, BaseException | None], object],
     end_with_result: EndCall = end_with_result,
     one_shot: Iterable[str] = (),
 ) -> ClientApi:
@@ -36,14 +37,14 @@ def embeddings_api(
     and `restore` the method's result from an answer; see `ClientApi` for `restore`, `end_with_result` and `one_shot`.
     """
 
-    def read_recorded(raw: Any, *_: object) -> ModelResponse:
+    def read_recorded(raw: Json, *_: object) -> ModelResponse:
         return ModelResponse([], raw, attributes=attributes(raw))
 
-    def read_response(result: Any, _run: ActiveRun, _call: MethodCall) -> ModelResponse | None:
+    def read_response(result: object, _run: ActiveRun, _call: MethodCall) -> ModelResponse | None:
         raw = dump(result)
         return None if raw is None else read_recorded(with_vectors(raw, pack_vector))
 
-    def restore_unpacked(raw: Any, call: MethodCall, ending: BaseException | None) -> Any:
+    def restore_unpacked(raw: object, call: MethodCall, ending: BaseException | None) -> object:
         recorded = kept_answer(raw)
         if not isinstance(raw, dict):
             raise CannotRestore("an unstreamed answer is asked for, and none was recorded")
@@ -63,7 +64,7 @@ def embeddings_api(
     )
 
 
-def with_data_vectors(answer: Json, change: Callable[[Any], Any]) -> Json:
+def with_data_vectors(answer: Json, change: ChangeVector) -> Json:
     """`WithVectors` of answers in OpenAI's form, where each item of `data` has an `embedding`."""
     if "data" not in answer:
         return answer

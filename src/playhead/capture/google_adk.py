@@ -9,8 +9,9 @@ confirm. These changes are recorded with the result, as `tool_context.actions`, 
 the call.
 """
 
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, MutableMapping
 from contextvars import ContextVar
-from typing import Any, cast
+from typing import Protocol
 
 from playhead.api.log_events import log_event_of
 from playhead.calls.functions import NO_RESULT, EventStreamReader, iterate_async
@@ -27,30 +28,92 @@ from playhead.capture.frameworks.observing import (
     tool,
 )
 from playhead.capture.patching import Instrumentation, Wrap, WrapSubclasses
+from playhead.capture.wrapping import MethodCall, intercepted
 from playhead.model import names
+from playhead.model.json_value import Json, JsonMapping, object_at, object_of
 
 SUPPORTS = "google-adk >= 2.0"
+
+
+# --- what is read of the framework's objects --------------------------------------------------------------------------
+
+
+class _Named(Protocol):
+    """An agent or a tool."""
+
+    name: str
+
+
+class _Runner(Protocol):
+    agent: object
+    app_name: str
+
+
+class _Session(Protocol):
+    id: str
+
+
+class _ParentContext(Protocol):
+    user_content: object
+
+    @property
+    def session(self) -> _Session: ...
+
+
+class _Part(Protocol):
+    text: str | None
+    thought: bool | None
+
+
+class _Actions(Protocol):
+    """An object of pydantic's."""
+
+    transfer_to_agent: str | None
+
+    def model_dump(self, *, mode: str) -> Json: ...
+
+    def model_validate(self, values: JsonMapping) -> object: ...
+
+
+class _Event(Protocol):
+    author: str
+    content: object
+
+    @property
+    def actions(self) -> _Actions: ...
+
+    def is_final_response(self) -> bool: ...
+
+
+class _ToolContext(Protocol):
+    function_call_id: str | None
+    state: MutableMapping[str, object]
+
+    @property
+    def actions(self) -> _Actions: ...
 
 
 # --- agents -----------------------------------------------------------------------------------------------------------
 
 
 @log_errors_and_return_none
-def _begin_run(instance: Any, _: Any, kwargs: Any) -> "tuple[StartSpan, EventStreamReader]":
-    name = str(getattr(instance.agent, "name", None) or instance.app_name)
-    return _agent_span(name, kwargs.get("new_message"), kwargs.get("session_id"))
+def _begin_run(called: MethodCall) -> "tuple[StartSpan, EventStreamReader]":
+    runner: _Runner = called.client
+    name = str(getattr(runner.agent, "name", None) or runner.app_name)
+    return _agent_span(name, called.kwargs.get("new_message"), called.kwargs.get("session_id"))
 
 
 @log_errors_and_return_none
-def _begin_agent(instance: Any, args: Any, kwargs: Any) -> "tuple[StartSpan, EventStreamReader] | None":
-    name, around = str(instance.name), current_span()
+def _begin_agent(called: MethodCall) -> "tuple[StartSpan, EventStreamReader] | None":
+    starting: _Named = called.client
+    name, around = str(starting.name), current_span()
     if around is not None and around.kind == "agent" and around.attributes.get(names.AGENT_NAME) == name:
         return None  # the root agent, whose run this is
-    context: Any = args[0] if args else kwargs["parent_context"]
+    context: _ParentContext = called.argument(0, "parent_context")
     return _agent_span(name, context.user_content, context.session.id)
 
 
-def _agent_span(name: str, user_content: Any, session: Any) -> "tuple[StartSpan, EventStreamReader]":
+def _agent_span(name: str, user_content: object, session: object) -> "tuple[StartSpan, EventStreamReader]":
     begin = agent(name, _content_text(user_content), session=session)
     reader = EventStreamReader(
         lambda span, event: _event_result(span, event, name), lambda _: []
@@ -58,13 +121,13 @@ def _agent_span(name: str, user_content: Any, session: Any) -> "tuple[StartSpan,
     return begin, reader
 
 
-def _event_result(span: ObservedSpan, event: Any, name: str) -> Any:
+def _event_result(span: ObservedSpan, event: _Event, name: str) -> object:
     answer = _read_event(span, event, name)
     return NO_RESULT if answer is None else answer
 
 
 @log_errors_and_return_none
-def _read_event(span: ObservedSpan, event: Any, name: str) -> Any:
+def _read_event(span: ObservedSpan, event: _Event, name: str) -> str | None:
     """Records a transfer by this agent.  Returns the text of a final answer, else None.  Events of inner agents pass
     here, too."""
     to = event.actions.transfer_to_agent
@@ -73,12 +136,15 @@ def _read_event(span: ObservedSpan, event: Any, name: str) -> Any:
     return _content_text(event.content) if event.is_final_response() else None
 
 
-def _content_text(content: Any) -> str | None:
-    texts = [part.text for part in getattr(content, "parts", None) or () if part.text and not part.thought]
+def _content_text(content: object) -> str | None:
+    parts: Iterable[_Part] = getattr(content, "parts", None) or ()
+    texts = [part.text for part in parts if part.text and not part.thought]
     return "".join(texts) if texts else None
 
 
-def _stream_agent(begin_and_reader: "tuple[StartSpan, EventStreamReader]", events: Any) -> Any:
+def _stream_agent(
+    begin_and_reader: "tuple[StartSpan, EventStreamReader]", events: AsyncGenerator[object, object]
+) -> object:
     begin, reader = begin_and_reader
     return iterate_async(begin, names.OUTPUT_REF, events, reader)
 
@@ -87,40 +153,43 @@ def _stream_agent(begin_and_reader: "tuple[StartSpan, EventStreamReader]", event
 
 _ACTIONS = "tool_context.actions"
 _OWN_IDS = "adk-"  # prefix of the ids of calls without an id from the model: not sent to it, different in each run
-_current_call: ContextVar[Any] = ContextVar("playhead_google_adk_call", default=None)
+_current_call: ContextVar[object] = ContextVar("playhead_google_adk_call", default=None)
 
 
 @log_errors_and_return_none
-def _begin_tool(instance: Any, kwargs: Any) -> StartSpan | None:
-    context = kwargs["tool_context"]
-    if not is_inside_run() or is_observed(getattr(instance, "func", None)):
+def _begin_tool(called: MethodCall) -> StartSpan | None:
+    its_tool: _Named = called.client
+    context: _ToolContext = called.kwargs["tool_context"]
+    if not is_inside_run() or is_observed(getattr(its_tool, "func", None)):
         return None
     if context is _current_call.get():  # the same call again: a class's method calls that of the class above it
         return None
     call_id = str(context.function_call_id or "")
-    is_agent = any(kind.__name__ == "AgentTool" for kind in type(instance).__mro__)
-    return tool(str(instance.name), kwargs["args"], "" if call_id.startswith(_OWN_IDS) else call_id, is_agent=is_agent)
+    is_agent = any(kind.__name__ == "AgentTool" for kind in type(its_tool).__mro__)
+    own_id = "" if call_id.startswith(_OWN_IDS) else call_id
+    return tool(str(its_tool.name), called.kwargs["args"], own_id, is_agent=is_agent)
 
 
 class _AdkToolCall:
     """One call of a tool."""
 
-    def __init__(self, context: Any, wrapped: Any, args: Any, kwargs: Any):
-        self._context = context
-        self._made = lambda: wrapped(*args, **kwargs)
+    def __init__(self, function: Callable[..., Awaitable[object]], called: MethodCall):
+        self._context: _ToolContext = called.kwargs["tool_context"]
+        self._function = function
+        self._called = called
         self._has_run = False
-        self._result: Any = None
+        self._result: object = None
 
-    async def record(self, begin: StartSpan) -> Any:
+    async def record(self, begin: StartSpan) -> object:
         """Calls the tool and returns its result, recorded; or returns the recorded result."""
         recorded = await call_async(begin, self._run(), names.TOOL_RESULT_REF)
         return self._result if self._has_run else _restored_result(recorded, self._context)
 
-    async def _run(self) -> Any:
+    async def _run(self) -> object:
         before = _read_actions(self._context)
         token = _current_call.set(self._context)
         try:
-            self._result = result = await self._made()
+            self._result = result = await self._called.make(self._function)
         finally:
             _current_call.reset(token)
         self._has_run = True
@@ -130,35 +199,35 @@ class _AdkToolCall:
 
 
 @log_errors_and_return_none
-def _read_actions(context: Any) -> dict[str, Any]:
+def _read_actions(context: _ToolContext) -> Json:
     return context.actions.model_dump(mode="json")
 
 
-def _restored_result(recorded: Any, context: Any) -> Any:
+def _restored_result(recorded: object, context: _ToolContext) -> object:
     """Makes the recorded changes of the tool again, and returns its result."""
-    if not isinstance(recorded, dict) or _ACTIONS not in recorded:
-        return cast(Any, recorded)
-    fields = cast("dict[str, Any]", recorded)
-    _change_actions(context, fields[_ACTIONS])
+    fields = object_of(recorded)
+    if _ACTIONS not in fields:
+        return recorded
+    _change_actions(context, object_at(fields, _ACTIONS))
     return fields.get("result")
 
 
 @log_errors_and_return_none
-def _change_actions(context: Any, changed: dict[str, Any]) -> None:
-    actions: Any = context.actions
-    kind = cast(Any, type(actions))
+def _change_actions(context: _ToolContext, changed: Json) -> None:
+    actions = context.actions
     for name, value in changed.items():
         if name == "state_delta":
-            context.state.update(value)
+            context.state.update(object_of(value))
         else:
-            setattr(actions, name, getattr(kind.model_validate({name: value}), name))
+            setattr(actions, name, getattr(actions.model_validate({name: value}), name))
 
 
-def _run_tool_async(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    begin = _begin_tool(instance, kwargs)
+@intercepted
+def _run_tool_async(function: Callable[..., Awaitable[object]], called: MethodCall) -> object:
+    begin = _begin_tool(called)
     if begin is None:
-        return wrapped(*args, **kwargs)
-    return _AdkToolCall(kwargs["tool_context"], wrapped, args, kwargs).record(begin)
+        return called.make(function)
+    return _AdkToolCall(function, called).record(begin)
 
 
 TOOLS = (WrapSubclasses("google.adk.tools.base_tool", "BaseTool", {"run_async": _run_tool_async}),)

@@ -10,11 +10,11 @@ in any other request, `calls.trace_state` writes the entry in `tracestate` that 
 """
 
 import json
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import Protocol
 from weakref import WeakKeyDictionary
 
 from opentelemetry import trace
@@ -30,6 +30,7 @@ from playhead.calls.mirror_span import add_run_id_processor
 from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks.observing import enclosing_tool_call, log_errors_and_return_none
 from playhead.capture.patching import Instrumentation, Wrap, Wrapper, instrumentor
+from playhead.capture.wrapping import MethodCall, intercepted
 from playhead.model import names
 from playhead.model.json_value import object_of
 from playhead.model.span import STATUS_ERROR
@@ -45,7 +46,7 @@ _RESOURCE = "read_resource"
 _CLIENT_KIND = 3  # OTLP's SpanKind for a call to another service
 _EXTENSION = "extension"  # the conventions' word for a tool that the agent's side runs by calling another system
 
-servers: "WeakKeyDictionary[Any, str]" = WeakKeyDictionary()
+servers: "WeakKeyDictionary[object, str]" = WeakKeyDictionary()
 """Session → name of its server, for sessions that do not keep it (before mcp 2.0)."""
 
 
@@ -55,58 +56,54 @@ class ServerCall:
 
     kind: str
     name: str
-    arguments: Mapping[str, Any]
-    attributes: dict[str, Any]
+    arguments: Mapping[str, object]
+    attributes: dict[str, object]
 
     def begin(self) -> ObservedSpan | None:
         """Begins the span of the call; returns None if the call is not recorded."""
         observation = _TOOL if self.kind == "tool" else _RETRIEVER
-        span = observation.begin(self.name, dict(self.arguments), self.attributes)
+        span = observation.begin(self.name, self.arguments, self.attributes)
         if span is not None:
             span.otel_kind = _CLIENT_KIND
         return span
 
 
 @log_errors_and_return_none
-def read_tool_call(client: Any, args: Any, kwargs: Any) -> ServerCall:
+def read_tool_call(called: MethodCall) -> ServerCall:
     """Reads `call_tool(name, arguments, ...)`."""
-    parameters = _named_arguments(("name", "arguments"), args, kwargs)
-    about = {names.TOOL_TYPE: _EXTENSION, **_mcp_attributes(client, "tools/call")}
+    parameters = called.arguments("name", "arguments")
+    about = {names.TOOL_TYPE: _EXTENSION, **_mcp_attributes(called.client, "tools/call")}
     return ServerCall("tool", str(parameters["name"]), _mapping(parameters.get("arguments")), about)
 
 
 @log_errors_and_return_none
-def read_resource(client: Any, args: Any, kwargs: Any) -> ServerCall:
+def read_resource(called: MethodCall) -> ServerCall:
     """Reads `read_resource(uri, ...)`."""
-    uri = str(_named_arguments(("uri",), args, kwargs)["uri"])
-    about = {names.MCP_RESOURCE: uri, names.IDEMPOTENT: True, **_mcp_attributes(client, "resources/read")}
+    uri = str(called.arguments("uri")["uri"])
+    about = {names.MCP_RESOURCE: uri, names.IDEMPOTENT: True, **_mcp_attributes(called.client, "resources/read")}
     return ServerCall("retriever", _RESOURCE, {"uri": uri}, about)  # addresses are many, and have slashes
 
 
 @log_errors_and_return_none
-def read_prompt(client: Any, args: Any, kwargs: Any) -> ServerCall:
+def read_prompt(called: MethodCall) -> ServerCall:
     """Reads `get_prompt(name, arguments, ...)`."""
-    parameters = _named_arguments(("name", "arguments"), args, kwargs)
+    parameters = called.arguments("name", "arguments")
     name, arguments = str(parameters["name"]), _mapping(parameters.get("arguments"))
-    about = {names.PROMPT_NAME: name, names.IDEMPOTENT: True, **_mcp_attributes(client, "prompts/get")}
+    about = {names.PROMPT_NAME: name, names.IDEMPOTENT: True, **_mcp_attributes(called.client, "prompts/get")}
     return ServerCall("retriever", name, {"name": name, "arguments": arguments}, about)
 
 
-def _named_arguments(parameters: tuple[str, ...], args: Any, kwargs: Any) -> dict[str, Any]:
-    return {**dict(zip(parameters, args, strict=False)), **kwargs}
+def _mapping(arguments: Mapping[str, object] | None) -> Mapping[str, object]:
+    return arguments if isinstance(arguments, Mapping) else {}
 
 
-def _mapping(arguments: Any) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", arguments) if isinstance(arguments, Mapping) else {}
-
-
-def _mcp_attributes(client: Any, method: str) -> dict[str, Any]:
+def _mcp_attributes(client: object, method: str) -> dict[str, object]:
     attributes = {names.MCP_METHOD: method, names.MCP_SERVER: _server_name(client)}
     attributes[names.MCP_PROTOCOL] = getattr(client, "protocol_version", None)
     return {name: value for name, value in attributes.items() if isinstance(value, str)}
 
 
-def _server_name(client: Any) -> Any:
+def _server_name(client: object) -> object:
     try:
         server_info = getattr(client, "server_info", None)
     except RuntimeError:  # of a client that is not connected: the library will say so
@@ -114,15 +111,16 @@ def _server_name(client: Any) -> Any:
     return servers.get(client) if server_info is None else getattr(server_info, "name", None)
 
 
-async def remember_server(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+@intercepted
+async def remember_server(function: Callable[..., Awaitable[object]], called: MethodCall) -> object:
     """Wraps `initialize`: stores the server's name, for sessions that do not keep it."""
-    result = await wrapped(*args, **kwargs)
-    _remember(instance, result)
+    result = await called.make(function)
+    _remember(called.client, result)
     return result
 
 
 @log_errors_and_return_none
-def _remember(session: Any, result: Any) -> None:
+def _remember(session: object, result: object) -> None:
     name = getattr(getattr(result, "serverInfo", None), "name", None)
     if isinstance(name, str):
         servers[session] = name
@@ -134,19 +132,19 @@ _TOOL_ERROR = "tool_error"  # the conventions' `error.type` of a result marked a
 _MAX_ERROR_TEXT = 256
 
 
-def recording_request(read: Callable[[Any, Any, Any], ServerCall | None]) -> Wrapper:
+def recording_request(read: Callable[[MethodCall], ServerCall | None]) -> Wrapper:
     """Returns a wrapper for one of a client's methods.  `read` reads its arguments; None: the call is not recorded."""
 
-    def wrapper(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-        call = read(instance, args, kwargs)
-        return wrapped(*args, **kwargs) if call is None else _recorded_request(call, wrapped, args, kwargs)
+    def handle(function: Callable[..., Awaitable[object]], called: MethodCall) -> Awaitable[object]:
+        call = read(called)
+        return called.make(function) if call is None else _recorded_request(call, function, called)
 
-    return wrapper
+    return intercepted(handle)
 
 
-async def _recorded_request(call: ServerCall, wrapped: Any, args: Any, kwargs: Any) -> Any:
+async def _recorded_request(call: ServerCall, function: Callable[..., Awaitable[object]], called: MethodCall) -> object:
     outer = _same_call(call)
-    sending = _send(wrapped, args, kwargs)
+    sending = _send(function, called)
     if outer is not None:
         _add_attributes(outer, call)
         return await sending
@@ -154,7 +152,7 @@ async def _recorded_request(call: ServerCall, wrapped: Any, args: Any, kwargs: A
     return await call_async(call.begin, output, sending, partial(_as_result, call))
 
 
-def _as_result(call: ServerCall, value: Any) -> Any:
+def _as_result(call: ServerCall, value: object) -> object:
     """Converts a plain value to the library's result with this text, or with the value's JSON.  For a tool, a
     dictionary with `content` is the result itself."""
     from mcp import types  # noqa: PLC0415 - of the library that is in use
@@ -190,21 +188,21 @@ def _add_attributes(span: ObservedSpan, call: ServerCall) -> None:
         span.attributes.setdefault(name, value)
 
 
-async def _send(wrapped: Any, args: Any, kwargs: Any) -> Any:
+async def _send(function: Callable[..., Awaitable[object]], called: MethodCall) -> object:
     span = current_span()
-    if span is None or names.MCP_METHOD not in span.attributes:  # not recorded
-        return await wrapped(*args, **kwargs)
-    result = await wrapped(*args, **kwargs)
-    _note_error(span, result)
+    result = await called.make(function)
+    if span is not None and names.MCP_METHOD in span.attributes:  # else it is not recorded
+        _note_error(span, result)
     return result
 
 
 @log_errors_and_return_none
-def _note_error(span: ObservedSpan, result: Any) -> None:
+def _note_error(span: ObservedSpan, result: object) -> None:
     """Marks a tool call as failed if its result is an error; the program gets that result, also on resume."""
     if getattr(result, "is_error", None) is not True and getattr(result, "isError", None) is not True:
         return
-    text = " ".join(str(part.text) for part in result.content if isinstance(getattr(part, "text", None), str))
+    parts: Iterable[object] = getattr(result, "content", None) or ()
+    text = " ".join(text for part in parts if isinstance(text := getattr(part, "text", None), str))
     span.attributes[names.ERROR_TYPE] = _TOOL_ERROR
     span.status = STATUS_ERROR
     span.status_message = span.recorder.text(text, span.redact)[:_MAX_ERROR_TEXT]
@@ -216,24 +214,27 @@ _propagator = TraceContextTextMapPropagator()
 _HEADERS = ("traceparent", "tracestate")
 
 
-async def handle_request(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+@intercepted
+async def handle_request(function: Callable[..., Awaitable[object]], called: MethodCall) -> object:
     """Wraps the server's `_on_request(dctx, method, params)`."""
-    with _as_part_of(_meta_of_params(args, kwargs)):
-        return await wrapped(*args, **kwargs)
+    with _as_part_of(_meta_of_params(called)):
+        return await called.make(function)
 
 
-async def handle_request_v1(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+@intercepted
+async def handle_request_v1(function: Callable[..., Awaitable[object]], called: MethodCall) -> object:
     """Wraps the server's `_handle_request(message, ...)` of mcp 1."""
-    with _as_part_of(_meta_of_message(args, kwargs)):
-        return await wrapped(*args, **kwargs)
+    with _as_part_of(_meta_of_message(called)):
+        return await called.make(function)
 
 
-async def send_request_v1(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+@intercepted
+async def send_request_v1(function: Callable[..., Awaitable[object]], called: MethodCall) -> object:
     """Wraps `send_request(request, ...)` of mcp 1: adds the trace context of a recorded call."""
     span = current_span()
     if span is not None and names.MCP_METHOD in span.attributes:
-        _add_trace_context(span, args[0] if args else kwargs.get("request"))
-    return await wrapped(*args, **kwargs)
+        _add_trace_context(span, called.argument(0, "request"))
+    return await called.make(function)
 
 
 def trace_context(span: ObservedSpan) -> dict[str, str]:
@@ -244,42 +245,52 @@ def trace_context(span: ObservedSpan) -> dict[str, str]:
 
 
 @log_errors_and_return_none
-def _add_trace_context(span: ObservedSpan, request: Any) -> None:
+def _add_trace_context(span: ObservedSpan, request: object) -> None:
     request = getattr(request, "root", request)
-    params = getattr(request, "params", None)
+    params: _Params | None = getattr(request, "params", None)
     if getattr(request, "method", None) != span.attributes[names.MCP_METHOD] or params is None:
         return
-    headers = trace_context(span)
-    meta_type: Any = cast(Any, type(params)).Meta
-    fields: dict[str, Any] = {} if params.meta is None else params.meta.model_dump(by_alias=True, exclude_unset=True)
-    params.meta = meta_type(**{**headers, **fields})
+    make_meta: Callable[..., _Meta] | None = getattr(type(params), "Meta", None)
+    if make_meta is not None:
+        fields = {} if params.meta is None else params.meta.model_dump(by_alias=True, exclude_unset=True)
+        params.meta = make_meta(**{**trace_context(span), **fields})
 
 
-def _as_part_of(meta: Any) -> Any:
+class _Meta(Protocol):
+    """The `_meta` of a request, an object of pydantic's."""
+
+    def model_dump(self, *, by_alias: bool, exclude_unset: bool) -> dict[str, object]: ...
+
+
+class _Params(Protocol):
+    """The parameters of a request of mcp 1."""
+
+    meta: _Meta | None
+
+
+def _as_part_of(meta: Mapping[str, object] | None) -> AbstractContextManager[None]:
     """Returns the context in which the call named in a request's `_meta` is current; does nothing if none is named."""
     call = _remote_parent(meta)
     return nullcontext() if call is None else as_current(call)
 
 
 @log_errors_and_return_none
-def _meta_of_params(args: Any, kwargs: Any) -> Any:
-    params: Any = args[2] if len(args) > 2 else kwargs.get("params")
+def _meta_of_params(called: MethodCall) -> Mapping[str, object] | None:
+    params: Mapping[str, Mapping[str, object]] | None = called.argument(2, "params")
     return None if params is None else params.get("_meta")
 
 
 @log_errors_and_return_none
-def _meta_of_message(args: Any, kwargs: Any) -> Any:
-    message: Any = args[0] if args else kwargs.get("message")
-    meta = getattr(message, "request_meta", None)
-    return None if meta is None else meta.model_extra
+def _meta_of_message(called: MethodCall) -> Mapping[str, object] | None:
+    meta = getattr(called.argument(0, "message"), "request_meta", None)
+    return None if meta is None else getattr(meta, "model_extra", None)
 
 
 @log_errors_and_return_none
-def _remote_parent(meta: Any) -> ObservedSpan | None:
-    if not isinstance(meta, Mapping):
+def _remote_parent(meta: Mapping[str, object] | None) -> ObservedSpan | None:
+    if meta is None:
         return None
-    fields = cast("Mapping[str, Any]", meta)
-    headers = {name: fields[name] for name in _HEADERS if isinstance(fields.get(name), str)}
+    headers = {name: value for name in _HEADERS if isinstance(value := meta.get(name), str)}
     context = trace.get_current_span(_propagator.extract(headers, Context())).get_span_context()
     recorder = runtime.current.recorder or runtime.recorder()
     call = None if recorder is None else joined_call(context, recorder)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, Never
 
 from opentelemetry import context as otel
 from opentelemetry.context import Context
@@ -25,11 +25,13 @@ from playhead.calls.replay import ReplayAnswer, RequestEdit, ResponseRestorer
 from playhead.calls.requested_tools import add_requested_call
 from playhead.calls.run import ActiveRun
 from playhead.calls.span import ObservedSpan
+from playhead.capture.wrapping import MethodCall
 from playhead.dialect import openai_chat as dialect
 from playhead.errors import ReplayDiverged
 from playhead.kernel.guard import guarded
 from playhead.model import names
 from playhead.model.canonical import canonical_json
+from playhead.model.json_value import JsonMapping, JsonValue, list_of
 from playhead.model.message import Message, without_reasoning
 from playhead.model.ref import ContentRef
 
@@ -53,18 +55,18 @@ class ModelRequest:
     provider: str
     operation: str
     model: str
-    messages: Sequence[Any]
-    to_message: Callable[[Mapping[str, Any]], Message]
-    from_message: Callable[[Message], Mapping[str, Any]]
-    tools: Any = None
-    system: Any = None
-    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    shape: Mapping[str, Any] | None = None
-    embedding_input: Any = None
+    messages: Sequence[object]
+    to_message: Callable[[JsonMapping], Message]
+    from_message: Callable[[Message], JsonMapping]
+    tools: object = None
+    system: object = None
+    settings: Mapping[str, object] = field(default_factory=dict[str, object])
+    attributes: Mapping[str, object] = field(default_factory=dict[str, object])
+    shape: Mapping[str, object] | None = None
+    embedding_input: object = None
     name: str | None = None
     """The call's name in the paths of the run; None: the operation."""
-    as_native: Callable[[Any], Any] | None = None
+    as_native: Callable[[JsonValue], JsonValue] | None = None
     uncut_prefix: int = 0
     """How many of the first messages are known to need no cutting: see `dialect.anthropic`."""
 
@@ -73,10 +75,10 @@ class ModelRequest:
         cls,
         provider: str,
         model: str,
-        embedding_input: Any,
+        embedding_input: object,
         *,
-        settings: Mapping[str, Any],
-        attributes: Mapping[str, Any] | None = None,
+        settings: Mapping[str, object],
+        attributes: Mapping[str, object] | None = None,
     ) -> "ModelRequest":
         """Returns a request for embeddings."""
         return cls(
@@ -92,13 +94,13 @@ class ModelResponse:
     such as tool arguments that are objects instead of text."""
 
     messages: Sequence[Message]
-    raw: Any
-    reasoning: Any = None
-    attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    ordered: Sequence[Any] = ()
+    raw: object
+    reasoning: object = None
+    attributes: Mapping[str, object] = field(default_factory=dict[str, object])
+    ordered: Sequence[object] = ()
 
 
-def _no_messages(_: Any) -> Any:
+def _no_messages(_: object) -> Never:
     raise TypeError("a request for embeddings has no messages")
 
 
@@ -106,9 +108,9 @@ def _no_messages(_: Any) -> Any:
 
 _CLIENT_KIND = 3  # OTLP's SpanKind for a call to another service
 
-BuildArguments = Callable[[list[Any] | None, str | None], Any]
-"""Returns the call, in the capture module's own form, with other messages and another system prompt (None for either:
-unchanged). Returns None if the call cannot be edited."""
+BuildArguments = Callable[[list[JsonValue] | None, str | None], MethodCall | None]
+"""Returns the call with other messages and another system prompt (None for either: unchanged). Returns None if the call
+cannot be edited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +148,7 @@ class ObservedModelCall:
         self.recorded: ResponseReplayer | None = None
         self.answer: ReplayAnswer | None = None
         """The recorded answer, in a resumed or forked run: `unwrap` it instead of calling.  None: call the model."""
-        self.edited: Any = None
+        self.edited: MethodCall | None = None
         """Result of `build_arguments`, if a person has edited this request; None: call with the program's arguments."""
         self.began = time.perf_counter()
         self.noted_tools = False
@@ -205,7 +207,7 @@ class ObservedModelCall:
         else:
             self.answer = answer
 
-    def unwrap(self, answer: ReplayAnswer) -> Any:
+    def unwrap(self, answer: ReplayAnswer) -> object:
         """Returns the recorded or edited answer, or raises its error. An edited answer is recorded in this run."""
         raw, recorded = answer.raw, self.recorded
         if answer.error is not None:
@@ -274,7 +276,7 @@ def _is_part_of_model_call(where: Context) -> bool:
 def _begin(request: ModelRequest, where: Context, *, is_tentative: bool) -> ObservedSpan | None:
     """Begins the span and records the request; returns None if the call is not recorded.  `is_tentative`: the span may
     be dropped later, so the run must not count its messages as recorded."""
-    attributes: dict[str, Any] = {
+    attributes: dict[str, object] = {
         names.OPERATION: request.operation,
         names.PROVIDER: request.provider,
         names.REQUEST_MODEL: request.model,
@@ -390,7 +392,7 @@ _SYSTEM_REFS = (names.ASKED_SYSTEM_REF, names.SYSTEM_INSTRUCTIONS_REF)
 
 def edited_arguments(
     span: ObservedSpan, request: ModelRequest, edit: RequestEdit, build_arguments: BuildArguments | None
-) -> Any:
+) -> MethodCall | None:
     """Records the edit on the call's span. Returns the result of `build_arguments`: the arguments to call the model
     with. Returns None if the edit does not concern this call. Raises RunStopped.
 
@@ -402,13 +404,13 @@ def edited_arguments(
     unused = to.frames()
     unused.new = {}
 
-    def ref_of(message: Any) -> ContentRef | None:
+    def ref_of(message: JsonValue) -> ContentRef | None:
         return to.native_message_ref(native(message), request.to_message, unused, span.redact)
 
     edited = edit.apply(request.messages, attributes.get(names.SYSTEM_INSTRUCTIONS_REF), ref_of)
     if edited is None:
         return None
-    messages: list[Any] = [native(message) for message in edited.messages]
+    messages = [native(message) for message in edited.messages]
     changed = messages if messages != list(request.messages) else None
     arguments = build_arguments(changed, edited.system) if build_arguments is not None else None
     if arguments is None:
@@ -433,7 +435,7 @@ def edited_arguments(
     return arguments
 
 
-def _as_it_is(message: Any) -> Any:
+def _as_it_is(message: JsonValue) -> JsonValue:
     return message
 
 
@@ -442,7 +444,7 @@ def _as_it_is(message: Any) -> Any:
 _MESSAGE_LISTS = ("messages", "contents", "input")  # of most providers; Gemini; OpenAI's Responses
 
 
-def note_sent_body(body: Callable[[], Mapping[str, Any] | None]) -> None:
+def note_sent_body(body: Callable[[], Mapping[str, object] | None]) -> None:
     """Notes how to read the body that is being sent for the current model call. The body of a retry or a fallback
     replaces an earlier one."""
     span = current_span()
@@ -471,14 +473,14 @@ def record_sent_body(span: ObservedSpan) -> None:
             _record_body(span, body)
 
 
-def _record_body(span: ObservedSpan, body: Mapping[str, Any]) -> None:
+def _record_body(span: ObservedSpan, body: Mapping[str, object]) -> None:
     to, frames = span.recorder, span.frames
     name = next((name for name in _MESSAGE_LISTS if _is_list_of_messages(body.get(name))), None)
     rest = to.repeated({key: value for key, value in body.items() if key != name}, frames, span.redact)
     if rest is None:
         return
     thread, sent = to.sent_thread_refs(
-        () if name is None else body[name], dialect.to_message, dialect.from_message, span.run.threads, frames,
+        () if name is None else list_of(body[name]), dialect.to_message, dialect.from_message, span.run.threads, frames,
         shape={"list": name, "body": rest}, redact=span.redact,
     )  # fmt: skip
     if sent is not None:
@@ -487,8 +489,9 @@ def _record_body(span: ObservedSpan, body: Mapping[str, Any]) -> None:
         span.attributes[names.SENT_MESSAGES_REF] = thread
 
 
-def _is_list_of_messages(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, Mapping) for item in cast("list[Any]", value))
+def _is_list_of_messages(value: object) -> bool:
+    items = list_of(value)
+    return isinstance(value, list) and all(isinstance(item, Mapping) for item in items)
 
 
 # --- calls inside a framework's call ----------------------------------------------------------------------------------

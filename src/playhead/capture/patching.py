@@ -7,15 +7,17 @@ import functools
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from types import ModuleType
+from typing import Any, Protocol
 
 import wrapt
 from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
 
 from playhead.capture.preference import is_recorded_by_other_instrumentation
 from playhead.kernel.guard import guarded
+from playhead.model.json_value import value_at
 
-Wrapper = Callable[[Any, Any, Any, Any], Any]
+Wrapper = Callable[[Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], object]
 """Called instead of a function, with the function, its object (None: it has none), args and kwargs."""
 
 
@@ -27,14 +29,14 @@ class Patch(Protocol):
         """The name under which the module is imported."""
         ...
 
-    def apply(self, module: Any, is_on: Callable[[], bool]) -> None:
+    def apply(self, module: ModuleType, is_on: Callable[[], bool]) -> None:
         """Makes the change; a second time changes nothing.  May raise: the library may be of another version.
 
         While `is_on` returns False, the module has to behave as if it were unchanged.
         """
         ...
 
-    def undo(self, module: Any) -> None:
+    def undo(self, module: ModuleType) -> None:
         """Undoes the change, unless another library has wrapped the wrapper."""
         ...
 
@@ -54,7 +56,7 @@ class Wrap:
     is_optional: bool = False
     """Whether supported versions of the library may lack it."""
 
-    def apply(self, module: Any, is_on: Callable[[], bool]) -> None:
+    def apply(self, module: ModuleType, is_on: Callable[[], bool]) -> None:
         """Wraps the function.  Raises AttributeError if it is missing and not optional."""
         owner, name, function = self._find(module)
         if function is not None and not _is_wrapped(function):
@@ -62,23 +64,22 @@ class Wrap:
         elif function is None and not self.is_optional:
             raise AttributeError(f"{self.module} has no {self.path} in this version")
 
-    def undo(self, module: Any) -> None:
+    def undo(self, module: ModuleType) -> None:
         """Restores the original function.  If another library has wrapped ours, ours stays, and only passes calls
         through."""
         owner, name, function = self._find(module)
         if type(function) is _RecordingWrapper:
-            setattr(owner, name, cast(Any, function).__wrapped__)
+            setattr(owner, name, _original(function))
 
-    def found(self, module: Any) -> Any:
+    def found(self, module: ModuleType) -> object:
         """Returns the function that the module has now; None if there is none."""
         return self._find(module)[2]
 
-    def _find(self, module: Any) -> tuple[Any, str, Any]:
+    def _find(self, module: ModuleType) -> tuple[object, str, Any]:
         """Returns the module or class, the name in it, and the function there (None: there is none)."""
         class_name, _, name = self.path.rpartition(".")
-        owner = getattr(module, class_name, None) if class_name else module
-        members: Mapping[str, Any] = {} if owner is None else attributes_of(owner)
-        return owner, name, members.get(name)
+        owner: object = getattr(module, class_name, None) if class_name else module
+        return owner, name, None if owner is None else vars(owner).get(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ class WrapSubclasses:
     wrappers: Mapping[str, Wrapper]
     """Method name → wrapper."""
 
-    def apply(self, module: Any, is_on: Callable[[], bool]) -> None:
+    def apply(self, module: ModuleType, is_on: Callable[[], bool]) -> None:
         """Wraps the methods; those of later subclasses when these are defined.  Raises AttributeError if `base` is
         missing."""
         base: type = getattr(module, self.base)
@@ -104,7 +105,7 @@ class WrapSubclasses:
         for kind in _subclasses(base):
             self._wrap(kind, is_on)
 
-    def undo(self, module: Any) -> None:
+    def undo(self, module: ModuleType) -> None:
         """Restores the original methods.  If another library has wrapped ours, ours stays, and only passes calls
         through."""
         base: type | None = getattr(module, self.base, None)
@@ -117,7 +118,7 @@ class WrapSubclasses:
             for name in self.wrappers:
                 method = _own(kind, name)
                 if type(method) is _RecordingWrapper:
-                    setattr(kind, name, cast(Any, method).__wrapped__)
+                    setattr(kind, name, _original(method))
 
     def _wrap(self, kind: type, is_on: Callable[[], bool]) -> None:
         for name, wrapper in self.wrappers.items():
@@ -139,10 +140,10 @@ class _SubclassHook:
         self._own = own
         self._wrap = wrap
 
-    def __get__(self, instance: Any, kind: type | None = None) -> Callable[..., None]:
+    def __get__(self, instance: object, kind: type | None = None) -> Callable[..., None]:
         return functools.partial(self._called, kind if instance is None else type(instance))
 
-    def _called(self, kind: Any, **options: Any) -> None:
+    def _called(self, kind: Any, **options: object) -> None:
         if self._own is not None:
             self._own.__get__(None, kind)(**options)
         else:
@@ -158,12 +159,12 @@ class _SubclassHook:
             setattr(self._owner, _HOOK, self._own)
 
 
-def attributes_of(thing: object) -> Mapping[str, Any]:
+def attributes_of(thing: object) -> Mapping[str, object]:
     """Returns the attributes that a module, a class or an object has itself, by name."""
     return vars(thing)
 
 
-def _own(kind: type, name: str) -> Any:
+def _own(kind: type, name: str) -> object:
     """Returns this entry of the class's own `__dict__`; None: it has none."""
     return vars(kind).get(name)
 
@@ -180,7 +181,11 @@ def _subclasses(base: type) -> Iterator[type]:
             waiting += kind.__subclasses__()
 
 
-def _is_wrapped(function: Any) -> bool:
+def _original(wrapper: object) -> object:
+    return getattr(wrapper, "__wrapped__", None)
+
+
+def _is_wrapped(function: object) -> bool:
     while function is not None:
         # The second is a bound wrapper: `class B: method = A.method`, where the method of A is wrapped.
         if type(function) is _RecordingWrapper or type(getattr(function, "_self_parent", None)) is _RecordingWrapper:
@@ -189,7 +194,7 @@ def _is_wrapped(function: Any) -> bool:
     return False
 
 
-def wrappers_of(function: Any, most: int) -> Iterator[str]:
+def wrappers_of(function: object, most: int) -> Iterator[str]:
     """Yields the modules of the wrappers around a function (ours and others'), outermost first, at most `most`."""
     for _ in range(most):
         beneath = getattr(function, "__wrapped__", None)
@@ -197,7 +202,7 @@ def wrappers_of(function: Any, most: int) -> Iterator[str]:
             return
         wrapper = getattr(function, "_self_wrapper", None)
         if wrapper is None:  # a plain function made with `functools.wraps`, which copies the wrapped one's `__module__`
-            name = cast("dict[str, Any]", getattr(function, "__globals__", {})).get("__name__")
+            name = value_at(getattr(function, "__globals__", None), "__name__")
         else:
             name = getattr(wrapper, "__module__", None) or type(wrapper).__module__
         yield str(name)
@@ -219,14 +224,13 @@ class Instrumentation:
         """The modules that it patches."""
         return tuple(self._patches)
 
-    def functions(self) -> Iterator[tuple[str, Any]]:
+    def functions(self) -> Iterator[tuple[str, object]]:
         """Yields name and value of each wrapped function of the imported modules."""
         for name, patches in self._patches.items():
             module = sys.modules.get(name)
-            for patch in patches if module is not None else ():
-                function = patch.found(module) if isinstance(patch, Wrap) else None
-                if function is not None:
-                    yield f"{name}.{cast(Wrap, patch).path}", function
+            for patch in patches:
+                if module is not None and isinstance(patch, Wrap) and (function := patch.found(module)) is not None:
+                    yield f"{name}.{patch.path}", function
 
     def patch(self) -> None:
         """Patches the imported modules now, and the others when they are imported.  A second time changes nothing."""
@@ -249,7 +253,7 @@ class Instrumentation:
     def _records(self, library: str) -> bool:
         return self.is_on and not is_recorded_by_other_instrumentation(library)
 
-    def _on_import(self, name: str, module: Any) -> None:
+    def _on_import(self, name: str, module: ModuleType) -> None:
         for patch in self._patches[name] if self.is_on else ():
             with guarded("instrument %s", name):  # another version, or another library of that name
                 patch.apply(module, functools.partial(self._records, name.partition(".")[0]))
@@ -265,10 +269,10 @@ def instrumentor(
         def instrumentation_dependencies(self) -> Collection[str]:
             return (supports,)
 
-        def _instrument(self, **kwargs: Any) -> None:
+        def _instrument(self, **kwargs: object) -> None:
             patch()
 
-        def _uninstrument(self, **kwargs: Any) -> None:
+        def _uninstrument(self, **kwargs: object) -> None:
             unpatch()
 
     Instrumentor.__name__ = Instrumentor.__qualname__ = name

@@ -7,7 +7,8 @@ families' instrumentors of the libraries that we instrument.
 
 import sys
 from collections.abc import Iterator
-from typing import Any, Final, cast
+from types import ModuleType
+from typing import Final
 
 from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
 
@@ -74,9 +75,9 @@ def is_active(module_name: str) -> bool:
     )
 
 
-def _instrumentors(module: Any) -> Iterator[BaseInstrumentor]:
-    for value in list(cast("dict[str, Any]", vars(module)).values()):
+def _instrumentors(module: ModuleType) -> Iterator[BaseInstrumentor]:
+    for value in list(vars(module).values()):
         if isinstance(value, type) and issubclass(value, BaseInstrumentor):
-            instance = cast(Any, value)._instance
-            if instance is not None:
+            instance = getattr(value, "_instance", None)
+            if isinstance(instance, BaseInstrumentor):
                 yield instance

@@ -2,11 +2,13 @@
 answer keeps of the recorded one."""
 
 from collections.abc import Callable, Collection
-from typing import Any, Never
+from typing import Never, TypeVar
 
 from playhead.errors import CannotRestore
 from playhead.model.json_value import Json, JsonMapping, JsonValue, object_of, objects_at
 from playhead.refs.plain import NOT_KEPT
+
+T = TypeVar("T")
 
 
 def kept_answer(raw: object) -> Json:
@@ -53,6 +55,6 @@ def no_message(*_: object) -> Never:
     raise CannotRestore('an embedding has no message: give the outcome as {"result": ...} or {"error": ...}')
 
 
-async def as_awaitable(value: Any) -> Any:
+async def as_awaitable(value: T) -> T:
     """Returns the value when awaited, for a method whose result is awaited."""
     return value

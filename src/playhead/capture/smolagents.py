@@ -6,9 +6,9 @@ Models run on clients that are recorded themselves: `openai`, `litellm`, `botoco
 
 import contextvars
 import sys
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from functools import partial
-from typing import Any, cast
+from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 from playhead.api.scope import propagate_to_thread
@@ -25,12 +25,51 @@ from playhead.capture.frameworks.observing import (
     tool,
 )
 from playhead.capture.patching import Instrumentation, Wrap
+from playhead.capture.wrapping import MethodCall, intercepted
 from playhead.errors import PlayheadError
 from playhead.model import names
+from playhead.model.json_value import object_of
 
 SUPPORTS = "smolagents >= 1.24"
 
-_requested: WeakKeyDictionary[Any, list[Any]] = WeakKeyDictionary()
+
+class _Named(Protocol):
+    """An agent."""
+
+    name: str | None
+
+
+class _CallingAgent(Protocol):
+    """A `ToolCallingAgent`."""
+
+    managed_agents: Mapping[str, object]
+
+
+class _Function(Protocol):
+    name: str
+    arguments: object
+
+
+class _Request(Protocol):
+    """A tool call that a model requests."""
+
+    id: object
+    function: _Function
+
+
+class _Message(Protocol):
+    """A model's answer."""
+
+    tool_calls: Iterable[_Request]
+
+
+class _Tool(Protocol):
+    name: str
+    inputs: Mapping[str, object]
+    forward: object
+
+
+_requested: WeakKeyDictionary[object, list[_Request]] = WeakKeyDictionary()
 """Agent → the tool calls that its model's last answer requests."""
 _current: contextvars.ContextVar[tuple[str, str] | None] = contextvars.ContextVar(
     "playhead_smolagents_call", default=None
@@ -39,21 +78,22 @@ _current: contextvars.ContextVar[tuple[str, str] | None] = contextvars.ContextVa
 
 
 @log_errors_and_return_none
-def _agent(instance: Any, args: Any, kwargs: Any) -> StartSpan:
-    task = args[0] if args else kwargs.get("task")
-    return agent(instance.name or type(instance).__name__, task)
+def _agent(called: MethodCall) -> StartSpan:
+    running: _Named = called.client
+    return agent(running.name or type(running).__name__, called.argument(0, "task"))
 
 
-def _run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    begin = _agent(instance, args, kwargs)
+@intercepted
+def _run(function: Callable[..., Any], called: MethodCall) -> object:
+    begin = _agent(called)
     if begin is None:
-        return wrapped(*args, **kwargs)
-    if args[1] if len(args) > 1 else kwargs.get("stream"):
-        return functions.iterate(begin, None, _with_output(wrapped(*args, **kwargs)))
-    return call(begin, names.OUTPUT_REF, wrapped, args, kwargs)
+        return called.make(function)
+    if called.argument(1, "stream"):
+        return functions.iterate(begin, None, _with_output(called.make(function)))
+    return call(begin, names.OUTPUT_REF, function, called)
 
 
-def _with_output(steps: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+def _with_output(steps: Generator[object]) -> Generator[object]:
     """Yields an agent's steps, and records its output, which is in the last step."""
     try:
         for step in steps:
@@ -64,100 +104,109 @@ def _with_output(steps: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
 
 
 @log_errors_and_return_none
-def _note_output(step: Any) -> None:
+def _note_output(step: object) -> None:
     span = current_span()
     if type(step).__name__ == "FinalAnswerStep" and span is not None:
-        set_payload(span, names.OUTPUT_REF, step.output)
+        set_payload(span, names.OUTPUT_REF, getattr(step, "output", None))
 
 
-def _process_tool_calls(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    _note_requested(instance, args, kwargs)
-    return wrapped(*args, **kwargs)
-
-
-@log_errors_and_return_none
-def _note_requested(instance: Any, args: Any, kwargs: Any) -> None:
-    message = args[0] if args else kwargs["chat_message"]
-    _requested[instance] = list(cast("Iterable[Any]", message.tool_calls))
+@intercepted
+def _process_tool_calls(function: Callable[..., object], called: MethodCall) -> object:
+    _note_requested(called)
+    return called.make(function)
 
 
 @log_errors_and_return_none
-def _read_call(instance: Any, args: Any, kwargs: Any) -> tuple[str, Any, str, Any]:
+def _note_requested(called: MethodCall) -> None:
+    message: _Message = called.argument(0, "chat_message")
+    _requested[called.client] = list(message.tool_calls)
+
+
+@log_errors_and_return_none
+def _read_call(called: MethodCall) -> tuple[str, object, str, object]:
     """Returns name, arguments and id of an agent's call, and the managed agent that it calls (None: a tool)."""
-    name, arguments = {**dict(zip(("tool_name", "arguments"), args, strict=False)), **kwargs}.values()
+    calling: _CallingAgent = called.client
+    name: str
+    arguments: object
+    name, arguments = called.arguments("tool_name", "arguments").values()
     # The framework passes on the arguments of the model's answer: the same object, unless there are none.
-    requests = [request for request in _requested.get(instance, []) if request.function.name == name]
+    requests = [request for request in _requested.get(calling, []) if request.function.name == name]
     exact = [request for request in requests if request.function.arguments is arguments]
     call_id = next((request.id for request in exact or requests if isinstance(request.id, str)), "")
-    return name, arguments, call_id, instance.managed_agents.get(name)
+    return name, arguments, call_id, calling.managed_agents.get(name)
 
 
-def _execute_tool_call(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    tool_call = _read_call(instance, args, kwargs)
+@intercepted
+def _execute_tool_call(function: Callable[..., object], called: MethodCall) -> object:
+    tool_call = _read_call(called)
     if tool_call is None:
-        return wrapped(*args, **kwargs)
+        return called.make(function)
     name, arguments, call_id, managed = tool_call
     if managed is not None and is_inside_run():
         begin = tool(name, arguments_by_name(arguments), call_id, is_agent=True)
-        return call(begin, names.TOOL_RESULT_REF, wrapped, args, kwargs)
+        return call(begin, names.TOOL_RESULT_REF, function, called)
     token = _current.set((name, call_id))
     try:
-        return wrapped(*args, **kwargs)
+        return called.make(function)
     finally:
         _current.reset(token)
 
 
 @log_errors_and_return_none
-def _tool(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
-    if not is_inside_run() or is_observed(instance.forward):
+def _tool(called: MethodCall) -> StartSpan | None:
+    its_tool: _Tool = called.client
+    if not is_inside_run() or is_observed(its_tool.forward):
         return None
-    arguments = {name: value for name, value in kwargs.items() if name != "sanitize_inputs_outputs"}
-    if len(args) == 1 and isinstance(args[0], dict) and not arguments:
-        arguments = cast("dict[str, Any]", args[0])
+    arguments = {name: value for name, value in called.kwargs.items() if name != "sanitize_inputs_outputs"}
+    fields = object_of(called.argument(0, ""))
+    if len(called.args) == 1 and isinstance(called.args[0], dict) and not arguments:
+        arguments = fields
     else:
-        arguments = dict(zip(instance.inputs, args, strict=False)) | arguments
+        arguments = dict(zip(its_tool.inputs, called.args, strict=False)) | arguments
     name, call_id = _current.get() or (None, "")
-    return tool(instance.name, arguments, call_id if name == instance.name else None)
+    return tool(its_tool.name, arguments, call_id if name == its_tool.name else None)
 
 
-def _call_tool(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    begin = _tool(instance, args, kwargs)
+@intercepted
+def _call_tool(function: Callable[..., object], called: MethodCall) -> object:
+    begin = _tool(called)
     token = _current.set(None)  # a tool that this tool calls is another call
     try:
         if begin is None:
-            return wrapped(*args, **kwargs)
-        result = call(begin, names.TOOL_RESULT_REF, partial(_with_plain_text, wrapped), args, kwargs)
+            return called.make(function)
+        result = call(begin, names.TOOL_RESULT_REF, partial(_with_plain_text, function), called)
     finally:
         _current.reset(token)
-    kind = _agent_text() if kwargs.get("sanitize_inputs_outputs") and type(result) is str else None
+    kind = _agent_text() if called.kwargs.get("sanitize_inputs_outputs") and type(result) is str else None
     return result if kind is None else kind(result)
 
 
-def _with_plain_text(wrapped: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def _with_plain_text(function: Callable[..., Any], *args: object, **kwargs: object) -> object:
     """Calls the tool, and removes the framework's class around a text, which cannot be rebuilt from a record."""
-    result = wrapped(*args, **kwargs)
+    result = function(*args, **kwargs)
     return result.to_raw() if type(result) is _agent_text() else result
 
 
-def _agent_text() -> Any:
+def _agent_text() -> Callable[[object], object] | None:
     return getattr(sys.modules.get("smolagents.agent_types"), "AgentText", None)
 
 
-def _timeout(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+@intercepted
+def _timeout(function: Callable[..., Callable[..., object]], called: MethodCall) -> object:
     """Wraps the decorator that runs an agent's code in a thread, to pass the current run on to that thread."""
-    decorate = wrapped(*args, **kwargs)
+    decorate = called.make(function)
 
-    def decorated(function: Callable[..., Any]) -> Any:
-        return decorate(propagate_to_thread(function))
+    def decorated(code: Callable[..., object]) -> object:
+        return decorate(propagate_to_thread(code))
 
     return decorated
 
 
-def _is_rate_limit_error(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+@intercepted
+def _is_rate_limit_error(function: Callable[..., object], called: MethodCall) -> object:
     """Returns False for our own errors.  The framework looks for "429" in an error's text, and ours may have it in an
     id or an argument: the framework would wait for minutes, and then retry a run that waits for a person's decision."""
-    raised = args[0] if args else kwargs.get("exception")
-    return not isinstance(raised, PlayheadError) and wrapped(*args, **kwargs)
+    return not isinstance(called.argument(0, "exception"), PlayheadError) and called.make(function)
 
 
 _smolagents = Instrumentation(

@@ -5,8 +5,8 @@ Since 1.62, one function runs every tool.  Before, the executor calls what each 
 
 import json
 import sys
-from collections.abc import AsyncGenerator
-from typing import Any
+from collections.abc import AsyncGenerator, Mapping
+from typing import Protocol, TypedDict
 
 from playhead.calls.functions import NO_RESULT, EventStreamReader, iterate_async
 from playhead.calls.lifecycle import current_span, note_error
@@ -21,8 +21,9 @@ from playhead.capture.frameworks.observing import (
     tool,
 )
 from playhead.capture.patching import Instrumentation, Wrap, WrapSubclasses
+from playhead.capture.wrapping import MethodCall
 from playhead.model import names
-from playhead.model.json_value import object_of
+from playhead.model.json_value import Json, JsonValue, list_at, object_of
 from playhead.model.span import STATUS_ERROR
 
 SUPPORTS = "strands-agents >= 1.0"
@@ -30,87 +31,111 @@ SUPPORTS = "strands-agents >= 1.0"
 _EXECUTOR, _RUN_TOOL = "strands.tools.executors._executor", "_run_tool"
 
 
-@log_errors_and_return_none
-def _agent(instance: Any, args: Any, kwargs: Any) -> StartSpan:
-    prompt = args[0] if args else kwargs.get("prompt")
-    return agent(str(instance.name or "agent"), prompt)
+class _Named(Protocol):
+    """An agent."""
+
+    name: str | None
+
+
+class _ToolUse(TypedDict):
+    """The model's request."""
+
+    toolUseId: str
+    name: str
+    input: Json
+
+
+class _ToolContext(Protocol):
+    tool: object
+    tool_use: _ToolUse
+
+
+_StartedTool = tuple[StartSpan, _ToolUse]
 
 
 @log_errors_and_return_none
-def _answer(event: Any) -> Any:
+def _agent(called: MethodCall) -> StartSpan:
+    running: _Named = called.client
+    return agent(str(running.name or "agent"), called.argument(0, "prompt"))
+
+
+@log_errors_and_return_none
+def _answer(event: Mapping[str, object]) -> object:
     result = event.get("result")
-    message = getattr(result, "message", None)
+    message: object = getattr(result, "message", None)
     if message is None:
         return None
-    structured = getattr(result, "structured_output", None)
-    return _content(message) if structured is None else structured
+    structured: object = getattr(result, "structured_output", None)
+    return _content(object_of(message)) if structured is None else structured
 
 
-def _agent_result(_: ObservedSpan, event: Any) -> Any:
+def _agent_result(_: ObservedSpan, event: Mapping[str, object]) -> object:
     answer = _answer(event)
     return NO_RESULT if answer is None else answer
 
 
-def _content(result: dict[str, Any]) -> Any:
+def _content(result: Json) -> JsonValue:
     """Returns the content of a message or of a tool's result: the text if it is one text, else the blocks."""
-    blocks: Any = result.get("content") or []
-    is_text = len(blocks) == 1 and set(blocks[0]) == {"text"}
-    return blocks[0]["text"] if is_text else blocks
+    match list_at(result, "content"):
+        case [{"text": text, **more}] if not more:
+            return text
+        case blocks:
+            return blocks
 
 
 _AGENT = EventStreamReader(_agent_result, lambda _: [])  # an agent is never answered from the record: its calls are
 
 
-def _stream_agent(begin: StartSpan, events: Any) -> Any:
+def _stream_agent(begin: StartSpan, events: AsyncGenerator[object, object]) -> object:
     return iterate_async(begin, names.OUTPUT_REF, events, _AGENT)
 
 
 @log_errors_and_return_none
-def _tool(_: Any, args: Any, kwargs: Any) -> "tuple[StartSpan, dict[str, Any]] | None":
-    context = args[0] if args else kwargs["ctx"]
+def _tool(called: MethodCall) -> _StartedTool | None:
+    context: _ToolContext = called.argument(0, "ctx")
     return _begin_tool(context.tool, context.tool_use)
 
 
 @log_errors_and_return_none
-def _tool_before_1_62(instance: Any, args: Any, kwargs: Any) -> "tuple[StartSpan, dict[str, Any]] | None":
+def _tool_before_1_62(called: MethodCall) -> _StartedTool | None:
     if hasattr(sys.modules.get(_EXECUTOR), _RUN_TOOL):
         return None
-    tool_use = args[0] if args else kwargs["tool_use"]
+    tool_use: _ToolUse = called.argument(0, "tool_use")
     around = current_span()
     if around is not None and around.attributes.get(names.TOOL_CALL_ID) == tool_use["toolUseId"]:
         return None  # the method of the class that it is derived from
-    return _begin_tool(instance, tool_use)
+    return _begin_tool(called.client, tool_use)
 
 
-def _begin_tool(called: Any, tool_use: dict[str, Any]) -> "tuple[StartSpan, dict[str, Any]] | None":
-    kind = type(called).__name__
+def _begin_tool(its_tool: object, tool_use: _ToolUse) -> _StartedTool | None:
+    kind = type(its_tool).__name__
     # The model's answer in the form that the program asked for: it has to be put into the agent again on resume.
-    if called is None or kind == "StructuredOutputTool":
+    if its_tool is None or kind == "StructuredOutputTool":
         return None
-    if not is_inside_run() or is_observed(getattr(called, "_tool_func", None)):
+    if not is_inside_run() or is_observed(getattr(its_tool, "_tool_func", None)):
         return None
     return tool(tool_use["name"], tool_use["input"], tool_use["toolUseId"], is_agent=kind == "_AgentAsTool"), tool_use
 
 
-def _tool_result(span: ObservedSpan, event: Any) -> Any:
+def _tool_result(span: ObservedSpan, event: object) -> object:
     answer = _tool_answer(span, event) if _is_result_event(event) or _is_plain_result(event) else None
     return NO_RESULT if answer is None else answer
 
 
-def _is_result_event(event: Any) -> bool:
+def _is_result_event(event: object) -> bool:
     return type(event).__name__ == "ToolResultEvent"
 
 
-def _is_plain_result(event: Any) -> bool:
+def _is_plain_result(event: object) -> bool:
     """Whether the event is a plain result: the last event of tools before 1.10, and of a program's tool classes before
     1.62."""
     return {"toolUseId", "status", "content"} <= object_of(event).keys()
 
 
 @log_errors_and_return_none
-def _tool_answer(span: ObservedSpan, event: Any) -> Any:
-    result: dict[str, Any] = event.tool_result if _is_result_event(event) else event
-    raised = getattr(event, "exception", None)
+def _tool_answer(span: ObservedSpan, event: object) -> object:
+    result = object_of(getattr(event, "tool_result", None) if _is_result_event(event) else event)
+    raised: BaseException | None = getattr(event, "exception", None)
     plain = _content(result)
     if raised is not None:
         note_error(span, raised)
@@ -122,7 +147,7 @@ def _tool_answer(span: ObservedSpan, event: Any) -> Any:
     return {name: value for name, value in result.items() if name != "toolUseId"}
 
 
-def _result_event(recorded: Any, call_id: str) -> Any:
+def _result_event(recorded: object, call_id: str) -> object:
     """Returns the last event of a tool, for a recorded result or for one that a person set."""
     fields = object_of(recorded)
     if "content" not in fields:
@@ -133,17 +158,17 @@ def _result_event(recorded: Any, call_id: str) -> Any:
     return result if event_type is None else event_type(result)
 
 
-def _stream_tool(begin_and_tool_use: "tuple[StartSpan, dict[str, Any]]", events: Any) -> Any:
-    begin, tool_use = begin_and_tool_use
+def _stream_tool(started: _StartedTool, events: AsyncGenerator[object, object]) -> AsyncGenerator[object, object]:
+    begin, tool_use = started
     reader = EventStreamReader(_tool_result, lambda recorded: [_result_event(recorded, str(tool_use["toolUseId"]))])
     return iterate_async(begin, names.TOOL_RESULT_REF, events, reader)
 
 
-def _stream_tool_before_1_62(begin_and_tool_use: "tuple[StartSpan, dict[str, Any]]", events: Any) -> Any:
-    return _ended_with_result(_stream_tool(begin_and_tool_use, events))
+def _stream_tool_before_1_62(started: _StartedTool, events: AsyncGenerator[object, object]) -> object:
+    return _ended_with_result(_stream_tool(started, events))
 
 
-async def _ended_with_result(events: AsyncGenerator[Any, Any]) -> AsyncGenerator[Any, Any]:
+async def _ended_with_result(events: AsyncGenerator[object, object]) -> AsyncGenerator[object, object]:
     """Yields the events.  Ends the call before yielding the event with the result: the executor reads no further."""
     try:
         async for event in events:

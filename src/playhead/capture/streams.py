@@ -6,7 +6,7 @@ its end, closed early, dropped, broken by an error.
 
 from collections.abc import Awaitable, Callable
 from inspect import isawaitable
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import wrapt
 
@@ -27,7 +27,7 @@ class StreamRecording:
 
     __slots__ = ("assemble", "begun", "call", "chunks", "keep")
 
-    def __init__(self, call: ObservedModelCall, assemble: Assemble, keep: Callable[[Any], Any] | None = None):
+    def __init__(self, call: ObservedModelCall, assemble: Assemble, keep: Callable[[Any], object] | None = None):
         """Detaches the call: between chunks, the consumer's own context is current.
 
         `keep` returns the copy of a chunk to keep, for chunks that programs change; if it raises, the chunk itself is
@@ -40,14 +40,14 @@ class StreamRecording:
         self.begun = False
         detach(call.span)
 
-    def add_chunk(self, chunk: Any) -> None:
+    def add_chunk(self, chunk: object) -> None:
         """Adds a chunk, and notes the time of the first one."""
         if self.call is not None:
             self.call.first_chunk()
             if len(self.chunks) < _MAX_CHUNKS:
                 self.chunks.append(chunk if self.keep is None else _kept(self.keep, chunk))
 
-    def finish_unstreamed(self, answer: Any) -> None:
+    def finish_unstreamed(self, answer: object) -> None:
         """Ends the call with a complete answer."""
         if self.call is not None:
             self.chunks = [answer]
@@ -74,7 +74,7 @@ class StreamRecording:
                 self.finish(aborted=self.begun)
 
 
-def _kept(keep: Callable[[Any], Any], chunk: Any) -> Any:
+def _kept(keep: Callable[[object], object], chunk: object) -> object:
     with guarded("keep a chunk of a streamed answer"):
         return keep(chunk)
     return chunk
@@ -89,12 +89,12 @@ class _ResponseOfStream(wrapt.ObjectProxy):  # pyright: ignore[reportMissingType
         self._self_response = response
         self._self_recording = recording
 
-    def close(self) -> Any:
+    def close(self) -> object:
         """Ends the call, and closes the response."""
         self._self_recording.finish(aborted=True)
         return self._self_response.close()
 
-    async def aclose(self) -> Any:
+    async def aclose(self) -> object:
         """Ends the call, and closes the response."""
         self._self_recording.finish(aborted=True)
         return await self._self_response.aclose()
@@ -110,7 +110,7 @@ class _ObservedStreamBase(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTy
         recording.begun = True
 
     @property
-    def response(self) -> Any:
+    def response(self) -> object:
         """The HTTP response; closing it also ends the call."""
         return _ResponseOfStream(self._self_stream.response, self._self_recording)
 
@@ -118,10 +118,10 @@ class _ObservedStreamBase(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTy
 class ObservedStream(_ObservedStreamBase):
     """A stream that is iterated with `for` or `next`."""
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Self:
         return self
 
-    def __next__(self) -> Any:
+    def __next__(self) -> object:
         try:
             chunk = next(self._self_stream)
         except StopIteration:
@@ -137,11 +137,11 @@ class ObservedStream(_ObservedStreamBase):
         self._self_stream.__enter__()
         return self
 
-    def __exit__(self, kind: Any, raised: BaseException | None, trace: Any) -> Any:
+    def __exit__(self, kind: object, raised: BaseException | None, trace: object) -> bool | None:
         self._self_recording.finish(aborted=True)
         return self._self_stream.__exit__(kind, raised, trace)
 
-    def close(self) -> Any:
+    def close(self) -> object:
         """Ends the call with the chunks so far, and closes the stream."""
         self._self_recording.finish(aborted=True)
         return self._self_stream.close()
@@ -150,10 +150,10 @@ class ObservedStream(_ObservedStreamBase):
 class ObservedAsyncStream(_ObservedStreamBase):
     """A stream that is iterated with `async for`."""
 
-    def __aiter__(self) -> Any:
+    def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> Any:
+    async def __anext__(self) -> object:
         try:
             chunk = await self._self_stream.__anext__()
         except StopAsyncIteration:
@@ -169,11 +169,11 @@ class ObservedAsyncStream(_ObservedStreamBase):
         await self._self_stream.__aenter__()
         return self
 
-    async def __aexit__(self, kind: Any, raised: BaseException | None, trace: Any) -> Any:
+    async def __aexit__(self, kind: object, raised: BaseException | None, trace: object) -> bool | None:
         self._self_recording.finish(aborted=True)
         return await self._self_stream.__aexit__(kind, raised, trace)
 
-    async def close(self) -> Any:
+    async def close(self) -> object:
         """Ends the call with the chunks so far, and closes the stream."""
         self._self_recording.finish(aborted=True)
         return await self._self_stream.close()
@@ -188,15 +188,15 @@ class ObservedRawResponse(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTy
         self._self_recording = recording
         self._self_streamed = streamed
 
-    def parse(self, *args: Any, **kwargs: Any) -> Any:
+    def parse(self, *args: object, **kwargs: object) -> object:
         """Returns the parsed answer or stream, recorded, or an awaitable of it."""
         parsed = self._self_response.parse(*args, **kwargs)
         return self._seen_later(parsed) if isawaitable(parsed) else self._seen(parsed)
 
-    async def _seen_later(self, parsed: Awaitable[Any]) -> Any:
+    async def _seen_later(self, parsed: Awaitable[object]) -> object:
         return self._seen(await parsed)
 
-    def _seen(self, parsed: Any) -> Any:
+    def _seen(self, parsed: object) -> object:
         if self._self_streamed:
             return observed_stream(parsed, self._self_recording)
         self._self_recording.finish_unstreamed(parsed)
@@ -207,27 +207,27 @@ class ObservedOpenResponse(ObservedRawResponse):
     """A raw response whose body the caller reads. Its content is recorded if the caller uses the client's own
     `parse()`."""
 
-    def close(self) -> Any:
+    def close(self) -> object:
         """Ends the call, and closes the response.  Returns the result of the response's own `close`, perhaps an
         awaitable."""
         self._self_recording.finish(aborted=self._self_recording.begun)
         return self._self_response.close()
 
 
-def _within(stream: Any) -> Any:
+def _within(stream: object) -> object:
     """Returns the client's own stream, without proxies of other instrumentations: these have both `__next__` and
     `__anext__`."""
     for _ in range(_MAX_PROXIES):
-        inner = getattr(stream, "__wrapped__", None)
+        inner: object = getattr(stream, "__wrapped__", None)
         if inner is None:
             break
         stream = inner
     return stream
 
 
-def observed_stream(stream: Any, recording: StreamRecording) -> Any:
+def observed_stream(stream: object, recording: StreamRecording) -> object:
     """Returns a proxy that records the stream. Any other value ends the call, and is returned unchanged."""
-    kind = cast(Any, type(_within(stream)))
+    kind = type(_within(stream))
     if hasattr(kind, "__next__"):
         return ObservedStream(stream, recording)
     if hasattr(kind, "__anext__"):

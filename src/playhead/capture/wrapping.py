@@ -6,19 +6,22 @@ error, which is raised again.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, TypeVar
 
 from playhead.capture.patching import Wrapper
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)  # not frozen: that costs a microsecond of each call
 class MethodCall:
     """A call of a client's method, or of a function (`client` is None), with the arguments to pass.
 
-    Clients differ in whether they take arguments by position or by name.
+    Client and arguments come from a library or a program, so their types are unknown here. A reader states the type
+    that it needs: `task: Task = call.argument(0, "task")`, with a protocol of the attributes that it reads.
     """
 
     client: Any
@@ -26,6 +29,18 @@ class MethodCall:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     is_async: bool = False
+
+    def argument(self, position: int, name: str) -> Any:
+        """Returns an argument that may be passed by position or by name; None if it is not passed."""
+        return self.args[position] if len(self.args) > position else self.kwargs.get(name)
+
+    def arguments(self, *positional: str) -> dict[str, Any]:
+        """Returns the arguments by name.  `positional`: names of the parameters that may be passed by position."""
+        return {**dict(zip(positional, self.args, strict=False)), **self.kwargs}
+
+    def make(self, function: Callable[..., T]) -> T:
+        """Calls the function with these arguments."""
+        return function(*self.args, **self.kwargs)
 
     def with_kwargs(self, kwargs: dict[str, Any]) -> "MethodCall":
         """Returns the same call with other keyword arguments."""
@@ -49,10 +64,10 @@ class CallRecording:
         """Whether the record answers the call: the function is then not called."""
         return False
 
-    def answer(self) -> Any:
+    def answer(self) -> object:
         """Returns the recorded result, or raises the recorded error."""
 
-    async def answer_async(self) -> Any:
+    async def answer_async(self) -> object:
         """The same, for a function whose result is awaited."""
         return self.answer()
 
@@ -60,7 +75,7 @@ class CallRecording:
         """Context for the function, or for one step of its stream, if the call is not current already."""
         return _CURRENT_ALREADY
 
-    def end(self, result: Any) -> Any:
+    def end(self, result: object) -> object:
         """Ends the call with the function's result; returns the value for the program."""
         return result
 
@@ -69,14 +84,17 @@ class CallRecording:
 
 
 class StreamedCallRecording(CallRecording):
-    """One call of a function that returns chunks; its `answer` is an iterable of chunks.
+    """One call of a function that returns chunks.
 
     `fail` with GeneratorExit: the reader stopped early.
     """
 
     __slots__ = ()
 
-    def add_chunk(self, chunk: Any) -> None:
+    def answer(self) -> Any:
+        """Returns an iterable of the recorded chunks."""
+
+    def add_chunk(self, chunk: object) -> None:
         """Records a chunk."""
 
     def end_stream(self) -> None:
@@ -90,10 +108,21 @@ May replace the arguments of the MethodCall, also if it returns None, where a va
 BeginStream = Callable[[MethodCall], StreamedCallRecording]
 
 
+def intercepted(handle: Callable[[Callable[..., Any], MethodCall], object]) -> Wrapper:
+    """Returns the wrapper that passes each call to `handle`, with the function, and returns what `handle` returns."""
+
+    def run(
+        wrapped: Callable[..., object], instance: object, args: tuple[object, ...], kwargs: dict[str, object]
+    ) -> object:
+        return handle(wrapped, MethodCall(instance, getattr(wrapped, "__name__", ""), args, kwargs))
+
+    return run
+
+
 def wrap(begin: Begin) -> Wrapper:
     """Returns the wrapper for a plain function."""
 
-    def run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    def run(wrapped: Any, instance: object, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         call = MethodCall(instance, wrapped.__name__, args, kwargs)
         recording = begin(call)
         if recording is None:
@@ -115,7 +144,7 @@ def wrap(begin: Begin) -> Wrapper:
 def wrap_async(begin: Begin) -> Wrapper:
     """Returns the wrapper for a function whose result is awaited."""
 
-    async def run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+    async def run(wrapped: Any, instance: object, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         call = MethodCall(instance, wrapped.__name__, args, kwargs, is_async=True)
         recording = begin(call)
         if recording is None:
@@ -134,13 +163,13 @@ def wrap_async(begin: Begin) -> Wrapper:
     return run
 
 
-_END: Any = object()
+_END = object()
 
 
 def wrap_stream(begin: BeginStream) -> Wrapper:
     """Returns the wrapper for a function that returns an iterator of chunks."""
 
-    def run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Iterator[Any]:
+    def run(wrapped: Any, instance: object, args: tuple[object, ...], kwargs: dict[str, object]) -> Iterator[object]:
         recording = begin(MethodCall(instance, wrapped.__name__, args, kwargs))
         if recording.has_answer:
             yield from recording.answer()
@@ -170,10 +199,12 @@ def wrap_stream(begin: BeginStream) -> Wrapper:
 def wrap_stream_async(begin: BeginStream) -> Wrapper:
     """Returns the wrapper for a function that returns an asynchronous iterator of chunks, or a coroutine of one."""
 
-    async def run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> AsyncIterator[Any]:
+    async def run(
+        wrapped: Any, instance: object, args: tuple[object, ...], kwargs: dict[str, object]
+    ) -> AsyncIterator[object]:
         recording = begin(MethodCall(instance, wrapped.__name__, args, kwargs, is_async=True))
         if recording.has_answer:
-            for chunk in cast("Iterable[Any]", recording.answer()):
+            for chunk in recording.answer():
                 yield chunk
             return
         call = recording.call

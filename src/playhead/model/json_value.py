@@ -33,6 +33,11 @@ def object_of(value: object) -> Json:
     return cast("Json", value) if isinstance(value, dict) else {}
 
 
+def mapping_of(value: object) -> JsonMapping:
+    """Returns a JSON object of any class of mappings; an empty one for any other value."""
+    return cast("JsonMapping", value) if isinstance(value, Mapping) else {}
+
+
 def list_of(value: object) -> list[JsonValue]:
     """Returns a JSON list; an empty one for any other value."""
     return cast("list[JsonValue]", value) if isinstance(value, list) else []

@@ -7,7 +7,7 @@ called by the tool runner or by the program, are recorded as tool calls. Token c
 
 from collections.abc import Iterator
 from itertools import product
-from typing import Any
+from typing import Protocol
 
 from playhead.capture.anthropic import messages as messages_api
 from playhead.capture.anthropic.message_stream import observing_async_helper, observing_helper
@@ -25,6 +25,7 @@ from playhead.capture.frameworks.observing import (
 from playhead.capture.patching import Instrumentation, Wrap, Wrapper, instrumentor
 from playhead.capture.stainless import end_with_result
 from playhead.capture.wrapping import MethodCall
+from playhead.model.json_value import Json, JsonValue
 
 __all__ = ["SUPPORTS", "AnthropicInstrumentor", "patch", "read_request", "read_response", "unpatch"]
 
@@ -47,15 +48,15 @@ def _is_streamed(call: MethodCall) -> bool:
     return call.method == "stream" or bool(call.kwargs.get("stream"))
 
 
-def _restore(raw: Any, call: MethodCall, ending: BaseException | None) -> Any:
+def _restore(raw: object, call: MethodCall, ending: BaseException | None) -> object:
     return restore(raw, call.kwargs, call.client, method=call.method, is_async=call.is_async, ending=ending)
 
 
-def _with_message(raw: Any, message: Any, call: MethodCall) -> Any:
+def _with_message(raw: object, message: JsonValue, call: MethodCall) -> Json:
     return with_message(raw, message, model=str(call.kwargs.get("model", "")), streamed=_is_streamed(call))
 
 
-def _with_edit(call: MethodCall, messages: list[Any] | None, system: str | None) -> MethodCall | None:
+def _with_edit(call: MethodCall, messages: list[JsonValue] | None, system: str | None) -> MethodCall | None:
     """`system` is not used: the system prompt is the first of `messages`."""
     kwargs = messages_api.with_edit(call.kwargs, messages)
     return None if kwargs is None else call.with_kwargs(kwargs)
@@ -79,11 +80,17 @@ _MESSAGES = ClientApi(
 # --- function tools ---------------------------------------------------------------------------------------------------
 
 
+class _FunctionTool(Protocol):
+    name: str
+    func: object
+
+
 @log_errors_and_return_none
-def _begin_tool(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
-    if not is_inside_run() or is_observed(instance.func):
+def _begin_tool(called: MethodCall) -> StartSpan | None:
+    its_tool: _FunctionTool = called.client
+    if not is_inside_run() or is_observed(its_tool.func):
         return None
-    return tool(instance.name, arguments_by_name(args[0] if args else kwargs.get("input")), None)
+    return tool(its_tool.name, arguments_by_name(called.argument(0, "input")), None)
 
 
 # `call` of function tools.  The tool call gets the id of the model's request for it.

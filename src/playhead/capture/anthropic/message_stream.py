@@ -5,10 +5,11 @@ observed request.  In a version without the attribute, the helper works, and its
 """
 
 from collections.abc import Awaitable, Callable, Generator, Mapping
-from typing import Any, cast
+from typing import Any
 
 from playhead.capture.client_methods import ClientApi, recording_method, recording_method_async, with_iterators_read
 from playhead.capture.patching import Wrapper
+from playhead.capture.wrapping import MethodCall, intercepted
 from playhead.kernel.guard import guarded
 
 _REQUEST = "__api_request"
@@ -27,29 +28,28 @@ def observing_async_helper(api: ClientApi) -> Wrapper:
 
 
 def _observing_helper(api: ClientApi, observe: Wrapper, kind: "type[_Request | _AsyncRequest]") -> Wrapper:
-    def stream(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        kwargs = with_iterators_read(api, kwargs)
-        helper = wrapped(*args, **kwargs)
+    def stream(function: Callable[..., object], called: MethodCall) -> object:
+        args, kwargs = called.args, with_iterators_read(api, called.kwargs)
+        helper = function(*args, **kwargs)
         with guarded("record a stream of anthropic"):  # another version
             holder, name = _held(helper)
-            request = kind(wrapped, kwargs, holder[name], lambda ask: observe(ask, instance, args, kwargs))
-            holder[name] = request
+            holder[name] = kind(function, kwargs, holder[name], lambda ask: observe(ask, called.client, args, kwargs))
         return helper
 
-    return stream
+    return intercepted(stream)
 
 
-def _held(helper: Any) -> tuple[dict[str, Any], str]:
+def _held(helper: object) -> tuple[dict[str, Any], str]:
     """Returns the attributes of the client's own helper, and the name of its request among them.  Raises KeyError.
 
     Other instrumentations return their own helper, with the client's (or a third one's) in an attribute.
     """
-    level = [helper]
+    level: list[object] = [helper]
     for _ in range(_MAX_LAYERS):
-        beneath: list[Any] = []
+        beneath: list[object] = []
         for candidate in level:
-            attributes = _attributes(candidate)
-            for owner in cast("type[Any]", type(candidate)).__mro__:
+            attributes: dict[str, Any] = getattr(candidate, "__dict__", {})
+            for owner in type(candidate).__mro__:
                 name = f"_{owner.__name__.lstrip('_')}{_REQUEST}"
                 if name in attributes:
                     return attributes, name
@@ -58,12 +58,8 @@ def _held(helper: Any) -> tuple[dict[str, Any], str]:
     raise KeyError(f"{type(helper).__name__} has no request")
 
 
-def _attributes(instance: Any) -> dict[str, Any]:
-    return cast("dict[str, Any]", getattr(instance, "__dict__", {}))
-
-
-def _is_helper(value: Any) -> bool:
-    return hasattr(cast(Any, type(value)), "__enter__") or hasattr(cast(Any, type(value)), "__aenter__")
+def _is_helper(value: object) -> bool:
+    return hasattr(type(value), "__enter__") or hasattr(type(value), "__aenter__")
 
 
 class _Request:
@@ -73,16 +69,22 @@ class _Request:
     from whose result the helper reads.
     """
 
-    def __init__(self, method: Any, kwargs: Mapping[str, Any], request: Any, observe: Callable[[Any], Any]):
+    def __init__(
+        self,
+        method: Callable[..., object],
+        kwargs: Mapping[str, object],
+        request: Callable[[], object],
+        observe: Callable[[Callable[..., object]], object],
+    ):
         self._method = method
         self._kwargs = kwargs
         self._request = request
         self._observe = observe
 
-    def __call__(self) -> Any:
+    def __call__(self) -> object:
         return self._observe(self.stream)
 
-    def stream(self, *args: Any, **kwargs: Any) -> Any:
+    def stream(self, *args: object, **kwargs: object) -> object:
         """Makes the helper's request. If a person has edited the arguments, makes the request of a new helper with
         them."""
         if _is_same(kwargs, self._kwargs):
@@ -94,16 +96,22 @@ class _Request:
 class _AsyncRequest:
     """Replaces the request of an asynchronous helper; the helper awaits it."""
 
-    def __init__(self, method: Any, kwargs: Mapping[str, Any], request: Any, observe: Callable[[Any], Awaitable[Any]]):
+    def __init__(
+        self,
+        method: Callable[..., object],
+        kwargs: Mapping[str, object],
+        request: Awaitable[object],
+        observe: Callable[[Callable[..., Awaitable[object]]], Any],
+    ):
         self._method = method
         self._kwargs = kwargs
         self._request = request
         self._observe = observe
 
-    def __await__(self) -> Generator[Any, Any, Any]:
+    def __await__(self) -> Generator[Any, Any, object]:
         return self._ask().__await__()
 
-    async def _ask(self) -> Any:
+    async def _ask(self) -> object:
         try:
             return await self._observe(self.stream)
         finally:
@@ -120,5 +128,5 @@ class _AsyncRequest:
         return await holder[name]
 
 
-def _is_same(kwargs: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
+def _is_same(kwargs: Mapping[str, object], others: Mapping[str, object]) -> bool:
     return kwargs.keys() == others.keys() and all(value is others[name] for name, value in kwargs.items())

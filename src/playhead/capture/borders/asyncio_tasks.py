@@ -7,26 +7,32 @@ server or a bot, also inside `asyncio.run`.
 
 import sys
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TypeVar
 
 from playhead.calls.borders import awaiting, awaiting_thread
 from playhead.capture.patching import Instrumentation, Wrap
 
 SUPPORTS = "python >= 3.11"
 
+T = TypeVar("T")
 
-def _gather(wrapped: Callable[..., Any], instance: Any, args: Any, kwargs: Any) -> Any:
+
+def _gather(wrapped: Callable[..., T], _: object, args: tuple[object, ...], kwargs: dict[str, object]) -> T:
     with awaiting(args):
         return wrapped(*args, **kwargs)
 
 
-async def _wait_for(wrapped: Callable[..., Awaitable[Any]], instance: Any, args: Any, kwargs: Any) -> Any:
+async def _wait_for(
+    wrapped: Callable[..., Awaitable[T]], _: object, args: tuple[object, ...], kwargs: dict[str, object]
+) -> T:
     """Needed only before Python 3.12, where `wait_for` makes a task of a coroutine."""
     with awaiting((args[0] if args else kwargs.get("fut"),)):
         return await wrapped(*args, **kwargs)
 
 
-async def _to_thread(wrapped: Callable[..., Awaitable[Any]], instance: Any, args: Any, kwargs: Any) -> Any:
+async def _to_thread(
+    wrapped: Callable[..., Awaitable[T]], _: object, args: tuple[object, ...], kwargs: dict[str, object]
+) -> T:
     with awaiting_thread():
         return await wrapped(*args, **kwargs)
 

@@ -4,7 +4,7 @@ Celery's signals tell when a task begins and ends.
 """
 
 from importlib import import_module
-from typing import Any
+from types import ModuleType
 
 from playhead.calls.borders import WorkBorder
 from playhead.kernel.forks import ForkSafeLock
@@ -18,7 +18,7 @@ class _ExecutedTasks:
     """Borders of the tasks that are being executed, by Celery's task id."""
 
     mutex = ForkSafeLock()
-    borders: dict[Any, WorkBorder] = {}  # noqa: RUF012 - of the process
+    borders: dict[str | None, WorkBorder] = {}  # noqa: RUF012 - of the process
 
 
 def patch() -> None:
@@ -35,11 +35,11 @@ def unpatch() -> None:
     signals.task_postrun.disconnect(dispatch_uid=_NAME)
 
 
-def _signals() -> Any:
+def _signals() -> ModuleType:
     return import_module("celery.signals")
 
 
-def _began(sender: Any = None, task_id: Any = None, **_: Any) -> None:
+def _began(sender: object = None, task_id: str | None = None, **_: object) -> None:
     with guarded("note that a task of Celery begins"):
         border = WorkBorder(str(getattr(sender, "name", None) or "celery task"))
         border.begin()
@@ -47,7 +47,7 @@ def _began(sender: Any = None, task_id: Any = None, **_: Any) -> None:
             _ExecutedTasks.borders[task_id] = border
 
 
-def _ended(task_id: Any = None, **_: Any) -> None:
+def _ended(task_id: str | None = None, **_: object) -> None:
     with guarded("note that a task of Celery has ended"):
         with _ExecutedTasks.mutex:
             border = _ExecutedTasks.borders.pop(task_id, None)

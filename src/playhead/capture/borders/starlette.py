@@ -5,34 +5,34 @@ It is named after the route: `POST /chats/{chat}`.
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from functools import partial
-from typing import Any, cast
 
 from playhead.calls.borders import WorkBorder
 from playhead.capture.patching import Instrumentation, Wrap
+from playhead.capture.wrapping import MethodCall, intercepted
 
 SUPPORTS = "starlette >= 0.40"
 _MODULE = "starlette.applications"
 
-_Scope = MutableMapping[str, Any]
+_Scope = MutableMapping[str, object]
 
 
-def _call(wrapped: Callable[..., Awaitable[None]], instance: Any, args: Any, kwargs: Any) -> Awaitable[None]:
-    scope: Any = args[0] if args else kwargs.get("scope")
+@intercepted
+def _call(function: Callable[..., Awaitable[None]], called: MethodCall) -> Awaitable[None]:
+    scope: _Scope | None = called.argument(0, "scope")
     # Not recorded: a mounted application (its scope has the outer one as "app"), and scopes other than requests, which
     # last as long as the server (lifespan) or the client (websocket) wants.
-    if not isinstance(scope, MutableMapping) or _is_other(cast(_Scope, scope)):
-        return wrapped(*args, **kwargs)
-    border = WorkBorder(partial(_name, cast(_Scope, scope)))
-    return _inside(border, wrapped, args, kwargs)
+    if not isinstance(scope, MutableMapping) or _is_other(scope):
+        return called.make(function)
+    return _inside(WorkBorder(partial(_name, scope)), function, called)
 
 
 def _is_other(scope: _Scope) -> bool:
     return scope.get("type") != "http" or "app" in scope
 
 
-async def _inside(border: WorkBorder, wrapped: Callable[..., Awaitable[None]], args: Any, kwargs: Any) -> None:
+async def _inside(border: WorkBorder, function: Callable[..., Awaitable[None]], called: MethodCall) -> None:
     with border.current():
-        await wrapped(*args, **kwargs)
+        await called.make(function)
 
 
 def _name(scope: _Scope) -> str:

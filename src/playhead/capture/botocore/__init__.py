@@ -38,7 +38,7 @@ def record_converse(api: ClientApi, observed: ObservedModelCall, result: Any, ca
         result["stream"] = ObservedEvents(result["stream"], recording, sent)
         return result
     body = sent({name: value for name, value in result.items() if name != "ResponseMetadata"})
-    observed.end(lambda: api.read_recorded({"headers": headers, "body": body}, run, call))
+    observed.end(lambda: api.read_recorded({"headers": {**headers}, "body": body}, run, call))
     return result
 
 
@@ -51,7 +51,7 @@ def record_invoked(api: ClientApi, observed: ObservedModelCall, result: Any, cal
         return result
     body = result[_BODY]
     recording = StreamRecording(
-        observed, lambda seen: api.read_recorded({"headers": headers, **kept_bytes(b"".join(seen))}, run, call)
+        observed, lambda seen: api.read_recorded({"headers": {**headers}, **kept_bytes(b"".join(seen))}, run, call)
     )
     length: Any = body._content_length
     body._raw_stream = ObservedBody(body._raw_stream, int(length) if str(length).isdecimal() else None, recording)

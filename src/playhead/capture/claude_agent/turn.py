@@ -4,8 +4,8 @@ and agents that it starts.
 The program's own tools are recorded where they run (see `capture.claude_agent`); all else happens in another process.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
 
 from playhead.calls.lifecycle import as_current, detach, enter, finish
 from playhead.calls.run import ActiveRun
@@ -13,24 +13,68 @@ from playhead.calls.span import ObservedSpan
 from playhead.capture.anthropic.messages import read_recorded
 from playhead.capture.frameworks.observing import agent, log_errors_and_return_none, set_session, tool
 from playhead.capture.model_call import CallStart, ModelRequest, ObservedModelCall
-from playhead.capture.patching import attributes_of
 from playhead.dialect import anthropic as dialect
 from playhead.model import names
+from playhead.model.json_value import Json, JsonValue, int_at, object_of
 from playhead.model.span import STATUS_ERROR
+
+
+class _ToolUse(Protocol):
+    """A block with a request of a tool."""
+
+    id: str
+    name: str
+    input: Json
+
+
+class _ToolResult(Protocol):
+    """A block with the result of a tool."""
+
+    tool_use_id: str
+    content: object
+    is_error: bool | None
+
+
+class _Answer(Protocol):
+    """Blocks of the model's answer: an `AssistantMessage`."""
+
+    message_id: str
+    model: str
+    content: Sequence[object]
+    stop_reason: str | None
+    usage: Json | None
+
+
+class _Input(Protocol):
+    """The model's next input: a `UserMessage`."""
+
+    content: str | Sequence[object]
+
+
+class _Result(Protocol):
+    """The end of a turn: a `ResultMessage`."""
+
+    usage: Json | None
+    total_cost_usd: float | None
+    is_error: bool
+    errors: Sequence[str] | None
+    result: str | None
+    subtype: str
+    structured_output: object
 
 
 class _AnsweredModelCall:
     """A model call that becomes known with the first block of its answer."""
 
-    def __init__(self, message: Any, observed: ObservedModelCall | None):
+    def __init__(self, message: _Answer, observed: ObservedModelCall | None):
         self.message = message
         self.observed = observed
-        self.blocks: list[Any] = []
+        self.blocks: list[object] = []
 
     def end(self, output_tokens: int | None) -> None:
         """Ends the call.  `output_tokens`: the count of the whole turn; None: unknown.  The count in the answer is not
         used, since it is taken at the answer's start."""
-        counts: dict[str, Any] = self.message.usage or {}
+        counts = self.message.usage or {}
         usage = {name: value for name, value in counts.items() if not name.startswith("output")}
         if output_tokens is not None:
             usage["output_tokens"] = output_tokens
@@ -43,13 +87,13 @@ class _AnsweredModelCall:
 class _ClaudeConversation:
     """The conversation of the turn's agent, or of an agent that it has started."""
 
-    def __init__(self, span: ObservedSpan, messages: list[dict[str, Any]]):
+    def __init__(self, span: ObservedSpan, messages: list[Json]):
         self.span = span
         self.messages = messages
         self._call: _AnsweredModelCall | None = None
         self._asked = CallStart.now()
 
-    def take_answer(self, message: Any) -> None:
+    def take_answer(self, message: _Answer) -> None:
         """Takes blocks of an answer; a new message id begins a new model call."""
         if self._call is not None and self._call.message.message_id != message.message_id:
             self.end_call()
@@ -58,7 +102,7 @@ class _ClaudeConversation:
         self._call.message = message
         self._call.blocks += message.content
 
-    def _begin(self, message: Any) -> ObservedModelCall | None:
+    def _begin(self, message: _Answer) -> ObservedModelCall | None:
         with as_current(self.span):
             observed = ObservedModelCall.start(lambda: self._request(str(message.model)), began=self._asked)
             if observed is not None:
@@ -84,7 +128,7 @@ class _ClaudeConversation:
             self.messages.append({"role": "assistant", "content": native_content(call.blocks)})
         self._asked = CallStart.now()
 
-    def take_input(self, content: Any) -> None:
+    def take_input(self, content: str | Sequence[object]) -> None:
         """Takes the model's next input: results of tools, a prompt."""
         self.end_call()
         self.messages.append({"role": "user", "content": native_content(content)})
@@ -93,10 +137,10 @@ class _ClaudeConversation:
 class ClaudeTurn:
     """One turn.  Its messages arrive one after the other.  No method raises."""
 
-    def __init__(self, span: ObservedSpan, messages: list[dict[str, Any]], own_tools: tuple[str, ...]):
+    def __init__(self, span: ObservedSpan, messages: list[Json], own_tools: tuple[str, ...]):
         """`messages`: the conversation so far, with the prompt. `own_tools`: prefixes of the program's own tools."""
         self.span = span
-        self.answer: Any = None
+        self.answer: object = None
         """The turn's result; None: there is none, or not yet."""
         self.has_ended = False
         self._main = _ClaudeConversation(span, messages)
@@ -136,7 +180,7 @@ class ClaudeTurn:
         self._inside.clear()
         self._tools.clear()
 
-    def _of(self, message: Any) -> _ClaudeConversation:
+    def _of(self, message: object) -> _ClaudeConversation:
         """Returns the conversation that a message is part of."""
         asked_by: str = getattr(message, "parent_tool_use_id", None) or ""
         outer = self._tools.get(asked_by)
@@ -152,14 +196,15 @@ class ClaudeTurn:
             self._inside[asked_by] = _ClaudeConversation(span, [])
         return self._inside[asked_by]
 
-    def _take_answer(self, message: Any) -> None:
+    def _take_answer(self, message: _Answer) -> None:
         conversation = self._of(message)
         conversation.take_answer(message)
-        for block in message.content:
-            if type(block).__name__ == "ToolUseBlock" and not block.name.startswith(self._own_tools):
+        requests: Iterable[_ToolUse] = _blocks_of_kind("ToolUseBlock", message.content)
+        for block in requests:
+            if not block.name.startswith(self._own_tools):
                 self._begin_tool(conversation, block)
 
-    def _begin_tool(self, conversation: _ClaudeConversation, block: Any) -> None:
+    def _begin_tool(self, conversation: _ClaudeConversation, block: _ToolUse) -> None:
         """Begins the call of a tool that Claude Code runs itself."""
         with as_current(conversation.span):
             span = tool(block.name, block.input, block.id)()
@@ -170,14 +215,13 @@ class ClaudeTurn:
         self._tools[block.id] = span
         self._names[block.id] = str(block.input.get("subagent_type") or "agent")
 
-    def _take_input(self, message: Any) -> None:
+    def _take_input(self, message: _Input) -> None:
         self._of(message).take_input(message.content)
-        content: Any = message.content
-        for block in () if isinstance(content, str) else content:
-            if type(block).__name__ == "ToolResultBlock":
-                self._end_tool(block)
+        results: Iterable[_ToolResult] = _blocks_of_kind("ToolResultBlock", message.content)
+        for block in results:
+            self._end_tool(block)
 
-    def _end_tool(self, block: Any) -> None:
+    def _end_tool(self, block: _ToolResult) -> None:
         inner = self._inside.pop(block.tool_use_id, None)
         if inner is not None:
             inner.end_call()
@@ -190,9 +234,8 @@ class ClaudeTurn:
             span.status_message = span.recorder.text(str(block.content), span.redact)
         finish(span, names.TOOL_RESULT_REF, block.content)
 
-    def _end(self, result: Any) -> None:
-        usage: dict[str, Any] = result.usage or {}
-        self._main.end_call(usage.get("output_tokens"))
+    def _end(self, result: _Result) -> None:
+        self._main.end_call(int_at(result.usage, "output_tokens", None))
         self.end_inside()
         if result.total_cost_usd is not None:
             self.span.attributes[names.REPORTED_COST] = result.total_cost_usd
@@ -214,22 +257,26 @@ _BLOCK_TYPES = {
     "ServerToolUseBlock": "server_tool_use",
     "ServerToolResultBlock": "advisor_tool_result",
 }
-ELSEWHERE = {"type": "playhead.elsewhere"}
+ELSEWHERE: Json = {"type": "playhead.elsewhere"}
 """Stands for the unknown parts that Claude Code adds to a context: instructions, environment, reminders."""
 
 
-def native_block(block: Any) -> dict[str, Any]:
+def _blocks_of_kind(kind: str, content: str | Sequence[Any]) -> list[Any]:
+    return [] if isinstance(content, str) else [block for block in content if type(block).__name__ == kind]
+
+
+def native_block(block: object) -> Json:
     """Converts one block of content."""
-    fields = {name: value for name, value in attributes_of(block).items() if value is not None}
+    fields = {name: value for name, value in object_of(vars(block)).items() if value is not None}
     return {"type": _BLOCK_TYPES.get(type(block).__name__, type(block).__name__), **fields}
 
 
-def native_content(content: Any) -> Any:
+def native_content(content: str | Sequence[object]) -> JsonValue:
     """Converts content: a text, or blocks."""
-    return content if isinstance(content, str) else [native_block(block) for block in cast("Sequence[Any]", content)]
+    return content if isinstance(content, str) else [native_block(block) for block in content]
 
 
-def native_answer(message: Any, blocks: Sequence[Any], usage: Mapping[str, Any]) -> dict[str, Any]:
+def native_answer(message: _Answer, blocks: Sequence[object], usage: Json) -> Json:
     """Builds the model's answer from `blocks`, which came in one message or several; `message` is the last of them."""
     return {
         "id": message.message_id,
@@ -242,7 +289,7 @@ def native_answer(message: Any, blocks: Sequence[Any], usage: Mapping[str, Any])
     }
 
 
-def system_message(system_prompt: Any) -> dict[str, Any]:
+def system_message(system_prompt: object) -> Json:
     """Returns the known part of the system prompt.  `system_prompt`: the program's option, a text or another value."""
-    blocks = [{"type": "text", "text": system_prompt}] if isinstance(system_prompt, str) else []
+    blocks: list[Json] = [{"type": "text", "text": system_prompt}] if isinstance(system_prompt, str) else []
     return {"role": "system", "content": [*blocks, ELSEWHERE]}

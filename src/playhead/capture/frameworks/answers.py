@@ -5,17 +5,23 @@ For LangGraph, OpenAI Agents and pydantic-ai; the instrumentation of each finds 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any
 
 from playhead.api.promises.pending import FrameworkWait, answers_to, opened_waits
 from playhead.api.promises.waiting import OnReminder, Question
 from playhead.calls.steps import Steps, run_steps, run_steps_async
 from playhead.errors import PlayheadError
+from playhead.model.json_value import value_at
 from playhead.model.promises import INPUT
 from playhead.wire.operations.promises import PromiseAnswer
 
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelMessage
+
+    from playhead.capture.langgraph.interrupts import Interrupt
+
 _Answers = Sequence[tuple[FrameworkWait, PromiseAnswer]]
-_GoOn = Callable[[_Answers], Any]
+_GoOn = Callable[[_Answers], object]
 _INTERRUPTS = "__interrupt__"
 
 
@@ -59,7 +65,7 @@ async def answers_async(
     return await run_steps_async(_steps(waiting, question))
 
 
-def _steps(waiting: Any, question: Question) -> Steps[Any]:
+def _steps(waiting: Any, question: Question) -> Steps[object]:
     interrupts = _interrupts(waiting)
     if interrupts:
         waits, go_on = _of_langgraph(interrupts)
@@ -82,23 +88,23 @@ def _steps(waiting: Any, question: Question) -> Steps[Any]:
 # --- LangGraph --------------------------------------------------------------------------------------------------------
 
 
-def _interrupts(waiting: Any) -> list[Any]:
+def _interrupts(waiting: Any) -> "Sequence[Interrupt]":
     """Returns the interrupts of a result or a snapshot; `waiting` itself if it is a list of interrupts; else an empty
     list."""
+    held: Any = waiting
     if isinstance(waiting, Mapping):
-        value: Any = cast("Mapping[str, Any]", waiting).get(_INTERRUPTS)
-    else:
-        value = getattr(waiting, "interrupts", waiting)
-    if not isinstance(value, list | tuple):
-        return []
-    items = cast("Sequence[Any]", value)
-    return list(items) if all(type(item).__name__ == "Interrupt" for item in items) else []
+        held = held.get(_INTERRUPTS)
+    elif hasattr(waiting, "interrupts"):
+        held = waiting.interrupts
+    interrupts: Sequence[Interrupt] = held
+    is_sequence = isinstance(held, list | tuple)
+    return interrupts if is_sequence and all(type(item).__name__ == "Interrupt" for item in interrupts) else []
 
 
-def _of_langgraph(interrupts: list[Any]) -> tuple[list[FrameworkWait], _GoOn]:
+def _of_langgraph(interrupts: "Sequence[Interrupt]") -> tuple[list[FrameworkWait], _GoOn]:
     from playhead.capture.langgraph.interrupts import wait_of  # noqa: PLC0415 - of the framework that is in use
 
-    def go_on(pairs: _Answers) -> Any:
+    def go_on(pairs: _Answers) -> object:
         from langgraph.types import Command  # noqa: PLC0415 - imported by the program
 
         return Command(resume={wait.wait_id: answer["value"] for wait, answer in pairs})
@@ -128,12 +134,11 @@ def _of_pydantic_ai(waiting: Any) -> tuple[list[FrameworkWait], _GoOn]:
     return waits_of(waiting), results_of
 
 
-def _is_messages(waiting: Any) -> bool:
-    messages: Any = waiting if isinstance(waiting, list) else None  # pyright: ignore[reportUnknownVariableType]
-    return bool(messages) and type(messages[-1]).__name__ == "ModelResponse"
+def _is_messages(waiting: object) -> bool:
+    return type(value_at(waiting, -1)).__name__ == "ModelResponse"
 
 
-def _of_messages(messages: list[Any]) -> Steps[tuple[list[FrameworkWait], _GoOn]]:
+def _of_messages(messages: "Sequence[ModelMessage]") -> Steps[tuple[list[FrameworkWait], _GoOn]]:
     """Finds the open calls by their promises: messages do not say which calls need approval or an external result."""
     from playhead.capture.pydantic_ai.deferred import results_of, waits_in  # noqa: PLC0415 - as above
 

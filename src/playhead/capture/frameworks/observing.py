@@ -6,9 +6,9 @@ Each agent has a span: the outermost agent is a run, agents that start inside ar
 """
 
 import inspect
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial, wraps
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar
 
 from playhead.api.observe import ObserveOptions
 from playhead.calls import functions
@@ -17,13 +17,16 @@ from playhead.calls.proxy import ObservedFunction
 from playhead.calls.run import root_attributes
 from playhead.calls.span import ObservedSpan
 from playhead.capture.patching import Wrapper
-from playhead.capture.wrapping import CallRecording, MethodCall, wrap, wrap_async
+from playhead.capture.wrapping import CallRecording, MethodCall, intercepted, wrap, wrap_async
 from playhead.kernel.guard import guarded
 from playhead.model import names
+from playhead.model.json_value import list_of, object_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
 StartSpan = Callable[[], ObservedSpan | None]
+ReadCall = Callable[[MethodCall], StartSpan | None]
+"""Reads a call, and returns the function that begins its span; None: the call is not recorded."""
 
 _TOOL = ObserveOptions(None, "tool", True, True, None, {}, None)
 _RETRIEVER = ObserveOptions(None, "retriever", True, True, None, {}, None)
@@ -43,22 +46,24 @@ def log_errors_and_return_none(read: Callable[P, T]) -> Callable[P, T | None]:
     return quiet
 
 
-def arguments_by_name(tool_input: object) -> dict[str, Any]:
+def arguments_by_name(tool_input: object) -> Mapping[str, object]:
     """Returns the arguments of a tool call: a dictionary as it is, any other value under the name `input`."""
-    return cast("dict[str, Any]", tool_input) if isinstance(tool_input, dict) else {"input": tool_input}
+    fields = object_of(tool_input)
+    return fields if isinstance(tool_input, dict) else {"input": tool_input}
 
 
-def as_items(value: object) -> list[Any]:
+def as_items(value: object) -> Sequence[object]:
     """Returns a list as it is, and any other value as the only item of a list."""
-    return cast("list[Any]", value) if isinstance(value, list) else [value]
+    items = list_of(value)
+    return items if isinstance(value, list) else [value]
 
 
-def is_observed(function: Any) -> bool:
+def is_observed(function: object) -> bool:
     """Whether calls of the function are recorded already, by `@observe`."""
     return any(isinstance(layer, ObservedFunction) for layer in _layers(function))
 
 
-def _layers(function: Any) -> Iterator[Any]:
+def _layers(function: object) -> Iterator[object]:
     while function is not None:
         yield function
         inner = getattr(function, "__func__", None) or getattr(function, "func", None)
@@ -68,28 +73,28 @@ def _layers(function: Any) -> Iterator[Any]:
 # --- spans ------------------------------------------------------------------------------------------------------------
 
 
-def tool(name: str, arguments: dict[str, Any], call_id: Any, *, is_agent: bool = False) -> StartSpan:
+def tool(name: str, arguments: Mapping[str, object], call_id: object, *, is_agent: bool = False) -> StartSpan:
     """Returns a `StartSpan` for the span of a tool call, with its arguments and the id of the model's request.
 
     `is_agent`: the tool only runs an agent, so it is idempotent: a call that was cut off is made again on resume.
     """
-    more: dict[str, Any] = {names.TOOL_CALL_ID: call_id} if isinstance(call_id, str) and call_id else {}
+    more: dict[str, object] = {names.TOOL_CALL_ID: call_id} if isinstance(call_id, str) and call_id else {}
     if is_agent:
         more[names.IDEMPOTENT] = True
     return lambda: _TOOL.begin(name, arguments, more)
 
 
-def retriever(name: str, query: dict[str, Any]) -> StartSpan:
+def retriever(name: str, query: Mapping[str, object]) -> StartSpan:
     """Returns a `StartSpan` for the span of a retrieval. `query`: the search arguments by name."""
     return lambda: _RETRIEVER.begin(name, query, {})
 
 
-def guardrail(name: str, checked: dict[str, Any]) -> StartSpan:
+def guardrail(name: str, checked: Mapping[str, object]) -> StartSpan:
     """Returns a `StartSpan` for the span of a check of an agent's input or output. `checked`: the values by name."""
     return lambda: _GUARDRAIL.begin(name, checked, {})
 
 
-def agent(name: str, agent_input: Any, *, session: Any = None) -> StartSpan:
+def agent(name: str, agent_input: object, *, session: object = None) -> StartSpan:
     """Returns a `StartSpan` for the span of an agent: a run if none is current, else an agent of the current run.
     `agent_input`: the agent's input, or None. `session`: the session of the run, if a run begins here."""
     observation = _AGENT
@@ -98,7 +103,7 @@ def agent(name: str, agent_input: Any, *, session: Any = None) -> StartSpan:
     return lambda: observation.begin(name, None if agent_input is None else {"input": agent_input}, {})
 
 
-def set_session(session: Any) -> None:
+def set_session(session: object) -> None:
     """Sets the session of the current run, unless the program has set one. None: changes nothing."""
     root = current_span() if session is not None else None
     while root is not None and root.enclosing is not None:
@@ -107,7 +112,7 @@ def set_session(session: Any) -> None:
         root.attributes.setdefault(names.CONVERSATION, str(session))
 
 
-def enclosing_tool_call(name: str, arguments: Mapping[str, Any]) -> ObservedSpan | None:
+def enclosing_tool_call(name: str, arguments: Mapping[str, object]) -> ObservedSpan | None:
     """Returns the current span if an outer layer already records this same tool call; else None.
 
     A framework calls a tool of an MCP server through its own tool class, and that through the server's client: that is
@@ -125,7 +130,7 @@ def enclosing_tool_call(name: str, arguments: Mapping[str, Any]) -> ObservedSpan
     return span if ref == span.attributes.get(names.TOOL_ARGUMENTS_REF) else None
 
 
-def _is_name_of(name: str, outer: Any) -> bool:
+def _is_name_of(name: str, outer: object) -> bool:
     if not isinstance(outer, str) or not outer.endswith(name):
         return False
     prefix = outer.removesuffix(name)
@@ -140,81 +145,90 @@ def is_inside_run() -> bool:
 # --- recorded calls, which the record answers -------------------------------------------------------------------------
 
 
-def record_returned(read: Callable[[Any, Any, Any], T | None], record: Callable[[T, Any], Any]) -> Wrapper:
+def record_returned(read: Callable[[MethodCall], T | None], record: Callable[[T, Any], object]) -> Wrapper:
     """Returns a wrapper that calls the function, passes its result (a coroutine, a stream, a context manager) to
     `record`, and returns what `record` returns.
 
-    `read` gets the object, args and kwargs of the call, and returns what to record, e.g. a `StartSpan`; None: nothing
-    is recorded.
+    `read` returns what to record of the call, e.g. a `StartSpan`; None: nothing is recorded.
     """
 
-    def wrapper(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-        target, made = read(instance, args, kwargs), wrapped(*args, **kwargs)
+    def handle(function: Callable[..., object], called: MethodCall) -> object:
+        target, made = read(called), called.make(function)
         return made if target is None else record(target, made)
 
-    return wrapper
+    return intercepted(handle)
 
 
 def call(
-    begin: StartSpan, output: str, wrapped: Callable[..., Any], args: Any, kwargs: Any, fit: functions.Fit | None = None
-) -> Any:
+    begin: StartSpan, output: str, function: Callable[..., object], called: MethodCall, fit: functions.Fit | None = None
+) -> object:
     """Calls a plain function and records the call, or returns the recorded answer. `fit` converts an outcome that a
     person set."""
     span = begin()
-    return wrapped(*args, **kwargs) if span is None else functions.call(span, output, wrapped, args, kwargs, fit)
+    if span is None:
+        return called.make(function)
+    return functions.call(span, output, function, called.args, called.kwargs, fit)
 
 
-def call_async(begin: StartSpan, made: Awaitable[Any], output: str, fit: functions.Fit | None = None) -> Awaitable[Any]:
+def call_async(begin: StartSpan, made: Awaitable[T], output: str, fit: functions.Fit | None = None) -> Awaitable[Any]:
     """Awaits a framework's coroutine and records the call, or returns the recorded answer. `fit`: as in `call`."""
-    coroutine = made if inspect.iscoroutine(made) else _awaited(made)
-    return functions.call_async(begin, output, cast("Coroutine[Any, Any, Any]", coroutine), fit)
+    return functions.call_async(begin, output, made if inspect.iscoroutine(made) else _awaited(made), fit)
 
 
-async def _awaited(made: Awaitable[Any]) -> Any:
+async def _awaited(made: Awaitable[T]) -> T:
     return await made
 
 
 def answered_wrappers(
-    read: Callable[[Any, Any, Any], StartSpan | None],
+    read: ReadCall,
     output: str = names.TOOL_RESULT_REF,
-    fit: Callable[[Any, Any], functions.Fit] | None = None,
+    fit: Callable[[MethodCall], functions.Fit] | None = None,
 ) -> tuple[Wrapper, Wrapper]:
     """Returns the wrappers of a plain function and of one whose result is awaited, for calls that the record answers:
     of tools, or with another `output` of retrievers and checks.
 
-    `read` gets the object, args and kwargs of a call (None: it is not recorded).  `fit` gets the object and the kwargs,
-    and returns the function that converts an outcome which a person set.
+    `read` reads the call (None: it is not recorded).  `fit` returns, for a call, the function that converts an outcome
+    which a person set.
     """
 
-    def plain(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-        begin = read(instance, args, kwargs)
+    def plain(function: Callable[..., object], called: MethodCall) -> object:
+        begin = read(called)
         if begin is None:
-            return wrapped(*args, **kwargs)
-        return call(begin, output, wrapped, args, kwargs, None if fit is None else fit(instance, kwargs))
+            return called.make(function)
+        return call(begin, output, function, called, None if fit is None else fit(called))
 
-    def asynchronous(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-        begin, made = read(instance, args, kwargs), wrapped(*args, **kwargs)
+    def asynchronous(function: Callable[..., Awaitable[object]], called: MethodCall) -> Awaitable[object]:
+        begin, made = read(called), called.make(function)
         if begin is None:
             return made
-        return call_async(begin, made, output, None if fit is None else fit(instance, kwargs))
+        return call_async(begin, made, output, None if fit is None else fit(called))
 
-    return plain, asynchronous
+    return intercepted(plain), intercepted(asynchronous)
 
 
 # --- recorded calls that run again on resume --------------------------------------------------------------------------
 
-BeginSpan = Callable[[Any, Any, Any], ObservedSpan | None]
-EndSpan = Callable[[ObservedSpan, Any, Any, Any], None]
+BeginSpan = Callable[[MethodCall], ObservedSpan | None]
+EndSpan = Callable[[ObservedSpan, Any, MethodCall], None]
 FailSpan = Callable[[ObservedSpan, BaseException], None]
+
+
+def begun(read: ReadCall) -> BeginSpan:
+    """Returns the function that begins the spans of the calls that `read` reads."""
+
+    def begin(called: MethodCall) -> ObservedSpan | None:
+        start = read(called)
+        return None if start is None else start()
+
+    return begin
 
 
 def with_span(begin: BeginSpan, end: EndSpan, fail: FailSpan = fail_and_detach) -> Wrapper:
     """Returns the wrapper for a plain method that gets a span of its own and runs again on resume: only the calls
     inside are answered from the record.
 
-    `begin` gets the object, args and kwargs of a call, and returns its span (None: the call is not recorded). `end`
-    gets span, result, args and kwargs, and ends the span. `fail` ends it with the exception, which is then raised
-    again.
+    `begin` begins the span of a call (None: the call is not recorded). `end` gets span, result and call, and ends the
+    span. `fail` ends it with the exception, which is then raised again.
     """
     return wrap(partial(_begin_with_span, begin, end, fail))
 
@@ -235,8 +249,8 @@ class _SpanRecording(CallRecording):
         self._end = end
         self._fail = fail
 
-    def end(self, result: Any) -> Any:
-        self._end(self._span, result, self.call.args, self.call.kwargs)
+    def end(self, result: object) -> object:
+        self._end(self._span, result, self.call)
         return result
 
     def fail(self, raised: BaseException) -> None:
@@ -244,7 +258,7 @@ class _SpanRecording(CallRecording):
 
 
 def _begin_with_span(begin: BeginSpan, end: EndSpan, fail: FailSpan, call: MethodCall) -> CallRecording | None:
-    span = begin(call.client, call.args, call.kwargs)
+    span = begin(call)
     if span is None:
         return None
     enter(span)

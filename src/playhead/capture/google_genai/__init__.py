@@ -8,7 +8,7 @@ Interactions API.
 """
 
 from collections.abc import Callable
-from typing import Any, cast
+from types import FunctionType
 
 from playhead.capture.client_methods import ClientApi, end_with_result, recording_method, recording_method_async
 from playhead.capture.frameworks.observing import (
@@ -25,7 +25,7 @@ from playhead.capture.google_genai.embeddings import EMBEDDINGS, is_embedding
 from playhead.capture.model_call import ObservedModelCall
 from playhead.capture.patching import Instrumentation, Wrap, Wrapper, instrumentor
 from playhead.capture.streams import StreamRecording, observed_stream
-from playhead.capture.wrapping import MethodCall
+from playhead.capture.wrapping import MethodCall, intercepted
 
 __all__ = ["SUPPORTS", "GoogleGenAIInstrumentor", "patch", "read_request", "read_response", "unpatch"]
 
@@ -41,13 +41,13 @@ _ARGUMENTS = ("http_method", "path", "request_dict", "http_options")
 class _AnswerInChunks(StreamRecording):
     """A streamed answer.  The client calls the functions that a chunk requests before it reads the next chunk."""
 
-    def add_chunk(self, chunk: Any) -> None:
+    def add_chunk(self, chunk: object) -> None:
         super().add_chunk(chunk)
         if self.call is not None and content.asks_for_functions(chunk):
             self.call.note_requested_tools(lambda: read_response(chunk))
 
 
-def _record_result(api: ClientApi, observed: ObservedModelCall, result: Any, call: MethodCall) -> Any:
+def _record_result(api: ClientApi, observed: ObservedModelCall, result: object, call: MethodCall) -> object:
     if not api.is_streamed(call):
         return end_with_result(api, observed, result, call)
     return observed_stream(result, _AnswerInChunks(observed, content.assemble))
@@ -67,32 +67,32 @@ _CONTENT = ClientApi(
 _CONTENT_METHODS = frozenset({"generateContent", "streamGenerateContent"})
 
 
-def _requesting(wrap: Any) -> Wrapper:
+def _requesting(recording: Callable[[ClientApi], Wrapper]) -> Wrapper:
     """Returns the wrapper of a method that sends all of the client's requests: it records model calls, and passes
     others on."""
-    content, vectors = wrap(_CONTENT), wrap(EMBEDDINGS)
+    content, vectors = recording(_CONTENT), recording(EMBEDDINGS)
 
-    def request(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        arguments = {**dict(zip(_ARGUMENTS, args, strict=False)), **kwargs}
+    def request(function: Callable[..., object], called: MethodCall) -> object:
+        arguments = called.arguments(*_ARGUMENTS)
         method = method_of(arguments)
-        if len(args) > len(_ARGUMENTS):
-            return wrapped(*args, **kwargs)
+        if len(called.args) > len(_ARGUMENTS):
+            return called.make(function)
         if method in _CONTENT_METHODS:
-            return content(wrapped, instance, (), arguments)
+            return content(function, called.client, (), arguments)
         if is_embedding(method, arguments.get("request_dict")):
-            return vectors(wrapped, instance, (), arguments)
-        return wrapped(*args, **kwargs)
+            return vectors(function, called.client, (), arguments)
+        return called.make(function)
 
-    return request
+    return intercepted(request)
 
 
 # --- functions that the client calls for the model --------------------------------------------------------------------
 
 
 @log_errors_and_return_none
-def _begin_function(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
-    parameters = {**dict(zip(("args", "function_to_invoke"), args, strict=False)), **kwargs}
-    function = cast("Callable[..., Any]", parameters["function_to_invoke"])
+def _begin_function(called: MethodCall) -> StartSpan | None:
+    parameters = called.arguments("args", "function_to_invoke")
+    function: FunctionType = parameters["function_to_invoke"]
     if not is_inside_run() or is_observed(function):
         return None
     return tool(function.__name__, dict(parameters["args"]), None)

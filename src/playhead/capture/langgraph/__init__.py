@@ -8,9 +8,10 @@ A node's input is not recorded: it is the graph's whole state, again in every no
 only the graph's span.
 """
 
-from collections.abc import Generator, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from opentelemetry import context as otel
 
@@ -38,11 +39,28 @@ from playhead.capture.langgraph.interrupts import (
     noting_answers_async,
 )
 from playhead.capture.patching import Instrumentation, Wrap
+from playhead.capture.wrapping import MethodCall, intercepted
 from playhead.kernel.guard import guarded
 from playhead.model import names
 from playhead.model.json_value import value_at
 
 SUPPORTS = "langgraph >= 1.0"
+
+
+class _Graph(Protocol):
+    name: str
+
+
+class _Task(Protocol):
+    """One execution of a node."""
+
+    name: str
+    subgraphs: Iterable[object]
+    writes: Iterable[tuple[str, object]]
+
+
+_Config = Mapping[str, object] | None
+"""The configuration that a program passes to a graph."""
 
 
 # --- graphs -----------------------------------------------------------------------------------------------------------
@@ -51,72 +69,79 @@ _UNNAMED = "LangGraph"  # LangGraph's default name of a graph
 
 
 @log_errors_and_return_none
-def _begin_graph(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
-    if _is_entered(instance):
+def _begin_graph(called: MethodCall) -> StartSpan | None:
+    if _is_entered(called.client):
         return None
-    config = _graph_config(args, kwargs)
-    name = _graph_name(instance, config)
+    config = _graph_config(called)
+    name = _graph_name(called.client, config)
     thread = _thread_id(config)
     set_session(thread)
-    return agent(name, _graph_input(args, kwargs), session=thread) if name is not None else None
+    return agent(name, _graph_input(called), session=thread) if name is not None else None
 
 
-def _graph_input(args: Any, kwargs: Any) -> Any:
-    return args[0] if args else kwargs.get("input")
+def _graph_input(called: MethodCall) -> object:
+    return called.argument(0, "input")
 
 
-def _graph_config(args: Any, kwargs: Any) -> Any:
-    return args[1] if len(args) > 1 else kwargs.get("config")
+def _graph_config(called: MethodCall) -> _Config:
+    return called.argument(1, "config")
 
 
-def _answers(instance: Any, args: Any, kwargs: Any) -> GraphAnswers | None:
+def _answers(called: MethodCall) -> GraphAnswers | None:
     """Returns the answers to interrupts that are passed to this call; None if there are none."""
-    answers = answers_in(_graph_input(args, kwargs))
-    return GraphAnswers(instance, _graph_config(args, kwargs), answers) if answers else None
+    answers = answers_in(_graph_input(called))
+    return GraphAnswers(called.client, _graph_config(called), answers) if answers else None
 
 
-def _thread_id(config: Any) -> Any:
+def _thread_id(config: _Config) -> object:
     """Returns the conversation's id that the program passed to the graph; None if it passed none."""
-    configurable = cast("dict[str, Any]", config or {}).get("configurable")
-    return value_at(configurable, "thread_id")
+    return value_at((config or {}).get("configurable"), "thread_id")
 
 
-def _graph_name(instance: Any, config: Any) -> str | None:
+def _graph_name(graph: _Graph, config: _Config) -> str | None:
     """Returns the graph's name.  An unnamed graph inside another call gets the name of its tool or node; None if it has
     none."""
-    name, around = str(instance.name), current_span()
+    name, around = str(graph.name), current_span()
     if name != _UNNAMED or around is None:
         return name
     if around.kind == "tool":
         return str(around.attributes.get(names.TOOL_NAME) or around.name)
-    metadata = cast("dict[str, Any]", (config or _node_config()).get("metadata") or {})
-    node = metadata.get("langgraph_node")
+    node = value_at((config or _node_config()).get("metadata"), "langgraph_node")
     return None if node is None else str(node)
 
 
-def _node_config() -> dict[str, Any]:
+def _node_config() -> Mapping[str, object]:
     """Returns the configuration of the current node."""
     from langchain_core.runnables.config import var_child_runnable_config  # noqa: PLC0415 - imported with LangGraph
 
-    return cast("dict[str, Any]", var_child_runnable_config.get() or {})
+    return {**(var_child_runnable_config.get() or {})}
 
 
 # --- a graph's `invoke` goes through its own `stream` -----------------------------------------------------------------
 
 _ENTERED = otel.create_key("playhead-langgraph-entered")
+_SAID = "_playhead_said"
 
 
-def _is_entered(instance: Any) -> bool:
+def _is_entered(graph: object) -> bool:
     """Whether this `stream` is called by an `invoke` that is recorded already."""
-    entered = cast("tuple[Any, Any] | None", otel.get_value(_ENTERED))
-    return entered is not None and entered[0] is instance and entered[1] is current_span()
+    entered = otel.get_value(_ENTERED)
+    return isinstance(entered, _Entered) and entered.graph is graph and entered.span is current_span()
+
+
+@dataclass(frozen=True, slots=True)
+class _Entered:
+    """A graph whose body runs, and the span of its call."""
+
+    graph: object
+    span: ObservedSpan | None
 
 
 class _GraphCall:
     """One recorded call of a graph, and the exception with which the graph signals the graph around it."""
 
-    def __init__(self, instance: Any):
-        self._instance = instance
+    def __init__(self, graph: object):
+        self._graph = graph
         self._bubbled: BaseException | None = None
 
     @contextmanager
@@ -124,7 +149,7 @@ class _GraphCall:
         """Context for the call's body: a handoff, or an interruption for a person, ends the call like a return."""
         from langgraph.errors import GraphBubbleUp  # noqa: PLC0415 - imported with LangGraph
 
-        token = otel.attach(otel.set_value(_ENTERED, (self._instance, current_span())))
+        token = otel.attach(otel.set_value(_ENTERED, _Entered(self._graph, current_span())))
         try:
             yield
         except GraphBubbleUp as bubbled:
@@ -139,15 +164,16 @@ class _GraphCall:
             raise self._bubbled
 
 
-def _say_handoffs(bubbled: Any) -> None:
+def _say_handoffs(bubbled: BaseException) -> None:
     with guarded("see whom a graph hands over to"):  # another version
-        command = bubbled.args[0] if bubbled.args else None
-        goto: Any = getattr(command, "goto", None)
-        if not goto or getattr(bubbled, "_playhead_said", False):
+        command: Any = bubbled.args[0] if bubbled.args else None
+        goto: object = getattr(command, "goto", None)
+        if not goto or getattr(bubbled, _SAID, False):
             return
-        bubbled._playhead_said = True  # the exception passes other graphs on its way up
-        for to in goto if isinstance(goto, list | tuple) else [goto]:  # pyright: ignore[reportUnknownVariableType]
-            name = str(getattr(to, "node", to))  # pyright: ignore[reportUnknownArgumentType]
+        setattr(bubbled, _SAID, True)  # the exception passes other graphs on its way up
+        targets: Iterable[object] = command.goto if isinstance(goto, list | tuple) else [goto]
+        for to in targets:
+            name = str(getattr(to, "node", to))
             if name != "__end__":
                 log_event(names.HANDOFF, {names.HANDOFF_TO: name}, {})
 
@@ -155,32 +181,36 @@ def _say_handoffs(bubbled: Any) -> None:
 # --- wrappers of a graph's methods ------------------------------------------------------------------------------------
 
 
-def _invoke(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    begin = _begin_graph(instance, args, kwargs)
+@intercepted
+def _invoke(function: Callable[..., object], called: MethodCall) -> object:
+    begin = _begin_graph(called)
     if begin is None:
-        return wrapped(*args, **kwargs)
-    observed, answers = _GraphCall(instance), _answers(instance, args, kwargs)
+        return called.make(function)
+    observed, answers = _GraphCall(called.client), _answers(called)
 
-    def body(*args: Any, **kwargs: Any) -> Any:
+    def body(*args: object, **kwargs: object) -> object:
         with observed.inside():
             if answers is not None:
                 answers.note()
-            return wrapped(*args, **kwargs)
+            return function(*args, **kwargs)
 
-    result = call(begin, names.OUTPUT_REF, body, args, kwargs)
+    result = call(begin, names.OUTPUT_REF, body, called)
     observed.outside()
     return result
 
 
-def _ainvoke(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    begin, made = _begin_graph(instance, args, kwargs), wrapped(*args, **kwargs)
+@intercepted
+def _ainvoke(function: Callable[..., Awaitable[object]], called: MethodCall) -> Awaitable[object]:
+    begin, made = _begin_graph(called), called.make(function)
     if begin is None:
         return made
-    return _ainvoked(begin, _GraphCall(instance), _answers(instance, args, kwargs), made)
+    return _ainvoked(begin, _GraphCall(called.client), _answers(called), made)
 
 
-async def _ainvoked(begin: StartSpan, observed: _GraphCall, answers: GraphAnswers | None, made: Any) -> Any:
-    async def body() -> Any:
+async def _ainvoked(
+    begin: StartSpan, observed: _GraphCall, answers: GraphAnswers | None, made: Awaitable[object]
+) -> object:
+    async def body() -> object:
         with observed.inside():
             if answers is not None:
                 await answers.note_async()
@@ -191,19 +221,21 @@ async def _ainvoked(begin: StartSpan, observed: _GraphCall, answers: GraphAnswer
     return result
 
 
-def _stream(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    begin, made = _begin_graph(instance, args, kwargs), wrapped(*args, **kwargs)
+@intercepted
+def _stream(function: Callable[..., Generator[object]], called: MethodCall) -> Generator[object]:
+    begin, made = _begin_graph(called), called.make(function)
     if begin is None:
         return made
-    answers = _answers(instance, args, kwargs)
+    answers = _answers(called)
     return functions.iterate(begin, None, noting_answers(made, answers) if answers else made)
 
 
-def _astream(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    begin, made = _begin_graph(instance, args, kwargs), wrapped(*args, **kwargs)
+@intercepted
+def _astream(function: Callable[..., AsyncGenerator[object, object]], called: MethodCall) -> object:
+    begin, made = _begin_graph(called), called.make(function)
     if begin is None:
         return made
-    answers = _answers(instance, args, kwargs)
+    answers = _answers(called)
     return functions.iterate_async(begin, None, noting_answers_async(made, answers) if answers else made)
 
 
@@ -211,10 +243,10 @@ def _astream(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
 
 
 @log_errors_and_return_none
-def _begin_node(_instance: Any, args: Any, kwargs: Any) -> ObservedSpan | None:
+def _begin_node(called: MethodCall) -> ObservedSpan | None:
     if current_span() is None:
         return None
-    task = args[0] if args else kwargs["task"]
+    task: _Task = called.argument(0, "task")
     name = str(task.name)
     if name.startswith("__") or task.subgraphs:
         return None
@@ -222,16 +254,15 @@ def _begin_node(_instance: Any, args: Any, kwargs: Any) -> ObservedSpan | None:
 
 
 @log_errors_and_return_none
-def _written_values(args: Any, kwargs: Any) -> dict[str, Any]:
+def _written_values(called: MethodCall) -> dict[str, object]:
     """Returns the values that the node wrote, by name of the graph's channel, without those that only choose the next
     node."""
-    task = args[0] if args else kwargs["task"]
-    written = cast("Iterable[tuple[str, Any]]", task.writes)
-    return {str(name): value for name, value in written if not str(name).startswith(("__", "branch:"))}
+    task: _Task = called.argument(0, "task")
+    return {str(name): value for name, value in task.writes if not str(name).startswith(("__", "branch:"))}
 
 
-def _finish_node(span: ObservedSpan, _result: Any, args: Any, kwargs: Any) -> None:
-    finish(span, names.OUTPUT_REF, _written_values(args, kwargs))
+def _finish_node(span: ObservedSpan, _result: object, called: MethodCall) -> None:
+    finish(span, names.OUTPUT_REF, _written_values(called))
 
 
 def _fail_node(span: ObservedSpan, raised: BaseException) -> None:

@@ -3,8 +3,8 @@
 The run that waits ends.  The run that continues is another one, with the same session: the graph's thread id.
 """
 
-from collections.abc import AsyncGenerator, Generator
-from typing import Any, cast
+from collections.abc import AsyncGenerator, Generator, Iterable
+from typing import Any, Protocol
 
 from playhead.api.log_events import log_event_of
 from playhead.api.promises.pending import FrameworkWait, open_wait, record_wait_answer
@@ -13,21 +13,45 @@ from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks.observing import log_errors_and_return_none
 from playhead.kernel.guard import log_internal_error
 from playhead.model import names
+from playhead.model.json_value import object_of
 from playhead.model.promises import ANSWERED, INPUT
 
 
+class Interrupt(Protocol):
+    """A question of a graph."""
+
+    id: str
+    value: object
+
+
+class _Snapshot(Protocol):
+    """The state of a graph that waits."""
+
+    interrupts: Iterable[Interrupt]
+
+
+class _Graph(Protocol):
+    def get_state(self, config: object) -> _Snapshot: ...
+
+    async def aget_state(self, config: object) -> _Snapshot: ...
+
+
 @log_errors_and_return_none
-def note_interrupts(span: ObservedSpan, raised: Any) -> None:
+def note_interrupts(span: ObservedSpan, raised: BaseException) -> None:
     """Records the graph's questions on the node's span; only once, although the exception passes several graphs."""
-    interrupts: Any = raised.args[0] if raised.args else ()
-    if not isinstance(interrupts, tuple | list) or getattr(raised, "_playhead_interrupts_noted", False):
+    first: object = raised.args[0] if raised.args else ()
+    if not isinstance(first, tuple | list) or getattr(raised, _NOTED, False):
         return
-    raised._playhead_interrupts_noted = True
-    for interrupt in cast("tuple[Any, ...]", interrupts):
+    setattr(raised, _NOTED, True)
+    interrupts: Iterable[Interrupt] = raised.args[0] if raised.args else ()
+    for interrupt in interrupts:
         open_wait(span, wait_of(interrupt))
 
 
-def wait_of(interrupt: Any) -> FrameworkWait:
+_NOTED = "_playhead_interrupts_noted"
+
+
+def wait_of(interrupt: Interrupt) -> FrameworkWait:
     """Converts an interrupt to a question for people.  The interrupt's id is unique for one execution of a node in a
     thread."""
     value, schema = interrupt.value, getattr(interrupt, "response_schema", None)
@@ -55,16 +79,16 @@ def declare_interrupts() -> None:
 
 
 @log_errors_and_return_none
-def answers_in(graph_input: Any) -> list[tuple[str | None, Any]]:
+def answers_in(graph_input: Any) -> list[tuple[str | None, object]]:
     """Returns the answers to interrupts in a graph's input, each with the interrupt's id (None: not given)."""
     from langgraph.types import Command  # noqa: PLC0415 - imported with LangGraph
 
-    answer = cast("Any", graph_input).resume if isinstance(graph_input, Command) else None
+    answer: object = graph_input.resume if isinstance(graph_input, Command) else None
     if answer is None:
         return []
-    answers_by_id = cast("dict[Any, Any]", answer) if isinstance(answer, dict) else {}
-    if answers_by_id and all(isinstance(key, str) and len(key) == _ID_LENGTH for key in answers_by_id):
-        return list(answers_by_id.items())
+    answers_by_id = object_of(answer)
+    if {*map(type, answers_by_id)} == {str} and all(len(key) == _ID_LENGTH for key in answers_by_id):
+        return [*answers_by_id.items()]
     return [(None, answer)]
 
 
@@ -74,7 +98,7 @@ _ID_LENGTH = 32  # hex digits of a hash
 class GraphAnswers:
     """Records the answers that an invocation of a graph gives to its interrupts."""
 
-    def __init__(self, graph: Any, config: Any, answers: list[tuple[str | None, Any]]):
+    def __init__(self, graph: _Graph, config: object, answers: list[tuple[str | None, object]]):
         """`answers`: as `answers_in` returns them."""
         self._graph, self._config, self._answers = graph, config, answers
 
@@ -84,7 +108,7 @@ class GraphAnswers:
 
     async def note_async(self) -> None:
         """Like `note`, for an asynchronous checkpointer."""
-        interrupts: Any = ()
+        interrupts: Iterable[Interrupt] = ()
         try:
             if self._can_be_read():
                 interrupts = (await self._graph.aget_state(self._config)).interrupts
@@ -93,34 +117,38 @@ class GraphAnswers:
         self._note(interrupts)
 
     @log_errors_and_return_none
-    def _interrupts(self) -> Any:
+    def _interrupts(self) -> Iterable[Interrupt]:
         return self._graph.get_state(self._config).interrupts if self._can_be_read() else ()
 
     def _can_be_read(self) -> bool:
         return self._config is not None and hasattr(getattr(self._graph, "checkpointer", None), "get_tuple")
 
     @log_errors_and_return_none
-    def _note(self, interrupts: Any) -> None:
+    def _note(self, interrupts: Iterable[Interrupt] | None) -> None:
         span = current_span()
+        if span is None:
+            return
         by_id = {str(item.id): item for item in interrupts or ()}
-        for wait_id, answer in self._answers if span is not None else ():
+        for wait_id, answer in self._answers:
             alone = next(iter(by_id.values())) if wait_id is None and len(by_id) == 1 else None
             interrupt = alone if wait_id is None else by_id.get(wait_id)
             if interrupt is not None:
-                record_wait_answer(cast("ObservedSpan", span), wait_of(interrupt), ANSWERED, answer)
+                record_wait_answer(span, wait_of(interrupt), ANSWERED, answer)
             else:
                 attributes = {} if wait_id is None else {names.WAIT_ID: wait_id}
-                log_event_of(cast("ObservedSpan", span), names.INPUT_RECEIVED, attributes, {names.VALUE_REF: answer})
+                log_event_of(span, names.INPUT_RECEIVED, attributes, {names.VALUE_REF: answer})
 
 
-def noting_answers(steps: Generator[Any, Any, Any], answers: GraphAnswers) -> Generator[Any, Any, Any]:
+def noting_answers(steps: Generator[object], answers: GraphAnswers) -> Generator[object]:
     """Yields the stream of a graph that continues.  Records the answers first, since the graph's call has begun by
     then."""
     answers.note()
     return (yield from steps)
 
 
-async def noting_answers_async(steps: AsyncGenerator[Any, Any], answers: GraphAnswers) -> AsyncGenerator[Any, Any]:
+async def noting_answers_async(
+    steps: AsyncGenerator[object, object], answers: GraphAnswers
+) -> AsyncGenerator[object, object]:
     """Like `noting_answers`."""
     await answers.note_async()
     try:

@@ -7,16 +7,17 @@ that LiteLLM makes for a provider is noted where LiteLLM logs each request befor
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any, cast
 
 from playhead.capture.client_methods import recording_method, recording_method_async
 from playhead.capture.litellm.completion import COMPLETION
 from playhead.capture.litellm.embedding import EMBEDDING
 from playhead.capture.model_call import note_sent_body
 from playhead.capture.patching import Instrumentation, Wrap, instrumentor
+from playhead.capture.wrapping import MethodCall, intercepted
 from playhead.kernel.guard import guarded
+from playhead.model.json_value import Json, mapping_of
 
 SUPPORTS = "litellm >= 1.70.4"
 
@@ -27,24 +28,23 @@ SUPPORTS = "litellm >= 1.70.4"
 _NOT_SENT = frozenset({"extra_body", "extra_headers", "extra_query", "timeout"})
 
 
-def _note_body(wrapped: Any, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+@intercepted
+def _note_body(function: Callable[..., object], called: MethodCall) -> object:
     with guarded("read a request of litellm"):
-        more: Any = args[3] if len(args) > 3 else kwargs.get("additional_args")
-        body: Any = cast("Mapping[str, Any]", more).get("complete_input_dict") if isinstance(more, Mapping) else None
+        body = mapping_of(called.argument(3, "additional_args")).get("complete_input_dict")
         if body is not None:
             note_sent_body(partial(_sent_body, body))
-    return wrapped(*args, **kwargs)
+    return called.make(function)
 
 
-def _sent_body(body: Any) -> Mapping[str, Any] | None:
+def _sent_body(body: object) -> Json | None:
     """Returns the body as JSON values.  Called after the request was sent: until then, LiteLLM adds to it."""
-    if isinstance(body, str | bytes):
-        body = json.loads(body)
-    if not isinstance(body, Mapping):
+    value: object = json.loads(body) if isinstance(body, str | bytes) else body
+    fields = mapping_of(value)
+    if not isinstance(value, Mapping):
         return None
-    fields = cast("Mapping[str, Any]", body)
-    sent = {key: value for key, value in fields.items() if key not in _NOT_SENT}
-    return {**sent, **(fields.get("extra_body") or {})}
+    sent = {key: item for key, item in fields.items() if key not in _NOT_SENT}
+    return {**sent, **mapping_of(fields.get("extra_body"))}
 
 
 PRE_CALL = Wrap("litellm.litellm_core_utils.litellm_logging", "Logging.pre_call", _note_body, is_optional=True)

@@ -6,10 +6,11 @@ A guardrail whose tripwire was triggered has the outcome `tripped`. Its `output_
 
 import asyncio
 import inspect
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import Any, cast
+from types import ModuleType
+from typing import Any, Protocol
 
 import wrapt
 
@@ -19,6 +20,7 @@ from playhead.capture.frameworks.observing import (
     StartSpan,
     agent,
     arguments_by_name,
+    begun,
     call_async,
     guardrail,
     is_inside_run,
@@ -31,13 +33,42 @@ from playhead.capture.openai_agents.handoffs import AgentRun, agent_turn
 from playhead.capture.openai_agents.interruptions import note_decisions, note_interruptions
 from playhead.capture.openai_agents.models import MODELS
 from playhead.capture.patching import Instrumentation, Wrap, Wrapper, attributes_of
-from playhead.capture.wrapping import Begin, CallRecording, MethodCall, wrap, wrap_async
+from playhead.capture.wrapping import Begin, CallRecording, MethodCall, intercepted, wrap, wrap_async
 from playhead.kernel.guard import guarded
 from playhead.model import names
 from playhead.model.canonical import parse_json
 from playhead.model.json_value import value_at
 
 SUPPORTS = "openai-agents >= 0.14"
+
+
+class _Tool(Protocol):
+    name: str
+
+
+class _Guardrail(Protocol):
+    guardrail_function: object
+
+    def get_name(self) -> str: ...
+
+
+class _ToolCallContext(Protocol):
+    tool_name: str
+    tool_arguments: str
+
+
+class _GuardrailOutput(Protocol):
+    """What a guardrail found."""
+
+    tripwire_triggered: bool
+    output_info: object
+
+
+class _ToolCallData(Protocol):
+    """What a tool's guardrail checks."""
+
+    @property
+    def context(self) -> _ToolCallContext: ...
 
 
 # --- tools ------------------------------------------------------------------------------------------------------------
@@ -48,40 +79,40 @@ class _OnInvokeTool:
 
     NAME, _OURS = "on_invoke_tool", "_playhead_on_invoke_tool"
 
-    def __get__(self, instance: Any, owner: Any) -> Any:
-        held = cast("dict[str, Any]", {} if instance is None else vars(instance))
-        if self.NAME not in held:
+    def __get__(self, instance: _Tool | None, owner: object) -> object:
+        held: dict[str, Any] = {} if instance is None else vars(instance)
+        if instance is None or self.NAME not in held:
             raise AttributeError(self.NAME)
-        function: Any = held[self.NAME]
+        function: Callable[..., Awaitable[object]] = held[self.NAME]
         ours: _ObservedTool | None = held.get(self._OURS)
         # Returns the same object each time, since the framework compares.  A copied tool has the original's: replaced.
         if ours is None or not ours.stands_for(function, instance):
             ours = held[self._OURS] = _ObservedTool(function, instance)
         return ours
 
-    def __set__(self, instance: Any, value: Any) -> None:
-        vars(instance)[self.NAME] = cast(Any, value).__wrapped__ if type(value) is _ObservedTool else value
+    def __set__(self, instance: _Tool, value: object) -> None:
+        vars(instance)[self.NAME] = getattr(value, "__wrapped__", None) if type(value) is _ObservedTool else value
 
 
 class _ObservedTool(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgument]
     """A tool's function, wrapped so that each call is recorded."""
 
-    def __init__(self, function: Callable[..., Any], of: Any):
+    def __init__(self, function: Callable[..., Awaitable[object]], of: _Tool):
         super().__init__(function)  # pyright: ignore[reportUnknownMemberType]
         self._self_function = function
         self._self_of = of
 
-    def stands_for(self, function: Any, of: Any) -> bool:
+    def stands_for(self, function: object, of: object) -> bool:
         """Whether this wraps this function of this tool."""
         return self._self_function is function and self._self_of is of
 
-    def __call__(self, context: Any, arguments: str, *more: Any, **options: Any) -> Any:
+    def __call__(self, context: object, arguments: str, *more: object, **options: object) -> Awaitable[object]:
         begin = _begin_tool(self._self_of, context, arguments)
         made = self._self_function(context, arguments, *more, **options)
         return made if begin is None else call_async(begin, made, names.TOOL_RESULT_REF)
 
 
-def _is_patched(kind: Any) -> bool:
+def _is_patched(kind: type) -> bool:
     return type(attributes_of(kind).get(_OnInvokeTool.NAME)) is _OnInvokeTool
 
 
@@ -90,45 +121,47 @@ class _ToolFunctions:
 
     module = "agents.tool"
 
-    def apply(self, module: Any, is_on: Callable[[], bool]) -> None:
+    def apply(self, module: ModuleType, is_on: Callable[[], bool]) -> None:
         """Puts the descriptor on the tool class.  Raises TypeError if tools have slots."""
-        if "__slots__" in vars(module.FunctionTool):
+        kind: type = module.FunctionTool
+        if "__slots__" in vars(kind):
             raise TypeError("this version's tools have no place for what they do when called")
-        if not _is_patched(module.FunctionTool):
-            module.FunctionTool.on_invoke_tool = _OnInvokeTool()
+        if not _is_patched(kind):
+            setattr(kind, _OnInvokeTool.NAME, _OnInvokeTool())
 
-    def undo(self, module: Any) -> None:
+    def undo(self, module: ModuleType) -> None:
         """Removes the descriptor; the tools still hold their own functions."""
         if _is_patched(module.FunctionTool):
-            del module.FunctionTool.on_invoke_tool
+            delattr(module.FunctionTool, _OnInvokeTool.NAME)
 
 
 @log_errors_and_return_none
-def _begin_tool(of: Any, context: Any, arguments: str) -> StartSpan | None:
+def _begin_tool(of: _Tool, context: object, arguments: str) -> StartSpan | None:
     if not _agents.is_on or not is_inside_run() or is_observed(_user_function(of)):
         return None
     is_agent = getattr(of, "_is_agent_tool", False) is True
     return tool(of.name, _parsed_arguments(arguments), getattr(context, "tool_call_id", None), is_agent=is_agent)
 
 
-def _user_function(of: Any) -> Any:
+def _user_function(of: _Tool) -> object:
     """Returns the user's function of a tool, or None.  In older versions it is only in a closure."""
-    function = getattr(of, "__wrapped__", None)
+    function: object = getattr(of, "__wrapped__", None)
     made = getattr(attributes_of(of).get(_OnInvokeTool.NAME), "_invoke_tool_impl", None)
     if function is None and inspect.isfunction(made):
         function = inspect.getclosurevars(made).nonlocals.get("the_func")
     return function
 
 
-async def _returned_error(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    message = await wrapped(*args, **kwargs)
+@intercepted
+async def _returned_error(function: Callable[..., Awaitable[object]], called: MethodCall) -> object:
+    message = await called.make(function)
     if message is not None:  # else the framework raises it
-        _note_error(**kwargs)
+        _note_error(**called.kwargs)
     return message
 
 
 @log_errors_and_return_none
-def _note_error(*, context: Any, error: BaseException, **_: Any) -> None:
+def _note_error(*, context: object, error: BaseException, **_: object) -> None:
     """Marks the tool call as failed, though the framework returns a text to the model.  A function under `@observe` has
     marked its own call already."""
     span = current_span()
@@ -138,7 +171,7 @@ def _note_error(*, context: Any, error: BaseException, **_: Any) -> None:
         note_error(span, error)
 
 
-def _parsed_arguments(arguments: str) -> dict[str, Any]:
+def _parsed_arguments(arguments: str) -> Mapping[str, object]:
     """Parses the arguments; if they are not a JSON object, returns them under the key `input`."""
     try:
         value = parse_json(arguments)
@@ -149,25 +182,35 @@ def _parsed_arguments(arguments: str) -> dict[str, Any]:
 
 # --- agents -----------------------------------------------------------------------------------------------------------
 
+_StartedAgent = tuple[StartSpan, object, object]
+"""The `StartSpan` of an agent's span, the agent itself, and its input."""
+_EndRun = Callable[[AgentRun, Any], None]
+
+
+class _StreamedRun(Protocol):
+    """The result of `run_streamed`, at once."""
+
+    run_loop_task: "asyncio.Task[object]"
+
 
 @log_errors_and_return_none
-def _begin_agent(instance: Any, args: Any, kwargs: Any) -> tuple[StartSpan, Any, Any]:
-    """Returns the `StartSpan` of the agent's span, the agent itself, and its input."""
-    starting = args[0] if args else kwargs.get("starting_agent")
-    run_input: Any = args[1] if len(args) > 1 else kwargs.get("input")
+def _begin_agent(called: MethodCall) -> _StartedAgent:
+    starting: object = called.argument(0, "starting_agent")
+    run_input = called.argument(1, "input")
     is_state = not isinstance(run_input, str | list)  # the state of a run that was interrupted
-    return agent(str(getattr(starting, "name", "agent")), None if is_state else run_input), starting, run_input
+    begin = agent(str(getattr(starting, "name", "agent")), None if is_state else called.argument(1, "input"))
+    return begin, starting, run_input
 
 
 @log_errors_and_return_none
-def _final_output(result: Any) -> Any:
+def _final_output(result: object) -> object:
     return getattr(result, "final_output", None)
 
 
 class _RunRecording(CallRecording):
     """One call of `Runner.run` or `Runner.run_streamed`."""
 
-    def __init__(self, call: MethodCall, run: AgentRun, end: Callable[[AgentRun, Any], None]):
+    def __init__(self, call: MethodCall, run: AgentRun, end: _EndRun):
         super().__init__(call)
         self._run = run
         self._end = end
@@ -175,7 +218,7 @@ class _RunRecording(CallRecording):
     def current(self) -> AbstractContextManager[None]:
         return self._run.current()
 
-    def end(self, result: Any) -> Any:
+    def end(self, result: object) -> object:
         self._end(self._run, result)
         return result
 
@@ -183,20 +226,18 @@ class _RunRecording(CallRecording):
         self._run.fail(raised)
 
 
-def _recording_run(wrap_run: Callable[[Begin], Wrapper], end: Callable[[AgentRun, Any], None]) -> Wrapper:
-    def run(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-        begun = _begin_agent(instance, args, kwargs)
-        if begun is None:  # another version, in which the function may be of another kind
-            return wrapped(*args, **kwargs)
-        return wrap_run(partial(_begin_run, begun, end))(wrapped, instance, args, kwargs)
+def _recording_run(wrap_run: Callable[[Begin], Wrapper], end: _EndRun) -> Wrapper:
+    def run(function: Callable[..., object], called: MethodCall) -> object:
+        started = _begin_agent(called)
+        if started is None:  # another version, in which the function may be of another kind
+            return called.make(function)
+        return wrap_run(partial(_begin_run, started, end))(function, called.client, called.args, called.kwargs)
 
-    return run
+    return intercepted(run)
 
 
-def _begin_run(
-    begun: tuple[StartSpan, Any, Any], end: Callable[[AgentRun, Any], None], call: MethodCall
-) -> CallRecording | None:
-    begin, starting, run_input = begun
+def _begin_run(started: _StartedAgent, end: _EndRun, call: MethodCall) -> CallRecording | None:
+    begin, starting, run_input = started
     span = begin()
     if span is None:
         return None
@@ -205,12 +246,12 @@ def _begin_run(
     return _RunRecording(call, AgentRun(span, starting), end)
 
 
-def _finish_run(run: AgentRun, result: Any) -> None:
+def _finish_run(run: AgentRun, result: object) -> None:
     note_interruptions(run.span, result)
     run.finish(_final_output(result))
 
 
-def _await_end(run: AgentRun, result: Any) -> None:
+def _await_end(run: AgentRun, result: _StreamedRun) -> None:
     detach(run.span)  # the task that the call has started has a copy of the context, in which the span stays current
     with guarded("see when a streamed run of an agent ends"):  # another version
         result.run_loop_task.add_done_callback(partial(_end_streamed, run, result))
@@ -218,7 +259,7 @@ def _await_end(run: AgentRun, result: Any) -> None:
     run.finish(None)
 
 
-def _end_streamed(run: AgentRun, result: Any, task: Any) -> None:
+def _end_streamed(run: AgentRun, result: object, task: "asyncio.Task[object]") -> None:
     raised = asyncio.CancelledError() if task.cancelled() else task.exception()
     if raised is not None:
         run.fail(raised)
@@ -233,27 +274,27 @@ _run_agent, _run_streamed = _recording_run(wrap_async, _finish_run), _recording_
 
 
 @log_errors_and_return_none
-def _begin_guardrail(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
-    if not is_inside_run() or is_observed(instance.guardrail_function):
+def _begin_guardrail(called: MethodCall) -> StartSpan | None:
+    checking: _Guardrail = called.client
+    if not is_inside_run() or is_observed(checking.guardrail_function):
         return None
-    if "data" in kwargs or len(args) == 1:  # of a tool
-        data = kwargs.get("data", args[0] if args else None)
-        checked = {"tool": data.context.tool_name, "arguments": data.context.tool_arguments}
-        if hasattr(data, "output"):
-            checked["output"] = data.output
-    elif "agent_output" in kwargs or type(instance).__name__ == "OutputGuardrail":
-        checked = {"output": kwargs.get("agent_output", args[2] if len(args) > 2 else None)}
+    if "data" in called.kwargs or len(called.args) == 1:  # of a tool
+        checked = _checked_call(called.argument(0, "data"))
+    elif "agent_output" in called.kwargs or type(checking).__name__ == "OutputGuardrail":
+        checked = {"output": called.argument(2, "agent_output")}
     else:
-        checked = {"input": kwargs.get("input", args[1] if len(args) > 1 else None)}
-    return guardrail(str(instance.get_name()), checked)
+        checked = {"input": called.argument(1, "input")}
+    return guardrail(str(checking.get_name()), checked)
 
 
-def _begin_check(instance: Any, args: Any, kwargs: Any) -> ObservedSpan | None:
-    begin = _begin_guardrail(instance, args, kwargs)
-    return None if begin is None else begin()
+def _checked_call(data: _ToolCallData) -> dict[str, object]:
+    checked: dict[str, object] = {"tool": data.context.tool_name, "arguments": data.context.tool_arguments}
+    if hasattr(data, "output"):
+        checked["output"] = getattr(data, "output", None)
+    return checked
 
 
-def _end_check(span: ObservedSpan, result: Any, _args: Any, _kwargs: Any) -> None:
+def _end_check(span: ObservedSpan, result: object, _: MethodCall) -> None:
     if _is_tripped(result):
         span.attributes[names.OUTCOME] = names.TRIPPED
     finish(span, names.OUTPUT_REF, _output_info(result))
@@ -265,15 +306,17 @@ def _is_tripped(result: Any) -> bool:
     behavior = value_at(getattr(result, "behavior", None), "type")
     if behavior is not None:
         return behavior != "allow"
-    return result.output.tripwire_triggered is True
+    found: _GuardrailOutput = getattr(result, "output", result)
+    return found.tripwire_triggered is True
 
 
 @log_errors_and_return_none
-def _output_info(result: Any) -> Any:
-    return getattr(result, "output", result).output_info
+def _output_info(result: Any) -> object:
+    found: _GuardrailOutput = getattr(result, "output", result)
+    return found.output_info
 
 
-_run_guardrail = with_span_async(_begin_check, _end_check)
+_run_guardrail = with_span_async(begun(_begin_guardrail), _end_check)
 GUARDRAILS = (
     *(Wrap("agents.guardrail", f"{kind}.run", _run_guardrail) for kind in ("InputGuardrail", "OutputGuardrail")),
     *(

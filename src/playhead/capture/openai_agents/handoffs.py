@@ -4,9 +4,8 @@ The span of the run is that of its first agent. An agent that takes over has a s
 turn to the next handoff or the end. After a handoff back, the first agent continues in the span of the run.
 """
 
-from collections.abc import Awaitable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
-from typing import Any
 
 from opentelemetry import context as otel
 
@@ -14,6 +13,7 @@ from playhead.api.log_events import log_event_of
 from playhead.calls.lifecycle import as_current, detach, enter, fail, finish
 from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks.observing import agent
+from playhead.capture.wrapping import MethodCall, intercepted
 from playhead.kernel.guard import guarded
 from playhead.model import names
 
@@ -23,7 +23,7 @@ _CURRENT_RUN = otel.create_key("playhead-openai-agents-run")
 class AgentRun:
     """One call of `Runner.run`.  Its turns follow one another, so it needs no locks."""
 
-    def __init__(self, span: ObservedSpan, first: Any):
+    def __init__(self, span: ObservedSpan, first: object):
         """`span` has begun and belongs to the agent `first`."""
         self.span = span
         self._first = self._acting = first
@@ -39,7 +39,7 @@ class AgentRun:
         finally:
             otel.detach(token)
 
-    def span_of(self, acting: Any) -> ObservedSpan | None:
+    def span_of(self, acting: object) -> ObservedSpan | None:
         """Returns the span of the acting agent; None if that is the run's own span. Never raises."""
         with guarded("see which agent acts"):
             if acting is not self._acting:
@@ -47,7 +47,7 @@ class AgentRun:
             self._has_acted = True
         return self._taken_over
 
-    def _switch_agent(self, to: Any) -> None:
+    def _switch_agent(self, to: object) -> None:
         self._acting, name = to, str(getattr(to, "name", "agent"))
         if self._has_acted:  # else an interrupted run continues with the agent that was active
             log_event_of(self._taken_over or self.span, names.HANDOFF, {names.HANDOFF_TO: name}, {})
@@ -60,7 +60,7 @@ class AgentRun:
                 enter(span)
                 detach(span)
 
-    def finish(self, output: Any) -> None:
+    def finish(self, output: object) -> None:
         """Ends the span of the last agent with its answer."""
         last, self._taken_over = self._taken_over, None
         if last is not None:
@@ -75,26 +75,28 @@ class AgentRun:
         fail(self.span, raised)
 
 
-def agent_turn(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Awaitable[Any]:
+@intercepted
+def agent_turn(function: Callable[..., Awaitable[object]], called: MethodCall) -> Awaitable[object]:
     """Wraps the framework's functions for one agent: a turn, an interrupted turn, the guardrails of its answer."""
     run = otel.get_value(_CURRENT_RUN)
-    made = wrapped(*args, **kwargs)
-    acting = _agent_in(args, kwargs) if isinstance(run, AgentRun) else None
+    made = called.make(function)
+    acting = _agent_in(called) if isinstance(run, AgentRun) else None
     return made if acting is None or not isinstance(run, AgentRun) else _agent_turn(run, acting, made)
 
 
-def _agent_in(args: Any, kwargs: Any) -> Any:
+def _agent_in(called: MethodCall) -> object:
     """Returns the user's agent from the arguments: the `public_agent` of `bindings`, or in other versions the agent
     itself."""
-    for argument in (*args, *kwargs.values()):
+    argument: object
+    for argument in (*called.args, *called.kwargs.values()):
         public = getattr(argument, "public_agent", None)
         if public is not None:
             return public
-    argument = kwargs.get("agent", args[1] if len(args) > 1 else None)
+    argument = called.kwargs.get("agent", called.args[1] if len(called.args) > 1 else None)
     return argument if hasattr(argument, "handoffs") else None
 
 
-async def _agent_turn(run: AgentRun, acting: Any, made: Awaitable[Any]) -> Any:
+async def _agent_turn(run: AgentRun, acting: object, made: Awaitable[object]) -> object:
     span = run.span_of(acting)
     if span is None:
         return await made

@@ -1,7 +1,10 @@
 """pydantic-ai: function tools, agents (also those that tools of another agent start), output validators, models without
 an instrumented client, and tools that wait for a person."""
 
-from typing import Any
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from playhead.calls.lifecycle import enter, fail, finish
 from playhead.calls.span import ObservedSpan
@@ -19,53 +22,80 @@ from playhead.capture.frameworks.observing import (
 from playhead.capture.patching import Instrumentation, Wrap
 from playhead.capture.pydantic_ai.deferred import note_requests, note_results
 from playhead.capture.pydantic_ai.models import MODELS
+from playhead.capture.wrapping import MethodCall
 from playhead.model import names
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelMessage
+    from pydantic_ai.tools import DeferredToolResults
 
 SUPPORTS = "pydantic-ai-slim >= 2.0"
 
 
+class _Tool(Protocol):
+    call_func: object
+
+
+class _RunContext(Protocol):
+    tool_call_id: str | None
+
+
+class _Agent(Protocol):
+    name: str | None
+
+
+class _Validator(Protocol):
+    function: object
+
+
+_StartedRun: TypeAlias = "tuple[StartSpan, DeferredToolResults | None, Sequence[ModelMessage]]"
+"""The `StartSpan` of an agent's span, the results of deferred tools that it gets, and the conversation so far."""
+
+
 @log_errors_and_return_none
-def _tool(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
+def _tool(called: MethodCall) -> StartSpan | None:
     if not is_inside_run():
         return None
-    parameters = {**dict(zip(("name", "tool_args", "ctx", "tool"), args, strict=False)), **kwargs}
-    schema = getattr(parameters["tool"].call_func, "__self__", None)
+    parameters = called.arguments("name", "tool_args", "ctx", "tool")
+    its_tool: _Tool = parameters["tool"]
+    context: _RunContext = parameters["ctx"]
+    schema: object = getattr(its_tool.call_func, "__self__", None)
     if is_observed(getattr(schema, "function", None)):
         return None
-    return tool(parameters["name"], parameters["tool_args"], parameters["ctx"].tool_call_id)
+    return tool(parameters["name"], parameters["tool_args"], context.tool_call_id)
 
 
 @log_errors_and_return_none
-def _agent(instance: Any, args: Any, kwargs: Any) -> "tuple[StartSpan, Any, Any]":
-    """Returns the `StartSpan` of the agent's span, the results of deferred tools that the agent gets, and the
-    conversation so far."""
-    begin = agent(instance.name or "agent", args[0] if args else kwargs.get("user_prompt"))
-    return begin, kwargs.get("deferred_tool_results"), kwargs.get("message_history")
+def _agent(called: MethodCall) -> _StartedRun:
+    starting: _Agent = called.client
+    begin = agent(starting.name or "agent", called.argument(0, "user_prompt"))
+    return begin, called.kwargs.get("deferred_tool_results"), called.kwargs.get("message_history") or ()
 
 
 @log_errors_and_return_none
-def _validator(instance: Any, args: Any, kwargs: Any) -> StartSpan | None:
-    if not is_inside_run() or is_observed(instance.function):
+def _validator(called: MethodCall) -> StartSpan | None:
+    validator: _Validator = called.client
+    if not is_inside_run() or is_observed(validator.function):
         return None
-    output = args[0] if args else kwargs.get("result")
-    return guardrail(getattr(instance.function, "__name__", "output validator"), {"output": output})
+    name = getattr(validator.function, "__name__", "output validator")
+    return guardrail(name, {"output": called.argument(0, "result")})
 
 
 @log_errors_and_return_none
-def _output(run: Any) -> Any:
+def _output(run: object) -> object:
     return getattr(getattr(run, "result", None), "output", None)
 
 
 class _StartedAgent:
     """Records the agent that runs inside the context manager of `Agent.iter`."""
 
-    def __init__(self, started: "tuple[StartSpan, Any, Any]", block: Any):
+    def __init__(self, started: _StartedRun, block: AbstractAsyncContextManager[object, bool | None]):
         self._block = block
         self._begin, self._results, self._messages = started
         self._span: ObservedSpan | None = None
-        self._run: Any = None
+        self._run: object = None
 
-    async def __aenter__(self) -> Any:
+    async def __aenter__(self) -> object:
         self._span = self._begin()
         if self._span is not None:
             enter(self._span)
@@ -77,7 +107,9 @@ class _StartedAgent:
             raise
         return self._run
 
-    async def __aexit__(self, kind: Any, raised: BaseException | None, trace: Any) -> Any:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
         try:
             handled = await self._block.__aexit__(kind, raised, trace)
         except BaseException as error:
