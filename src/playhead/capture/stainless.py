@@ -8,13 +8,13 @@ whatever its version, and nothing leaves the process: neither the request nor a 
 
 import copy
 import inspect
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache, partial
 from sys import modules
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any, Protocol, TypeVar
 
 import orjson
 import wrapt
@@ -27,6 +27,9 @@ from playhead.capture.wrapping import MethodCall
 from playhead.errors import CannotRestore
 from playhead.kernel.guard import guarded
 from playhead.model.canonical import canonical_json
+from playhead.model.json_value import Json, JsonMapping, JsonValue, mapping_of, value_at
+
+T = TypeVar("T")
 
 # --- arguments and answers --------------------------------------------------------------------------------------------
 
@@ -39,28 +42,28 @@ _CONTAINERS = frozenset({dict, list, tuple})
 _MOST_LEVELS = 64  # of containers in a value that are looked into; the client's own types have a few
 
 
-def as_list(tools: Any) -> list[Any] | None:
+def as_list(tools: Any) -> Sequence[object] | None:
     """Returns tool definitions as a list; None if there are none, or if the client refuses the value's type."""
-    kind: Any = type(tools)  # pyright: ignore[reportUnknownVariableType]
-    if tools is None or kind is list:  # as nearly always
-        return sent_json(tools)
-    return sent_json(list(cast("Sequence[Any]", tools))) if isinstance(tools, Sequence) else None
+    items: Sequence[object] | None = tools
+    if tools is None or type(tools) is list:  # as nearly always
+        return sent_json(items)
+    return sent_json([*(items or ())]) if isinstance(tools, Sequence) else None
 
 
 def settings_of(
-    kwargs: Mapping[str, Any],
+    kwargs: Mapping[str, object],
     elsewhere: Collection[str],
     attribute_names: Mapping[str, str],
-    schema_of: Callable[[type], Any],
-) -> tuple[dict[str, Any], dict[str, Any]]:
+    schema_of: Callable[[type], object],
+) -> tuple[dict[str, object], dict[str, object]]:
     """Returns the request's other arguments as sent, and the attributes of those in `attribute_names` (argument →
     attribute).
 
     `extra_body` is merged in, as the client does it. Arguments in `elsewhere` are left out, except a null value of one
     that is not in TRANSPORT. `schema_of` returns the schema that is sent for a class.
     """
-    settings: dict[str, Any] = {}
-    attributes: dict[str, Any] = {}
+    settings: dict[str, object] = {}
+    attributes: dict[str, object] = {}
     for name, value in kwargs.items():
         if name in elsewhere and (value is not None or name in TRANSPORT):
             continue
@@ -71,9 +74,9 @@ def settings_of(
         elif type(value).__name__ in LEFT_OUT:
             continue
         settings[name] = schema_of(value) if isinstance(value, type) else sent_json(value)
-    extra: Any = kwargs.get("extra_body")
-    if extra is not None and isinstance(extra, Mapping):  # None first: isinstance with an abstract class is slow
-        body = cast("Mapping[str, Any]", extra)
+    extra = kwargs.get("extra_body")
+    if extra is not None:
+        body = mapping_of(extra)
         settings |= {name: value for name, value in body.items() if type(value).__name__ not in LEFT_OUT}
     return settings, attributes
 
@@ -89,7 +92,7 @@ def request_json(value: Any) -> Any:
 def sent_json(value: Any) -> Any:
     """Returns the JSON that the client sends for a value with objects of its classes anywhere in it: a key that an
     object was not given is not sent. Returns values without such objects unchanged."""
-    kind: Any = type(value)  # pyright: ignore[reportUnknownVariableType]
+    kind: type = type(value)
     if kind in _PLAIN or value is None:
         return value
     if kind in _CONTAINERS:
@@ -101,62 +104,68 @@ def sent_json(value: Any) -> Any:
     return _with_sent_json(value, 0)
 
 
-def _with_sent_json(value: Any, levels: int) -> Any:
+def _with_sent_json(value: object, levels: int) -> object:
     if levels and isinstance(value, Mapping):
-        fields = cast("Mapping[Any, Any]", value)
-        given = {key: item for key, item in fields.items() if type(item).__name__ not in LEFT_OUT}
+        given = {key: item for key, item in mapping_of(value).items() if type(item).__name__ not in LEFT_OUT}
         return {key: _with_sent_json(item, levels - 1) for key, item in given.items()}
     if levels and isinstance(value, list | tuple):
-        return [_with_sent_json(item, levels - 1) for item in cast("Sequence[Any]", value)]
+        items: Iterable[object] = value
+        return [_with_sent_json(item, levels - 1) for item in items]
     return value if isinstance(value, type) else request_json(value)
 
 
-def answer_json(value: Any) -> Any:
+class DumpedModel(Protocol):
+    """An object of pydantic's."""
+
+    def model_dump(self, *, mode: str, exclude_unset: bool, warnings: bool, by_alias: bool) -> Json:
+        """Returns the object as JSON."""
+        ...
+
+
+def answer_json(value: DumpedModel) -> Json:
     """Returns the JSON that the provider sent for an answer, as far as the client's class has it.
 
     The result of `model_dump(mode="json", exclude_unset=True, warnings=False, by_alias=True)`, in less time.
     """
-    kind: Any = type(value)  # pyright: ignore[reportUnknownVariableType]
-    to_python = _serializer_of(kind)
+    to_python = _serializer_of(type(value))
     if to_python is None:
         return value.model_dump(mode="json", exclude_unset=True, warnings=False, by_alias=True)
     return to_python(value, mode="json", exclude_unset=True, warnings=False, by_alias=True)
 
 
 @lru_cache(maxsize=256)
-def _serializer_of(kind: type[Any]) -> Callable[..., Any] | None:
+def _serializer_of(kind: type) -> Callable[..., Json] | None:
     """Returns the function that pydantic's own `model_dump` calls; None if the class has another `model_dump`."""
     if getattr(getattr(kind, "model_dump", None), "__module__", None) != "pydantic.main":
         return None
     return getattr(getattr(kind, "__pydantic_serializer__", None), "to_python", None)
 
 
-def usage_of(usage: Mapping[str, Any], fields: Iterable[tuple[str, str, str]]) -> dict[str, int]:
+def usage_of(usage: JsonMapping, fields: Iterable[tuple[str, str, str]]) -> dict[str, object]:
     """Returns attributes with the token counts of `usage`. `fields`: (group, key, attribute), with group "" for a count
     at the top."""
     # Providers may answer without usage; absent is not zero.
-    attributes: dict[str, int] = {}
+    attributes: dict[str, object] = {}
     for group, key, name in fields:
-        counts: Mapping[str, Any] | None = usage.get(group) if group else usage
-        if counts and (value := counts.get(key)) is not None:
+        counts = usage.get(group) if group else usage
+        if isinstance(counts, dict) and (value := counts.get(key)) is not None:
             attributes[name] = value
     return attributes
 
 
-def audio_usage(usage: Mapping[str, Any], groups: Mapping[str, str]) -> dict[str, int]:
+def audio_usage(usage: JsonMapping, groups: Mapping[str, str]) -> dict[str, object]:
     """Returns attributes with counts of audio tokens. `groups`: key of the group that has the count → attribute.
 
     Counts of 0 are left out: models without audio report them, too.
     """
-    attributes: dict[str, int] = {}
+    attributes: dict[str, object] = {}
     for group, name in groups.items():
-        counts: Mapping[str, Any] | None = usage.get(group)
-        if counts and (value := counts.get("audio_tokens")):
+        if value := value_at(usage.get(group), "audio_tokens"):
             attributes[name] = value
     return attributes
 
 
-def schema_of_class(kind: type) -> dict[str, Any]:
+def schema_of_class(kind: type) -> dict[str, object]:
     """Returns the name and JSON schema of a class; the schema is None if the class has none."""
     json_schema = None
     with guarded("read the schema of a class", log=False):  # the class is the user's
@@ -171,7 +180,7 @@ def schema_of_class(kind: type) -> dict[str, Any]:
 _RAW_HEADER = "X-Stainless-Raw-Response"
 
 
-def end_with_result(api: ClientApi, observed: ObservedModelCall, result: Any, call: MethodCall) -> Any:
+def end_with_result(api: ClientApi, observed: ObservedModelCall, result: Any, call: MethodCall) -> object:
     """Ends the call; if the result is a stream, the stream ends it later."""
     raw, run = _raw_mode(call.kwargs) if "extra_headers" in call.kwargs else None, observed.span.run
     if api.is_streamed(call):
@@ -187,7 +196,11 @@ def end_with_result(api: ClientApi, observed: ObservedModelCall, result: Any, ca
     return result
 
 
-def _parsed_raw_response(result: Any) -> Any:
+class _RawResponse(Protocol):
+    def parse(self) -> object: ...
+
+
+def _parsed_raw_response(result: _RawResponse) -> object:
     """Returns the parsed answer of a raw response whose body has been read.  An asynchronous `parse` then finishes in
     its first step; otherwise raises ValueError."""
     parsed = result.parse()
@@ -203,8 +216,8 @@ def _parsed_raw_response(result: Any) -> Any:
 
 
 def _raw_mode(kwargs: Mapping[str, Any]) -> str | None:
-    headers = kwargs["extra_headers"]
-    return cast(Mapping[str, str], headers).get(_RAW_HEADER) if headers else None
+    headers: Mapping[str, str] | None = kwargs["extra_headers"]
+    return headers.get(_RAW_HEADER) if headers else None
 
 
 # --- recorded answers -------------------------------------------------------------------------------------------------
@@ -230,44 +243,47 @@ class AnswerForm:
 
 
 def restore(
-    raw: Any,
+    raw: object,
     form: AnswerForm,
-    kwargs: Mapping[str, Any],
-    client: Any,
+    kwargs: Mapping[str, object],
+    client: object,
     *,
     method: str,
     streamed: bool,
     is_async: bool,
     headers: Mapping[str, str] = MappingProxyType({}),
     ending: BaseException | None = None,
-) -> Any:
+) -> object:
     """Rebuilds what `client.method(**kwargs)` returned from `raw`; returns an awaitable of it if `is_async`.
 
     `client` is the resource, as instrumentation sees it: `OpenAI().chat.completions`.  `headers` are the kept headers
     of the live response; `ending` is the error that a stream raised after its last recorded chunk.  Raises
     CannotRestore, at once or when awaited.
     """
-    _check_recorded(raw, form, streamed=streamed)
+    recorded = kept_answer(raw)
+    if not streamed and form.key not in recorded:
+        raise CannotRestore("an unstreamed answer is asked for, and none was recorded")
     if (
         not streamed
         and method == "create"
-        and (made := _built_directly(raw, form, kwargs, client, headers)) is not None
+        and (made := _built_directly(recorded, form, kwargs, client, headers)) is not None
     ):
         return as_awaitable(made) if is_async else made
     if streamed:
         events = _sse_events_async if is_async else _sse_events
         headers = {"content-type": "text/event-stream; charset=utf-8", **headers}
-        answer = _RecordedHttpAnswer(lambda: events(raw["stream"], form, ending), headers, is_async=is_async)
+        chunks = recorded_chunks(recorded)
+        answer = _RecordedHttpAnswer(lambda: events(chunks, form, ending), headers, is_async=is_async)
     else:
         headers = {"content-type": "application/json", **headers}
-        answer = _RecordedHttpAnswer(lambda: canonical_json(raw), headers, is_async=is_async)
+        answer = _RecordedHttpAnswer(lambda: canonical_json(recorded), headers, is_async=is_async)
     call = partial(_library_method(form, client, method), _answered_by(answer, client), **kwargs)
     return _await_and_check(form, call, answer) if is_async else _call_and_check(form, call, answer)
 
 
 def _built_directly(
-    raw: Any, form: AnswerForm, kwargs: Mapping[str, Any], resource: Any, headers: Mapping[str, str]
-) -> Any:
+    raw: Json, form: AnswerForm, kwargs: Mapping[str, object], resource: Any, headers: Mapping[str, str]
+) -> object:
     """Builds the client's object for an unstreamed response directly, without a request; None if only the client's own
     method can do it."""
     client = resource._client
@@ -283,15 +299,7 @@ def _built_directly(
         return None
 
 
-def _check_recorded(raw: Any, form: AnswerForm, *, streamed: bool) -> None:
-    recorded = kept_answer(raw)
-    if streamed:
-        recorded_chunks(recorded)
-    elif form.key not in recorded:
-        raise CannotRestore("an unstreamed answer is asked for, and none was recorded")
-
-
-def _call_and_check(form: AnswerForm, call: Callable[[], Any], answer: "_RecordedHttpAnswer") -> Any:
+def _call_and_check(form: AnswerForm, call: Callable[[], T], answer: "_RecordedHttpAnswer") -> T:
     try:
         result = call()
     except Exception as error:
@@ -300,7 +308,7 @@ def _call_and_check(form: AnswerForm, call: Callable[[], Any], answer: "_Recorde
     return result
 
 
-async def _await_and_check(form: AnswerForm, call: Callable[[], Any], answer: "_RecordedHttpAnswer") -> Any:
+async def _await_and_check(form: AnswerForm, call: Callable[[], Awaitable[T]], answer: "_RecordedHttpAnswer") -> T:
     try:
         result = await call()
     except Exception as error:
@@ -313,13 +321,13 @@ def _unreadable(form: AnswerForm, error: Exception) -> CannotRestore:
     return CannotRestore(f"{form.library} cannot read the recorded answer ({type(error).__name__}: {error})")
 
 
-def _library_method(form: AnswerForm, resource: Any, name: str) -> Callable[..., Any]:
+def _library_method(form: AnswerForm, resource: object, name: str) -> Callable[..., Any]:
     """Returns the library's own function, without instrumentation of ours or others, which would record the replayed
     call as a live one.  Raises CannotRestore."""
-    owner = cast(Any, type(resource))
-    method: Any = inspect.getattr_static(owner, name, None)
+    owner = type(resource)
+    method: object = inspect.getattr_static(owner, name, None)
     while isinstance(method, wrapt.FunctionWrapper | wrapt.BoundFunctionWrapper):
-        method = cast(Any, method).__wrapped__
+        method = getattr(method, "__wrapped__", None)  # pyright: ignore[reportUnknownArgumentType]
     if not callable(method):
         raise CannotRestore(f"this {form.library} has no {owner.__qualname__}.{name}; install the recorded version")
     return method
@@ -354,13 +362,13 @@ def _without_additions(client: Any) -> None:
 class _RecordedHttpAnswer:
     """The recorded HTTP answer, and whether the client has read it."""
 
-    def __init__(self, content: Callable[[], Any], headers: Mapping[str, str], *, is_async: bool):
+    def __init__(self, content: Callable[[], object], headers: Mapping[str, str], *, is_async: bool):
         self._content = content
         self._headers = headers
         self._is_async = is_async
         self._taken = False
 
-    def send(self, request: Any, **_: Any) -> Any:
+    def send(self, request: object, **_: object) -> object:
         """Replaces the HTTP client's `send`."""
         self._taken = True
         # httpx or httpx2, whichever the client was made with.
@@ -369,7 +377,7 @@ class _RecordedHttpAnswer:
         response.elapsed = timedelta(0)
         return as_awaitable(response) if self._is_async else response
 
-    def unchanged(self, value: Any) -> Any:
+    def unchanged(self, value: object) -> object:
         """Replaces a hook of the client that may change its argument."""
         return as_awaitable(value) if self._is_async else value
 
@@ -386,13 +394,13 @@ class _ReplayedHttpClient(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTy
         super().__init__(http)  # pyright: ignore[reportUnknownMemberType]
         self._self_answer = answer
 
-    def send(self, request: Any, **options: Any) -> Any:
+    def send(self, request: object, **options: object) -> object:
         return self._self_answer.send(request, **options)
 
 
-def _sse_events(chunks: Sequence[Any], form: AnswerForm, ending: BaseException | None) -> Iterator[bytes]:
+def _sse_events(chunks: Sequence[JsonValue], form: AnswerForm, ending: BaseException | None) -> Iterator[bytes]:
     for chunk in chunks:
-        name = cast(Mapping[str, Any], chunk).get("type") if form.names_events and isinstance(chunk, Mapping) else None
+        name = value_at(chunk, "type") if form.names_events else None
         yield (f"event: {name}\n".encode() if name else b"") + b"data: " + canonical_json(chunk) + b"\n\n"
     if ending is not None:
         raise ending
@@ -400,7 +408,7 @@ def _sse_events(chunks: Sequence[Any], form: AnswerForm, ending: BaseException |
 
 
 async def _sse_events_async(
-    chunks: Sequence[Any], form: AnswerForm, ending: BaseException | None
+    chunks: Sequence[JsonValue], form: AnswerForm, ending: BaseException | None
 ) -> AsyncIterator[bytes]:
     for event in _sse_events(chunks, form, ending):
         yield event

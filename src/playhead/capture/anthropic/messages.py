@@ -8,7 +8,7 @@ ones (a thread of another run).
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any
 
 from playhead.calls.lifecycle import current_span
 from playhead.calls.run import ActiveRun
@@ -19,6 +19,7 @@ from playhead.capture.stainless import (
     LEFT_OUT,
     TRANSPORT,
     AnswerForm,
+    DumpedModel,
     answer_json,
     request_json,
     schema_of_class,
@@ -76,7 +77,7 @@ _SHAPE = {"dialect": dialect.NAME}
 _CUT_SYSTEM = frozenset({str, list, tuple})
 
 
-def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create") -> ModelRequest:
+def read_request(client: object, kwargs: Mapping[str, Any], method: str = "create") -> ModelRequest:
     """Reads a request from its keyword arguments (the client takes no positional ones)."""
     arguments = kwargs
     if not kwargs.keys().isdisjoint(_NOT_SENT_AS_GIVEN):
@@ -107,19 +108,19 @@ def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create")
     )
 
 
-def sent_messages(kwargs: Mapping[str, Any]) -> tuple[list[Any], int]:
+def sent_messages(kwargs: Mapping[str, Any]) -> tuple[Sequence[object], int]:
     """Returns the system prompt and the messages as the client sends them, cut (see `dialect.anthropic`), and the
     number of leading messages that are known to need no cutting."""
     system = kwargs.get("system")
     prompt = system if type(system) is str else _sent_content(system) if type(system) in _CUT_SYSTEM else None
-    natives: Any = kwargs.get("messages") or ()
-    messages: list[JsonValue] = natives if type(natives) is list else [*natives]  # pyright: ignore[reportUnknownVariableType]
+    natives = kwargs.get("messages") or ()
+    messages: list[JsonValue] = kwargs["messages"] if type(natives) is list else [*natives]
     begin = _known_turns(messages, prompt)
     cut = dialect.split_plain_turns(messages, prompt, begin)
     return (dialect.split_turns(map(_sent, messages), prompt), 0) if cut is None else cut
 
 
-def _known_turns(messages: list[Any], prompt: Any) -> list[Any] | None:
+def _known_turns(messages: list[JsonValue], prompt: object) -> list[Any] | None:
     """Returns the prompt and the first messages, as far as an earlier call of the run began with the same ones and they
     need no cutting; None if there are none.  Comparing with the earlier call takes half the time of checking each
     block.
@@ -143,7 +144,7 @@ def _known_turns(messages: list[Any], prompt: Any) -> list[Any] | None:
     return None
 
 
-def _begins_with(messages: list[Any], prompt: Any, begin: list[Any]) -> bool:
+def _begins_with(messages: list[JsonValue], prompt: object, begin: list[Any]) -> bool:
     if (begin[0].get("role") == "system") is (prompt is None):
         return False
     with guarded("compare messages", log=False):  # it is the user's code, and may raise anything
@@ -153,10 +154,10 @@ def _begins_with(messages: list[Any], prompt: Any, begin: list[Any]) -> bool:
     return False
 
 
-def _sent(message: Any) -> Any:
+def _sent(message: Any) -> JsonMapping:
+    native: JsonMapping = message
     if type(message) is not dict:
-        message = request_json(message)
-    native = cast("dict[str, Any]", message)
+        native = request_json(message)
     content = native.get("content")
     if type(content) is str or content is None:
         return native
@@ -164,32 +165,31 @@ def _sent(message: Any) -> Any:
     return native if sent is content else {**native, "content": sent}
 
 
-def _sent_content(content: Any) -> Any:
+def _sent_content(content: Any) -> JsonValue:
     """Returns content blocks as dictionaries; any other content unchanged."""
+    blocks: list[JsonValue] = content
     if not isinstance(content, list | tuple):
-        return content
-    blocks = cast("Sequence[Any]", content)
+        return blocks
     if all(type(block) is dict and block.get("type") != "tool_result" for block in blocks):
         return blocks
     return [_sent_block(block) for block in blocks]
 
 
-def _sent_block(block: Any) -> Any:
-    sent = cast("object", block) if type(block) is dict else request_json(block)
-    if not isinstance(sent, dict):
+def _sent_block(block: JsonValue) -> JsonValue:
+    sent: JsonValue = block if type(block) is dict else request_json(block)
+    fields = object_of(sent)
+    inner = fields.get("content")
+    if type(inner) is not list or all(type(item) is dict for item in inner):
         return sent
-    fields = cast("dict[str, Any]", sent)
-    inner: Any = fields.get("content")
-    if type(inner) is not list or all(type(item) is dict for item in cast("list[Any]", inner)):
-        return fields
-    return {**fields, "content": [request_json(item) for item in cast("list[Any]", inner)]}
+    return {**fields, "content": [request_json(item) for item in inner]}
 
 
 def _tool_definitions(tools: Any) -> list[JsonValue] | None:
     """Returns the tool definitions as sent; function tools make their definition themselves. None if there are none."""
     if tools is None or type(tools).__name__ in LEFT_OUT:
         return None
-    definitions: list[JsonValue] = tools if type(tools) is list else list(tools)  # pyright: ignore[reportUnknownVariableType]
+    given: list[JsonValue] = tools
+    definitions = given if type(tools) is list else [*given]
     return (
         definitions
         if all(type(tool) is dict for tool in definitions)
@@ -197,7 +197,7 @@ def _tool_definitions(tools: Any) -> list[JsonValue] | None:
     )
 
 
-def _tool_definition(tool: Any) -> Any:
+def _tool_definition(tool: Any) -> JsonValue:
     return tool.to_dict() if type(tool) is not dict and hasattr(tool, "to_dict") else request_json(tool)
 
 
@@ -223,38 +223,39 @@ def output_format(kind: Any) -> Any:
     return schema_of_class(kind) if isinstance(kind, type) else kind
 
 
-def read_response(response: Any, run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
+def read_response(response: Any, run: ActiveRun, kwargs: Mapping[str, object]) -> ModelResponse | None:
     """Reads a `Message`; None for anything else."""
     if not hasattr(response, "content") or not hasattr(response, "stop_reason"):
         return None
     return _response(_dumped(response), run, kwargs)
 
 
-def assemble(events: Sequence[object], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
+def assemble(events: Sequence[Any], run: ActiveRun, kwargs: Mapping[str, object]) -> ModelResponse | None:
     """Reads the events of a stream, or the results of `copy_of_event`; None if there are none."""
     return _streamed_response([copy_of_event(event) for event in events], run, kwargs) if events else None
 
 
-def copy_of_event(event: Any) -> Any:
+def copy_of_event(event: Any) -> Json:
     """Returns the JSON of an event as received: programs change events in place, by adding deltas to earlier blocks."""
-    return event if type(event) is dict else _dumped(event)  # pyright: ignore[reportUnknownVariableType]
+    received: Json = event
+    return received if type(received) is dict else _dumped(event)
 
 
-def read_recorded(raw: Json, run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse:
+def read_recorded(raw: Json, run: ActiveRun, kwargs: Mapping[str, object]) -> ModelResponse:
     """Reads a recorded response, streamed or not."""
     return (
         _streamed_response(objects_at(raw, "stream"), run, kwargs) if "stream" in raw else _response(raw, run, kwargs)
     )
 
 
-def with_edit(kwargs: Mapping[str, Any], messages: list[Any] | None) -> dict[str, Any] | None:
+def with_edit(kwargs: Mapping[str, object], messages: Sequence[Any] | None) -> dict[str, object] | None:
     """Returns the arguments with these cut messages, joined again; None if the server keeps some of the messages."""
     if messages is None:
         return dict(kwargs)
     if isinstance(kwargs.get("thread"), Mapping):
         return None
     system, joined = dialect.merge_turns(messages)
-    changed: dict[str, Any] = {**kwargs, "messages": joined}
+    changed: dict[str, object] = {**kwargs, "messages": joined}
     if system is None:
         changed.pop("system", None)
     else:
@@ -262,27 +263,27 @@ def with_edit(kwargs: Mapping[str, Any], messages: list[Any] | None) -> dict[str
     return changed
 
 
-def provider_of(client: Any) -> str:
+def provider_of(client: object) -> str:
     """Returns the name of the provider whose API a resource of the client calls."""
-    kind: Any = type(getattr(client, "_client", None))  # pyright: ignore[reportUnknownVariableType]
-    return _provider_of_kind(kind)
+    owner: object = getattr(client, "_client", None)
+    return _provider_of_kind(type(owner))
 
 
 @lru_cache(maxsize=256)
-def _provider_of_kind(kind: type[Any]) -> str:
+def _provider_of_kind(kind: type) -> str:
     platform = next((platform for key, platform in _PLATFORMS.items() if key in kind.__name__), None)
     return platform or str(getattr(kind, "_gen_ai_provider_name", "anthropic"))
 
 
-def _streamed_response(events: list[Json], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse:
+def _streamed_response(events: list[Json], run: ActiveRun, kwargs: Mapping[str, object]) -> ModelResponse:
     response = _response(joined_message(events), run, kwargs)
     return ModelResponse(response.messages, {"stream": events}, response.reasoning, response.attributes)
 
 
-def _response(answer: Json, run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse:
+def _response(answer: Json, run: ActiveRun, kwargs: Mapping[str, object]) -> ModelResponse:
     message, reasoning = dialect.output_message(answer)
     usage = object_at(answer, "usage")
-    attributes: dict[str, Any] = usage_of(usage, _USAGE)
+    attributes = usage_of(usage, _USAGE)
     if usage.get("input_tokens") is not None:
         attributes[names.INPUT_TOKENS] = sum(int_at(usage, key) for key in _INPUT_COUNTS)
     stopped = text_at(answer, "stop_reason")
@@ -296,23 +297,21 @@ def _response(answer: Json, run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelR
     return ModelResponse([message], answer, reasoning, attributes)
 
 
-def _dumped(value: Any) -> Any:
+def _dumped(value: DumpedModel) -> Json:
     """Returns the JSON of one of the client's objects, without the parsed values that the client adds."""
-    native: Any = answer_json(value)
-    blocks: Any = native.get("content")
-    if type(blocks) is list:
-        for block in blocks:  # pyright: ignore[reportUnknownVariableType]
-            block.pop("parsed_output", None)  # pyright: ignore[reportUnknownMemberType]
+    native = answer_json(value)
+    for block in objects_at(native, "content"):
+        block.pop("parsed_output", None)
     return native
 
 
 # --- messages that the server keeps -----------------------------------------------------------------------------------
 
 
-def earlier_messages(run: ActiveRun | None, request: Mapping[str, Any]) -> list[Any]:
+def earlier_messages(run: ActiveRun | None, request: Mapping[str, object]) -> list[object]:
     """Returns the messages of the thread before those of this request, cut (see `dialect.anthropic`)."""
     message_id = _previous_message_id(request)
-    turns: list[Sequence[Any]] = []
+    turns: list[Sequence[object]] = []
     while message_id is not None:
         entry = run.responses.get(message_id) if run is not None else None
         if entry is None:
@@ -325,7 +324,7 @@ def earlier_messages(run: ActiveRun | None, request: Mapping[str, Any]) -> list[
     return [message for messages in reversed(turns) for message in messages]
 
 
-def remember(run: ActiveRun, request: Mapping[str, Any], sent: Sequence[Any], answer: JsonMapping) -> None:
+def remember(run: ActiveRun, request: Mapping[str, object], sent: Sequence[object], answer: JsonMapping) -> None:
     """Remembers the answer of a thread's turn, so that the next turn can continue from it."""
     name = answer.get("id")
     if not isinstance(request.get("thread"), Mapping) or not isinstance(name, str):
@@ -334,7 +333,7 @@ def remember(run: ActiveRun, request: Mapping[str, Any], sent: Sequence[Any], an
     run.remember_response(name, (_previous_message_id(request), [*sent, reply]))
 
 
-def _previous_message_id(request: Mapping[str, Any]) -> str | None:
+def _previous_message_id(request: Mapping[str, object]) -> str | None:
     thread = request.get("thread")
     message_id = value_at(thread, "previous_message_id")
     return message_id if isinstance(message_id, str) else None
@@ -396,7 +395,7 @@ def _add_message_delta(message: Json, event: JsonMapping) -> None:
             message[key] = value
 
 
-def _parsed_input(text: str) -> Any:
+def _parsed_input(text: str) -> JsonValue:
     """Parses a tool's input; returns the text itself if the stream broke off in the middle of it."""
     try:
         return parse_json(text) if text else {}
@@ -462,14 +461,14 @@ _BETA_FORM = AnswerForm(
 
 
 def restore(
-    raw: Any,
-    kwargs: JsonMapping,
-    client: Any,
+    raw: object,
+    kwargs: Mapping[str, object],
+    client: object,
     *,
     method: str,
     is_async: bool,
     ending: BaseException | None = None,
-) -> Any:
+) -> object:
     """Rebuilds what `client.method(**kwargs)` returned from `raw`; for `stream`, the stream that its helper reads.
 
     See `stainless.restore`.  Raises CannotRestore.
@@ -483,8 +482,8 @@ def restore(
     )
 
 
-def _form_of(resource: Any) -> AnswerForm:
-    modules_of = [kind.__module__ for kind in cast(Any, type(resource)).__mro__]
+def _form_of(resource: object) -> AnswerForm:
+    modules_of = [kind.__module__ for kind in type(resource).__mro__]
     return _BETA_FORM if any("beta" in name for name in modules_of) else _MESSAGE_FORM
 
 
@@ -496,7 +495,9 @@ _RECORDED_KEYS_REPLACED = {"content", "usage", "stop_reason", "stop_sequence", "
 
 def with_message(recorded: object, message: Any, *, model: str, streamed: bool) -> Json:
     """Returns the recorded answer with this message: a text, a list of blocks, or a message in Anthropic's form."""
-    fields = cast("Mapping[str, Any]", message) if isinstance(message, Mapping) else {"content": message}
+    fields: Mapping[str, Any] = message
+    if not isinstance(message, Mapping):
+        fields = {"content": message}
     content = fields.get("content")
     blocks: list[JsonValue] = [{"type": "text", "text": content}] if isinstance(content, str) else list(content or ())
     calls = any(isinstance(block, dict) and block.get("type") == "tool_use" for block in blocks)

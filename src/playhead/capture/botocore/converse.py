@@ -4,8 +4,8 @@ and back. Changes none of the program's objects.
 
 import base64
 import binascii
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from playhead.capture.model_call import ModelRequest, ModelResponse
 from playhead.capture.wrapping import MethodCall
@@ -15,13 +15,16 @@ from playhead.model.canonical import canonical_json, parse_json
 from playhead.model.json_value import (
     Json,
     JsonMapping,
+    JsonOrBytes,
     JsonValue,
     int_at,
+    list_at,
     list_of,
     object_at,
     object_of,
     objects_at,
     text_at,
+    value_at,
 )
 
 # --- requests and answers ---------------------------------------------------------------------------------------------
@@ -62,16 +65,15 @@ def read_request(call: MethodCall) -> ModelRequest:
     return request_of(parameters.get("modelId"), parameters, streamed=operation == "ConverseStream")
 
 
-def request_of(model: Any, body: Mapping[str, Any], *, streamed: bool) -> ModelRequest:
+def request_of(model: object, body: Mapping[str, Any], *, streamed: bool) -> ModelRequest:
     """Reads a request's body."""
     settings = {name: sent(value) for name, value in body.items() if name not in _NOT_SETTINGS}
-    config = body.get("toolConfig")
+    config: Mapping[str, object] | None = body.get("toolConfig")
     tools = None
     if config is not None:
-        members = cast("Mapping[str, Any]", config)
-        tools = members.get("tools")
-        settings["toolConfig"] = {name: sent(value) for name, value in members.items() if name != "tools"}
-    inference: Mapping[str, Any] = body.get("inferenceConfig") or {}
+        tools = config.get("tools")
+        settings["toolConfig"] = {name: sent(value) for name, value in config.items() if name != "tools"}
+    inference: Mapping[str, object] = body.get("inferenceConfig") or {}
     attributes = {to: inference[name] for name, to in _REQUEST_ATTRIBUTES.items() if inference.get(name) is not None}
     if streamed:
         attributes[names.REQUEST_STREAM] = True
@@ -99,7 +101,7 @@ def read_recorded(raw: JsonMapping) -> ModelResponse:
     return response
 
 
-def response_of(body: JsonMapping, raw: Any) -> ModelResponse:
+def response_of(body: JsonMapping, raw: object) -> ModelResponse:
     """Reads an answer's body."""
     output = object_at(body, "output")
     message, reasoning = dialect.output_message(object_at(output, "message"))
@@ -113,21 +115,21 @@ def response_of(body: JsonMapping, raw: Any) -> ModelResponse:
     return ModelResponse([message], raw, reasoning, attributes)
 
 
-def usage_attributes(usage: JsonMapping) -> dict[str, Any]:
+def usage_attributes(usage: JsonMapping) -> dict[str, object]:
     """Returns token counts under the conventions' names; input tokens include cached ones."""
     counts = {_OTHER_NAMES.get(name, name): count for name, count in usage.items() if isinstance(count, int)}
-    attributes: dict[str, Any] = {to: counts[name] for name, to in _USAGE.items() if name in counts}
+    attributes: dict[str, object] = {to: counts[name] for name, to in _USAGE.items() if name in counts}
     if _INPUT_COUNTS[0] in counts:
         attributes[names.INPUT_TOKENS] = sum(counts.get(name, 0) for name in _INPUT_COUNTS)
     return attributes
 
 
-def with_message(raw: Any, message: Any, *, streamed: bool) -> Json:
+def with_message(raw: object, message: JsonValue, *, streamed: bool) -> Json:
     """Returns the recorded answer with this message: a text, a list of blocks, or a message in Converse's form."""
     recorded = object_of(raw)
-    fields = cast("Mapping[str, Any]", message) if isinstance(message, Mapping) else {"content": message}
+    fields: JsonMapping = message if isinstance(message, Mapping) else {"content": message}
     content = sent(fields.get("content"))
-    blocks: list[JsonValue] = [{"text": content}] if isinstance(content, str) else list(content or ())
+    blocks: list[JsonValue] = [{"text": content}] if isinstance(content, str) else [*list_of(content)]
     calls = any(isinstance(block, dict) and "toolUse" in block for block in blocks)
     answer: Json = {
         "output": {"message": {"role": "assistant", "content": blocks}},
@@ -160,7 +162,7 @@ def joined_answer(events: Sequence[JsonMapping]) -> Json:
     """Returns the answer in its unstreamed form, as far as it was received."""
     answer: Json = {}
     role = "assistant"
-    blocks: dict[int, dict[str, Any]] = {}
+    blocks: dict[int, Json] = {}
     for event in events:
         for kind, value in event.items():
             body, index = object_of(value), int_at(value, "contentBlockIndex")
@@ -201,37 +203,38 @@ def _started_block(start: JsonMapping) -> Json:
     return {kind: dict(body) for kind, body in start.items() if isinstance(body, Mapping)}
 
 
-def _add_delta(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
+def _add_delta(block: Json, delta: JsonMapping) -> None:
     for kind, more in delta.items():
         match kind:
             case "text":
-                block["text"] = block.get("text", "") + more
+                block["text"] = text_at(block, "text") + text_at(delta, kind)
             case "toolUse":
-                use = block.setdefault("toolUse", {})
-                use["input"] = use.get("input", "") + more.get("input", "")
+                use = object_at(block, kind)
+                block[kind] = {**use, "input": text_at(use, "input") + text_at(more, "input")}
             case "reasoningContent":
-                _add_reasoning(block.setdefault("reasoningContent", {}), more)
+                block[kind] = _with_reasoning(object_at(block, kind), object_of(more))
             case "citation":
-                block.setdefault("citations", []).append(more)
+                block["citations"] = [*list_at(block, "citations"), more]
             case _ if isinstance(more, list):
-                block.setdefault(kind, {}).setdefault("content", []).extend(more)
+                whole = object_at(block, kind)
+                block[kind] = {**whole, "content": [*list_at(whole, "content"), *more]}
             case _ if isinstance(more, dict):
-                block.setdefault(kind, {}).update(more)
+                block[kind] = {**object_at(block, kind), **more}
             case _:
                 block[kind] = more
 
 
-def _add_reasoning(block: dict[str, Any], more: Mapping[str, Any]) -> None:
+def _with_reasoning(block: Json, more: JsonMapping) -> Json:
     if "redactedContent" in more:
-        pieces = (block.get("redactedContent", ""), more["redactedContent"])
-        block["redactedContent"] = base64.b64encode(b"".join(map(base64.b64decode, pieces))).decode()
-        return
-    reasoning = block.setdefault("reasoningText", {"text": ""})
-    for name, text in more.items():
-        reasoning[name] = reasoning.get(name, "") + text
+        pieces = (text_at(block, "redactedContent"), text_at(more, "redactedContent"))
+        return {**block, "redactedContent": base64.b64encode(b"".join(map(base64.b64decode, pieces))).decode()}
+    reasoning: Json = {"text": "", **object_at(block, "reasoningText")}
+    for name in more:
+        reasoning[name] = text_at(reasoning, name) + text_at(more, name)
+    return {**block, "reasoningText": reasoning}
 
 
-def _finished_block(block: dict[str, Any]) -> Json:
+def _finished_block(block: Json) -> Json:
     if isinstance(block.get("toolUse"), dict):
         use = object_at(block, "toolUse")
         return {**block, "toolUse": {**use, "input": _parsed_input(use.get("input"))}}
@@ -241,10 +244,10 @@ def _finished_block(block: dict[str, Any]) -> Json:
     return block
 
 
-def _parsed_input(text: Any) -> Any:
+def _parsed_input(text: JsonValue) -> JsonValue:
     """Parses a tool's input; returns the text itself if it is not JSON, e.g. because the stream broke off in it."""
-    if not text:
-        return {}
+    if not text or not isinstance(text, str):
+        return text or {}
     try:
         return parse_json(text)
     except ValueError:
@@ -271,51 +274,50 @@ _PLAIN_BLOCKS = frozenset({"text", "toolUse", "cachePoint"})
 _SOURCE, _BYTES, _REDACTED = "source", "bytes", "redactedContent"
 
 
-def sent_message(message: Any) -> Any:
+def sent_message(message: Any) -> JsonValue:
     """Converts one of a request's messages to the JSON that is sent."""
-    if type(message) is dict:
-        fields = cast("dict[str, Any]", message)
-        content: Any = fields.get("content")
-        if type(content) is list and all(map(_is_plain, cast("list[Any]", content))):
-            return fields
+    content = value_at(message, "content")
+    if type(content) is list and all(map(_is_plain, content)):
+        return message
     return sent(message)
 
 
-def _is_plain(block: Any) -> bool:
-    return type(block) is dict and cast("dict[str, Any]", block).keys() <= _PLAIN_BLOCKS
+def _is_plain(block: JsonValue) -> bool:
+    return type(block) is dict and block.keys() <= _PLAIN_BLOCKS
 
 
-def sent(value: Any) -> Any:
+def sent(value: Any) -> JsonValue:
     """Converts any value to the JSON that is sent."""
+    fields: Mapping[str, object] = value
+    items: Iterable[object] = value
     if isinstance(value, bytes | bytearray):
         return base64.b64encode(value).decode()
     if isinstance(value, Mapping):
-        return {key: sent(item) for key, item in cast("Mapping[str, Any]", value).items()}
+        return {key: sent(item) for key, item in fields.items()}
     if isinstance(value, list | tuple):
-        return [sent(item) for item in cast("list[Any]", value)]
+        return [sent(item) for item in items]
     return value
 
 
-def given_message(message: Any) -> Any:
+def given_message(message: JsonValue) -> Any:
     """Reverses `sent` for a message, so that the client accepts it: base64 to bytes, and a text to a block."""
-    if isinstance(message, Mapping) and isinstance(text := cast("Mapping[str, Any]", message).get("content"), str):
-        return {**cast("Mapping[str, Any]", message), "content": [{"text": text}]}
+    if isinstance(message, Mapping) and isinstance(text := message.get("content"), str):
+        return {**message, "content": [{"text": text}]}
     return _given(message)
 
 
-def _given(value: Any, key: str = "") -> Any:
+def _given(value: JsonValue, key: str = "") -> object:
     if isinstance(value, Mapping):
-        inner = cast("Mapping[str, Any]", value)
         return {
             name: _given_bytes(item) if name == _REDACTED or (key == _SOURCE and name == _BYTES) else _given(item, name)
-            for name, item in inner.items()
+            for name, item in value.items()
         }
     if isinstance(value, list):
-        return [_given(item) for item in cast("list[Any]", value)]
+        return [_given(item) for item in value]
     return value
 
 
-def _given_bytes(value: Any) -> Any:
+def _given_bytes(value: JsonValue) -> JsonOrBytes:
     try:
         return base64.b64decode(value, validate=True) if isinstance(value, str) else value
     except binascii.Error:

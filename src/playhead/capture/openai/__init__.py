@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 from playhead.capture.client_methods import ClientApi, recording_method, recording_method_async
 from playhead.capture.openai import responses
@@ -28,6 +27,7 @@ from playhead.capture.openai.responses import RETRIEVAL
 from playhead.capture.patching import Instrumentation, Wrap, instrumentor
 from playhead.capture.stainless import end_with_result
 from playhead.capture.wrapping import MethodCall
+from playhead.model.json_value import Json, JsonMapping, JsonValue
 
 SUPPORTS = "openai >= 1.60"
 
@@ -46,23 +46,23 @@ def _is_streamed(call: MethodCall) -> bool:
     return bool(call.kwargs.get("stream"))
 
 
-def _restore(raw: Any, call: MethodCall, ending: BaseException | None) -> Any:
+def _restore(raw: object, call: MethodCall, ending: BaseException | None) -> object:
     return restore(raw, call.kwargs, call.client, method=call.method, is_async=call.is_async, ending=ending)
 
 
-def _changed(with_message: Callable[..., Any]) -> Callable[[Any, Any, MethodCall], Any]:
-    def changed(raw: Any, message: Any, call: MethodCall) -> Any:
+def _changed(with_message: Callable[..., Json]) -> Callable[[object, str | JsonMapping, MethodCall], Json]:
+    def changed(raw: object, message: str | JsonMapping, call: MethodCall) -> Json:
         model, streamed = str(call.kwargs.get("model", "")), call.kwargs.get("stream") is True
         return with_message(raw, message, model=model, streamed=streamed)
 
     return changed
 
 
-def _chat_with_edit(call: MethodCall, messages: list[Any] | None, system: str | None) -> MethodCall:
+def _chat_with_edit(call: MethodCall, messages: list[JsonValue] | None, system: str | None) -> MethodCall:
     return call if messages is None else call.with_kwargs({**call.kwargs, "messages": messages})
 
 
-def _responses_with_edit(call: MethodCall, messages: list[Any] | None, system: str | None) -> MethodCall | None:
+def _responses_with_edit(call: MethodCall, messages: list[JsonValue] | None, system: str | None) -> MethodCall | None:
     kwargs = responses.with_edit(call.kwargs, messages, system)
     return None if kwargs is None else call.with_kwargs(kwargs)
 

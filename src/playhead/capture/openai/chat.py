@@ -11,6 +11,7 @@ from playhead.capture.model_call import ModelRequest, ModelResponse
 from playhead.capture.restoring import recorded_metadata
 from playhead.capture.stainless import (
     TRANSPORT,
+    DumpedModel,
     answer_json,
     as_list,
     audio_usage,
@@ -49,7 +50,7 @@ _PARSED = {"parsed", "parsed_arguments"}
 _ADDED = frozenset({"parsed", "tool_calls"})
 
 
-def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create") -> ModelRequest:
+def read_request(client: object, kwargs: Mapping[str, object], method: str = "create") -> ModelRequest:
     """Reads a request from its keyword arguments (the client takes no positional ones)."""
     settings, attributes = settings_of(kwargs, _NOT_SETTINGS, _REQUEST_ATTRIBUTES, response_format)
     if method == "parse":
@@ -70,11 +71,12 @@ def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create")
     )
 
 
-def _sent_messages(messages: Any) -> Sequence[Any]:
+def _sent_messages(messages: Any) -> Sequence[object]:
     """Returns the messages as dictionaries, as the client sends them."""
-    if {*map(type, messages)} == _DICTIONARIES:
-        return messages
-    return [message if type(message) is dict else request_json(message) for message in messages]
+    natives: Sequence[object] = messages
+    if {*map(type, natives)} == _DICTIONARIES:
+        return natives
+    return [native if type(native) in _DICTIONARIES else request_json(native) for native in natives]
 
 
 def _to_message(native: JsonMapping) -> Message:
@@ -105,7 +107,7 @@ def read_response(response: Any, *_: object) -> ModelResponse | None:
     return _response(answer_json(response))
 
 
-def assemble(chunks: Sequence[object]) -> ModelResponse | None:
+def assemble(chunks: Sequence[DumpedModel]) -> ModelResponse | None:
     """Reads the chunks of a stream; None if there are none."""
     return _streamed_response([*map(answer_json, chunks)]) if chunks else None
 
@@ -122,7 +124,7 @@ def _streamed_response(chunks: list[Json]) -> ModelResponse:
 
 def _response(completion: Json) -> ModelResponse:
     messages: list[Message] = []
-    reasonings: list[Any] = []
+    reasonings: list[object] = []
     finish_reasons: list[str] = []
     for choice in objects_at(completion, "choices"):
         native = object_at(choice, "message")
@@ -134,7 +136,7 @@ def _response(completion: Json) -> ModelResponse:
             reasonings.append(reasoning)
         finish_reasons.append(text_at(choice, "finish_reason"))
     usage = object_at(completion, "usage")
-    attributes: dict[str, Any] = {
+    attributes: dict[str, object] = {
         names.FINISH_REASONS: finish_reasons,
         **usage_of(usage, _USAGE),
         **audio_usage(usage, _AUDIO),
@@ -152,10 +154,10 @@ def _drop_parsed(message: Json) -> None:
         object_at(tool_call, "function").pop("parsed_arguments", None)
 
 
-def provider_of(client: Any) -> str:
+def provider_of(client: object) -> str:
     """Returns the provider whose API a resource of the client calls, by its name in the GenAI conventions; `openai` for
     an unknown host, since it has OpenAI's protocol."""
-    owner = getattr(client, "_client", None)
+    owner: object = getattr(client, "_client", None)
     try:
         return _provider_of_client[owner]
     except (KeyError, TypeError):
@@ -167,10 +169,10 @@ def provider_of(client: Any) -> str:
 
 
 # A cache: needed in each call, and reading the host of a URL takes microseconds.
-_provider_of_client: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
+_provider_of_client: WeakKeyDictionary[object, str] = WeakKeyDictionary()
 
 
-def _provider_at(owner: Any) -> str:
+def _provider_at(owner: object) -> str:
     if "Azure" in type(owner).__name__:
         return "azure.ai.openai"
     host = str(getattr(getattr(owner, "_base_url", None), "host", "") or "")
@@ -194,7 +196,7 @@ _PROVIDERS = {
 }
 
 
-def response_format(kind: type) -> Any:
+def response_format(kind: type) -> object:
     """Returns the schema that the client sends for a class given as response format."""
     # Fails in another version of the library, or for a class that it does not take.
     with guarded("read the schema of a class", log=False):

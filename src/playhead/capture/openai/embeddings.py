@@ -28,14 +28,14 @@ def _dump(response: Any) -> Json | None:
     return response.model_dump(mode="json", exclude_unset=True, warnings=False) if hasattr(response, "data") else None
 
 
-def _attributes(raw: Json) -> dict[str, Any]:
-    attributes: dict[str, Any] = usage_of(object_at(raw, "usage"), _USAGE)
+def _attributes(raw: Json) -> dict[str, object]:
+    attributes = usage_of(object_at(raw, "usage"), _USAGE)
     if raw.get("model"):
         attributes[names.RESPONSE_MODEL] = raw["model"]
     return attributes
 
 
-def _restore(raw: Json, call: MethodCall, _ending: BaseException | None) -> Any:
+def _restore(raw: Json, call: MethodCall, _ending: BaseException | None) -> object:
     return stainless.restore(
         raw, _FORM, call.kwargs, call.client, method=call.method, streamed=False, is_async=call.is_async
     )

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, cast
 
 from playhead.capture import stainless
 from playhead.capture.stainless import AnswerForm
@@ -14,15 +13,15 @@ _RESPONSES = AnswerForm("openai", "output", "openai.types.responses", "Response"
 
 
 def restore(
-    raw: Any,
-    kwargs: Mapping[str, Any],
-    client: Any,
+    raw: object,
+    kwargs: Mapping[str, object],
+    client: object,
     *,
     method: str,
     is_async: bool,
     headers: Mapping[str, str] = MappingProxyType({}),
     ending: BaseException | None = None,
-) -> Any:
+) -> object:
     """Rebuilds what `client.method(**kwargs)` returned from `raw`; see `stainless.replay`.  Raises CannotRestore."""
     streamed = kwargs.get("stream") is True
     return stainless.restore(
@@ -31,6 +30,6 @@ def restore(
     )  # fmt: skip
 
 
-def _form(resource: Any) -> AnswerForm:
-    modules_of = [kind.__module__ for kind in cast(Any, type(resource)).__mro__]
+def _form(resource: object) -> AnswerForm:
+    modules_of = [kind.__module__ for kind in type(resource).__mro__]
     return _RESPONSES if any(name.startswith("openai.resources.responses") for name in modules_of) else _CHAT

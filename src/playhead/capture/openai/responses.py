@@ -9,9 +9,9 @@ A response that runs in the background is polled by `retrieve()`: each poll is o
 with the response's input. Tokens count once: in the first call that gets the ended response.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from playhead.calls.lifecycle import current_span
 from playhead.calls.run import ActiveRun
@@ -36,7 +36,18 @@ from playhead.dialect import openai_responses as dialect
 from playhead.dialect.parts import provider_edits
 from playhead.kernel.guard import guarded
 from playhead.model import names
-from playhead.model.json_value import Json, JsonMapping, JsonValue, int_at, list_at, object_at, object_of, objects_at
+from playhead.model.json_value import (
+    Json,
+    JsonMapping,
+    JsonValue,
+    int_at,
+    list_at,
+    mapping_of,
+    object_at,
+    object_of,
+    objects_at,
+    text_at,
+)
 from playhead.model.message import Message
 
 # --- requests and answers ---------------------------------------------------------------------------------------------
@@ -61,12 +72,12 @@ _PARSED = ("parsed", "parsed_arguments")
 _ADDED = frozenset({*_PARSED, "content"})
 
 
-def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create") -> ModelRequest:
+def read_request(client: object, kwargs: Mapping[str, object], method: str = "create") -> ModelRequest:
     """Reads a request from its keyword arguments (the client takes no positional ones)."""
     settings, attributes = settings_of(kwargs, _NOT_SETTINGS, _REQUEST_ATTRIBUTES, response_format)
     tools, instructions, kind = kwargs.get("tools"), kwargs.get("instructions"), kwargs.get("text_format")
     if isinstance(kind, type):
-        settings["text"] = {**(kwargs.get("text") or {}), "format": text_format(kind)}
+        settings["text"] = {**mapping_of(kwargs.get("text")), "format": text_format(kind)}
     if not isinstance(instructions, str | None) and type(instructions).__name__ not in LEFT_OUT:
         settings["instructions"] = instructions
     above = current_span()
@@ -86,7 +97,7 @@ def read_request(client: Any, kwargs: Mapping[str, Any], method: str = "create")
     )
 
 
-def text_format(kind: type) -> Any:
+def text_format(kind: type) -> object:
     """Returns the schema that the client sends for a class given as text format."""
     # Fails in another version of the library, or for a class that it does not take.
     with guarded("read the schema of a class", log=False):
@@ -96,29 +107,29 @@ def text_format(kind: type) -> Any:
     return schema_of_class(kind)
 
 
-def _form_of(value: Any) -> str:
+def _form_of(value: object) -> str:
     """Returns the form of `input` in the request: `text`, `items`, or `absent`."""
     if isinstance(value, str):
         return "text"
     return "items" if isinstance(value, Sequence) else "absent"
 
 
-def read_response(response: Any, run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
+def read_response(response: object, run: ActiveRun, kwargs: Mapping[str, object]) -> ModelResponse | None:
     """Reads a `Response`; None for anything else."""
     return _remembered(plain_response(response), run, kwargs)
 
 
-def assemble(events: Sequence[object], run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
+def assemble(events: Sequence[object], run: ActiveRun, kwargs: Mapping[str, object]) -> ModelResponse | None:
     """Reads the events of a stream; None if there are none."""
     return _remembered(plain_stream(events), run, kwargs)
 
 
-def read_recorded(raw: Json, run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
+def read_recorded(raw: Json, run: ActiveRun, kwargs: Mapping[str, object]) -> ModelResponse | None:
     """Reads a recorded response, streamed or not."""
     return _remembered(raw, run, kwargs)
 
 
-def _remembered(raw: Json | None, run: ActiveRun, kwargs: Mapping[str, Any]) -> ModelResponse | None:
+def _remembered(raw: Json | None, run: ActiveRun, kwargs: Mapping[str, object]) -> ModelResponse | None:
     if raw is None:
         return None
     response = model_response(raw)
@@ -131,14 +142,15 @@ def plain_response(response: Any) -> Json | None:
     return _dumped(response) if hasattr(response, "output") else None
 
 
-def plain_stream(events: Sequence[object]) -> Json | None:
+def plain_stream(events: Sequence[Any]) -> Json | None:
     """Returns the recorded form of a stream's events (or of the results of `copy_of_event`); None if there are none."""
     return {"stream": [copy_of_event(event) for event in events]} if events else None
 
 
-def copy_of_event(event: Any) -> Any:
+def copy_of_event(event: Any) -> Json:
     """Returns the JSON of an event as received: programs change events in place, by adding deltas to earlier items."""
-    return event if type(event) is dict else _dumped(event)  # pyright: ignore[reportUnknownVariableType]
+    received: Json = event
+    return received if type(received) is dict else _dumped(event)
 
 
 def recorded_response(raw: JsonMapping) -> Json:
@@ -146,9 +158,11 @@ def recorded_response(raw: JsonMapping) -> Json:
     return joined_response(objects_at(raw, "stream")) if "stream" in raw else dict(raw)
 
 
-def with_edit(kwargs: Mapping[str, Any], messages: list[Any] | None, system: str | None) -> dict[str, Any] | None:
+def with_edit(
+    kwargs: Mapping[str, object], messages: list[JsonValue] | None, system: str | None
+) -> dict[str, object] | None:
     """Returns the arguments with other items or instructions; None if the server keeps some of the items."""
-    changed: dict[str, Any] = dict(kwargs)
+    changed = dict(kwargs)
     if messages is not None:
         if kwargs.get("previous_response_id") or kwargs.get("conversation"):
             return None
@@ -164,7 +178,7 @@ def model_response(raw: Json) -> ModelResponse:
     output = objects_at(response, "output")
     read = [dialect.output_message(item) for item in output]
     reasonings = [reasoning for _, reasoning in read if reasoning is not None]
-    attributes: dict[str, Any] = usage_of(object_at(response, "usage"), _USAGE)
+    attributes = usage_of(object_at(response, "usage"), _USAGE)
     attributes[names.FINISH_REASONS] = [_finish_reason(response, output)]
     for key, name in (("id", names.RESPONSE_ID), ("model", names.RESPONSE_MODEL)):
         if response.get(key):
@@ -186,14 +200,15 @@ def _finish_reason(response: JsonMapping, output: Sequence[JsonMapping]) -> str:
     return str(status)
 
 
-def _sent_items(kwargs: Mapping[str, Any]) -> list[Any]:
+def _sent_items(kwargs: Mapping[str, Any]) -> list[object]:
     """Returns the request's items as dictionaries; a text becomes a user message."""
     value = kwargs.get("input")
+    items: Sequence[object] = kwargs.get("input", ())
     if isinstance(value, str):
         return [{"role": "user", "content": value}]
     if not isinstance(value, Sequence):  # not given, or a value that the client refuses, too
         return []
-    return [item if type(item) is dict else request_json(item) for item in cast("Sequence[Any]", value)]
+    return [item if type(item) is dict else request_json(item) for item in items]
 
 
 def to_message(native: JsonMapping) -> Message:
@@ -205,18 +220,18 @@ def to_message(native: JsonMapping) -> Message:
     return dialect.to_message(native)
 
 
-def _plain_part(part: Any) -> Any:
+def _plain_part(part: JsonValue) -> JsonValue:
     fields = object_of(part)
     if _ADDED.isdisjoint(fields):
-        return cast("object", part)
+        return part
     return {key: value for key, value in fields.items() if key not in _PARSED}
 
 
-def _dumped(value: Any) -> Any:
+def _dumped(value: Any) -> Json:
     """Returns the JSON of one of the client's objects, without the parsed values that the client adds."""
     if not hasattr(value, "model_dump"):
         return value
-    native: Json = answer_json(value)
+    native = answer_json(value)
     for item in _items_in(native):
         for holder in (item, *objects_at(item, "content")):
             for key in _PARSED:
@@ -241,18 +256,18 @@ class KnownResponse:
     while it runs in the background)."""
 
     previous: str | None
-    sent: Sequence[Any]
-    output: Sequence[Any]
+    sent: Sequence[object]
+    output: Sequence[object]
     model: str
     is_ended: bool
 
 
-def previous_items(run: ActiveRun | None, request: Mapping[str, Any]) -> list[Any]:
+def previous_items(run: ActiveRun | None, request: Mapping[str, object]) -> list[object]:
     """Returns the items of the conversation before those of this request."""
     conversation = request.get("conversation")
     if isinstance(conversation, dict | str):
-        return [_elsewhere("conversation", conversation)]
-    turns: list[Sequence[Any]] = []
+        return [_elsewhere("conversation", request["conversation"])]
+    turns: list[Sequence[object]] = []
     response_id = request.get("previous_response_id")
     while isinstance(response_id, str):
         response = known_response(run, response_id)
@@ -264,7 +279,7 @@ def previous_items(run: ActiveRun | None, request: Mapping[str, Any]) -> list[An
     return [item for items in reversed(turns) for item in items]
 
 
-def items_asked(run: ActiveRun | None, response_id: str) -> list[Any]:
+def items_asked(run: ActiveRun | None, response_id: str) -> list[object]:
     """Returns the input items of a response: the conversation before it, and the items sent with its request."""
     response = known_response(run, response_id)
     if response is None:
@@ -277,7 +292,7 @@ def known_response(run: ActiveRun | None, response_id: str) -> KnownResponse | N
     return run.responses.get(response_id) if run is not None else None
 
 
-def remember(run: ActiveRun, request: Mapping[str, Any], sent: Sequence[Any], response: JsonMapping) -> None:
+def remember(run: ActiveRun, request: Mapping[str, object], sent: Sequence[object], response: JsonMapping) -> None:
     """Remembers a response, so that a later request can name it as the previous one."""
     previous = request.get("previous_response_id")
     # In a `conversation`, each response follows all earlier items, of which only a part is known.
@@ -294,7 +309,7 @@ def remember_retrieved(run: ActiveRun, response_id: str, response: JsonMapping) 
         _remember_output(run, response, remembered.previous, remembered.sent)
 
 
-def _remember_output(run: ActiveRun, response: JsonMapping, previous: str | None, sent: Sequence[Any]) -> None:
+def _remember_output(run: ActiveRun, response: JsonMapping, previous: str | None, sent: Sequence[object]) -> None:
     name = response.get("id")
     if not isinstance(name, str):
         return
@@ -303,7 +318,7 @@ def _remember_output(run: ActiveRun, response: JsonMapping, previous: str | None
     run.remember_response(name, KnownResponse(previous, sent, output, model, is_ended))
 
 
-def _elsewhere(key: str, value: Any) -> Json:
+def _elsewhere(key: str, value: object) -> dict[str, object]:
     return {"role": "system", "content": [{"type": "playhead.elsewhere", key: value}]}
 
 
@@ -376,49 +391,61 @@ def events_of(response: JsonMapping, piece_characters: int | None = None) -> lis
 
 
 def _item_events(item: JsonMapping, index: int, characters: int | None) -> Iterator[Json]:
-    kind, where = item.get("type"), {"item_id": item.get("id"), "output_index": index}
+    kind = item.get("type")
+    where: Json = {"item_id": item.get("id"), "output_index": index}
     writer = _WRITERS.get(str(kind))
-    key, empty, write = writer if writer else (None, None, None)
-    begun = {**item, **({} if kind == "reasoning" else {"status": "in_progress"}), **({key: empty} if key else {})}
+    begun: Json = {**item} if kind == "reasoning" else {**item, "status": "in_progress"}
+    if writer is not None:
+        begun[writer.key] = writer.empty
     yield {"type": "response.output_item.added", "output_index": index, "item": begun}
-    if write is not None and key is not None:
-        yield from write(item[key], item, where, characters)
+    if writer is not None:
+        yield from writer.write(item, where, characters)
     yield {"type": "response.output_item.done", "output_index": index, "item": dict(item)}
 
 
-def _content_events(parts: Any, item: Any, where: Json, characters: int | None) -> Iterator[Json]:
-    for index, part in enumerate(parts):
+def _content_events(item: JsonMapping, where: Json, characters: int | None) -> Iterator[Json]:
+    for index, part in enumerate(objects_at(item, "content")):
         refused = part["type"] == "refusal"
         name, key = ("refusal", "refusal") if refused else ("output_text", "text")
         more: Json = {} if refused else {"logprobs": []}
         here = {**where, "content_index": index}
         yield {"type": "response.content_part.added", **here, "part": {**part, key: ""}}
-        for piece in _pieces(part[key], characters):
+        for piece in _pieces(text_at(part, key), characters):
             yield {"type": f"response.{name}.delta", **here, "delta": piece, **more}
         yield {"type": f"response.{name}.done", **here, key: part[key], **more}
         yield {"type": "response.content_part.done", **here, "part": part}
 
 
-def _summary_events(parts: Any, item: Any, where: Json, characters: int | None) -> Iterator[Json]:
-    for index, part in enumerate(parts):
+def _summary_events(item: JsonMapping, where: Json, characters: int | None) -> Iterator[Json]:
+    for index, part in enumerate(objects_at(item, "summary")):
         here = {**where, "summary_index": index}
         yield {"type": "response.reasoning_summary_part.added", **here, "part": {**part, "text": ""}}
-        for piece in _pieces(part["text"], characters):
+        for piece in _pieces(text_at(part, "text"), characters):
             yield {"type": "response.reasoning_summary_text.delta", **here, "delta": piece}
         yield {"type": "response.reasoning_summary_text.done", **here, "text": part["text"]}
         yield {"type": "response.reasoning_summary_part.done", **here, "part": part}
 
 
-def _argument_events(text: Any, item: Any, where: Json, characters: int | None) -> Iterator[Json]:
+def _argument_events(item: JsonMapping, where: Json, characters: int | None) -> Iterator[Json]:
+    text = text_at(item, "arguments")
     for piece in _pieces(text, characters):
         yield {"type": "response.function_call_arguments.delta", **where, "delta": piece}
     yield {"type": "response.function_call_arguments.done", **where, "name": item.get("name"), "arguments": text}
 
 
-_WRITERS: dict[str, tuple[str, Any, Any]] = {
-    "message": ("content", [], _content_events),
-    "reasoning": ("summary", [], _summary_events),
-    "function_call": ("arguments", "", _argument_events),
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """Writes the events of one kind of item.  `key`: where the item has its content; `empty`: no content yet."""
+
+    key: str
+    empty: JsonValue
+    write: Callable[[JsonMapping, Json, int | None], Iterator[Json]]
+
+
+_WRITERS = {
+    "message": _Writer("content", [], _content_events),
+    "reasoning": _Writer("summary", [], _summary_events),
+    "function_call": _Writer("arguments", "", _argument_events),
 }
 
 
@@ -461,7 +488,7 @@ def _output_items(message: str | JsonMapping) -> Sequence[JsonValue | JsonMappin
 def _output_item(value: JsonValue | JsonMapping, index: int) -> Json:
     if isinstance(value, Mapping) and value.get("type", "message") != "message":
         return {"id": f"item_playhead_{index}", **value}
-    item: Json = {"content": value} if isinstance(value, str) else dict(cast("JsonMapping", value))
+    item: Json = {"content": value} if isinstance(value, str) else dict(mapping_of(value))
     if isinstance(item.get("content"), str):
         item["content"] = [{"type": "output_text", "text": item["content"], "annotations": []}]
     return {"id": f"msg_playhead_{index}", "type": "message", "role": "assistant", "status": "completed", **item}
@@ -482,7 +509,7 @@ def _response_id_of(call: MethodCall) -> str:
     return str(call.args[0] if call.args else call.kwargs.get("response_id", ""))
 
 
-def _named_arguments(call: MethodCall) -> dict[str, Any]:
+def _named_arguments(call: MethodCall) -> dict[str, object]:
     """Returns the keyword arguments with the id, which the program may pass by position."""
     return {**call.kwargs, "response_id": _response_id_of(call)}
 
@@ -517,15 +544,15 @@ def _remembered_retrieval(raw: Json | None, run: ActiveRun, call: MethodCall) ->
     return response
 
 
-def _without_tokens(attributes: Mapping[str, Any]) -> dict[str, Any]:
+def _without_tokens(attributes: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in attributes.items() if name not in _TOKEN_COUNTS}
 
 
-def _restore_retrieval(raw: Any, call: MethodCall, ending: BaseException | None) -> Any:
+def _restore_retrieval(raw: object, call: MethodCall, ending: BaseException | None) -> object:
     return restore(raw, _named_arguments(call), call.client, method=call.method, is_async=call.is_async, ending=ending)
 
 
-def _retrieval_with_message(raw: Any, message: Any, call: MethodCall) -> Any:
+def _retrieval_with_message(raw: object, message: str | JsonMapping, call: MethodCall) -> Json:
     return with_message(raw, message, model="", streamed=call.kwargs.get("stream") is True)
 
 
