@@ -8,13 +8,14 @@ import inspect
 from collections.abc import AsyncGenerator, Callable, Mapping
 from functools import partial
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any
 
 from playhead.api import scope
 from playhead.calls import functions
 from playhead.calls.lifecycle import current_span, finish, set_payload
 from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks.observing import (
+    Named,
     StartSpan,
     agent,
     answered_wrappers,
@@ -34,16 +35,10 @@ from playhead.model.json_value import list_of
 SUPPORTS = "autogen-agentchat >= 0.7"
 
 
-class _Named(Protocol):
-    """An agent, a team or a tool."""
-
-    name: str
-
-
 @log_errors_and_return_none
 def _agent(called: MethodCall) -> StartSpan | None:
     """Returns None if another method of the same agent calls this one: the outer call is recorded already."""
-    running: _Named = called.client
+    running: Named = called.client
     name, outer = str(running.name), current_span()
     if outer is not None and outer.kind == "agent" and outer.attributes.get(names.AGENT_NAME) == name:
         return None
@@ -98,7 +93,7 @@ def _note_output(step: object) -> None:
 
 @log_errors_and_return_none
 def _tool(called: MethodCall) -> StartSpan | None:
-    its_tool: _Named = called.client
+    its_tool: Named = called.client
     if not is_inside_run() or is_observed(getattr(its_tool, "_func", None)):
         return None
     arguments: Mapping[str, object] = called.argument(0, "args")
@@ -111,7 +106,7 @@ def _fit_of(called: MethodCall) -> functions.Fit:
     return partial(_as_task_result, called.client)
 
 
-def _as_task_result(its_tool: _Named, value: object) -> object:
+def _as_task_result(its_tool: Named, value: object) -> object:
     """Converts a text to the TaskResult of a tool that runs an agent or a team; any other value is unchanged. A fork
     may set such a text as the tool's result."""
     if not isinstance(value, str) or not hasattr(its_tool, "_task_runner"):

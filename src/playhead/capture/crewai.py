@@ -15,6 +15,7 @@ from playhead.calls.begin import begin
 from playhead.calls.lifecycle import current_span, finish
 from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks.observing import (
+    Named,
     ReadCall,
     StartSpan,
     agent,
@@ -42,36 +43,26 @@ _requested: contextvars.ContextVar[tuple[str, str] | None] = contextvars.Context
 """Name of the tool that an agent is about to call here, and the id of the model's request."""
 
 
-class _Named(Protocol):
-    """A crew, a flow or a task."""
-
-    name: str | None
-
-
-class _Crew(_Named, Protocol):
+class _CrewOrFlow(Named, Protocol):
     """A crew or a flow."""
 
     stream: bool
 
 
-class _Agent(Protocol):
+class _CrewAgent(Protocol):
     role: str
 
 
-class _Task(Protocol):
+class _CrewTask(Protocol):
     description: str
 
 
-class _Tool(Protocol):
-    name: str
-
-
-class _ToolWithSchema(_Tool, Protocol):
+class _CrewTool(Named, Protocol):
     @property
-    def args_schema(self) -> "_Schema": ...
+    def args_schema(self) -> "_ArgumentsSchema": ...
 
 
-class _Schema(Protocol):
+class _ArgumentsSchema(Protocol):
     """A class of pydantic's."""
 
     @property
@@ -84,7 +75,7 @@ class _Schema(Protocol):
 @log_errors_and_return_none
 def _crew(called: MethodCall) -> StartSpan | None:
     """Returns None if the method only starts another one that is recorded: a stream, or a crew from a checkpoint."""
-    crew: _Crew = called.client
+    crew: _CrewOrFlow = called.client
     checkpoint: object = called.argument(2, "from_checkpoint")
     if crew.stream or getattr(checkpoint, "restore_from", None) is not None:
         return None
@@ -94,7 +85,7 @@ def _crew(called: MethodCall) -> StartSpan | None:
 @log_errors_and_return_none
 def _flow(called: MethodCall) -> StartSpan | None:
     """Returns None for the framework's own flows; an agent's loop is one of them."""
-    flow: _Crew = called.client
+    flow: _CrewOrFlow = called.client
     if type(flow).__module__.startswith("crewai."):
         return None
     begin = _crew(called)
@@ -105,17 +96,17 @@ def _flow(called: MethodCall) -> StartSpan | None:
 def _task_agent(called: MethodCall) -> StartSpan | None:
     """Returns the `StartSpan` of an agent that works on a task; None for a retry, which is part of the agent's recorded
     call."""
-    working: _Agent = called.client
+    working: _CrewAgent = called.client
     name, outer = str(working.role), current_span()
     if outer is not None and outer.kind == "agent" and outer.attributes.get(names.AGENT_NAME) == name:
         return None
-    task: _Task = called.argument(0, "task")
+    task: _CrewTask = called.argument(0, "task")
     return agent(name, str(task.description))
 
 
 @log_errors_and_return_none
 def _lone_agent(called: MethodCall) -> StartSpan:
-    alone: _Agent = called.client
+    alone: _CrewAgent = called.client
     return agent(str(alone.role), called.argument(0, "messages"))
 
 
@@ -140,14 +131,14 @@ def _output(result: object) -> object:
 
 @log_errors_and_return_none
 def _task(called: MethodCall) -> StartSpan | None:
-    task: _Named = called.client
+    task: Named = called.client
     return _step(str(task.name or "task")) if is_inside_run() else None
 
 
 @log_errors_and_return_none
 def _method(called: MethodCall) -> StartSpan | None:
     """Returns the `StartSpan` of a step for a flow's method; None for the framework's own flows."""
-    flow: _Crew = called.client
+    flow: _CrewOrFlow = called.client
     if not is_inside_run() or type(flow).__module__.startswith("crewai."):
         return None
     return _step(str(called.argument(0, "method_name")))
@@ -183,7 +174,7 @@ def _with_requested_call(function: Callable[..., object], called: MethodCall) ->
 @log_errors_and_return_none
 def _tool(called: MethodCall) -> StartSpan | None:
     """Reads `BaseTool.run`, which takes the arguments of the tool's function."""
-    its_tool: _ToolWithSchema = called.client
+    its_tool: _CrewTool = called.client
     parameters = its_tool.args_schema.model_fields if called.args else ()
     return _tool_call(its_tool, called.arguments(*parameters))
 
@@ -196,7 +187,7 @@ def _structured_tool(called: MethodCall) -> StartSpan | None:
     return _tool_call(called.client, {**arguments, **more})
 
 
-def _tool_call(its_tool: _Tool, arguments: Mapping[str, object]) -> StartSpan | None:
+def _tool_call(its_tool: Named, arguments: Mapping[str, object]) -> StartSpan | None:
     original = getattr(its_tool, "_original_tool", None) or its_tool
     if not is_inside_run() or is_observed(getattr(original, "func", None) or getattr(original, "_run", None)):
         return None

@@ -18,6 +18,7 @@ from playhead.calls.functions import NO_RESULT, EventStreamReader, iterate_async
 from playhead.calls.lifecycle import current_span
 from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks.observing import (
+    Named,
     StartSpan,
     agent,
     call_async,
@@ -38,18 +39,12 @@ SUPPORTS = "google-adk >= 2.0"
 # --- what is read of the framework's objects --------------------------------------------------------------------------
 
 
-class _Named(Protocol):
-    """An agent or a tool."""
-
-    name: str
-
-
-class _Runner(Protocol):
+class _AdkRunner(Protocol):
     agent: object
     app_name: str
 
 
-class _Session(Protocol):
+class _AdkSession(Protocol):
     id: str
 
 
@@ -57,15 +52,15 @@ class _ParentContext(Protocol):
     user_content: object
 
     @property
-    def session(self) -> _Session: ...
+    def session(self) -> _AdkSession: ...
 
 
-class _Part(Protocol):
+class _AdkPart(Protocol):
     text: str | None
     thought: bool | None
 
 
-class _Actions(Protocol):
+class _EventActions(Protocol):
     """An object of pydantic's."""
 
     transfer_to_agent: str | None
@@ -75,22 +70,22 @@ class _Actions(Protocol):
     def model_validate(self, values: JsonMapping) -> object: ...
 
 
-class _Event(Protocol):
+class _AdkEvent(Protocol):
     author: str
     content: object
 
     @property
-    def actions(self) -> _Actions: ...
+    def actions(self) -> _EventActions: ...
 
     def is_final_response(self) -> bool: ...
 
 
-class _ToolContext(Protocol):
+class _AdkToolContext(Protocol):
     function_call_id: str | None
     state: MutableMapping[str, object]
 
     @property
-    def actions(self) -> _Actions: ...
+    def actions(self) -> _EventActions: ...
 
 
 # --- agents -----------------------------------------------------------------------------------------------------------
@@ -98,14 +93,14 @@ class _ToolContext(Protocol):
 
 @log_errors_and_return_none
 def _begin_run(called: MethodCall) -> "tuple[StartSpan, EventStreamReader]":
-    runner: _Runner = called.client
+    runner: _AdkRunner = called.client
     name = str(getattr(runner.agent, "name", None) or runner.app_name)
     return _agent_span(name, called.kwargs.get("new_message"), called.kwargs.get("session_id"))
 
 
 @log_errors_and_return_none
 def _begin_agent(called: MethodCall) -> "tuple[StartSpan, EventStreamReader] | None":
-    starting: _Named = called.client
+    starting: Named = called.client
     name, around = str(starting.name), current_span()
     if around is not None and around.kind == "agent" and around.attributes.get(names.AGENT_NAME) == name:
         return None  # the root agent, whose run this is
@@ -121,13 +116,13 @@ def _agent_span(name: str, user_content: object, session: object) -> "tuple[Star
     return begin, reader
 
 
-def _event_result(span: ObservedSpan, event: _Event, name: str) -> object:
+def _event_result(span: ObservedSpan, event: _AdkEvent, name: str) -> object:
     answer = _read_event(span, event, name)
     return NO_RESULT if answer is None else answer
 
 
 @log_errors_and_return_none
-def _read_event(span: ObservedSpan, event: _Event, name: str) -> str | None:
+def _read_event(span: ObservedSpan, event: _AdkEvent, name: str) -> str | None:
     """Records a transfer by this agent.  Returns the text of a final answer, else None.  Events of inner agents pass
     here, too."""
     to = event.actions.transfer_to_agent
@@ -137,7 +132,7 @@ def _read_event(span: ObservedSpan, event: _Event, name: str) -> str | None:
 
 
 def _content_text(content: object) -> str | None:
-    parts: Iterable[_Part] = getattr(content, "parts", None) or ()
+    parts: Iterable[_AdkPart] = getattr(content, "parts", None) or ()
     texts = [part.text for part in parts if part.text and not part.thought]
     return "".join(texts) if texts else None
 
@@ -158,8 +153,8 @@ _current_call: ContextVar[object] = ContextVar("playhead_google_adk_call", defau
 
 @log_errors_and_return_none
 def _begin_tool(called: MethodCall) -> StartSpan | None:
-    its_tool: _Named = called.client
-    context: _ToolContext = called.kwargs["tool_context"]
+    its_tool: Named = called.client
+    context: _AdkToolContext = called.kwargs["tool_context"]
     if not is_inside_run() or is_observed(getattr(its_tool, "func", None)):
         return None
     if context is _current_call.get():  # the same call again: a class's method calls that of the class above it
@@ -174,7 +169,7 @@ class _AdkToolCall:
     """One call of a tool."""
 
     def __init__(self, function: Callable[..., Awaitable[object]], called: MethodCall):
-        self._context: _ToolContext = called.kwargs["tool_context"]
+        self._context: _AdkToolContext = called.kwargs["tool_context"]
         self._function = function
         self._called = called
         self._has_run = False
@@ -199,11 +194,11 @@ class _AdkToolCall:
 
 
 @log_errors_and_return_none
-def _read_actions(context: _ToolContext) -> Json:
+def _read_actions(context: _AdkToolContext) -> Json:
     return context.actions.model_dump(mode="json")
 
 
-def _restored_result(recorded: object, context: _ToolContext) -> object:
+def _restored_result(recorded: object, context: _AdkToolContext) -> object:
     """Makes the recorded changes of the tool again, and returns its result."""
     fields = object_of(recorded)
     if _ACTIONS not in fields:
@@ -213,7 +208,7 @@ def _restored_result(recorded: object, context: _ToolContext) -> object:
 
 
 @log_errors_and_return_none
-def _change_actions(context: _ToolContext, changed: Json) -> None:
+def _change_actions(context: _AdkToolContext, changed: Json) -> None:
     actions = context.actions
     for name, value in changed.items():
         if name == "state_delta":

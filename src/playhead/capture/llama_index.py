@@ -36,12 +36,12 @@ from playhead.model import names
 SUPPORTS = "llama-index-core >= 0.14.10"
 
 
-class _Question(Protocol):
+class _StartMessage(Protocol):
     content: str | None
 
 
 class _StartEvent(Protocol):
-    def get(self, key: str, default: None) -> str | _Question | None: ...
+    def get(self, key: str, default: None) -> str | _StartMessage | None: ...
 
     def model_dump(self) -> Mapping[str, object]: ...
 
@@ -50,7 +50,7 @@ class _ToolMetadata(Protocol):
     def get_name(self) -> str: ...
 
 
-class _Tool(Protocol):
+class _LlamaTool(Protocol):
     metadata: _ToolMetadata
 
 
@@ -103,7 +103,7 @@ def _output(event: object) -> object:
 
 @log_errors_and_return_none
 def _tool(called: MethodCall) -> StartSpan | None:
-    its_tool: _Tool = called.client
+    its_tool: _LlamaTool = called.client
     args, kwargs, function = called.args, called.kwargs, getattr(its_tool, "real_fn", None)
     if not is_inside_run() or is_observed(function):
         return None
@@ -154,7 +154,7 @@ def _as_tool_output(called: MethodCall, result: object) -> object:
     kind: type = sys.modules["llama_index.core.tools.types"].ToolOutput
     if isinstance(result, kind):
         return result
-    its_tool: _Tool = called.client
+    its_tool: _LlamaTool = called.client
     name = str(its_tool.metadata.get_name())
     return kind(tool_name=name, content=str(result), raw_input={"kwargs": called.kwargs}, raw_output=result)
 

@@ -247,25 +247,25 @@ def trace_context(span: ObservedSpan) -> dict[str, str]:
 @log_errors_and_return_none
 def _add_trace_context(span: ObservedSpan, request: object) -> None:
     request = getattr(request, "root", request)
-    params: _Params | None = getattr(request, "params", None)
+    params: _RequestParams | None = getattr(request, "params", None)
     if getattr(request, "method", None) != span.attributes[names.MCP_METHOD] or params is None:
         return
-    make_meta: Callable[..., _Meta] | None = getattr(type(params), "Meta", None)
+    make_meta: Callable[..., _RequestMeta] | None = getattr(type(params), "Meta", None)
     if make_meta is not None:
         fields = {} if params.meta is None else params.meta.model_dump(by_alias=True, exclude_unset=True)
         params.meta = make_meta(**{**trace_context(span), **fields})
 
 
-class _Meta(Protocol):
+class _RequestMeta(Protocol):
     """The `_meta` of a request, an object of pydantic's."""
 
     def model_dump(self, *, by_alias: bool, exclude_unset: bool) -> dict[str, object]: ...
 
 
-class _Params(Protocol):
+class _RequestParams(Protocol):
     """The parameters of a request of mcp 1."""
 
-    meta: _Meta | None
+    meta: _RequestMeta | None
 
 
 def _as_part_of(meta: Mapping[str, object] | None) -> AbstractContextManager[None]:

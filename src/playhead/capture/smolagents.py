@@ -15,6 +15,7 @@ from playhead.api.scope import propagate_to_thread
 from playhead.calls import functions
 from playhead.calls.lifecycle import current_span, set_payload
 from playhead.capture.frameworks.observing import (
+    Named,
     StartSpan,
     agent,
     arguments_by_name,
@@ -33,43 +34,37 @@ from playhead.model.json_value import object_of
 SUPPORTS = "smolagents >= 1.24"
 
 
-class _Named(Protocol):
-    """An agent."""
-
-    name: str | None
-
-
 class _CallingAgent(Protocol):
     """A `ToolCallingAgent`."""
 
     managed_agents: Mapping[str, object]
 
 
-class _Function(Protocol):
+class _RequestedFunction(Protocol):
     name: str
     arguments: object
 
 
-class _Request(Protocol):
+class _RequestedCall(Protocol):
     """A tool call that a model requests."""
 
     id: object
-    function: _Function
+    function: _RequestedFunction
 
 
-class _Message(Protocol):
+class _ChatMessage(Protocol):
     """A model's answer."""
 
-    tool_calls: Iterable[_Request]
+    tool_calls: Iterable[_RequestedCall]
 
 
-class _Tool(Protocol):
+class _SmolagentsTool(Protocol):
     name: str
     inputs: Mapping[str, object]
     forward: object
 
 
-_requested: WeakKeyDictionary[object, list[_Request]] = WeakKeyDictionary()
+_requested: WeakKeyDictionary[object, list[_RequestedCall]] = WeakKeyDictionary()
 """Agent → the tool calls that its model's last answer requests."""
 _current: contextvars.ContextVar[tuple[str, str] | None] = contextvars.ContextVar(
     "playhead_smolagents_call", default=None
@@ -79,7 +74,7 @@ _current: contextvars.ContextVar[tuple[str, str] | None] = contextvars.ContextVa
 
 @log_errors_and_return_none
 def _agent(called: MethodCall) -> StartSpan:
-    running: _Named = called.client
+    running: Named = called.client
     return agent(running.name or type(running).__name__, called.argument(0, "task"))
 
 
@@ -118,7 +113,7 @@ def _process_tool_calls(function: Callable[..., object], called: MethodCall) -> 
 
 @log_errors_and_return_none
 def _note_requested(called: MethodCall) -> None:
-    message: _Message = called.argument(0, "chat_message")
+    message: _ChatMessage = called.argument(0, "chat_message")
     _requested[called.client] = list(message.tool_calls)
 
 
@@ -154,7 +149,7 @@ def _execute_tool_call(function: Callable[..., object], called: MethodCall) -> o
 
 @log_errors_and_return_none
 def _tool(called: MethodCall) -> StartSpan | None:
-    its_tool: _Tool = called.client
+    its_tool: _SmolagentsTool = called.client
     if not is_inside_run() or is_observed(its_tool.forward):
         return None
     arguments = {name: value for name, value in called.kwargs.items() if name != "sanitize_inputs_outputs"}

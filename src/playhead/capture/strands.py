@@ -12,6 +12,7 @@ from playhead.calls.functions import NO_RESULT, EventStreamReader, iterate_async
 from playhead.calls.lifecycle import current_span, note_error
 from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks.observing import (
+    Named,
     StartSpan,
     agent,
     is_inside_run,
@@ -31,13 +32,7 @@ SUPPORTS = "strands-agents >= 1.0"
 _EXECUTOR, _RUN_TOOL = "strands.tools.executors._executor", "_run_tool"
 
 
-class _Named(Protocol):
-    """An agent."""
-
-    name: str | None
-
-
-class _ToolUse(TypedDict):
+class _RequestedTool(TypedDict):
     """The model's request."""
 
     toolUseId: str
@@ -45,17 +40,17 @@ class _ToolUse(TypedDict):
     input: Json
 
 
-class _ToolContext(Protocol):
+class _StrandsToolContext(Protocol):
     tool: object
-    tool_use: _ToolUse
+    tool_use: _RequestedTool
 
 
-_StartedTool = tuple[StartSpan, _ToolUse]
+_StartedTool = tuple[StartSpan, _RequestedTool]
 
 
 @log_errors_and_return_none
 def _agent(called: MethodCall) -> StartSpan:
-    running: _Named = called.client
+    running: Named = called.client
     return agent(str(running.name or "agent"), called.argument(0, "prompt"))
 
 
@@ -92,7 +87,7 @@ def _stream_agent(begin: StartSpan, events: AsyncGenerator[object, object]) -> o
 
 @log_errors_and_return_none
 def _tool(called: MethodCall) -> _StartedTool | None:
-    context: _ToolContext = called.argument(0, "ctx")
+    context: _StrandsToolContext = called.argument(0, "ctx")
     return _begin_tool(context.tool, context.tool_use)
 
 
@@ -100,14 +95,14 @@ def _tool(called: MethodCall) -> _StartedTool | None:
 def _tool_before_1_62(called: MethodCall) -> _StartedTool | None:
     if hasattr(sys.modules.get(_EXECUTOR), _RUN_TOOL):
         return None
-    tool_use: _ToolUse = called.argument(0, "tool_use")
+    tool_use: _RequestedTool = called.argument(0, "tool_use")
     around = current_span()
     if around is not None and around.attributes.get(names.TOOL_CALL_ID) == tool_use["toolUseId"]:
         return None  # the method of the class that it is derived from
     return _begin_tool(called.client, tool_use)
 
 
-def _begin_tool(its_tool: object, tool_use: _ToolUse) -> _StartedTool | None:
+def _begin_tool(its_tool: object, tool_use: _RequestedTool) -> _StartedTool | None:
     kind = type(its_tool).__name__
     # The model's answer in the form that the program asked for: it has to be put into the agent again on resume.
     if its_tool is None or kind == "StructuredOutputTool":

@@ -241,8 +241,8 @@ def copy_of_event(event: Any) -> Json:
     return received if type(received) is dict else _dumped(event)
 
 
-def read_recorded(raw: Json, run: ActiveRun, kwargs: Mapping[str, object]) -> ModelResponse:
-    """Reads a recorded response, streamed or not."""
+def read_recorded(raw: Json, run: ActiveRun | None, kwargs: Mapping[str, object]) -> ModelResponse:
+    """Reads a recorded response, streamed or not.  `run`: remembers the messages of a `thread`; None: nothing does."""
     return (
         _streamed_response(objects_at(raw, "stream"), run, kwargs) if "stream" in raw else _response(raw, run, kwargs)
     )
@@ -275,12 +275,12 @@ def _provider_of_kind(kind: type) -> str:
     return platform or str(getattr(kind, "_gen_ai_provider_name", "anthropic"))
 
 
-def _streamed_response(events: list[Json], run: ActiveRun, kwargs: Mapping[str, object]) -> ModelResponse:
+def _streamed_response(events: list[Json], run: ActiveRun | None, kwargs: Mapping[str, object]) -> ModelResponse:
     response = _response(joined_message(events), run, kwargs)
     return ModelResponse(response.messages, {"stream": events}, response.reasoning, response.attributes)
 
 
-def _response(answer: Json, run: ActiveRun, kwargs: Mapping[str, object]) -> ModelResponse:
+def _response(answer: Json, run: ActiveRun | None, kwargs: Mapping[str, object]) -> ModelResponse:
     message, reasoning = dialect.output_message(answer)
     usage = object_at(answer, "usage")
     attributes = usage_of(usage, _USAGE)
@@ -292,7 +292,7 @@ def _response(answer: Json, run: ActiveRun, kwargs: Mapping[str, object]) -> Mod
         if answer.get(key):
             attributes[name] = answer[key]
     attributes |= provider_edits([message], answer)
-    if "thread" in kwargs and isinstance(kwargs["thread"], Mapping):
+    if run is not None and "thread" in kwargs and isinstance(kwargs["thread"], Mapping):
         remember(run, kwargs, sent_messages(kwargs)[0], answer)
     return ModelResponse([message], answer, reasoning, attributes)
 

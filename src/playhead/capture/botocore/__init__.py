@@ -7,16 +7,18 @@ stream or body is read. aiobotocore is not observed.
 
 import base64
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
+from playhead.calls.run import ActiveRun
 from playhead.capture.botocore import converse, invoke
 from playhead.capture.botocore.converse import sent
 from playhead.capture.botocore.streams import STREAMED, ObservedBody, ObservedEvents, restore, with_own_error
 from playhead.capture.client_methods import ClientApi, MethodRecording, begin_method
-from playhead.capture.model_call import ObservedModelCall
+from playhead.capture.model_call import ModelResponse, ObservedModelCall
 from playhead.capture.patching import Instrumentation, Wrap, instrumentor
 from playhead.capture.streams import StreamRecording
 from playhead.capture.wrapping import MethodCall, wrap
+from playhead.model.json_value import Json, JsonValue
 
 SUPPORTS = "botocore >= 1.35"
 
@@ -30,41 +32,45 @@ _COUNT_HEADERS = "x-amzn-bedrock-"
 _BODY = "body"
 
 
-def record_converse(api: ClientApi, observed: ObservedModelCall, result: Any, call: MethodCall) -> Any:
+def record_converse(
+    api: ClientApi, observed: ObservedModelCall, result: dict[str, Any], call: MethodCall
+) -> dict[str, Any]:
     """`EndCall` of Converse: the answer is a dictionary, or a stream of events in one."""
     run, headers = observed.span.run, kept_headers(result)
     if call.args[0] in STREAMED:
-        recording = StreamRecording(observed, lambda seen: _streamed_response(api, headers, seen, call))
+        recording = StreamRecording(observed, lambda seen: _streamed_response(api, run, headers, seen, call))
         result["stream"] = ObservedEvents(result["stream"], recording, sent)
         return result
     body = sent({name: value for name, value in result.items() if name != "ResponseMetadata"})
-    observed.end(lambda: api.read_recorded({"headers": {**headers}, "body": body}, run, call))
+    observed.end(lambda: api.read_recorded({"headers": headers, "body": body}, run, call))
     return result
 
 
-def record_invoked(api: ClientApi, observed: ObservedModelCall, result: Any, call: MethodCall) -> Any:
+def record_invoked(
+    api: ClientApi, observed: ObservedModelCall, result: dict[str, Any], call: MethodCall
+) -> dict[str, Any]:
     """`EndCall` of InvokeModel: the answer is a body to read, or a stream of chunks."""
     run, headers = observed.span.run, kept_headers(result)
     if call.args[0] in STREAMED:
-        recording = StreamRecording(observed, lambda seen: _streamed_response(api, headers, seen, call))
+        recording = StreamRecording(observed, lambda seen: _streamed_response(api, run, headers, seen, call))
         result[_BODY] = ObservedEvents(result[_BODY], recording, _kept_chunk)
         return result
     body = result[_BODY]
     recording = StreamRecording(
-        observed, lambda seen: api.read_recorded({"headers": {**headers}, **kept_bytes(b"".join(seen))}, run, call)
+        observed, lambda seen: api.read_recorded({"headers": headers, **kept_bytes(b"".join(seen))}, run, call)
     )
     length: Any = body._content_length
     body._raw_stream = ObservedBody(body._raw_stream, int(length) if str(length).isdecimal() else None, recording)
     return result
 
 
-def kept_headers(result: Mapping[str, Any]) -> dict[str, str]:
+def kept_headers(result: Mapping[str, Any]) -> Json:
     """Returns the response's headers that tell about the answer: request id, content type, token counts."""
     headers: Mapping[str, str] = result.get("ResponseMetadata", {}).get("HTTPHeaders", {})
     return {name: value for name, value in headers.items() if name in _KEPT_HEADERS or name.startswith(_COUNT_HEADERS)}
 
 
-def kept_bytes(data: bytes) -> dict[str, str]:
+def kept_bytes(data: bytes) -> Json:
     """Returns a body as a JSON value: text, or base64 if it is not UTF-8.  It can be restored byte for byte."""
     try:
         return {"text": data.decode()}
@@ -72,11 +78,13 @@ def kept_bytes(data: bytes) -> dict[str, str]:
         return {"base64": base64.b64encode(data).decode()}
 
 
-def _streamed_response(api: ClientApi, headers: Any, seen: list[Any], call: MethodCall) -> Any:
-    return api.assemble([{"headers": headers, "stream": seen}], cast(Any, None), call)
+def _streamed_response(
+    api: ClientApi, run: ActiveRun, headers: Json, seen: list[Any], call: MethodCall
+) -> ModelResponse | None:
+    return api.read_recorded({"headers": headers, "stream": seen}, run, call)
 
 
-def _kept_chunk(event: Any) -> Any:
+def _kept_chunk(event: Any) -> JsonValue:
     return {"chunk": kept_bytes(event["chunk"].get("bytes", b""))} if "chunk" in event else sent(event)
 
 
@@ -87,7 +95,7 @@ def _is_streamed(call: MethodCall) -> bool:
     return call.args[0] in STREAMED
 
 
-def _restore(raw: Any, call: MethodCall, ending: BaseException | None) -> Any:
+def _restore(raw: object, call: MethodCall, ending: BaseException | None) -> object:
     return restore(raw, call.client, call.args[0], ending)
 
 
@@ -95,7 +103,7 @@ _CONVERSE = ClientApi(
     read_request=converse.read_request,
     is_streamed=_is_streamed,
     read_response=lambda raw, run, call: converse.read_recorded(raw),
-    assemble=lambda raws, run, call: converse.read_recorded(raws[0]),
+    assemble=lambda chunks, run, call: None,  # `record_converse` reads its streams
     read_recorded=lambda raw, run, call: converse.read_recorded(raw),
     restore=_restore,
     with_message=lambda raw, message, call: converse.with_message(raw, message, streamed=_is_streamed(call)),
@@ -106,7 +114,7 @@ _INVOKE = ClientApi(
     read_request=invoke.read_request,
     is_streamed=_is_streamed,
     read_response=lambda raw, run, call: invoke.read_recorded(raw, call),
-    assemble=lambda raws, run, call: invoke.read_recorded(raws[0], call),
+    assemble=lambda chunks, run, call: None,  # `record_invoked` reads its streams
     read_recorded=lambda raw, run, call: invoke.read_recorded(raw, call),
     restore=_restore,
     with_message=invoke.with_message,

@@ -8,7 +8,7 @@ read from) is recorded as a call without messages.
 
 import copy
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, Self, cast
+from typing import Protocol, Self
 
 from playhead.capture.anthropic import messages as messages_api
 from playhead.capture.anthropic.messages import joined_message
@@ -22,7 +22,19 @@ from playhead.dialect import bedrock, openai_chat
 from playhead.errors import CannotRestore
 from playhead.model import names
 from playhead.model.canonical import canonical_json, parse_json
-from playhead.model.json_value import list_at, list_of, object_at, object_of, objects_at, objects_of, text_at
+from playhead.model.json_value import (
+    Json,
+    JsonMapping,
+    JsonValue,
+    list_at,
+    list_of,
+    object_at,
+    object_of,
+    objects_at,
+    objects_of,
+    text_at,
+    value_at,
+)
 from playhead.model.message import Message, text_message
 
 _METRICS = "amazon-bedrock-invocationMetrics"
@@ -31,28 +43,28 @@ _METRICS = "amazon-bedrock-invocationMetrics"
 class Family(Protocol):
     """One API.  Requests, answers and chunks are JSON objects."""
 
-    def read_request(self, model: str, body: dict[str, Any]) -> ModelRequest:
+    def read_request(self, model: str, body: Json) -> ModelRequest:
         """Reads the request."""
         ...
 
-    def join_chunks(self, chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    def join_chunks(self, chunks: Sequence[Json]) -> Json:
         """Joins the chunks of a stream to one answer, as far as they were received."""
         ...
 
-    def read_answer(self, answer: Mapping[str, Any], raw: Any) -> ModelResponse:
+    def read_answer(self, answer: Json, raw: object) -> ModelResponse:
         """Reads the answer; `raw` is its recorded form."""
         ...
 
-    def with_message(self, recorded: Sequence[Any], message: Any, *, streamed: bool) -> list[Any]:
+    def with_message(self, recorded: Sequence[Json], message: JsonValue, *, streamed: bool) -> list[Json]:
         """Returns the answer, or the chunks, with this message.  `recorded`: those recorded.  Raises CannotRestore."""
         ...
 
-    def with_messages(self, body: dict[str, Any], messages: Sequence[Any]) -> dict[str, Any] | None:
+    def with_messages(self, body: Json, messages: Sequence[JsonValue]) -> Json | None:
         """Returns the request with other messages; None if it cannot be edited."""
         ...
 
 
-def family_of(model: str, body: Mapping[str, Any] | None) -> Family | None:
+def family_of(model: str, body: Json | None) -> Family | None:
     """Returns the API that the request uses; None if it is unknown."""
     if body is None:
         return None
@@ -66,7 +78,7 @@ def family_of(model: str, body: Mapping[str, Any] | None) -> Family | None:
     return OneText.of(body)
 
 
-def _is_nova(model: str, body: Mapping[str, Any]) -> bool:
+def _is_nova(model: str, body: JsonMapping) -> bool:
     return "amazon.nova" in model or "schemaVersion" in body or "inferenceConfig" in body
 
 
@@ -76,27 +88,28 @@ def _is_nova(model: str, body: Mapping[str, Any]) -> bool:
 class _Anthropic:
     """Anthropic's Messages.  Model and streaming are parameters of the client, and not in the body."""
 
-    def read_request(self, model: str, body: dict[str, Any]) -> ModelRequest:
+    def read_request(self, model: str, body: Json) -> ModelRequest:
         request = messages_api.read_request(None, body)
         request.provider, request.model = converse.PROVIDER, model
         return request
 
-    def join_chunks(self, chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    def join_chunks(self, chunks: Sequence[Json]) -> Json:
         return joined_message([{name: value for name, value in chunk.items() if name != _METRICS} for chunk in chunks])
 
-    def read_answer(self, answer: Mapping[str, Any], raw: Any) -> ModelResponse:
-        response = messages_api.read_recorded(dict(answer), cast(Any, None), {})
+    def read_answer(self, answer: Json, raw: object) -> ModelResponse:
+        response = messages_api.read_recorded(dict(answer), None, {})
         return ModelResponse(response.messages, raw, response.reasoning, response.attributes)
 
-    def with_message(self, recorded: Sequence[Any], message: Any, *, streamed: bool) -> list[Any]:
-        recorded_answer: Any = None
+    def with_message(self, recorded: Sequence[Json], message: JsonValue, *, streamed: bool) -> list[Json]:
+        recorded_answer: Json = {}
         if recorded:
-            recorded_answer = {"stream": list(recorded)} if recorded[0].get("type") == "message_start" else recorded[0]
+            recorded_answer = {"stream": [*recorded]} if recorded[0].get("type") == "message_start" else recorded[0]
         answer = messages_api.with_message(recorded_answer, message, model="", streamed=streamed)
-        return list_at(answer, "stream") if streamed else [answer]
+        return objects_at(answer, "stream") if streamed else [answer]
 
-    def with_messages(self, body: dict[str, Any], messages: Sequence[Any]) -> dict[str, Any] | None:
-        return messages_api.with_edit(body, list(messages))
+    def with_messages(self, body: Json, messages: Sequence[JsonValue]) -> Json | None:
+        changed = messages_api.with_edit(body, messages)
+        return None if changed is None else object_of(changed)
 
 
 # --- Nova -------------------------------------------------------------------------------------------------------------
@@ -105,26 +118,26 @@ class _Anthropic:
 class _Nova:
     """Amazon Nova's API: requests, answers and the events of streams are those of Converse."""
 
-    def read_request(self, model: str, body: dict[str, Any]) -> ModelRequest:
+    def read_request(self, model: str, body: Json) -> ModelRequest:
         return converse.request_of(model, body, streamed=False)
 
-    def join_chunks(self, chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    def join_chunks(self, chunks: Sequence[Json]) -> Json:
         return joined_answer([{name: value for name, value in chunk.items() if name != _METRICS} for chunk in chunks])
 
-    def read_answer(self, answer: Mapping[str, Any], raw: Any) -> ModelResponse:
+    def read_answer(self, answer: Json, raw: object) -> ModelResponse:
         return converse.response_of(answer, raw)
 
-    def with_message(self, recorded: Sequence[Any], message: Any, *, streamed: bool) -> list[Any]:
-        answer = converse.with_message(None, message, streamed=False)["body"]
-        return events_of(object_of(answer)) if streamed else [answer]
+    def with_message(self, recorded: Sequence[Json], message: JsonValue, *, streamed: bool) -> list[Json]:
+        answer = object_at(converse.with_message(None, message, streamed=False), "body")
+        return events_of(answer) if streamed else [answer]
 
-    def with_messages(self, body: dict[str, Any], messages: Sequence[Any]) -> dict[str, Any] | None:
+    def with_messages(self, body: Json, messages: Sequence[JsonValue]) -> Json | None:
         as_blocks = [
             {**native, "content": [{"text": native["content"]}]} if isinstance(native.get("content"), str) else native
-            for native in messages
+            for native in map(object_of, messages)
         ]
         system, joined = bedrock.merge_turns(as_blocks)
-        changed = {name: value for name, value in body.items() if name != "system"} | {"messages": joined}
+        changed: Json = {**{name: value for name, value in body.items() if name != "system"}, "messages": joined}
         return changed if system is None else {**changed, "system": system}
 
 
@@ -142,14 +155,14 @@ _CHAT_USAGE = {"prompt_tokens": names.INPUT_TOKENS, "completion_tokens": names.O
 class _Chat:
     """APIs like Chat Completions: Mistral's, OpenAI's open models, DeepSeek's, Qwen's."""
 
-    def read_request(self, model: str, body: dict[str, Any]) -> ModelRequest:
+    def read_request(self, model: str, body: Json) -> ModelRequest:
         settings = {name: value for name, value in body.items() if name not in ("messages", "tools")}
         attributes = {to: body[name] for name, to in _CHAT_REQUEST_ATTRIBUTES.items() if body.get(name) is not None}
         return ModelRequest(
             provider=converse.PROVIDER,
             operation="chat",
             model=model,
-            messages=body["messages"],
+            messages=list_at(body, "messages"),
             to_message=openai_chat.to_message,
             from_message=openai_chat.from_message,
             tools=body.get("tools"),
@@ -157,64 +170,66 @@ class _Chat:
             attributes=attributes,
         )
 
-    def join_chunks(self, chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    def join_chunks(self, chunks: Sequence[Json]) -> Json:
         """Joins texts and arguments of tool calls.  Mistral's chunks have a `message` where others have a `delta`."""
-        choice: dict[str, Any] = {"message": {"role": "assistant"}}
-        answer: dict[str, Any] = {}
+        choice: Json = {}
+        message: Json = {"role": "assistant"}
+        answer: Json = {}
         for chunk in chunks:
             answer |= {name: value for name, value in chunk.items() if name not in ("choices", _METRICS)}
-            for piece in chunk.get("choices") or ():
-                delta: Mapping[str, Any] = piece.get("delta") or piece.get("message") or {}
-                _add_delta(choice["message"], delta)
+            for piece in objects_at(chunk, "choices"):
+                _add_delta(message, object_at(piece, "delta") or object_at(piece, "message"))
                 choice |= {name: piece[name] for name in ("finish_reason", "stop_reason") if piece.get(name)}
-        return {**answer, "choices": [choice]}
+        return {**answer, "choices": [{"message": message, **choice}]}
 
-    def read_answer(self, answer: Mapping[str, Any], raw: Any) -> ModelResponse:
-        read = [openai_chat.output_message(choice.get("message") or {}) for choice in answer.get("choices") or ()]
+    def read_answer(self, answer: Json, raw: object) -> ModelResponse:
+        choices = objects_at(answer, "choices")
+        read = [openai_chat.output_message(object_at(choice, "message")) for choice in choices]
         reasonings = [reasoning for _, reasoning in read if reasoning is not None]
-        reasons = [choice.get("finish_reason") or choice.get("stop_reason") for choice in answer.get("choices") or ()]
+        reasons = [choice.get("finish_reason") or choice.get("stop_reason") for choice in choices]
         usage = object_at(answer, "usage")
-        attributes: dict[str, Any] = {to: usage[name] for name, to in _CHAT_USAGE.items() if name in usage}
+        attributes: dict[str, object] = {to: usage[name] for name, to in _CHAT_USAGE.items() if name in usage}
         if any(reasons):
             attributes[names.FINISH_REASONS] = [str(reason) for reason in reasons]
         if model := answer.get("model"):
             attributes[names.RESPONSE_MODEL] = model
         return ModelResponse([message for message, _ in read], raw, reasonings[0] if reasonings else None, attributes)
 
-    def with_message(self, recorded: Sequence[Any], message: Any, *, streamed: bool) -> list[Any]:
-        fields = {"content": message} if isinstance(message, str) else dict(message)
-        native = {"role": "assistant", **fields}
-        about: dict[str, Any] = {} if not recorded else {**recorded[0]}
-        choice: dict[str, Any] = {**((about.get("choices") or [{}])[0]), "index": 0}
+    def with_message(self, recorded: Sequence[Json], message: JsonValue, *, streamed: bool) -> list[Json]:
+        fields: Json = {"content": message} if isinstance(message, str) else object_of(message)
+        native: Json = {"role": "assistant", **fields}
+        about = {} if not recorded else recorded[0]
+        choice: Json = {**object_at(list_at(about, "choices"), 0), "index": 0}
         key = "delta" if streamed and "message" not in choice else "message"
         reason = "stop_reason" if "stop_reason" in choice else "finish_reason"
         choice = {**choice, key: native, reason: "tool_calls" if native.get("tool_calls") else "stop"}
         return [{**{name: value for name, value in about.items() if name != _METRICS}, "choices": [choice]}]
 
-    def with_messages(self, body: dict[str, Any], messages: Sequence[Any]) -> dict[str, Any] | None:
-        return {**body, "messages": list(messages)}
+    def with_messages(self, body: Json, messages: Sequence[JsonValue]) -> Json | None:
+        return {**body, "messages": [*messages]}
 
 
-def _add_delta(message: dict[str, Any], piece: Mapping[str, Any]) -> None:
+def _add_delta(message: Json, piece: JsonMapping) -> None:
     for name, value in piece.items():
         if name == "tool_calls" and isinstance(value, list):
-            calls: list[Any] = message.setdefault("tool_calls", [])
-            for call in objects_at(piece, name):
+            calls = objects_at(message, name)
+            for call in objects_of(value):
                 _add_call_delta(calls, call)
+            message[name] = [*calls]
         elif isinstance(value, str) and name != "role":
-            message[name] = (message.get(name) or "") + value
+            message[name] = text_at(message, name) + value
         elif value is not None:
             message[name] = value
 
 
-def _add_call_delta(calls: list[Any], piece: dict[str, Any]) -> None:
-    index = piece.get("index")
+def _add_call_delta(calls: list[Json], piece: JsonMapping) -> None:
+    index, function = piece.get("index"), object_at(piece, "function")
     entry = next((call for call in calls if index is not None and call.get("index") == index), None)
     if entry is None:
-        calls.append({**piece, "function": dict(piece.get("function") or {})})
+        calls.append({**piece, "function": {**function}})
         return
-    function = object_at(piece, "function")
-    entry["function"]["arguments"] = (entry["function"].get("arguments") or "") + text_at(function, "arguments")
+    begun = object_at(entry, "function")
+    entry["function"] = {**begun, "arguments": text_at(begun, "arguments") + text_at(function, "arguments")}
 
 
 # --- one text: Llama, older Mistral, Cohere Command, Titan Text -------------------------------------------------------
@@ -250,12 +265,12 @@ class OneText:
         self._key = key
 
     @classmethod
-    def of(cls, body: Mapping[str, Any]) -> Self | None:
+    def of(cls, body: JsonMapping) -> Self | None:
         """Returns the API of a request; None if the request has no text."""
         key = next((key for key in _PROMPT_KEYS if isinstance(body.get(key), str)), None)
         return None if key is None else cls(key)
 
-    def read_request(self, model: str, body: dict[str, Any]) -> ModelRequest:
+    def read_request(self, model: str, body: Json) -> ModelRequest:
         settings = {name: value for name, value in body.items() if name != self._key}
         attributes = {to: body[name] for name, to in _TEXT_REQUEST_ATTRIBUTES.items() if body.get(name) is not None}
         earlier = _earlier_messages(body) if self._key == "message" else []
@@ -271,9 +286,9 @@ class OneText:
             shape={"dialect": DIALECT, "input": self._key, "before": len(earlier)},
         )
 
-    def join_chunks(self, chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    def join_chunks(self, chunks: Sequence[Json]) -> Json:
         texts: list[str] = []
-        answer: dict[str, Any] = {}
+        answer: Json = {}
         for chunk in chunks:
             path = _text_path(chunk)
             if path is not None and isinstance(text := path[0].get(path[1]), str):
@@ -282,20 +297,20 @@ class OneText:
             answer |= {name: value for name, value in flat.items() if value is not None and name not in _ANSWER_KEYS}
         return {**answer, "text": "".join(texts)}
 
-    def read_answer(self, answer: Mapping[str, Any], raw: Any) -> ModelResponse:
+    def read_answer(self, answer: Json, raw: object) -> ModelResponse:
         path = _text_path(answer)
-        text: Any = path[0].get(path[1]) if path is not None else None
+        text = path[0].get(path[1]) if path is not None else None
         messages: list[Message] = [text_message("assistant", text)] if isinstance(text, str) else []
         flat = _flat_answer(answer)
-        attributes: dict[str, Any] = {
+        attributes: dict[str, object] = {
             to: flat[name] for name, to in _TEXT_USAGE.items() if isinstance(flat.get(name), int)
         }
         if reason := next((flat[name] for name in _REASON_KEYS if flat.get(name)), None):
             attributes[names.FINISH_REASONS] = [str(reason).lower()]
         return ModelResponse(messages, raw, attributes=attributes)
 
-    def with_message(self, recorded: Sequence[Any], message: Any, *, streamed: bool) -> list[Any]:
-        content = cast("Mapping[str, Any]", message).get("content") if isinstance(message, Mapping) else message
+    def with_message(self, recorded: Sequence[Json], message: JsonValue, *, streamed: bool) -> list[Json]:
+        content = message.get("content") if isinstance(message, dict) else message
         if not recorded or not isinstance(content, str):
             raise CannotRestore(
                 "this model's answer is one text, and none was recorded to put it into: give the outcome as "
@@ -305,27 +320,26 @@ class OneText:
         path = _text_path(changed)
         if path is None:
             raise CannotRestore('the form of the recorded answer is not known: give the outcome as {"result": ...}')
-        cast("dict[str, Any]", path[0])[path[1]] = content
+        path[0][path[1]] = content
         return [changed, *([recorded[-1]] if streamed and len(recorded) > 1 and not _has_text(recorded[-1]) else [])]
 
-    def with_messages(self, body: dict[str, Any], messages: Sequence[Any]) -> dict[str, Any] | None:
-        if len(messages) != 1 or not isinstance(messages[0].get("content"), str):
-            return None
-        return {**body, self._key: messages[0]["content"]}
+    def with_messages(self, body: Json, messages: Sequence[JsonValue]) -> Json | None:
+        content = value_at(messages[0], "content") if len(messages) == 1 else None
+        return {**body, self._key: content} if isinstance(content, str) else None
 
 
-def _earlier_messages(body: Mapping[str, Any]) -> list[Any]:
+def _earlier_messages(body: JsonMapping) -> list[Json]:
     """Returns Cohere's preamble (the system prompt) and the earlier messages."""
-    messages: list[Any] = []
+    messages: list[Json] = []
     if isinstance(preamble := body.get("preamble"), str):
         messages.append({"role": "system", "content": preamble})
-    for entry in body.get("chat_history") or ():
+    for entry in objects_at(body, "chat_history"):
         role = str(entry.get("role"))
         messages.append({"role": _COHERE_ROLES.get(role.upper(), role.lower()), "content": entry.get("message") or ""})
     return messages
 
 
-def _text_path(answer: Mapping[str, Any]) -> tuple[Mapping[str, Any], str] | None:
+def _text_path(answer: Json) -> tuple[Json, str] | None:
     """Returns the object that has the answer's text, and the key of the text; None if there is none."""
     for name in _ANSWER_LISTS:
         if first := object_at(list_at(answer, name), 0):
@@ -334,12 +348,12 @@ def _text_path(answer: Mapping[str, Any]) -> tuple[Mapping[str, Any], str] | Non
     return None if key is None else (answer, key)
 
 
-def _has_text(chunk: Mapping[str, Any]) -> bool:
+def _has_text(chunk: Json) -> bool:
     path = _text_path(chunk)
     return path is not None and bool(path[0].get(path[1]))
 
 
-def _flat_answer(answer: Mapping[str, Any]) -> dict[str, Any]:
+def _flat_answer(answer: JsonMapping) -> Json:
     """Returns the answer's values and those of the first item of each of its lists."""
     flat = dict(answer)
     for name in _ANSWER_LISTS:
@@ -353,7 +367,7 @@ def _flat_answer(answer: Mapping[str, Any]) -> dict[str, Any]:
 class _Embeddings:
     """Titan's and Cohere's embeddings."""
 
-    def read_request(self, model: str, body: dict[str, Any]) -> ModelRequest:
+    def read_request(self, model: str, body: Json) -> ModelRequest:
         key = next((name for name in ("inputText", "texts", "inputs", "inputImage", "images") if name in body), None)
         inputs = body[key] if key is not None else body
         settings = {name: value for name, value in body.items() if name != key}
@@ -361,17 +375,17 @@ class _Embeddings:
         attributes = {} if dimensions is None else {names.EMBEDDING_DIMENSIONS: dimensions}
         return ModelRequest.of_embeddings(converse.PROVIDER, model, inputs, settings=settings, attributes=attributes)
 
-    def join_chunks(self, chunks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    def join_chunks(self, chunks: Sequence[Json]) -> Json:
         return dict(chunks[0]) if chunks else {}
 
-    def read_answer(self, answer: Mapping[str, Any], raw: Any) -> ModelResponse:
+    def read_answer(self, answer: Json, raw: object) -> ModelResponse:
         count = answer.get("inputTextTokenCount")
         return ModelResponse([], raw, attributes={} if count is None else {names.INPUT_TOKENS: count})
 
-    def with_message(self, recorded: Sequence[Any], message: Any, *, streamed: bool) -> list[Any]:
+    def with_message(self, recorded: Sequence[Json], message: JsonValue, *, streamed: bool) -> list[Json]:
         return no_message()
 
-    def with_messages(self, body: dict[str, Any], messages: Sequence[Any]) -> dict[str, Any] | None:
+    def with_messages(self, body: Json, messages: Sequence[JsonValue]) -> Json | None:
         return None
 
 
@@ -398,7 +412,8 @@ _METRIC_COUNTS = {
 
 def read_request(call: MethodCall) -> ModelRequest:
     """Reads a request from the client's parameters."""
-    operation, parameters = call.args
+    operation: str = call.args[0]
+    parameters: Mapping[str, object] = call.args[1]
     model, body = str(parameters.get("modelId") or ""), _body(parameters)
     family = family_of(model, body)
     if body is None or family is None:
@@ -422,26 +437,27 @@ def read_request(call: MethodCall) -> ModelRequest:
     return request
 
 
-def read_recorded(raw: Mapping[str, Any], call: MethodCall) -> ModelResponse:
+def read_recorded(raw: JsonMapping, call: MethodCall) -> ModelResponse:
     """Reads a recorded answer: the bytes of its body, or the chunks of a stream."""
-    chunks = _json_chunks(raw["stream"]) if "stream" in raw else None
+    chunks = _json_chunks(objects_at(raw, "stream")) if "stream" in raw else None
     answer = object_of(_json_or_none(body_bytes(raw))) if chunks is None else None
     family = _family(call)
-    headers: Mapping[str, str] = raw.get("headers") or {}
+    headers = object_at(raw, "headers")
     response = ModelResponse([], raw)
     if family is not None and (chunks or answer):
         response = family.read_answer(family.join_chunks(chunks) if chunks else answer or {}, raw)
-    counts = {to: int(headers[name]) for name, to in _HEADER_COUNTS.items() if headers.get(name, "").isdecimal()}
-    metrics: Mapping[str, Any] = chunks[-1].get(_METRICS) or {} if chunks else {}
+    in_headers = {to: text_at(headers, name) for name, to in _HEADER_COUNTS.items()}
+    counts: Json = {to: int(text) for to, text in in_headers.items() if text.isdecimal()}
+    metrics = object_at(chunks[-1], _METRICS) if chunks else {}
     counts |= {to: metrics[name] for name, to in _METRIC_COUNTS.items() if name in metrics}
-    about: dict[str, Any] = {} if names.INPUT_TOKENS in response.attributes else usage_attributes(counts)
+    about = {} if names.INPUT_TOKENS in response.attributes else usage_attributes(counts)
     if request_id := headers.get("x-amzn-requestid"):
         about[names.RESPONSE_ID] = request_id
     response.attributes = {**about, **response.attributes}
     return response
 
 
-def with_message(raw: Any, message: Any, call: MethodCall) -> Any:
+def with_message(raw: object, message: JsonValue, call: MethodCall) -> Json:
     """Returns the recorded answer with this message: a text, or a message in the model's own form.  Raises
     CannotRestore."""
     family, streamed = _family(call), call.args[0] in STREAMED
@@ -449,11 +465,11 @@ def with_message(raw: Any, message: Any, call: MethodCall) -> Any:
         raise CannotRestore('the form of this model\'s answers is not known: give the outcome as {"result": ...}')
     recorded = object_of(raw)
     headers = {name: value for name, value in object_at(recorded, "headers").items() if name not in _HEADER_COUNTS}
-    answers: list[Any] = []
+    answers: list[Json] = []
     if "stream" in recorded:
         answers = _json_chunks(objects_at(recorded, "stream"))
     elif raw:
-        answers = [_json_or_none(body_bytes(recorded))]
+        answers = objects_of([_json_or_none(body_bytes(recorded))])
     new_answers = family.with_message(answers, message, streamed=streamed)
     texts = [canonical_json(answer).decode() for answer in new_answers]
     if streamed:
@@ -461,7 +477,7 @@ def with_message(raw: Any, message: Any, call: MethodCall) -> Any:
     return {"headers": headers, "text": texts[0]}
 
 
-def with_edit(call: MethodCall, messages: list[Any] | None) -> MethodCall | None:
+def with_edit(call: MethodCall, messages: list[JsonValue] | None) -> MethodCall | None:
     """Returns the call with other messages, which include the system prompt; None if it cannot be edited."""
     operation, parameters = call.args
     body, family = _body(parameters), _family(call)
@@ -478,22 +494,22 @@ def _family(call: MethodCall) -> Family | None:
     return family_of(str(parameters.get("modelId") or ""), _body(parameters))
 
 
-def _body(parameters: Mapping[str, Any]) -> dict[str, Any] | None:
+def _body(parameters: Mapping[str, object]) -> Json | None:
     body = parameters.get("body")
     if isinstance(body, bytearray):
         body = bytes(body)
     value = _json_or_none(body) if isinstance(body, str | bytes) else None
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else None
 
 
-def _json_or_none(data: str | bytes) -> Any:
+def _json_or_none(data: str | bytes) -> JsonValue:
     try:
         return parse_json(data)
     except ValueError:
         return None
 
 
-def _json_chunks(events: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _json_chunks(events: Sequence[JsonMapping]) -> list[Json]:
     """Returns the JSON objects of a stream's chunks."""
-    chunks = [_json_or_none(body_bytes(event["chunk"])) for event in events if "chunk" in event]
+    chunks = [_json_or_none(body_bytes(object_at(event, "chunk"))) for event in events if "chunk" in event]
     return objects_of(chunks)

@@ -13,7 +13,7 @@ import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from sys import modules
-from typing import Any
+from typing import Any, TypeVar
 
 import wrapt
 
@@ -23,7 +23,9 @@ from playhead.capture.streams import StreamRecording
 from playhead.errors import CannotRestore
 from playhead.kernel.guard import guarded
 from playhead.model.canonical import canonical_json
-from playhead.model.json_value import JsonValue, object_at, objects_of, text_at
+from playhead.model.json_value import JsonMapping, JsonValue, object_at, object_of, objects_of, text_at
+
+T = TypeVar("T")
 
 STREAMED = frozenset({"ConverseStream", "InvokeModelWithResponseStream"})
 INVOKED = frozenset({"InvokeModel", "InvokeModelWithResponseStream"})
@@ -39,7 +41,7 @@ class ObservedEvents:
     to add itself to the list.  `isinstance(stream, EventStream)` is False.
     """
 
-    def __init__(self, stream: Any, recording: StreamRecording, copy_of: Callable[[Any], Any]):
+    def __init__(self, stream: Any, recording: StreamRecording, copy_of: Callable[[object], object]):
         """`copy_of` returns the copy of an event to record: programs change events (langchain-aws pops the usage from
         them)."""
         recording.begun = True
@@ -47,7 +49,7 @@ class ObservedEvents:
         self._playhead_recording = recording
         self._playhead_copy = copy_of
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[object]:
         recording, events = self._playhead_recording, iter(self._playhead_stream)
         while True:
             try:
@@ -61,7 +63,7 @@ class ObservedEvents:
             recording.add_chunk(_copied(self._playhead_copy, event))
             yield event
 
-    def close(self) -> Any:
+    def close(self) -> object:
         """Ends the call with the events so far, and closes the stream."""
         self._playhead_recording.finish(aborted=True)
         return self._playhead_stream.close()
@@ -70,7 +72,7 @@ class ObservedEvents:
         return getattr(self._playhead_stream, name)
 
 
-def _copied(copy_of: Callable[[Any], Any], event: Any) -> Any:
+def _copied(copy_of: Callable[[object], object], event: object) -> object:
     with guarded("record an event of a stream"):
         return copy_of(event)
     return {}
@@ -87,32 +89,32 @@ class ObservedBody(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgum
         self._self_recording = recording
         self._self_read: list[bytes] = []
 
-    def read(self, *args: Any, **kwargs: Any) -> Any:
+    def read(self, *args: Any, **kwargs: Any) -> bytes:
         """Reads from the body, and records the bytes."""
         wanted = args[0] if args else kwargs.get("amt")
         data = self._reading(lambda: self._self_raw.read(*args, **kwargs))
         self._note(data, is_last=wanted is None or (wanted > 0 and not data))
         return data
 
-    def readinto(self, buffer: Any) -> Any:
+    def readinto(self, buffer: bytearray | memoryview) -> int:
         """Reads from the body, and records the bytes."""
         count = self._reading(lambda: self._self_raw.readinto(buffer))
         self._note(bytes(memoryview(buffer)[:count]), is_last=count == 0 and len(buffer) > 0)
         return count
 
-    def readlines(self, *args: Any) -> Any:
+    def readlines(self, *args: int) -> list[bytes]:
         """Reads from the body, and records the bytes."""
         lines = self._reading(lambda: self._self_raw.readlines(*args))
         self._note(b"".join(lines), is_last=not args)
         return lines
 
-    def close(self) -> Any:
+    def close(self) -> object:
         """Ends the call with the bytes read so far, and closes the body."""
         self._self_recording.chunks = [b"".join(self._self_read)]
         self._self_recording.finish(aborted=True)
         return self._self_raw.close()
 
-    def _reading(self, read: Callable[[], Any]) -> Any:
+    def _reading(self, read: Callable[[], T]) -> T:
         try:
             return read()
         except BaseException as error:
@@ -140,7 +142,7 @@ _JSON = "application/json"
 _UNKNOWN_MEMBER = "SDK_UNKNOWN_MEMBER"
 
 
-def restore(raw: Any, client: Any, operation: str, ending: BaseException | None) -> Any:
+def restore(raw: object, client: Any, operation: str, ending: BaseException | None) -> object:
     """Rebuilds the client's response to this operation from `raw`.  Raises CannotRestore."""
     recorded = kept_answer(raw)
     is_stream = isinstance(recorded.get("stream"), list)
@@ -156,10 +158,10 @@ def restore(raw: Any, client: Any, operation: str, ending: BaseException | None)
         raise CannotRestore(message) from error
 
 
-def _response(recorded: Mapping[str, Any], client: Any, operation: str, ending: BaseException | None) -> Any:
+def _response(recorded: JsonMapping, client: Any, operation: str, ending: BaseException | None) -> object:
     model = client.meta.service_model.operation_model(operation)
-    headers = modules["botocore.awsrequest"].HeadersDict({"content-type": _JSON, **(recorded.get("headers") or {})})
-    response: dict[str, Any] = {"headers": headers, "status_code": 200, "context": {"operation_name": operation}}
+    headers = modules["botocore.awsrequest"].HeadersDict({"content-type": _JSON, **object_at(recorded, "headers")})
+    response: dict[str, object] = {"headers": headers, "status_code": 200, "context": {"operation_name": operation}}
     if operation in STREAMED:
         events = objects_of(_with_unknown_members(recorded["stream"]))
         frames = [event_frame(name, payload) for event in events for name, payload in _event_payloads(event)]
@@ -185,7 +187,7 @@ def _with_unknown_members(value: JsonValue) -> JsonValue:
     return {name: _with_unknown_members(item) for name, item in value.items()}
 
 
-def body_bytes(recorded: Mapping[str, Any]) -> bytes:
+def body_bytes(recorded: JsonMapping) -> bytes:
     """Returns the recorded body of an invoked model.  Raises CannotRestore."""
     if isinstance(text := recorded.get("text"), str):
         return text.encode()
@@ -194,11 +196,11 @@ def body_bytes(recorded: Mapping[str, Any]) -> bytes:
     raise CannotRestore("the model's answer was not recorded whole")
 
 
-def _event_payloads(event: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+def _event_payloads(event: JsonMapping) -> list[tuple[str, JsonMapping]]:
     """Returns the event's type and payload; a chunk of an invoked model's answer is sent as base64 of its bytes."""
-    if isinstance(event.get("chunk"), Mapping):
-        return [("chunk", {"bytes": base64.b64encode(body_bytes(event["chunk"])).decode()})]
-    return list(event.items())
+    if isinstance(chunk := event.get("chunk"), dict):
+        return [("chunk", {"bytes": base64.b64encode(body_bytes(chunk)).decode()})]
+    return [(name, object_of(payload)) for name, payload in event.items()]
 
 
 class RecordedBytes(io.BytesIO):
@@ -223,7 +225,7 @@ class RecordedFrames:
         self._ending = ending
         self._is_closed = False
 
-    def stream(self, *_: Any, **__: Any) -> Iterator[bytes]:
+    def stream(self, *_: object, **__: object) -> Iterator[bytes]:
         """Yields one frame after the other, then raises `ending` if there is one."""
         for frame in self._frames:
             if self._is_closed:

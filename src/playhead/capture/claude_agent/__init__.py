@@ -38,11 +38,11 @@ _NAME = "claude"
 _Prompt = str | AsyncIterable[Json]
 
 
-class _Client(Protocol):
+class _SdkClient(Protocol):
     options: object
 
 
-class _Connection(Protocol):
+class _SdkConnection(Protocol):
     """The SDK's connection to Claude Code."""
 
     sdk_mcp_servers: Mapping[str, object]
@@ -140,7 +140,7 @@ _sessions: WeakKeyDictionary[object, _ClaudeSession] = WeakKeyDictionary()
 
 
 @log_errors_and_return_none
-def _begin_turn(client: _Client, prompt: object) -> _ClaudeSession:
+def _begin_turn(client: _SdkClient, prompt: object) -> _ClaudeSession:
     """Begins a turn with this prompt, or adds the prompt to the client's current turn."""
     session = _sessions.get(client)
     if session is None:
@@ -200,7 +200,7 @@ async def _client_messages(
 
 
 @log_errors_and_return_none
-def _take_of_client(client: _Client, message: object) -> None:
+def _take_of_client(client: _SdkClient, message: object) -> None:
     session = _sessions.get(client)
     if type(message).__name__ == "AssistantMessage" and (session is None or session.turn is None):
         session = _begin_turn(client, None)  # a turn that a background task has begun
@@ -294,7 +294,7 @@ async def _stop_reader(connection: Any, stopped: RunStopped) -> None:
 
 @log_errors_and_return_none
 def _tool_call(
-    connection: _Connection, server_name: str, message: Json
+    connection: _SdkConnection, server_name: str, message: Json
 ) -> tuple[ObservedSpan, StartSpan, JsonValue] | None:
     """Returns the enclosing span, the `StartSpan` of the call, and the message's id; None: it is not recorded here."""
     around = turn_spans.get(connection) or current_span()

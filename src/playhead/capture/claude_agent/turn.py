@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 from playhead.calls.lifecycle import as_current, detach, enter, finish
-from playhead.calls.run import ActiveRun
 from playhead.calls.span import ObservedSpan
 from playhead.capture.anthropic.messages import read_recorded
 from playhead.capture.frameworks.observing import agent, log_errors_and_return_none, set_session, tool
@@ -19,7 +18,7 @@ from playhead.model.json_value import Json, JsonValue, int_at, object_of
 from playhead.model.span import STATUS_ERROR
 
 
-class _ToolUse(Protocol):
+class _ToolUseBlock(Protocol):
     """A block with a request of a tool."""
 
     id: str
@@ -27,7 +26,7 @@ class _ToolUse(Protocol):
     input: Json
 
 
-class _ToolResult(Protocol):
+class _ToolResultBlock(Protocol):
     """A block with the result of a tool."""
 
     tool_use_id: str
@@ -35,7 +34,7 @@ class _ToolResult(Protocol):
     is_error: bool | None
 
 
-class _Answer(Protocol):
+class _AnswerMessage(Protocol):
     """Blocks of the model's answer: an `AssistantMessage`."""
 
     message_id: str
@@ -45,13 +44,13 @@ class _Answer(Protocol):
     usage: Json | None
 
 
-class _Input(Protocol):
+class _UserMessage(Protocol):
     """The model's next input: a `UserMessage`."""
 
     content: str | Sequence[object]
 
 
-class _Result(Protocol):
+class _ResultMessage(Protocol):
     """The end of a turn: a `ResultMessage`."""
 
     usage: Json | None
@@ -66,7 +65,7 @@ class _Result(Protocol):
 class _AnsweredModelCall:
     """A model call that becomes known with the first block of its answer."""
 
-    def __init__(self, message: _Answer, observed: ObservedModelCall | None):
+    def __init__(self, message: _AnswerMessage, observed: ObservedModelCall | None):
         self.message = message
         self.observed = observed
         self.blocks: list[object] = []
@@ -81,7 +80,7 @@ class _AnsweredModelCall:
         answer = native_answer(self.message, self.blocks, usage)
         if self.observed is not None:
             with as_current(self.observed.span):
-                self.observed.end(lambda: read_recorded(answer, ActiveRun(recorded=False), {}))
+                self.observed.end(lambda: read_recorded(answer, None, {}))
 
 
 class _ClaudeConversation:
@@ -93,7 +92,7 @@ class _ClaudeConversation:
         self._call: _AnsweredModelCall | None = None
         self._asked = CallStart.now()
 
-    def take_answer(self, message: _Answer) -> None:
+    def take_answer(self, message: _AnswerMessage) -> None:
         """Takes blocks of an answer; a new message id begins a new model call."""
         if self._call is not None and self._call.message.message_id != message.message_id:
             self.end_call()
@@ -102,7 +101,7 @@ class _ClaudeConversation:
         self._call.message = message
         self._call.blocks += message.content
 
-    def _begin(self, message: _Answer) -> ObservedModelCall | None:
+    def _begin(self, message: _AnswerMessage) -> ObservedModelCall | None:
         with as_current(self.span):
             observed = ObservedModelCall.start(lambda: self._request(str(message.model)), began=self._asked)
             if observed is not None:
@@ -196,15 +195,15 @@ class ClaudeTurn:
             self._inside[asked_by] = _ClaudeConversation(span, [])
         return self._inside[asked_by]
 
-    def _take_answer(self, message: _Answer) -> None:
+    def _take_answer(self, message: _AnswerMessage) -> None:
         conversation = self._of(message)
         conversation.take_answer(message)
-        requests: Iterable[_ToolUse] = _blocks_of_kind("ToolUseBlock", message.content)
+        requests: Iterable[_ToolUseBlock] = _blocks_of_kind("ToolUseBlock", message.content)
         for block in requests:
             if not block.name.startswith(self._own_tools):
                 self._begin_tool(conversation, block)
 
-    def _begin_tool(self, conversation: _ClaudeConversation, block: _ToolUse) -> None:
+    def _begin_tool(self, conversation: _ClaudeConversation, block: _ToolUseBlock) -> None:
         """Begins the call of a tool that Claude Code runs itself."""
         with as_current(conversation.span):
             span = tool(block.name, block.input, block.id)()
@@ -215,13 +214,13 @@ class ClaudeTurn:
         self._tools[block.id] = span
         self._names[block.id] = str(block.input.get("subagent_type") or "agent")
 
-    def _take_input(self, message: _Input) -> None:
+    def _take_input(self, message: _UserMessage) -> None:
         self._of(message).take_input(message.content)
-        results: Iterable[_ToolResult] = _blocks_of_kind("ToolResultBlock", message.content)
+        results: Iterable[_ToolResultBlock] = _blocks_of_kind("ToolResultBlock", message.content)
         for block in results:
             self._end_tool(block)
 
-    def _end_tool(self, block: _ToolResult) -> None:
+    def _end_tool(self, block: _ToolResultBlock) -> None:
         inner = self._inside.pop(block.tool_use_id, None)
         if inner is not None:
             inner.end_call()
@@ -234,7 +233,7 @@ class ClaudeTurn:
             span.status_message = span.recorder.text(str(block.content), span.redact)
         finish(span, names.TOOL_RESULT_REF, block.content)
 
-    def _end(self, result: _Result) -> None:
+    def _end(self, result: _ResultMessage) -> None:
         self._main.end_call(int_at(result.usage, "output_tokens", None))
         self.end_inside()
         if result.total_cost_usd is not None:
@@ -276,7 +275,7 @@ def native_content(content: str | Sequence[object]) -> JsonValue:
     return content if isinstance(content, str) else [native_block(block) for block in content]
 
 
-def native_answer(message: _Answer, blocks: Sequence[object], usage: Json) -> Json:
+def native_answer(message: _AnswerMessage, blocks: Sequence[object], usage: Json) -> Json:
     """Builds the model's answer from `blocks`, which came in one message or several; `message` is the last of them."""
     return {
         "id": message.message_id,

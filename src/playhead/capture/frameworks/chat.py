@@ -2,11 +2,11 @@
 convert."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from playhead.capture.model_call import ModelRequest, ModelResponse
 from playhead.dialect import openai_chat as dialect
 from playhead.model import names
+from playhead.model.json_value import JsonMapping, JsonValue
 
 _SETTINGS = {
     "temperature": names.REQUEST_TEMPERATURE,
@@ -23,13 +23,13 @@ UNSENT: Mapping[str, Any] = {"dialect": dialect.NAME, "sent": False}
 
 
 def chat_request(
-    model: Any,
+    model: object,
     *,
     provider: str,
     model_name: str,
-    messages: Sequence[Mapping[str, Any]],
-    tools: Sequence[Any] | None = None,
-    settings: Mapping[str, Any] | None = None,
+    messages: Sequence[JsonMapping],
+    tools: Sequence[object] | None = None,
+    settings: Mapping[str, object] | None = None,
 ) -> ModelRequest:
     """Returns the request of a framework's `model` object.
 
@@ -53,14 +53,14 @@ def chat_request(
 
 
 def chat_response(
-    raw: Any,
-    message: Mapping[str, Any],
+    raw: JsonValue,
+    message: JsonMapping,
     *,
     usage: Mapping[str, int | None] | None = None,
     finish_reason: str | None = None,
     model_name: str | None = None,
     response_id: str | None = None,
-    reasoning: Any = None,
+    reasoning: object = None,
 ) -> ModelResponse:
     """Returns the response of a framework's model. `raw`: the raw answer; `message`: the same answer as a message of
     Chat Completions.
@@ -69,7 +69,7 @@ def chat_response(
     answer's reasoning, if `message` does not contain it.
     """
     output, message_reasoning = dialect.output_message(message)
-    attributes: dict[str, Any] = {name: count for name, count in (usage or {}).items() if count is not None}
+    attributes: dict[str, object] = {name: count for name, count in (usage or {}).items() if count is not None}
     attributes[names.FINISH_REASONS] = [finish_reason or ("tool_calls" if message.get("tool_calls") else "stop")]
     if model_name:
         attributes[names.RESPONSE_MODEL] = model_name

@@ -12,7 +12,7 @@ the like. Who records a call is decided as follows:
 - In a resumed run whose record has a call here, the call is answered from the record, before anything is called.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -46,6 +46,7 @@ from playhead.capture.wrapping import (
 )
 from playhead.errors import CannotRestore, RunStopped
 from playhead.kernel.guard import guarded
+from playhead.model.json_value import Json, JsonMapping, JsonValue, objects_at
 
 # --- a framework's description of its models --------------------------------------------------------------------------
 
@@ -62,29 +63,29 @@ class FrameworkModelApi:
 
     read_request: Callable[[MethodCall], ModelRequest]
     """`ModelRequest.name` should be the model's class: the call's name in the run."""
-    with_messages: Callable[[MethodCall, list[Any]], MethodCall | None]
+    with_messages: Callable[[MethodCall, list[JsonValue]], MethodCall | None]
     """Returns the call with other messages (as in Chat Completions); None if the call cannot be edited."""
-    dump: Callable[[Any], Any]
+    dump: Callable[[Any], JsonValue]
     """Returns the raw form of the method's result; for a method that streams, of one chunk."""
-    load: Callable[[Any], Any]
+    load: Callable[[JsonValue], object]
     """Reverses `dump`: makes the framework's own object.  Raises CannotRestore."""
-    read: Callable[[Any], ModelResponse | None]
+    read: Callable[[JsonValue], ModelResponse | None]
     """Reads the raw answer; for a stream, the one that `join` returns."""
-    from_message: Callable[[Mapping[str, Any], MethodCall], Any]
+    from_message: Callable[[JsonMapping, MethodCall], JsonValue]
     """Makes a raw answer from a message in the form of Chat Completions."""
-    join: Callable[[list[Any]], Any] | None = None
+    join: Callable[[list[Json]], JsonValue] | None = None
     """Joins the raw chunks of a stream to one raw answer; None: the method does not stream."""
-    split: Callable[[Any], list[Any]] = lambda raw: [raw]
+    split: Callable[[Any], Sequence[JsonValue]] = lambda raw: [raw]
     """Splits a raw answer into raw chunks."""
 
-    def read_recorded(self, raw: Any) -> ModelResponse | None:
+    def read_recorded(self, raw: JsonValue) -> ModelResponse | None:
         """Reads a recorded answer; None if it is not an answer."""
         if self.join is None:
             return self.read(raw)
-        read = self.read(self.join(raw["stream"]))
+        read = self.read(self.join(objects_at(raw, "stream")))
         return None if read is None else replace(read, raw=raw)
 
-    def restore(self, raw: Any, ending: BaseException | None) -> Any:
+    def restore(self, raw: JsonValue, ending: BaseException | None) -> object:
         """Rebuilds the method's result: the answer, or an iterator of its chunks that raises `ending` at its end.  If
         the method does not stream, raises `ending` itself, unless it is RunStopped.  Raises CannotRestore."""
         recorded = kept_answer(raw)
@@ -97,14 +98,14 @@ class FrameworkModelApi:
         except Exception as error:
             raise CannotRestore(f"the recorded answer cannot be read ({type(error).__name__}: {error})") from error
 
-    def with_message(self, message: Any, call: MethodCall) -> Any:
+    def with_message(self, message: str | JsonMapping, call: MethodCall) -> JsonValue:
         """Makes the recorded form of an answer with this message (a text, or a message as in Chat Completions)."""
-        fields: Mapping[str, Any] = {"content": message} if isinstance(message, str) else message
+        fields: JsonMapping = {"content": message} if isinstance(message, str) else message
         raw = self.from_message({"role": "assistant", **fields}, call)
-        return raw if self.join is None else {"stream": self.split(raw)}
+        return raw if self.join is None else {"stream": [*self.split(raw)]}
 
 
-def _with_ending(chunks: list[Any], ending: BaseException | None) -> Iterator[Any]:
+def _with_ending(chunks: list[object], ending: BaseException | None) -> Iterator[object]:
     yield from chunks
     if ending is not None:
         raise ending
@@ -148,7 +149,7 @@ class FrameworkModelCall(StreamedCallRecording):
         self._began = CallStart.now()
         self._inner_call = InnerCallMark()
         self._is_decided = False
-        self._chunks: list[Any] = []
+        self._chunks: list[JsonValue] = []
 
     def begin(self) -> None:
         """Begins to record at once if it is already known that the call is recorded here.  Raises RunStopped."""
@@ -174,12 +175,12 @@ class FrameworkModelCall(StreamedCallRecording):
         """Returns the context in which to run the framework's method, or one step of its stream."""
         return self._inner_call.current() if self.observed is None else as_current(self.observed.span)
 
-    def end(self, result: Any) -> Any:
+    def end(self, result: object) -> object:
         """Ends the call with the method's result, and returns it."""
         self.end_raw(lambda: self._api.dump(result))
         return result
 
-    def end_raw(self, raw: Callable[[], Any], *, aborted: bool = False) -> None:
+    def end_raw(self, raw: Callable[[], JsonValue], *, aborted: bool = False) -> None:
         """Ends the call with the answer in its raw form; `aborted`: the reader stopped before the end of the stream."""
         self._decide()
         observed = self.observed
@@ -193,14 +194,14 @@ class FrameworkModelCall(StreamedCallRecording):
         if self.observed is not None:
             self.observed.first_chunk()
 
-    def add_chunk(self, chunk: Any) -> None:
+    def add_chunk(self, chunk: object) -> None:
         """Records a chunk of a stream."""
         self.note_first_chunk()
         observed = self.observed
         if observed is not None and len(self._chunks) < _MAX_CHUNKS and observed.span.run.recorded:
             self._keep(chunk)
 
-    def _keep(self, chunk: Any) -> None:
+    def _keep(self, chunk: object) -> None:
         with guarded("record a chunk of a model's answer"):  # now, since frameworks change chunks later
             self._chunks.append(self._api.dump(chunk))
 
@@ -212,7 +213,7 @@ class FrameworkModelCall(StreamedCallRecording):
             observed.end(self._read_chunks, aborted=aborted)
             self._note_inner_calls(observed)
 
-    def fail(self, raised: BaseException, raw: Callable[[], Any] | None = None) -> None:
+    def fail(self, raised: BaseException, raw: Callable[[], JsonValue] | None = None) -> None:
         """Ends the call with an error or a cancellation; GeneratorExit: the reader stopped early. `raw`: the part of
         the answer that had arrived, if the framework knows it; else the chunks are used.
         """

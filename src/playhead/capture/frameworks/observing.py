@@ -8,7 +8,7 @@ Each agent has a span: the outermost agent is a run, agents that start inside ar
 import inspect
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial, wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 from playhead.api.observe import ObserveOptions
 from playhead.calls import functions
@@ -27,6 +27,13 @@ T = TypeVar("T")
 StartSpan = Callable[[], ObservedSpan | None]
 ReadCall = Callable[[MethodCall], StartSpan | None]
 """Reads a call, and returns the function that begins its span; None: the call is not recorded."""
+
+
+class Named(Protocol):
+    """An agent, a team, a tool or another object of a framework that has a name."""
+
+    name: str
+
 
 _TOOL = ObserveOptions(None, "tool", True, True, None, {}, None)
 _RETRIEVER = ObserveOptions(None, "retriever", True, True, None, {}, None)

@@ -8,9 +8,8 @@ the process.
 
 import copy
 import json
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from sys import modules
-from typing import Any, cast
 
 from playhead.capture.model_call import ModelRequest, ModelResponse
 from playhead.capture.restoring import as_awaitable, kept_answer, recorded_chunks, recorded_metadata
@@ -26,6 +25,7 @@ from playhead.model.json_value import (
     int_at,
     list_at,
     list_of,
+    mapping_of,
     object_at,
     object_of,
     objects_at,
@@ -60,7 +60,7 @@ def model_of(kwargs: JsonMapping) -> str:
     return name if name and (above == "models" or above.endswith("/models")) else resource
 
 
-def provider_of(client: Any) -> str:
+def provider_of(client: object) -> str:
     """Returns the provider's name in the GenAI conventions."""
     return "gcp.vertex_ai" if getattr(client, "vertexai", False) else "gcp.gemini"
 
@@ -112,13 +112,13 @@ def with_edit(call: MethodCall, messages: list[JsonValue] | None) -> MethodCall:
     return call.with_kwargs({**call.kwargs, "request_dict": body})
 
 
-def _as_content(message: Any) -> Any:
+def _as_content(message: JsonValue) -> JsonValue:
     """Converts a message whose `content` an edit has set to a text: its parts become the text, or a function response
     whose result is the text."""
     fields = object_of(message)
     text = fields.get("content")
     if not isinstance(text, str):
-        return cast("object", message)
+        return message
     parts: list[JsonValue] = [{"text": text}]
     old_parts = list_at(fields, "parts")
     if len(old_parts) == 1 and "functionResponse" in object_of(old_parts[0]):
@@ -140,12 +140,10 @@ def _request_attributes(body: JsonMapping, *, is_streamed: bool) -> Json:
     return attributes
 
 
-def _has_extra_body(options: Any) -> bool:
+def _has_extra_body(options: object) -> bool:
     """Whether options of the client, or of one request, add to the body.  In older versions the options are
     dictionaries."""
-    if isinstance(options, Mapping):
-        return bool(cast("Mapping[str, Any]", options).get("extra_body"))
-    return bool(getattr(options, "extra_body", None))
+    return bool(mapping_of(options).get("extra_body") or getattr(options, "extra_body", None))
 
 
 # --- answers ----------------------------------------------------------------------------------------------------------
@@ -163,29 +161,30 @@ _TOOL_CALLS = "tool_calls"
 _CONTENT_FILTER = "content_filter"
 
 
-def json_of(answer: Any) -> Json | None:
+def json_of(answer: object) -> Json | None:
     """Returns the JSON that the client received: the body of an HTTP response, or in older versions the JSON itself;
     None for any other value."""
-    value: Any = answer
-    if not isinstance(answer, dict):
-        body = getattr(answer, "body", None)
-        value = parse_json(body) if isinstance(body, str | bytes) and body else None
-    return cast("Json", value) if isinstance(value, dict) else None
+    received = object_of(answer)
+    if isinstance(answer, dict):
+        return received
+    body = getattr(answer, "body", None)
+    value: JsonValue = parse_json(body) if isinstance(body, str | bytes) and body else None
+    return value if isinstance(value, dict) else None
 
 
-def read_response(answer: Any) -> ModelResponse | None:
+def read_response(answer: object) -> ModelResponse | None:
     """Reads an answer that is not streamed; None for anything else."""
     raw = json_of(answer)
     return None if raw is None else _response(raw, raw)
 
 
-def asks_for_functions(chunk: Any) -> bool:
+def asks_for_functions(chunk: object) -> bool:
     """Whether a chunk may request a function call."""
-    body: Any = getattr(chunk, "body", None)
+    body: object = getattr(chunk, "body", None)
     return "functionCall" in (body if isinstance(body, str) else repr(chunk))
 
 
-def assemble(chunks: Sequence[Any]) -> ModelResponse | None:
+def assemble(chunks: Sequence[object]) -> ModelResponse | None:
     """Reads the chunks of a stream; None if there are none."""
     read = [raw for chunk in chunks if (raw := json_of(chunk)) is not None]
     return _response(joined_response(read), {"stream": [*read]}) if read else None
@@ -220,7 +219,7 @@ def _response(response: JsonMapping, raw: Json) -> ModelResponse:
     candidates = objects_at(response, "candidates")
     read = [dialect.output_message(object_at(candidate, "content")) for candidate in candidates if _parts(candidate)]
     reasonings = [reasoning for _, reasoning in read if reasoning is not None]
-    attributes: dict[str, Any] = usage_of(response.get("usageMetadata"))
+    attributes = usage_of(response.get("usageMetadata"))
     attributes[names.FINISH_REASONS] = _finish_reasons(response, candidates)
     for key, name in (("responseId", names.RESPONSE_ID), ("modelVersion", names.RESPONSE_MODEL)):
         if response.get(key):
@@ -232,7 +231,7 @@ def _response(response: JsonMapping, raw: Json) -> ModelResponse:
     )
 
 
-def usage_of(usage: JsonValue) -> dict[str, Any]:
+def usage_of(usage: JsonValue) -> dict[str, object]:
     """Returns attributes with the token counts.  In the conventions, input includes cached tokens, and output includes
     reasoning; Gemini counts reasoning, and the tokens that its own tools add to the prompt, separately."""
     counts = object_of(usage)
@@ -242,16 +241,16 @@ def usage_of(usage: JsonValue) -> dict[str, Any]:
         names.CACHE_READ_TOKENS: ("cachedContentTokenCount",),
         names.REASONING_TOKENS: ("thoughtsTokenCount",),
     }
-    attributes: dict[str, Any] = {}
+    attributes: dict[str, object] = {}
     for name, keys in sums.items():
         numbers = [number for key in keys if (number := int_at(counts, key, None)) is not None]
         if numbers:  # absent is not zero
             attributes[name] = sum(numbers)
     for name, key in _AUDIO.items():
-        for detail in objects_at(counts, key):
-            count = int_at(detail, "tokenCount", None)
-            if detail.get("modality") == "AUDIO" and count is not None:
-                attributes[name] = attributes.get(name, 0) + count
+        details = [detail for detail in objects_at(counts, key) if detail.get("modality") == "AUDIO"]
+        numbers = [number for detail in details if (number := int_at(detail, "tokenCount", None)) is not None]
+        if numbers:
+            attributes[name] = sum(numbers)
     return attributes
 
 
@@ -286,7 +285,7 @@ _ANSWER_HEADERS = {"content-type": "application/json"}
 _RECORDED_KEYS_REPLACED = frozenset({"candidates", "usageMetadata", "promptFeedback", "stream"})
 
 
-def restore(raw: Any, call: MethodCall, ending: BaseException | None) -> Any:
+def restore(raw: object, call: MethodCall, ending: BaseException | None) -> object:
     """Rebuilds what the client's method returned from `raw`; see `ClientApi.restore`.  Raises CannotRestore."""
     recorded = kept_answer(raw)
     make = _answer_maker()
@@ -303,7 +302,7 @@ def restore(raw: Any, call: MethodCall, ending: BaseException | None) -> Any:
     return as_awaitable(answer) if call.is_async else answer
 
 
-def with_message(recorded: Any, message: str | JsonMapping, call: MethodCall) -> Json:
+def with_message(recorded: object, message: str | JsonMapping, call: MethodCall) -> Json:
     """Returns the recorded response with this answer: a text, or a content as the API writes it."""
     content: Json = {"parts": [{"text": message}]} if isinstance(message, str) else dict(message)
     response = {"modelVersion": model_of(call.kwargs), **recorded_metadata(recorded, _RECORDED_KEYS_REPLACED)}
@@ -312,7 +311,7 @@ def with_message(recorded: Any, message: str | JsonMapping, call: MethodCall) ->
     return {"stream": [whole]} if is_streamed(call) else whole
 
 
-def _answer_maker() -> Callable[[Any], Any]:
+def _answer_maker() -> Callable[[JsonValue], object]:
     """Returns a function that makes the return value of the client's methods from JSON: an HTTP response, or in older
     versions the JSON itself."""
     kind = getattr(modules["google.genai._api_client"], "SdkHttpResponse", None)
@@ -321,7 +320,9 @@ def _answer_maker() -> Callable[[Any], Any]:
     return lambda value: kind(headers=dict(_ANSWER_HEADERS), body=json.dumps(value))
 
 
-def _recorded_chunks(chunks: Sequence[Any], make: Callable[[Any], Any], ending: BaseException | None) -> Iterator[Any]:
+def _recorded_chunks(
+    chunks: Sequence[JsonValue], make: Callable[[JsonValue], object], ending: BaseException | None
+) -> Iterator[object]:
     for chunk in chunks:
         yield make(chunk)
     if ending is not None:
@@ -329,7 +330,7 @@ def _recorded_chunks(chunks: Sequence[Any], make: Callable[[Any], Any], ending: 
 
 
 async def _recorded_chunks_async(
-    chunks: Sequence[Any], make: Callable[[Any], Any], ending: BaseException | None
-) -> AsyncIterator[Any]:
+    chunks: Sequence[JsonValue], make: Callable[[JsonValue], object], ending: BaseException | None
+) -> AsyncIterator[object]:
     for chunk in _recorded_chunks(chunks, make, ending):
         yield chunk

@@ -3,10 +3,7 @@
 Inputs and vectors are content; vectors are packed in the record.
 """
 
-from collections.abc import Callable
-from typing import Any
-
-from playhead.capture.embeddings import embeddings_api
+from playhead.capture.embeddings import ChangeVector, embeddings_api
 from playhead.capture.google_genai import content
 from playhead.capture.google_genai.content import body_of, model_of, provider_of, usage_of
 from playhead.capture.model_call import ModelRequest
@@ -19,7 +16,7 @@ _PREDICT = "predict"
 _DIMENSIONS = "outputDimensionality"
 
 
-def is_embedding(method: str, body: Any) -> bool:
+def is_embedding(method: str, body: object) -> bool:
     """Whether a request is for embeddings.  `predict` also has requests of other models, with prompts instead of
     content."""
     if method != _PREDICT:
@@ -31,7 +28,7 @@ def is_embedding(method: str, body: Any) -> bool:
 def _read_request(call: MethodCall) -> ModelRequest:
     body = body_of(call)
     inputs, settings = _inputs(body)
-    attributes: dict[str, Any] = {}
+    attributes: Json = {}
     if (dimensions := _found(body, _DIMENSIONS)) is not None:
         attributes[names.EMBEDDING_DIMENSIONS] = dimensions
     return ModelRequest.of_embeddings(
@@ -70,7 +67,7 @@ def _found(body: JsonValue, key: str) -> JsonValue:
     return next((item for item in inner if item is not None), None)
 
 
-def _attributes(raw: Json) -> dict[str, Any]:
+def _attributes(raw: Json) -> dict[str, object]:
     attributes = usage_of(raw.get("usageMetadata"))
     counts = [_found(prediction, "token_count") for prediction in objects_at(raw, "predictions")]
     numbers = [count for count in counts if isinstance(count, int)]
@@ -79,14 +76,14 @@ def _attributes(raw: Json) -> dict[str, Any]:
     return attributes
 
 
-def _with_vectors(answer: Json, change: Callable[[Any], Any]) -> Json:
+def _with_vectors(answer: Json, change: ChangeVector) -> Json:
     """Applies `change` to each vector: the value of any key `values`."""
     return {
         key: change(value) if key == "values" else _with_vectors_inside(value, change) for key, value in answer.items()
     }
 
 
-def _with_vectors_inside(value: JsonValue, change: Callable[[Any], Any]) -> JsonValue:
+def _with_vectors_inside(value: JsonValue, change: ChangeVector) -> JsonValue:
     if isinstance(value, list):
         return [_with_vectors_inside(item, change) for item in value]
     return _with_vectors(value, change) if isinstance(value, dict) else value

@@ -29,7 +29,7 @@ from playhead.model.json_value import list_of, object_at, text_at, value_at
 SUPPORTS = "langchain-core >= 1.0"
 
 
-class _Tool(Protocol):
+class _LangChainTool(Protocol):
     name: str
     response_format: str
     tool_call_schema: object
@@ -46,7 +46,7 @@ class _Retriever(Protocol):
 def _begin_tool(called: MethodCall) -> StartSpan | None:
     if not is_inside_run():
         return None
-    its_tool: _Tool = called.client
+    its_tool: _LangChainTool = called.client
     places = ((its_tool, "func"), (its_tool, "coroutine"), (type(its_tool), "_run"), (type(its_tool), "_arun"))
     if any(is_observed(getattr(owner, name, None)) for owner, name in places):
         return None
@@ -57,7 +57,7 @@ def _begin_tool(called: MethodCall) -> StartSpan | None:
     return tool(its_tool.name, arguments, called.kwargs.get("tool_call_id"))
 
 
-def _without_injected(its_tool: _Tool, arguments: Mapping[str, object]) -> Mapping[str, object]:
+def _without_injected(its_tool: _LangChainTool, arguments: Mapping[str, object]) -> Mapping[str, object]:
     """Returns the model's arguments, without the state, stores and contexts that the framework adds."""
     own_filter = getattr(its_tool, "_filter_injected_args", None)  # since langchain-core 1.1
     if own_filter is not None:
@@ -70,7 +70,7 @@ def _without_injected(its_tool: _Tool, arguments: Mapping[str, object]) -> Mappi
 def _as_tool_output(called: MethodCall) -> Callable[[object], object]:
     """Returns a function that converts a plain value to a `ToolMessage` with the id of the call, if it has one."""
     call_id = text_at(called.kwargs, "tool_call_id", None)
-    its_tool: _Tool = called.client
+    its_tool: _LangChainTool = called.client
 
     def fit(value: Any) -> object:
         from langchain_core.messages import ToolMessage  # noqa: PLC0415 - of the library that is in use

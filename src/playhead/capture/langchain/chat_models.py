@@ -5,8 +5,8 @@ call, which calls callbacks and joins chunks, runs for recorded answers, too.
 """
 
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from playhead.capture.frameworks.chat import chat_request, chat_response
 from playhead.capture.frameworks.model_calls import (
@@ -20,8 +20,27 @@ from playhead.capture.model_call import ModelRequest, ModelResponse
 from playhead.capture.patching import WrapSubclasses
 from playhead.capture.wrapping import MethodCall
 from playhead.model import names
-from playhead.model.json_value import JsonMapping, int_at, list_of, object_at, object_of, objects_of, text_at, value_at
+from playhead.model.json_value import (
+    Json,
+    JsonMapping,
+    JsonValue,
+    int_at,
+    list_of,
+    object_at,
+    object_of,
+    objects_at,
+    objects_of,
+    text_at,
+    value_at,
+)
 
+if TYPE_CHECKING:
+    from langchain_core.messages import BaseMessage
+    from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+
+T = TypeVar("T")
+
+_POSITIONS = ("messages", "stop", "run_manager")
 _NOT_SETTINGS = frozenset({"messages", "run_manager", "tools", "stop", "functions"})
 _REASONING = frozenset({"thinking", "reasoning", "redacted_thinking"})
 
@@ -30,8 +49,8 @@ _REASONING = frozenset({"thinking", "reasoning", "redacted_thinking"})
 
 
 def _read_request(call: MethodCall) -> ModelRequest:
-    arguments = _given(call)
-    about: dict[str, Any] = call.client._get_ls_params(stop=arguments.get("stop"), **_options(arguments))
+    arguments = call.arguments(*_POSITIONS)
+    about: Mapping[str, object] = call.client._get_ls_params(stop=arguments.get("stop"), **_options(arguments))
     settings = {"temperature": about.get("ls_temperature"), "max_tokens": about.get("ls_max_tokens")}
     streams = call.method in ("_stream", "_astream")
     return chat_request(
@@ -44,36 +63,32 @@ def _read_request(call: MethodCall) -> ModelRequest:
     )
 
 
-def _given(call: MethodCall) -> dict[str, Any]:
-    return {**dict(zip(("messages", "stop", "run_manager"), call.args, strict=False)), **call.kwargs}
-
-
-def _options(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _options(arguments: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in arguments.items() if name not in _NOT_SETTINGS}
 
 
-def _with_messages(call: MethodCall, messages: list[Any]) -> MethodCall:
-    changed = _langchain_messages(messages)
+def _with_messages(call: MethodCall, messages: list[JsonValue]) -> MethodCall:
+    changed = _langchain_messages(objects_of(messages))
     if call.args:
         return MethodCall(call.client, call.method, (changed, *call.args[1:]), call.kwargs, call.is_async)
     return call.with_kwargs({**call.kwargs, "messages": changed})
 
 
-def _langchain_messages(natives: Iterable[Mapping[str, Any]]) -> list[Any]:
+def _langchain_messages(natives: Iterable[JsonMapping]) -> "list[BaseMessage]":
     """Converts messages of Chat Completions to LangChain's own objects."""
     from langchain_core.messages import convert_to_messages  # noqa: PLC0415 - imported by the program
 
     return convert_to_messages([{"content": "", **native} for native in natives])
 
 
-def chat_messages(messages: Iterable[Any]) -> list[dict[str, Any]]:
+def chat_messages(messages: "Iterable[BaseMessage]") -> list[Json]:
     """Converts LangChain's messages to the form of Chat Completions, without their ids, which differ in each run."""
     from langchain_core.messages.utils import convert_to_openai_messages  # noqa: PLC0415 - as above
 
     return [_plain(native) for native in convert_to_openai_messages(list(messages))]
 
 
-def _plain(native: dict[str, Any]) -> dict[str, Any]:
+def _plain(native: Json) -> Json:
     """Returns a message as LangChain's own OpenAI client sends it, with reasoning in `reasoning_content`."""
     if native.get("role") == "tool":
         native.pop("name", None)
@@ -92,62 +107,65 @@ def _plain(native: dict[str, Any]) -> dict[str, Any]:
     return native
 
 
-def _kind(block: Any) -> Any:
+def _kind(block: JsonValue) -> JsonValue:
     return value_at(block, "type")
 
 
 # --- answers ----------------------------------------------------------------------------------------------------------
 
 
-def _dump(answer: Any) -> Any:
+def _dump(answer: "ChatResult") -> Json:
     """Converts a ChatResult to JSON values."""
-    generations = [_dump_generation(generation) for generation in answer.generations]
-    return {"generations": generations, "llm_output": answer.llm_output}
+    generations: list[JsonValue] = [_dump_generation(generation) for generation in answer.generations]
+    about: dict[str, Any] | None = answer.llm_output
+    return {"generations": generations, "llm_output": about}
 
 
-def _dump_generation(generation: Any) -> dict[str, Any]:
+def _dump_generation(generation: "ChatGeneration") -> Json:
     message = generation.message
-    data = message.model_dump(mode="json", warnings=False)
+    data: Json = message.model_dump(mode="json", warnings=False)
     # As texts: the record does not keep the order of keys, and a model must get its arguments back in its own order.
-    data["tool_calls"] = [{**call, "args": json.dumps(call["args"])} for call in data.get("tool_calls") or ()]
-    return {"message": {"type": message.type, "data": data}, "generation_info": generation.generation_info}
+    data["tool_calls"] = [{**call, "args": json.dumps(call["args"])} for call in objects_at(data, "tool_calls")]
+    about: dict[str, Any] | None = generation.generation_info
+    return {"message": {"type": message.type, "data": data}, "generation_info": about}
 
 
-def _load(raw: Any) -> Any:
+def _load(raw: JsonValue) -> "ChatResult":
     from langchain_core.outputs import ChatGeneration, ChatResult  # noqa: PLC0415 - as above
 
-    return ChatResult(
-        generations=[_loaded_generation(generation, ChatGeneration) for generation in raw["generations"]],
-        llm_output=raw.get("llm_output"),
-    )
+    generations = [_loaded_generation(generation, ChatGeneration) for generation in objects_at(raw, "generations")]
+    about = value_at(raw, "llm_output")
+    return ChatResult(generations=generations, llm_output=about if isinstance(about, dict) else None)
 
 
-def _load_chunk(raw: Any) -> Any:
+def _load_chunk(raw: JsonValue) -> "ChatGenerationChunk":
     from langchain_core.outputs import ChatGenerationChunk  # noqa: PLC0415 - as above
 
-    return _loaded_generation(raw, ChatGenerationChunk)
+    return _loaded_generation(object_of(raw), ChatGenerationChunk)
 
 
-def _loaded_generation(raw: Any, kind: Any) -> Any:
+def _loaded_generation(raw: Json, kind: Callable[..., T]) -> T:
     from langchain_core.messages import messages_from_dict  # noqa: PLC0415 - as above
 
-    data = raw["message"]["data"]
-    calls = [{**call, "args": json.loads(call["args"])} for call in data.get("tool_calls") or ()]
-    [message] = messages_from_dict([{**raw["message"], "data": {**data, "tool_calls": calls}}])
+    recorded = object_at(raw, "message")
+    data = object_at(recorded, "data")
+    calls = [{**call, "args": json.loads(text_at(call, "args"))} for call in objects_at(data, "tool_calls")]
+    [message] = messages_from_dict([{**recorded, "data": {**data, "tool_calls": calls}}])
     return kind(message=message, generation_info=raw.get("generation_info"))
 
 
-def _read(raw: Any) -> ModelResponse | None:
-    generations: list[dict[str, Any]] = raw["generations"]
+def _read(raw: JsonValue) -> ModelResponse | None:
+    generations = objects_at(raw, "generations")
     if not generations:
         return None
     result = _load(raw)
     first, *others = chat_messages(generation.message for generation in result.generations)
-    metadata = _metadata(generations[0], raw.get("llm_output"))
+    metadata = _metadata(generations[0], value_at(raw, "llm_output"))
+    data = object_at(object_at(generations[0], "message"), "data")
     response = chat_response(
         raw,
         first,
-        usage=_usage(generations[0]["message"]["data"].get("usage_metadata") or {}),
+        usage=_usage(object_at(data, "usage_metadata")),
         finish_reason=metadata.get("finish_reason") or metadata.get("stop_reason"),
         model_name=metadata.get("model_name") or metadata.get("model"),
         response_id=metadata.get("id"),
@@ -156,10 +174,11 @@ def _read(raw: Any) -> ModelResponse | None:
     return ModelResponse(messages, raw, response.reasoning, response.attributes)
 
 
-def _metadata(generation: Mapping[str, Any], llm_output: Any) -> dict[str, Any]:
+def _metadata(generation: Json, llm_output: JsonValue) -> dict[str, str]:
     """Returns the texts in the answer's metadata, which LangChain's models put into one of three dictionaries."""
-    sources = (llm_output, generation.get("generation_info"), generation["message"]["data"].get("response_metadata"))
-    texts: dict[str, Any] = {}
+    data = object_at(object_at(generation, "message"), "data")
+    sources = (llm_output, generation.get("generation_info"), data.get("response_metadata"))
+    texts: dict[str, str] = {}
     for source in sources:
         texts |= {key: value for key, value in object_of(source).items() if isinstance(value, str)}
     return texts
@@ -179,35 +198,34 @@ def _usage(usage: JsonMapping) -> dict[str, int | None]:
     }
 
 
-def _from_message(message: Mapping[str, Any], _call: MethodCall) -> Any:
+def _from_message(message: JsonMapping, _call: MethodCall) -> Json:
     from langchain_core.outputs import ChatGeneration, ChatResult  # noqa: PLC0415 - as above
 
     [langchain_message] = _langchain_messages([message])
     return _dump(ChatResult(generations=[ChatGeneration(message=langchain_message)]))
 
 
-def _join(chunks: list[Any]) -> Any:
+def _join(chunks: list[Json]) -> Json:
     from langchain_core.outputs import ChatGeneration, ChatResult  # noqa: PLC0415 - as above
 
-    first, *others = map(_load_chunk, chunks)
+    first, *others = [_load_chunk(chunk) for chunk in chunks]
     whole = first + others if others else first  # a chunk adds a list of chunks
     generation = ChatGeneration(message=whole.message, generation_info=whole.generation_info)
     return _dump(ChatResult(generations=[generation]))
 
 
-def _split(raw: Any) -> list[Any]:
+def _split(raw: JsonValue) -> list[Json]:
     """Returns one chunk, with the whole message."""
     from langchain_core.messages import AIMessageChunk  # noqa: PLC0415 - as above
     from langchain_core.outputs import ChatGenerationChunk  # noqa: PLC0415 - as above
 
-    message = _load(raw).generations[0].message
-    pieces = [
-        {"name": call["name"], "args": native["function"]["arguments"], "id": call["id"], "index": index}
-        for index, (call, native) in enumerate(
-            zip(message.tool_calls, chat_messages([message])[0].get("tool_calls", ()), strict=True)
-        )
+    message: Any = _load(raw).generations[0].message
+    natives = objects_at(chat_messages([message])[0], "tool_calls")
+    pieces: list[Any] = [
+        {"name": call["name"], "args": object_at(native, "function")["arguments"], "id": call["id"], "index": index}
+        for index, (call, native) in enumerate(zip(message.tool_calls, natives, strict=True))
     ]
-    chunk = AIMessageChunk(content=message.content, tool_call_chunks=cast("list[Any]", pieces))
+    chunk = AIMessageChunk(content=message.content, tool_call_chunks=pieces)
     return [_dump_generation(ChatGenerationChunk(message=chunk))]
 
 

@@ -1,7 +1,8 @@
 """LangChain's embeddings: of documents, or of one query."""
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from playhead.capture.frameworks.model_calls import FrameworkModelApi, observing_model, observing_model_async
 from playhead.capture.model_call import ModelRequest, ModelResponse
@@ -9,6 +10,7 @@ from playhead.capture.patching import WrapSubclasses
 from playhead.capture.restoring import no_message
 from playhead.capture.vectors import pack_vector, unpack_vector
 from playhead.capture.wrapping import MethodCall
+from playhead.model.json_value import Json, JsonValue, object_of
 
 
 def _read_request(call: MethodCall) -> ModelRequest:
@@ -21,17 +23,17 @@ def _read_request(call: MethodCall) -> ModelRequest:
     return request
 
 
-def _change(raw: Any, convert: Any, *, is_query: bool) -> Any:
+def _change(vectors: Any, convert: Callable[[JsonValue], JsonValue], *, is_query: bool) -> JsonValue:
     """Applies `convert` to each vector of an answer."""
-    return convert(raw) if is_query else [convert(vector) for vector in cast("list[Any]", raw)]
+    return convert(vectors) if is_query else [convert(vector) for vector in vectors]
 
 
-def _dump(answer: Any, *, is_query: bool) -> Any:
+def _dump(answer: object, *, is_query: bool) -> Json:
     return {"vector" if is_query else "vectors": _change(answer, pack_vector, is_query=is_query)}
 
 
-def _load(raw: Any, *, is_query: bool) -> Any:
-    return _change(raw["vector" if is_query else "vectors"], unpack_vector, is_query=is_query)
+def _load(raw: JsonValue, *, is_query: bool) -> JsonValue:
+    return _change(object_of(raw)["vector" if is_query else "vectors"], unpack_vector, is_query=is_query)
 
 
 def _api(*, is_query: bool) -> FrameworkModelApi:

@@ -21,6 +21,7 @@ from playhead.calls.begin import begin
 from playhead.calls.lifecycle import current_span, fail_and_detach, finish
 from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks.observing import (
+    Named,
     StartSpan,
     agent,
     call,
@@ -47,11 +48,7 @@ from playhead.model.json_value import value_at
 SUPPORTS = "langgraph >= 1.0"
 
 
-class _Graph(Protocol):
-    name: str
-
-
-class _Task(Protocol):
+class _NodeExecution(Protocol):
     """One execution of a node."""
 
     name: str
@@ -98,7 +95,7 @@ def _thread_id(config: _Config) -> object:
     return value_at((config or {}).get("configurable"), "thread_id")
 
 
-def _graph_name(graph: _Graph, config: _Config) -> str | None:
+def _graph_name(graph: Named, config: _Config) -> str | None:
     """Returns the graph's name.  An unnamed graph inside another call gets the name of its tool or node; None if it has
     none."""
     name, around = str(graph.name), current_span()
@@ -246,7 +243,7 @@ def _astream(function: Callable[..., AsyncGenerator[object, object]], called: Me
 def _begin_node(called: MethodCall) -> ObservedSpan | None:
     if current_span() is None:
         return None
-    task: _Task = called.argument(0, "task")
+    task: _NodeExecution = called.argument(0, "task")
     name = str(task.name)
     if name.startswith("__") or task.subgraphs:
         return None
@@ -257,7 +254,7 @@ def _begin_node(called: MethodCall) -> ObservedSpan | None:
 def _written_values(called: MethodCall) -> dict[str, object]:
     """Returns the values that the node wrote, by name of the graph's channel, without those that only choose the next
     node."""
-    task: _Task = called.argument(0, "task")
+    task: _NodeExecution = called.argument(0, "task")
     return {str(name): value for name, value in task.writes if not str(name).startswith(("__", "branch:"))}
 
 

@@ -24,16 +24,16 @@ class Interrupt(Protocol):
     value: object
 
 
-class _Snapshot(Protocol):
+class _GraphState(Protocol):
     """The state of a graph that waits."""
 
     interrupts: Iterable[Interrupt]
 
 
-class _Graph(Protocol):
-    def get_state(self, config: object) -> _Snapshot: ...
+class _CheckpointedGraph(Protocol):
+    def get_state(self, config: object) -> _GraphState: ...
 
-    async def aget_state(self, config: object) -> _Snapshot: ...
+    async def aget_state(self, config: object) -> _GraphState: ...
 
 
 @log_errors_and_return_none
@@ -98,7 +98,7 @@ _ID_LENGTH = 32  # hex digits of a hash
 class GraphAnswers:
     """Records the answers that an invocation of a graph gives to its interrupts."""
 
-    def __init__(self, graph: _Graph, config: object, answers: list[tuple[str | None, object]]):
+    def __init__(self, graph: _CheckpointedGraph, config: object, answers: list[tuple[str | None, object]]):
         """`answers`: as `answers_in` returns them."""
         self._graph, self._config, self._answers = graph, config, answers
 

@@ -2,13 +2,17 @@
 provider that answered, and the price. Sets the recorded metadata on a rebuilt answer.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
+from importlib import import_module
 from inspect import signature
-from typing import Any, cast
+from typing import Any, TypeVar
 
 from playhead.capture.wrapping import MethodCall
 from playhead.kernel.guard import guarded
+from playhead.model.json_value import Json, JsonMapping, mapping_of, object_of
+
+T = TypeVar("T")
 
 # --- arguments --------------------------------------------------------------------------------------------------------
 
@@ -42,27 +46,25 @@ def named_arguments(call: MethodCall) -> dict[str, Any]:
     """Returns all arguments by name, also those passed by position."""
     if not call.args:
         return call.kwargs
-    names = _parameters(cast(Any, type(call.client)), call.method)
-    return {**dict(zip(names, call.args, strict=False)), **call.kwargs}
+    client: object = call.client
+    return call.arguments(*_parameters(type(client), call.method))
 
 
 @cache
 def _parameters(owner: type, method: str) -> tuple[str, ...]:
     """Returns the names of the parameters of a function of the library, or of a method of the router."""
     if owner is type(None):
-        import litellm  # noqa: PLC0415 # pyright: ignore[reportMissingImports] - the library is the user's
-
-        return tuple(signature(getattr(cast(Any, litellm), method)).parameters)
+        return tuple(signature(getattr(import_module("litellm"), method)).parameters)
     return tuple(signature(getattr(owner, method)).parameters)[1:]
 
 
 def settings_of(
-    arguments: Mapping[str, Any], elsewhere: frozenset[str], attribute_names: Mapping[str, str]
-) -> tuple[dict[str, Any], dict[str, Any]]:
+    arguments: Mapping[str, object], elsewhere: frozenset[str], attribute_names: Mapping[str, str]
+) -> tuple[dict[str, object], dict[str, object]]:
     """Returns the request's other arguments without secrets, and attributes for those in `attribute_names` (argument →
     attribute)."""
-    settings: dict[str, Any] = {}
-    attributes: dict[str, Any] = {}
+    settings: dict[str, object] = {}
+    attributes: dict[str, object] = {}
     for name, value in arguments.items():
         if value is None or name in elsewhere or name in _LEFT_OUT:
             continue
@@ -72,35 +74,34 @@ def settings_of(
     return settings, attributes
 
 
-def _without_secrets(value: Any) -> Any:
+def _without_secrets(value: Any) -> object:
     """Removes secrets at any depth: fallbacks may be complete sets of arguments, with their own keys."""
+    fields: Mapping[object, object] = value
+    items: Iterable[object] = value
     if isinstance(value, dict):
-        fields = cast("dict[Any, Any]", value)
         return {key: _without_secrets(item) for key, item in fields.items() if key not in _LEFT_OUT}
     if isinstance(value, list | tuple):
-        return [_without_secrets(item) for item in cast("list[Any]", value)]
+        return [_without_secrets(item) for item in items]
     return value
 
 
-def described_class(kind: type) -> Any:
+def described_class(kind: type) -> object:
     """Returns the schema of a class given as response format, as LiteLLM sends it."""
     from playhead.capture.openai.chat import response_format  # noqa: PLC0415 - only where a class is given
 
     return response_format(kind)
 
 
-def asked_provider(arguments: Mapping[str, Any]) -> str:
+def asked_provider(arguments: Mapping[str, object]) -> str:
     """Returns the provider according to the model's name; `litellm` for a router's model group or an unknown name."""
     with guarded("find the provider of a model", log=False):  # it raises for a name that it does not know
-        import litellm  # noqa: PLC0415 # pyright: ignore[reportMissingImports] - the library is the user's
-
+        find: Callable[..., Sequence[object]] = import_module("litellm").get_llm_provider
         provider = arguments.get("custom_llm_provider")
-        result = cast(Any, litellm).get_llm_provider(str(arguments.get("model", "")), custom_llm_provider=provider)
-        return provider_name(result[1])
+        return provider_name(find(str(arguments.get("model", "")), custom_llm_provider=provider)[1])
     return "litellm"
 
 
-def provider_name(name: Any) -> str:
+def provider_name(name: object) -> str:
     """Converts LiteLLM's name of a provider to the name in the GenAI conventions."""
     return _PROVIDERS.get(str(name), str(name))
 
@@ -112,27 +113,22 @@ KEY = "_hidden_params"
 _KEPT_PARAMS = ("custom_llm_provider", "region_name", "model_id", "api_base", "response_cost", "litellm_model_name")
 
 
-def hidden_params_of(answer: Any) -> dict[str, Any]:
+def hidden_params_of(answer: object) -> Json:
     """Returns the part of the metadata that is recorded, without headers, call ids and times."""
-    hidden: Any = getattr(answer, KEY, None)
-    if not isinstance(hidden, Mapping):
-        return {}
-    params = cast("Mapping[str, Any]", hidden)
+    params = mapping_of(getattr(answer, KEY, None))
     return {
         key: value for key in _KEPT_PARAMS if isinstance(value := params.get(key), str | int | float) and value != ""
     }
 
 
-def restore_hidden_params(answer: Any, raw: Mapping[str, Any]) -> Any:
+def restore_hidden_params(answer: T, raw: JsonMapping) -> T:
     """Sets the recorded metadata on a rebuilt answer, and returns the answer."""
-    params = raw.get(KEY)
-    if params:
-        answer._hidden_params = dict(cast("Mapping[str, Any]", params))
+    if params := object_of(raw.get(KEY)):
+        setattr(answer, KEY, dict(params))
     return answer
 
 
-def answering_provider(raw: Mapping[str, Any]) -> str | None:
+def answering_provider(raw: JsonMapping) -> str | None:
     """Returns the provider of a recorded answer by its name in the GenAI conventions; None if unknown."""
-    params: Mapping[str, Any] = raw.get(KEY) or {}
-    provider = params.get("custom_llm_provider")
+    provider = object_of(raw.get(KEY)).get("custom_llm_provider")
     return None if provider is None else provider_name(provider)

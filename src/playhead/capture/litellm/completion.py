@@ -2,9 +2,10 @@
 have the form of OpenAI's Chat Completions.
 """
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import cache
-from typing import Any, cast
+from importlib import import_module
+from typing import Any
 
 from playhead.calls.run import ActiveRun
 from playhead.capture.client_methods import ClientApi
@@ -27,7 +28,7 @@ from playhead.capture.wrapping import MethodCall
 from playhead.dialect import openai_chat as dialect
 from playhead.errors import CannotRestore
 from playhead.model import names
-from playhead.model.json_value import object_at, objects_at
+from playhead.model.json_value import Json, JsonMapping, JsonValue, object_at, objects_at
 from playhead.model.message import Message
 
 # --- requests and answers ---------------------------------------------------------------------------------------------
@@ -48,7 +49,6 @@ _USAGE = (
     ("", "cache_read_input_tokens", names.CACHE_READ_TOKENS),
     ("", "cache_creation_input_tokens", names.CACHE_WRITE_TOKENS),
 )
-_NOTHING: Mapping[str, Any] = {}
 # Keys that LiteLLM adds to a provider's message; `_cleaned` removes them, and null values.
 _ADDED = frozenset({"provider_specific_fields", "annotations"})
 
@@ -71,21 +71,21 @@ def _read_request(call: MethodCall) -> ModelRequest:
     )
 
 
-def _as_dictionary(message: Any) -> Any:
+def _as_dictionary(message: Any) -> object:
     """Returns a message as a dictionary.  Programs also pass the message objects that they received."""
     if not hasattr(message, "model_dump"):
         return message
     return _cleaned(message.model_dump(mode="json", warnings=False))
 
 
-def _to_message(native: Mapping[str, Any]) -> Message:
+def _to_message(native: JsonMapping) -> Message:
     """Returns the canonical message: the same for an object that the program received and for a dictionary made from
     it."""
     is_remarked = native.get("role") == "assistant" and not _ADDED.isdisjoint(native)
     return dialect.to_message(_cleaned(native) if is_remarked else native)
 
 
-def _cleaned(message: Mapping[str, Any]) -> dict[str, Any]:
+def _cleaned(message: JsonMapping) -> Json:
     return {key: value for key, value in message.items() if value is not None and key not in _ADDED}
 
 
@@ -98,11 +98,11 @@ def _read_response(answer: Any, _run: ActiveRun, _call: MethodCall) -> ModelResp
 def _assemble(chunks: list[Any], _run: ActiveRun, _call: MethodCall) -> ModelResponse | None:
     if not chunks:
         return None
-    dumped = [chunk.model_dump(mode="json", warnings=False) for chunk in chunks]
+    dumped: list[JsonValue] = [chunk.model_dump(mode="json", warnings=False) for chunk in chunks]
     return _read_recorded({"stream": dumped, KEY: hidden_params_of(chunks[-1])})
 
 
-def _read_recorded(raw: dict[str, Any], *_: object) -> ModelResponse:
+def _read_recorded(raw: Json, *_: object) -> ModelResponse:
     read = chat.read_recorded(_in_openai_form(raw))
     attributes = {**read.attributes, **usage_of(_usage_in(raw), _USAGE)}
     if provider := answering_provider(raw):
@@ -110,45 +110,45 @@ def _read_recorded(raw: dict[str, Any], *_: object) -> ModelResponse:
     return ModelResponse(read.messages, raw, read.reasoning, attributes)
 
 
-def _in_openai_form(raw: dict[str, Any]) -> dict[str, Any]:
+def _in_openai_form(raw: Json) -> Json:
     """Returns the answer, or the stream of chunks, without LiteLLM's additions."""
     if "stream" in raw:
-        return {"stream": [_choices_cleaned(chunk, "delta") for chunk in raw["stream"]]}
+        return {"stream": [_choices_cleaned(chunk, "delta") for chunk in objects_at(raw, "stream")]}
     return _choices_cleaned(raw, "message")
 
 
-def _choices_cleaned(answer: Mapping[str, Any], key: str) -> dict[str, Any]:
+def _choices_cleaned(answer: JsonMapping, key: str) -> Json:
     choices = objects_at(answer, "choices")
     return {**answer, "choices": [{**choice, key: _cleaned(object_at(choice, key))} for choice in choices]}
 
 
-def _usage_in(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    answers = cast("list[Mapping[str, Any]]", raw.get("stream", [raw]))
-    usage: Mapping[str, Any] = next((answer["usage"] for answer in reversed(answers) if answer.get("usage")), _NOTHING)
-    return usage
+def _usage_in(raw: Json) -> Json:
+    answers = objects_at(raw, "stream") if "stream" in raw else [raw]
+    usages = [usage for answer in answers if (usage := object_at(answer, "usage"))]
+    return usages[-1] if usages else {}
 
 
 def _is_streamed(call: MethodCall) -> bool:
     return named_arguments(call).get("stream") is True
 
 
-def _record_result(api: ClientApi, observed: ObservedModelCall, result: Any, call: MethodCall) -> Any:
+def _record_result(api: ClientApi, observed: ObservedModelCall, result: object, call: MethodCall) -> object:
     """Ends the call; a stream ends it later.  LiteLLM's streams can be read in both ways, so `call.is_async` decides
     which is recorded."""
     run = observed.span.run
-    if hasattr(result, "choices") or not hasattr(cast(Any, type(result)), "__next__"):
+    if hasattr(result, "choices") or not hasattr(type(result), "__next__"):
         observed.end(lambda: api.read_response(result, run, call))
         return result
     recording = StreamRecording(observed, lambda seen: api.assemble(seen, run, call), api.keep_chunk)
     return (ObservedAsyncStream if call.is_async else ObservedStream)(result, recording)
 
 
-def _with_message(raw: Any, message: Any, call: MethodCall) -> Any:
+def _with_message(raw: object, message: str | JsonMapping, call: MethodCall) -> Json:
     model = str(named_arguments(call).get("model", ""))
     return with_message(raw, message, model=model, streamed=_is_streamed(call))
 
 
-def _with_edit(call: MethodCall, messages: list[Any] | None, system: str | None) -> MethodCall:
+def _with_edit(call: MethodCall, messages: list[JsonValue] | None, system: str | None) -> MethodCall:
     if messages is None:
         return call
     changed = {**named_arguments(call), "messages": messages}
@@ -158,7 +158,7 @@ def _with_edit(call: MethodCall, messages: list[Any] | None, system: str | None)
 # --- recorded answers -------------------------------------------------------------------------------------------------
 
 
-def restore(raw: Any, call: MethodCall, ending: BaseException | None) -> Any:
+def restore(raw: object, call: MethodCall, ending: BaseException | None) -> object:
     """Rebuilds what the function returned from `raw`, or an awaitable of it.  Raises CannotRestore."""
     recorded = kept_answer(raw)
     try:
@@ -168,30 +168,26 @@ def restore(raw: Any, call: MethodCall, ending: BaseException | None) -> Any:
     return as_awaitable(restored) if call.is_async else restored
 
 
-def _restored_answer(recorded: Mapping[str, Any]) -> Any:
-    from litellm.types.utils import ModelResponse  # noqa: PLC0415 # pyright: ignore - the library is the user's
-
-    kind = cast(Any, ModelResponse)
+def _restored_answer(recorded: Json) -> object:
+    kind: Callable[..., object] = import_module("litellm.types.utils").ModelResponse
     return restore_hidden_params(kind(**{key: value for key, value in recorded.items() if key != KEY}), recorded)
 
 
-def _restored_stream(recorded: Mapping[str, Any], ending: BaseException | None) -> Any:
-    from litellm.types.utils import ModelResponseStream  # noqa: PLC0415 # pyright: ignore - the library is the user's
-
-    kind = cast(Any, ModelResponseStream)
-    chunks = [restore_hidden_params(kind(**chunk), recorded) for chunk in recorded["stream"]]
-    return _recorded_stream_class()(chunks, recorded.get(KEY) or {}, ending)
+def _restored_stream(recorded: Json, ending: BaseException | None) -> object:
+    kind: Callable[..., object] = import_module("litellm.types.utils").ModelResponseStream
+    chunks = [restore_hidden_params(kind(**chunk), recorded) for chunk in objects_at(recorded, "stream")]
+    return _recorded_stream_class()(chunks, object_at(recorded, KEY), ending)
 
 
 @cache
-def _recorded_stream_class() -> type:
+def _recorded_stream_class() -> Callable[[list[object], Json, BaseException | None], object]:
     """Returns a subclass of the library's class of streams that yields recorded chunks."""
-    from litellm import CustomStreamWrapper  # noqa: PLC0415 # pyright: ignore - the library is the user's
+    stream_class: Any = import_module("litellm").CustomStreamWrapper
 
-    class RecordedStream(cast(Any, CustomStreamWrapper)):
+    class RecordedStream(stream_class):
         """A stream without a provider, which the `__init__` of the library's class requires."""
 
-        def __init__(self, chunks: list[Any], hidden: Mapping[str, Any], ending: BaseException | None):
+        def __init__(self, chunks: list[object], hidden: Json, ending: BaseException | None):
             self._recorded = iter(chunks)
             self._ending = ending
             self._hidden_params = dict(hidden)
@@ -199,22 +195,22 @@ def _recorded_stream_class() -> type:
             self.custom_llm_provider = hidden.get("custom_llm_provider")
             self.completion_stream = None
             self.messages = None
-            self.chunks: list[Any] = []
+            self.chunks: list[object] = []
 
-        def __iter__(self) -> Iterator[Any]:
+        def __iter__(self) -> Iterator[object]:
             return self
 
-        def __aiter__(self) -> AsyncIterator[Any]:
+        def __aiter__(self) -> AsyncIterator[object]:
             return self
 
-        def __next__(self) -> Any:
+        def __next__(self) -> object:
             for chunk in self._recorded:
                 self.chunks.append(chunk)
                 return chunk
             ending, self._ending = self._ending, None
             raise StopIteration if ending is None else ending
 
-        async def __anext__(self) -> Any:
+        async def __anext__(self) -> object:
             try:
                 return self.__next__()
             except StopIteration:

@@ -1,6 +1,8 @@
 """Reads and restores embeddings of LiteLLM."""
 
-from typing import Any, cast
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
 
 from playhead.capture.embeddings import embeddings_api, with_data_vectors
 from playhead.capture.litellm.arguments import (
@@ -40,8 +42,8 @@ def _dump(answer: Any) -> Json | None:
     return {**answer.model_dump(mode="json", warnings=False), KEY: hidden_params_of(answer)}
 
 
-def _attributes(raw: Json) -> dict[str, Any]:
-    attributes: dict[str, Any] = usage_of(object_at(raw, "usage"), _USAGE)
+def _attributes(raw: Json) -> dict[str, object]:
+    attributes = usage_of(object_at(raw, "usage"), _USAGE)
     if raw.get("model"):
         attributes[names.RESPONSE_MODEL] = raw["model"]
     if provider := answering_provider(raw):
@@ -49,13 +51,12 @@ def _attributes(raw: Json) -> dict[str, Any]:
     return attributes
 
 
-def _restore(raw: Json, call: MethodCall, _ending: BaseException | None) -> Any:
+def _restore(raw: Json, call: MethodCall, _ending: BaseException | None) -> object:
     if "data" not in raw:
         raise CannotRestore("these embeddings were not kept; fork the run before this call")
-    from litellm.types.utils import EmbeddingResponse  # noqa: PLC0415 # pyright: ignore - the library is the user's
-
+    kind: Callable[..., object] = import_module("litellm.types.utils").EmbeddingResponse
     fields = {key: value for key, value in raw.items() if key != KEY}
-    answer = restore_hidden_params(cast(Any, EmbeddingResponse)(**fields), raw)
+    answer = restore_hidden_params(kind(**fields), raw)
     return as_awaitable(answer) if call.is_async else answer
 
 

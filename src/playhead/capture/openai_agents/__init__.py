@@ -17,6 +17,7 @@ import wrapt
 from playhead.calls.lifecycle import current_span, detach, enter, finish, note_error
 from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks.observing import (
+    Named,
     StartSpan,
     agent,
     arguments_by_name,
@@ -40,10 +41,6 @@ from playhead.model.canonical import parse_json
 from playhead.model.json_value import value_at
 
 SUPPORTS = "openai-agents >= 0.14"
-
-
-class _Tool(Protocol):
-    name: str
 
 
 class _Guardrail(Protocol):
@@ -79,7 +76,7 @@ class _OnInvokeTool:
 
     NAME, _OURS = "on_invoke_tool", "_playhead_on_invoke_tool"
 
-    def __get__(self, instance: _Tool | None, owner: object) -> object:
+    def __get__(self, instance: Named | None, owner: object) -> object:
         held: dict[str, Any] = {} if instance is None else vars(instance)
         if instance is None or self.NAME not in held:
             raise AttributeError(self.NAME)
@@ -90,14 +87,14 @@ class _OnInvokeTool:
             ours = held[self._OURS] = _ObservedTool(function, instance)
         return ours
 
-    def __set__(self, instance: _Tool, value: object) -> None:
+    def __set__(self, instance: Named, value: object) -> None:
         vars(instance)[self.NAME] = getattr(value, "__wrapped__", None) if type(value) is _ObservedTool else value
 
 
 class _ObservedTool(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgument]
     """A tool's function, wrapped so that each call is recorded."""
 
-    def __init__(self, function: Callable[..., Awaitable[object]], of: _Tool):
+    def __init__(self, function: Callable[..., Awaitable[object]], of: Named):
         super().__init__(function)  # pyright: ignore[reportUnknownMemberType]
         self._self_function = function
         self._self_of = of
@@ -136,14 +133,14 @@ class _ToolFunctions:
 
 
 @log_errors_and_return_none
-def _begin_tool(of: _Tool, context: object, arguments: str) -> StartSpan | None:
+def _begin_tool(of: Named, context: object, arguments: str) -> StartSpan | None:
     if not _agents.is_on or not is_inside_run() or is_observed(_user_function(of)):
         return None
     is_agent = getattr(of, "_is_agent_tool", False) is True
     return tool(of.name, _parsed_arguments(arguments), getattr(context, "tool_call_id", None), is_agent=is_agent)
 
 
-def _user_function(of: _Tool) -> object:
+def _user_function(of: Named) -> object:
     """Returns the user's function of a tool, or None.  In older versions it is only in a closure."""
     function: object = getattr(of, "__wrapped__", None)
     made = getattr(attributes_of(of).get(_OnInvokeTool.NAME), "_invoke_tool_impl", None)

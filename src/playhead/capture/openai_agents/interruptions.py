@@ -24,11 +24,11 @@ class WaitingCall(Protocol):
     raw_item: object
 
 
-class _Context(Protocol):
+class _ApprovalContext(Protocol):
     def is_tool_approved(self, tool_name: str, call_id: str) -> bool | None: ...
 
 
-class RunState(Protocol):
+class InterruptedRun(Protocol):
     """The state of a run that was interrupted."""
 
     def get_interruptions(self) -> Iterable[WaitingCall]: ...
@@ -38,7 +38,7 @@ class RunState(Protocol):
     def reject(self, item: WaitingCall, *, rejection_message: str = "") -> None: ...
 
 
-class _Response(Protocol):
+class _ModelAnswer(Protocol):
     """A model's answer."""
 
     output: Iterable[object]
@@ -57,8 +57,8 @@ def note_decisions(span: ObservedSpan, run_input: Any) -> None:
     """Records a person's decisions on the agent's span, if the run continues from the state of a run that waited."""
     if not hasattr(run_input, "get_interruptions"):
         return
-    state: RunState = run_input
-    context: _Context = run_input._context
+    state: InterruptedRun = run_input
+    context: _ApprovalContext = run_input._context
     for item in state.get_interruptions():
         decision = context.is_tool_approved(item.tool_name, _call_id(item))
         if decision is not None:
@@ -66,8 +66,8 @@ def note_decisions(span: ObservedSpan, run_input: Any) -> None:
 
 
 def decide(
-    state: RunState, items: Sequence[WaitingCall], answers: Sequence[tuple[FrameworkWait, PromiseAnswer]]
-) -> RunState:
+    state: InterruptedRun, items: Sequence[WaitingCall], answers: Sequence[tuple[FrameworkWait, PromiseAnswer]]
+) -> InterruptedRun:
     """Approves or rejects these calls in the state according to the answers, and returns the state."""
     for item, (_, answer) in zip(items, answers, strict=True):
         if answer["outcome"] == APPROVED:
@@ -107,7 +107,9 @@ def _conversation(of: object, call_id: str) -> str | None:
     trace = getattr(getattr(of, "_trace_state", None), "trace_id", None)
     if isinstance(trace, str) and trace != "no-op":
         return trace
-    responses: Iterable[_Response] = getattr(of, "raw_responses", None) or getattr(of, "_model_responses", None) or ()
+    responses: Iterable[_ModelAnswer] = (
+        getattr(of, "raw_responses", None) or getattr(of, "_model_responses", None) or ()
+    )
     for response in responses:
         if any(_of(item, "call_id") == call_id for item in response.output):
             response_id = getattr(response, "response_id", None)

@@ -1,22 +1,33 @@
 """Records OpenAI Agents' models if no instrumented client inside them records the call: models of users, and of unknown
 providers.  Their requests and answers have the form of Responses."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, is_dataclass
-from typing import Any, cast
+from typing import Any, Protocol
 
 from playhead.capture.frameworks.model_calls import (
     FrameworkModelApi,
     observing_model_async,
     observing_model_stream_async,
 )
+from playhead.capture.frameworks.observing import Named
 from playhead.capture.model_call import ModelRequest, ModelResponse
 from playhead.capture.openai.responses import events_of, joined_response, with_message
 from playhead.capture.patching import WrapSubclasses
 from playhead.capture.wrapping import MethodCall
 from playhead.dialect import openai_responses as dialect
 from playhead.model import names
-from playhead.model.json_value import int_at, object_at, objects_at
+from playhead.model.json_value import (
+    Json,
+    JsonMapping,
+    JsonValue,
+    int_at,
+    object_at,
+    object_of,
+    objects_at,
+    text_at,
+    value_at,
+)
 
 _POSITIONS = ("system_instructions", "input", "model_settings", "tools", "output_schema", "handoffs", "tracing")
 _ATTRIBUTES = {
@@ -26,12 +37,41 @@ _ATTRIBUTES = {
 }
 
 
-def _given(call: MethodCall) -> dict[str, Any]:
-    return {**dict(zip(_POSITIONS, call.args, strict=False)), **call.kwargs}
+class _OutputSchema(Protocol):
+    """The form of answer that an agent asks for."""
+
+    def is_plain_text(self) -> bool: ...
+
+    def json_schema(self) -> Json: ...
+
+
+class _HandoffTool(Protocol):
+    tool_name: str
+    tool_description: str
+    input_json_schema: Json
+
+
+class _RunUsage(Protocol):
+    requests: int
+    input_tokens: int
+    output_tokens: int
+    total_tokens: int
+    input_tokens_details: object
+    output_tokens_details: object
+
+
+class _FrameworkAnswer(Protocol):
+    """The framework's ModelResponse."""
+
+    response_id: str | None
+    output: Iterable[object]
+
+    @property
+    def usage(self) -> _RunUsage: ...
 
 
 def _read_request(call: MethodCall) -> ModelRequest:
-    arguments = _given(call)
+    arguments = call.arguments(*_POSITIONS)
     kind = str(type(call.client).__name__)
     settings = _settings(arguments)
     attributes = {_ATTRIBUTES[name]: value for name, value in settings.items() if name in _ATTRIBUTES}
@@ -54,10 +94,10 @@ def _read_request(call: MethodCall) -> ModelRequest:
     )
 
 
-def _settings(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    settings = arguments.get("model_settings")
-    plain: dict[str, Any] = asdict(cast(Any, settings)) if is_dataclass(settings) else {}
-    schema = arguments.get("output_schema")
+def _settings(arguments: Mapping[str, Any]) -> dict[str, object]:
+    settings: object = arguments.get("model_settings")
+    plain: dict[str, object] = asdict(settings) if is_dataclass(settings) and not isinstance(settings, type) else {}
+    schema: _OutputSchema | None = arguments.get("output_schema")
     if schema is not None and not schema.is_plain_text():
         plain["output_schema"] = schema.json_schema()
     for name in ("previous_response_id", "conversation_id"):
@@ -65,41 +105,43 @@ def _settings(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in plain.items() if value is not None}
 
 
-def _tools(arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _tools(arguments: Mapping[str, Any]) -> list[dict[str, object]]:
     """Returns the definitions of tools, and of handoffs, which models see as tools."""
-    tools = [
+    given_tools: Iterable[Named] = arguments.get("tools") or ()
+    given_handoffs: Iterable[_HandoffTool] = arguments.get("handoffs") or ()
+    tools: list[dict[str, object]] = [
         {
             "type": "function",
             "name": tool.name,
             "description": getattr(tool, "description", None),
             "parameters": getattr(tool, "params_json_schema", None),
         }
-        for tool in arguments.get("tools") or ()
+        for tool in given_tools
     ]
-    handoffs = [
+    handoffs: list[dict[str, object]] = [
         {
             "type": "function",
             "name": handoff.tool_name,
             "description": handoff.tool_description,
             "parameters": handoff.input_json_schema,
         }
-        for handoff in arguments.get("handoffs") or ()
+        for handoff in given_handoffs
     ]
     return [{key: value for key, value in item.items() if value is not None} for item in (*tools, *handoffs)]
 
 
-def _with_messages(call: MethodCall, messages: list[Any]) -> MethodCall:
-    arguments = _given(call)
+def _with_messages(call: MethodCall, messages: list[JsonValue]) -> MethodCall:
+    arguments = call.arguments(*_POSITIONS)
     return MethodCall(call.client, call.method, (), {**arguments, "input": messages}, call.is_async)
 
 
-def _dumped(value: Any) -> Any:
+def _dumped(value: Any) -> JsonValue:
     if not hasattr(value, "model_dump"):
         return value
     return value.model_dump(mode="json", exclude_unset=True, warnings=False)
 
 
-def _dump(response: Any) -> Any:
+def _dump(response: _FrameworkAnswer) -> Json:
     """Converts a ModelResponse of the framework to the form of a Response."""
     usage = response.usage
     return {
@@ -116,7 +158,7 @@ def _dump(response: Any) -> Any:
     }
 
 
-def _load(raw: Any) -> Any:
+def _load(raw: JsonValue) -> object:
     from agents.items import ModelResponse as AgentsResponse  # noqa: PLC0415 - imported by the program
     from agents.usage import Usage  # noqa: PLC0415 - as above
     from openai.types.responses import ResponseOutputItem  # noqa: PLC0415 - as above
@@ -125,10 +167,11 @@ def _load(raw: Any) -> Any:
     adapter: Any = TypeAdapter(list[ResponseOutputItem])
     counts: dict[str, Any] = {**object_at(raw, "usage")}
     usage = Usage(**{name: value for name, value in counts.items() if value is not None})
-    return AgentsResponse(output=adapter.validate_python(raw["output"]), usage=usage, response_id=raw.get("id"))
+    output = adapter.validate_python(object_of(raw)["output"])
+    return AgentsResponse(output=output, usage=usage, response_id=text_at(raw, "id", None))
 
 
-def _load_event(raw: Any) -> Any:
+def _load_event(raw: JsonValue) -> object:
     from openai.types.responses import ResponseStreamEvent  # noqa: PLC0415 - as above
     from pydantic import TypeAdapter  # noqa: PLC0415 - as above
 
@@ -145,19 +188,19 @@ _USAGE = (
 )
 
 
-def _read(raw: Any) -> ModelResponse:
+def _read(raw: JsonValue) -> ModelResponse:
     items = objects_at(raw, "output")
     read = [dialect.output_message(item) for item in items]
     reasonings = [reasoning for _, reasoning in read if reasoning is not None]
     calls = any(item.get("type") == "function_call" for item in items)
-    attributes: dict[str, Any] = {names.FINISH_REASONS: ["tool_calls" if calls else "stop"], **_usage(raw)}
-    if raw.get("id"):
-        attributes[names.RESPONSE_ID] = raw["id"]
+    attributes: dict[str, object] = {names.FINISH_REASONS: ["tool_calls" if calls else "stop"], **_usage(raw)}
+    if response_id := value_at(raw, "id"):
+        attributes[names.RESPONSE_ID] = response_id
     reasoning = reasonings[0] if len(reasonings) == 1 else reasonings or None
     return ModelResponse([message for message, _ in read], raw, reasoning, attributes)
 
 
-def _usage(raw: Mapping[str, Any]) -> dict[str, int]:
+def _usage(raw: JsonValue) -> dict[str, int]:
     usage = object_at(raw, "usage")
     if not usage.get("total_tokens"):  # the framework sets zeros if the model class gives no counts
         return {}
@@ -169,7 +212,7 @@ def _usage(raw: Mapping[str, Any]) -> dict[str, int]:
     return attributes
 
 
-def _from_message(message: Mapping[str, Any], call: MethodCall) -> Any:
+def _from_message(message: JsonMapping, call: MethodCall) -> Json:
     answer = message if set(message) != {"role", "content"} else str(message["content"])
     return with_message(None, answer, model=str(getattr(call.client, "model", "")), streamed=False)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from playhead.calls.lifecycle import enter, fail, finish
 from playhead.calls.span import ObservedSpan
 from playhead.capture.frameworks.observing import (
+    Named,
     StartSpan,
     agent,
     answered_wrappers,
@@ -27,24 +28,13 @@ from playhead.model import names
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
-    from pydantic_ai.tools import DeferredToolResults
+    from pydantic_ai.tools import DeferredToolResults, RunContext
+    from pydantic_ai.toolsets.function import FunctionToolsetTool
 
 SUPPORTS = "pydantic-ai-slim >= 2.0"
 
 
-class _Tool(Protocol):
-    call_func: object
-
-
-class _RunContext(Protocol):
-    tool_call_id: str | None
-
-
-class _Agent(Protocol):
-    name: str | None
-
-
-class _Validator(Protocol):
+class _OutputValidator(Protocol):
     function: object
 
 
@@ -57,8 +47,8 @@ def _tool(called: MethodCall) -> StartSpan | None:
     if not is_inside_run():
         return None
     parameters = called.arguments("name", "tool_args", "ctx", "tool")
-    its_tool: _Tool = parameters["tool"]
-    context: _RunContext = parameters["ctx"]
+    its_tool: FunctionToolsetTool[object] = parameters["tool"]
+    context: RunContext[object] = parameters["ctx"]
     schema: object = getattr(its_tool.call_func, "__self__", None)
     if is_observed(getattr(schema, "function", None)):
         return None
@@ -67,14 +57,14 @@ def _tool(called: MethodCall) -> StartSpan | None:
 
 @log_errors_and_return_none
 def _agent(called: MethodCall) -> _StartedRun:
-    starting: _Agent = called.client
+    starting: Named = called.client
     begin = agent(starting.name or "agent", called.argument(0, "user_prompt"))
     return begin, called.kwargs.get("deferred_tool_results"), called.kwargs.get("message_history") or ()
 
 
 @log_errors_and_return_none
 def _validator(called: MethodCall) -> StartSpan | None:
-    validator: _Validator = called.client
+    validator: _OutputValidator = called.client
     if not is_inside_run() or is_observed(validator.function):
         return None
     name = getattr(validator.function, "__name__", "output validator")

@@ -3,20 +3,45 @@ models of users and of unknown providers). Their messages are converted to the f
 """
 
 import json
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
 from functools import cache
-from typing import Any, cast
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
 
 from playhead.capture.frameworks.chat import chat_request, chat_response
 from playhead.capture.frameworks.model_calls import FrameworkModelApi, FrameworkModelCall, observing_model_async
 from playhead.capture.model_call import ModelRequest, ModelResponse
 from playhead.capture.patching import WrapSubclasses
-from playhead.capture.wrapping import MethodCall
+from playhead.capture.wrapping import MethodCall, intercepted
 from playhead.dialect.parts import write_arguments
 from playhead.kernel.guard import guarded
 from playhead.model import names
 from playhead.model.canonical import parse_json
-from playhead.model.json_value import object_at, objects_at, text_at
+from playhead.model.json_value import (
+    Json,
+    JsonMapping,
+    JsonValue,
+    list_at,
+    object_at,
+    object_of,
+    objects_at,
+    objects_of,
+    text_at,
+)
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+    from pydantic_ai.messages import (
+        ModelMessage,
+        ModelRequestPart,
+        ModelResponsePart,
+        ModelResponseStreamEvent,
+        UserContent,
+    )
+    from pydantic_ai.messages import ModelResponse as Answer
+    from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
+    from pydantic_ai.tools import ToolDefinition
 
 # --- calls ------------------------------------------------------------------------------------------------------------
 
@@ -24,14 +49,13 @@ _ORDERED = "$ordered"
 _FINISH_REASONS = {"tool_call": "tool_calls"}
 
 
-def _named_arguments(call: MethodCall) -> dict[str, Any]:
-    positions = ("messages", "model_settings", "model_request_parameters", "run_context")
-    return {**dict(zip(positions, call.args, strict=False)), **call.kwargs}
+_POSITIONS = ("messages", "model_settings", "model_request_parameters", "run_context")
 
 
 def _read_request(call: MethodCall) -> ModelRequest:
-    arguments, model = _named_arguments(call), call.client
-    parameters = arguments["model_request_parameters"]
+    arguments = call.arguments(*_POSITIONS)
+    model: Model = call.client
+    parameters: ModelRequestParameters = arguments["model_request_parameters"]
     settings = dict(object_at(arguments, "model_settings"))
     if call.method == "request_stream":
         settings["stream"] = True
@@ -47,45 +71,46 @@ def _read_request(call: MethodCall) -> ModelRequest:
     )
 
 
-def _definition(tool: Any) -> dict[str, Any]:
+def _definition(tool: "ToolDefinition") -> dict[str, object]:
     function = {"name": tool.name, "description": tool.description or "", "parameters": tool.parameters_json_schema}
     return {"type": "function", "function": function}
 
 
-def _with_messages(call: MethodCall, messages: list[Any]) -> MethodCall:
-    arguments = _named_arguments(call)
-    arguments["messages"] = model_messages(messages, arguments["messages"])
+def _with_messages(call: MethodCall, messages: list[JsonValue]) -> MethodCall:
+    arguments = call.arguments(*_POSITIONS)
+    arguments["messages"] = model_messages(objects_of(messages), arguments["messages"])
     return MethodCall(call.client, call.method, (), arguments, call.is_async)
 
 
-def _dump_answer(response: Any) -> Any:
+def _dump_answer(response: "Answer") -> Json:
     from pydantic_ai.messages import ModelMessagesTypeAdapter  # noqa: PLC0415 - imported by the program
 
-    raw = ModelMessagesTypeAdapter.dump_python([response], mode="json", warnings=False)[0]
+    raw = object_of(ModelMessagesTypeAdapter.dump_python([response], mode="json", warnings=False)[0])
     # As texts: the record does not keep the order of keys, and a model must get its arguments back in its own order.
     raw["parts"] = [
         {**part, "args": {_ORDERED: json.dumps(part["args"])}} if isinstance(part.get("args"), dict) else part
-        for part in raw["parts"]
+        for part in objects_at(raw, "parts")
     ]
     return raw
 
 
-def _load_answer(raw: Any) -> Any:
+def _load_answer(raw: JsonValue) -> "Answer":
     from pydantic_ai.messages import ModelMessagesTypeAdapter  # noqa: PLC0415 - as above
 
     parts = [
-        {**part, "args": json.loads(part["args"][_ORDERED])}
-        if isinstance(part.get("args"), dict) and _ORDERED in part["args"]
-        else part
-        for part in raw["parts"]
+        part
+        if (ordered := text_at(part.get("args"), _ORDERED, None)) is None
+        else {**part, "args": json.loads(ordered)}
+        for part in objects_at(raw, "parts")
     ]
-    return ModelMessagesTypeAdapter.validate_python([{**raw, "parts": parts}])[0]
+    answers: list[Any] = ModelMessagesTypeAdapter.validate_python([{**object_of(raw), "parts": parts}])
+    return answers[0]
 
 
-def _read_answer(raw: Any) -> ModelResponse:
+def _read_answer(raw: JsonValue) -> ModelResponse:
     response = _load_answer(raw)
     usage, reason = response.usage, response.finish_reason
-    details = cast("dict[str, int]", usage.details or {})
+    details = usage.details or {}
     counts = {
         names.INPUT_TOKENS: usage.input_tokens or None,
         names.OUTPUT_TOKENS: usage.output_tokens or None,
@@ -99,7 +124,7 @@ def _read_answer(raw: Any) -> ModelResponse:
         raw,
         chat_messages([response])[0],
         usage=counts,
-        finish_reason=_FINISH_REASONS.get(reason, reason),
+        finish_reason=None if reason is None else _FINISH_REASONS.get(reason, reason),
         model_name=response.model_name,
         response_id=response.provider_response_id,
     )
@@ -118,28 +143,28 @@ _WHOLE = FrameworkModelApi(
 # --- streams: a block with an iterable of events in it ----------------------------------------------------------------
 
 
-def _load_stream(raw: Any) -> tuple[Any, list[Any]]:
-    events = _events_adapter().validate_python(raw["stream"])
-    return _load_answer(raw["response"]), events
+def _load_stream(raw: JsonValue) -> "tuple[Answer, list[ModelResponseStreamEvent]]":
+    events = _events_adapter().validate_python(list_at(raw, "stream"))
+    return _load_answer(object_at(raw, "response")), events
 
 
-def _events_adapter() -> Any:
+def _events_adapter() -> "TypeAdapter[list[ModelResponseStreamEvent]]":
     from pydantic import TypeAdapter  # noqa: PLC0415 - as above
     from pydantic_ai.messages import ModelResponseStreamEvent  # noqa: PLC0415 - as above
 
     return TypeAdapter(list[ModelResponseStreamEvent])
 
 
-def _read_stream(raw: Any) -> ModelResponse:
-    read = _read_answer(raw["response"])
+def _read_stream(raw: JsonValue) -> ModelResponse:
+    read = _read_answer(object_at(raw, "response"))
     return ModelResponse(read.messages, raw, read.reasoning, read.attributes)
 
 
-def _stream_of(message: Any, _call: MethodCall) -> Any:
+def _stream_of(message: JsonMapping, _call: MethodCall) -> Json:
     from pydantic_ai.messages import PartStartEvent  # noqa: PLC0415 - as above
 
     response = response_of(message)
-    events = [PartStartEvent(index=index, part=part) for index, part in enumerate(response.parts)]
+    events: list[Any] = [PartStartEvent(index=index, part=part) for index, part in enumerate(response.parts)]
     return {"stream": _events_adapter().dump_python(events, mode="json"), "response": _dump_answer(response)}
 
 
@@ -156,15 +181,17 @@ _STREAMED = FrameworkModelApi(
 class _ObservedStreamBlock:
     """Records the stream that is open inside the context manager of `request_stream`."""
 
-    def __init__(self, wrapped: Any, call: MethodCall):
-        self._wrapped = wrapped
+    def __init__(
+        self, function: "Callable[..., AbstractAsyncContextManager[StreamedResponse, bool | None]]", call: MethodCall
+    ):
+        self._function = function
         self._recording = FrameworkModelCall(_STREAMED, call)
-        self._block: Any = None
-        self._response: Any = None
-        self._events: list[Any] = []
+        self._block: AbstractAsyncContextManager[StreamedResponse, bool | None] | None = None
+        self._response: StreamedResponse | None = None
+        self._events: list[JsonValue] = []
         self._is_whole = False
 
-    async def __aenter__(self) -> Any:
+    async def __aenter__(self) -> "StreamedResponse":
         recording = self._recording
         recording.begin()
         if recording.has_answer:
@@ -172,15 +199,17 @@ class _ObservedStreamBlock:
         call = recording.call
         try:
             with recording.current():
-                self._block = self._wrapped(*call.args, **call.kwargs)
-                response = await self._block.__aenter__()
+                self._block = block = call.make(self._function)
+                response = await block.__aenter__()
         except BaseException as error:
             recording.fail(error)
             raise
         self._watch(response)
         return response
 
-    async def __aexit__(self, kind: Any, raised: BaseException | None, trace: Any) -> Any:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
         if self._block is None:
             return None
         try:
@@ -201,7 +230,7 @@ class _ObservedStreamBlock:
             self._response, events = response, response._get_event_iterator
             response._get_event_iterator = lambda: self._watched(events())
 
-    async def _watched(self, events: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    async def _watched(self, events: Any) -> "AsyncIterator[ModelResponseStreamEvent]":
         try:
             while True:
                 with self._recording.current():
@@ -213,27 +242,28 @@ class _ObservedStreamBlock:
                 yield event
             self._is_whole = True
         finally:
-            await cast("Any", events).aclose()
+            await events.aclose()
 
-    def _keep(self, event: Any) -> None:
+    def _keep(self, event: "ModelResponseStreamEvent") -> None:
         if self._recording.observed is None:
             return
         with guarded("record an event of a stream"):  # now, since later events extend this event's part
             [dumped] = _events_adapter().dump_python([event], mode="json", warnings=False)
             self._events.append(dumped)
 
-    def _raw(self) -> Any:
-        return {"stream": self._events, "response": _dump_answer(self._response.get())}
+    def _raw(self) -> Json:
+        answer = {} if self._response is None else _dump_answer(self._response.get())
+        return {"stream": self._events, "response": answer}
 
 
-def _recorded_stream(answer: tuple[Any, list[Any]], call: MethodCall) -> Any:
+def _recorded_stream(answer: "tuple[Answer, list[ModelResponseStreamEvent]]", call: MethodCall) -> "StreamedResponse":
     response, events = answer
-    parameters = _named_arguments(call)["model_request_parameters"]
+    parameters: ModelRequestParameters = call.arguments(*_POSITIONS)["model_request_parameters"]
     return _recorded_stream_class()(response, model_request_parameters=parameters, replay_events=events)
 
 
 @cache
-def _recorded_stream_class() -> Any:
+def _recorded_stream_class() -> "Callable[..., StreamedResponse]":
     """Returns a subclass of the framework's class of recorded streams that also yields the events which the framework
     adds to a model's: end of a part, begin of the final result."""
     from pydantic_ai.models import CompletedStreamedResponse, StreamedResponse  # noqa: PLC0415 - as above
@@ -242,25 +272,29 @@ def _recorded_stream_class() -> Any:
         def __aiter__(self) -> Any:
             return StreamedResponse.__aiter__(self)
 
-        async def _get_event_iterator(self) -> AsyncIterator[Any]:
-            for event in cast("Any", self)._replay_events:
+        async def _get_event_iterator(self: Any) -> "AsyncIterator[ModelResponseStreamEvent]":
+            for event in self._replay_events:
                 self._parts_manager.apply_event(event)
                 yield event
 
     return RecordedStreamedResponse
 
 
-def _request_stream(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
-    return _ObservedStreamBlock(wrapped, MethodCall(instance, wrapped.__name__, args, kwargs, is_async=True))
+@intercepted
+def _request_stream(
+    function: "Callable[..., AbstractAsyncContextManager[StreamedResponse, bool | None]]", called: MethodCall
+) -> _ObservedStreamBlock:
+    called.is_async = True
+    return _ObservedStreamBlock(function, called)
 
 
 # --- messages of pydantic-ai → Chat Completions -----------------------------------------------------------------------
 
 
-def chat_messages(messages: Iterable[Any]) -> list[dict[str, Any]]:
+def chat_messages(messages: "Iterable[ModelMessage]") -> list[Json]:
     """Converts a model's input messages, or its answer; leaves out times and ids of runs."""
     all_messages = list(messages)
-    natives: list[dict[str, Any]] = []
+    natives: list[Json] = []
     instructions = next(
         (text for candidate in reversed(all_messages) if (text := getattr(candidate, "instructions", None))), None
     )
@@ -274,33 +308,33 @@ def chat_messages(messages: Iterable[Any]) -> list[dict[str, Any]]:
     return natives
 
 
-def _chat_message(part: Any) -> dict[str, Any]:
+def _chat_message(part: "ModelRequestPart") -> Json:
     match part.part_kind:
         case "system-prompt":
             return {"role": "system", "content": part.content}
         case "user-prompt":
             return {"role": "user", "content": _user_content(part.content)}
         case "tool-return":
-            return _tool_result(part, part.model_response_str())
+            return _tool_result(part.tool_call_id, part.model_response_str())
         case "retry-prompt" if part.tool_name is not None:
-            return _tool_result(part, part.model_response())
+            return _tool_result(part.tool_call_id, part.model_response())
         case "retry-prompt" | "retry-feedback":
             return {"role": "user", "content": part.model_response()}
         case kind:  # notes of the framework to the model
             return {"role": "system", "content": [{"type": kind, "value": _json_of(part)}]}
 
 
-def _tool_result(part: Any, content: str) -> dict[str, Any]:
-    return {"role": "tool", "tool_call_id": part.tool_call_id, "content": content}
+def _tool_result(tool_call_id: str, content: str) -> Json:
+    return {"role": "tool", "tool_call_id": tool_call_id, "content": content}
 
 
-def _user_content(content: Any) -> Any:
+def _user_content(content: "str | Sequence[UserContent]") -> JsonValue:
     if isinstance(content, str):
         return content
-    return [_content_part(item) for item in cast("Sequence[Any]", content)]
+    return [_content_part(item) for item in content]
 
 
-def _content_part(item: Any) -> dict[str, Any]:
+def _content_part(item: Any) -> Json:
     if isinstance(item, str):
         return {"type": "text", "text": item}
     kind = getattr(item, "kind", "")
@@ -311,21 +345,20 @@ def _content_part(item: Any) -> dict[str, Any]:
     return {"type": kind or type(item).__name__, "value": _json_of(item)}
 
 
-def _json_of(value: Any) -> Any:
+def _json_of(value: object) -> JsonValue:
     from pydantic import TypeAdapter  # noqa: PLC0415 - imported by the program
 
-    adapter: Any = TypeAdapter(cast("type[Any]", type(value)))
-    dumped = adapter.dump_python(value, mode="json", warnings=False)
+    dumped: JsonValue = TypeAdapter(type(value)).dump_python(value, mode="json", warnings=False)
     if not isinstance(dumped, dict):
         return dumped
-    return {name: item for name, item in cast("dict[str, Any]", dumped).items() if name != "timestamp"}
+    return {name: item for name, item in dumped.items() if name != "timestamp"}
 
 
-def _assistant_message(message: Any) -> dict[str, Any]:
+def _assistant_message(message: "Answer") -> Json:
     texts: list[str] = []
     thoughts: list[str] = []
-    calls: list[Any] = []
-    others: list[Any] = []
+    calls: list[JsonValue] = []
+    others: list[JsonValue] = []
     for part in message.parts:
         match part.part_kind:
             case "text":
@@ -333,11 +366,11 @@ def _assistant_message(message: Any) -> dict[str, Any]:
             case "thinking":
                 thoughts.append(part.content)
             case "tool-call":
-                function = {"name": part.tool_name, "arguments": part.args_as_json_str()}
+                function: Json = {"name": part.tool_name, "arguments": part.args_as_json_str()}
                 calls.append({"id": part.tool_call_id, "type": "function", "function": function})
             case kind:
                 others.append({"type": kind, "value": _json_of(part)})
-    native: dict[str, Any] = {"role": "assistant"}
+    native: Json = {"role": "assistant"}
     if len(texts) == 1 and not others:
         native["content"] = texts[0]
     elif texts or others:
@@ -352,7 +385,7 @@ def _assistant_message(message: Any) -> dict[str, Any]:
 # --- Chat Completions → messages of pydantic-ai -----------------------------------------------------------------------
 
 
-def model_messages(natives: Sequence[Mapping[str, Any]], originals: Sequence[Any]) -> list[Any]:
+def model_messages(natives: Sequence[JsonMapping], originals: "Sequence[ModelMessage]") -> "list[ModelMessage]":
     """Converts messages of Chat Completions back.  A first system message becomes instructions if `originals` (the
     messages before the edit) had instructions."""
     from pydantic_ai.messages import ModelRequest  # noqa: PLC0415 - imported by the program
@@ -380,7 +413,7 @@ def model_messages(natives: Sequence[Mapping[str, Any]], originals: Sequence[Any
     return messages
 
 
-def _request_part_of(native: Mapping[str, Any]) -> Any:
+def _request_part_of(native: JsonMapping) -> "ModelRequestPart":
     from pydantic_ai.messages import SystemPromptPart, ToolReturnPart, UserPromptPart  # noqa: PLC0415 - as above
 
     content = native.get("content")
@@ -393,30 +426,30 @@ def _request_part_of(native: Mapping[str, Any]) -> Any:
             return UserPromptPart(content=content if isinstance(content, str) else _user_parts(content))
 
 
-def _user_parts(content: Any) -> list[Any]:
+def _user_parts(content: JsonValue) -> "list[UserContent]":
     from pydantic_ai.messages import ImageUrl  # noqa: PLC0415 - as above
 
-    parts: list[Any] = []
-    for part in cast("list[dict[str, Any]]", content or []):
+    parts: list[UserContent] = []
+    for part in objects_of(content):
         if part.get("type") == "image_url":
-            parts.append(ImageUrl(url=part["image_url"]["url"]))
+            parts.append(ImageUrl(url=text_at(object_at(part, "image_url"), "url")))
         else:
             parts.append(str(part.get("text", part)))
     return parts
 
 
-def response_of(native: Mapping[str, Any]) -> Any:
+def response_of(native: JsonMapping) -> "Answer":
     """Converts an assistant's message to pydantic-ai's ModelResponse."""
     from pydantic_ai.messages import ModelResponse, TextPart, ThinkingPart, ToolCallPart  # noqa: PLC0415 - as above
 
-    parts: list[Any] = []
-    if native.get("reasoning_content"):
-        parts.append(ThinkingPart(content=native["reasoning_content"]))
+    parts: list[ModelResponsePart] = []
+    if reasoning := text_at(native, "reasoning_content"):
+        parts.append(ThinkingPart(content=reasoning))
     content = native.get("content")
     if isinstance(content, str) and content:
         parts.append(TextPart(content=content))
     elif isinstance(content, list):
-        parts += [TextPart(content=str(part.get("text", ""))) for part in cast("list[dict[str, Any]]", content)]
+        parts += [TextPart(content=str(part.get("text", ""))) for part in objects_of(content)]
     for call in objects_at(native, "tool_calls"):
         function = object_at(call, "function")
         arguments = function.get("arguments") or "{}"
