@@ -17,7 +17,7 @@ from playhead.capture.preference import is_recorded_by_other_instrumentation
 from playhead.kernel.guard import guarded
 from playhead.model.json_value import value_at
 
-Wrapper = Callable[[Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], object]
+Wrapper = Callable[[Callable[..., Any], Any, tuple[Any, ...], dict[str, Any]], Any]
 """Called instead of a function, with the function, its object (None: it has none), args and kwargs."""
 
 

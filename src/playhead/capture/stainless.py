@@ -160,7 +160,8 @@ def audio_usage(usage: JsonMapping, groups: Mapping[str, str]) -> dict[str, obje
     """
     attributes: dict[str, object] = {}
     for group, name in groups.items():
-        if value := value_at(usage.get(group), "audio_tokens"):
+        counts = usage.get(group)
+        if isinstance(counts, dict) and (value := counts.get("audio_tokens")):
             attributes[name] = value
     return attributes
 

@@ -8,6 +8,7 @@ import pytest
 from playhead.capture.google_genai import GoogleGenAIInstrumentor, patch, unpatch
 from playhead.capture.google_genai.content import assemble, json_of, read_recorded, read_response, usage_of
 from playhead.model import names
+from playhead.model.json_value import list_at
 
 
 class Body:
@@ -77,7 +78,7 @@ def test_chunks_are_put_together_by_candidate():
     assert read.attributes[names.FINISH_REASONS] == ["stop", ""]
     assert (read.attributes[names.INPUT_TOKENS], read.attributes[names.OUTPUT_TOKENS]) == (2, 3)
     assert read.attributes[names.RESPONSE_ID] == "r"
-    assert len(read.raw["stream"]) == 5
+    assert len(list_at(read.raw, "stream")) == 5
     assert assemble([]) is None
 
 

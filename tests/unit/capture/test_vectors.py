@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from playhead.capture.vectors import pack_vector, unpack_vector
 from playhead.errors import CannotRestore
 from playhead.model.canonical import canonical_json, parse_json
+from playhead.model.json_value import JsonValue, list_of
 
 NUMBERS = st.floats(allow_nan=False) | st.floats(width=32, allow_nan=False) | st.integers()
 
@@ -16,13 +17,13 @@ NUMBERS = st.floats(allow_nan=False) | st.floats(width=32, allow_nan=False) | st
 @given(st.lists(NUMBERS, max_size=20) | st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False)))
 def test_a_vector_comes_back_as_it_was(values: list[Any]):
     packed = pack_vector(values)
-    again = unpack_vector(packed)
+    again = list_of(unpack_vector(packed))
     assert again == values
     assert [type(value) for value in again] == [type(value) for value in values]
 
 
 def test_a_usual_vector_takes_a_quarter_and_travels_as_json():
-    values = [(number * 7919 % 4096) / 2**24 for number in range(1536)]
+    values: list[JsonValue] = [(number * 7919 % 4096) / 2**24 for number in range(1536)]
     packed = pack_vector(values)
     written = canonical_json(packed)
     assert len(written) < len(canonical_json(values)) / 2

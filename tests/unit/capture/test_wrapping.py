@@ -1,14 +1,15 @@
 """Wrappers of recorded functions: what the program gets, and in which order a recording hears of it."""
 
 import asyncio
-from collections.abc import Generator
+import functools
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 import wrapt
 
-from playhead.capture.wrapping import CallRecording, MethodCall, wrap, wrap_async
+from playhead.capture.wrapping import CallRecording, MethodCall, intercepted, wrap, wrap_async
 
 
 class Noted(CallRecording):
@@ -116,3 +117,32 @@ def _call(function: Any, made: list[Noted], *, asynchronous: bool, raising: bool
         wrapt.FunctionWrapper(awaited, wrap_async(begin))().send(None)
     else:
         wrapt.FunctionWrapper(function, wrap(begin))()
+
+
+def test_an_argument_is_found_by_position_or_by_name():
+    by_position, by_name = MethodCall(None, "ask", ("what", "how"), {}), MethodCall(None, "ask", ("what",), {"how": 1})
+
+    assert (by_position.argument(1, "how"), by_name.argument(1, "how"), by_name.argument(2, "why")) == ("how", 1, None)
+    assert by_position.arguments("question", "how") == {"question": "what", "how": "how"}
+    assert by_name.arguments("question", "how") == {"question": "what", "how": 1}
+
+
+def test_an_intercepted_call_is_made_as_the_program_made_it_and_its_result_may_be_replaced():
+    seen: list[MethodCall] = []
+
+    def handle(function: Callable[..., Any], call: MethodCall) -> object:
+        seen.append(call)
+        return [call.make(function)]
+
+    class Client:
+        ask = wrapt.FunctionWrapper(lambda self, *args, **kwargs: (self, args, kwargs), intercepted(handle))
+
+    client = Client()
+    assert client.ask(1, how=2) == [(client, (1,), {"how": 2})]
+    assert (seen[0].client, seen[0].args, seen[0].kwargs) == (client, (1,), {"how": 2})
+
+
+def test_a_function_without_a_name_is_intercepted_too():
+    """Frameworks call what their users wrote: any object that can be called."""
+    nameless = functools.partial(max, 1)
+    assert wrapt.FunctionWrapper(nameless, intercepted(lambda function, call: call.make(function)))(2) == 2

@@ -1,5 +1,7 @@
 """Typed reading of JSON: the values themselves where the type fits, and the default everywhere else."""
 
+from types import MappingProxyType
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -8,6 +10,7 @@ from playhead.model.json_value import (
     int_at,
     list_at,
     list_of,
+    mapping_of,
     object_at,
     object_of,
     objects_at,
@@ -45,6 +48,12 @@ def test_what_is_missing_or_of_another_type_is_the_default():
     assert text_at(answer, "absent", None) is None
     assert int_at(answer, "count") == int_at(answer, "flag") == 0
     assert int_at(answer, "absent", None) is None
+
+
+def test_a_mapping_that_is_no_dictionary_is_read_as_it_is():
+    frozen = MappingProxyType({"a": 1})
+    assert mapping_of(frozen) is frozen
+    assert mapping_of([("a", 1)]) == mapping_of("a") == mapping_of(None) == {}
 
 
 def test_members_of_lists_are_read_by_index():

@@ -169,7 +169,7 @@ def _sent_content(content: Any) -> JsonValue:
     """Returns content blocks as dictionaries; any other content unchanged."""
     blocks: list[JsonValue] = content
     if not isinstance(content, list | tuple):
-        return blocks
+        return content
     if all(type(block) is dict and block.get("type") != "tool_result" for block in blocks):
         return blocks
     return [_sent_block(block) for block in blocks]
@@ -242,7 +242,7 @@ def copy_of_event(event: Any) -> Json:
 
 
 def read_recorded(raw: Json, run: ActiveRun | None, kwargs: Mapping[str, object]) -> ModelResponse:
-    """Reads a recorded response, streamed or not.  `run`: remembers the messages of a `thread`; None: nothing does."""
+    """Reads a recorded response, streamed or not.  `run`: keeps the messages of a `thread`; None: they are not kept."""
     return (
         _streamed_response(objects_at(raw, "stream"), run, kwargs) if "stream" in raw else _response(raw, run, kwargs)
     )

@@ -27,6 +27,7 @@ from playhead.capture.patching import Instrumentation, WrapSubclasses
 from playhead.capture.wrapping import MethodCall
 from playhead.errors import ReplayDiverged
 from playhead.model import names
+from playhead.model.json_value import object_of, text_at
 from playhead.model.span import Span
 from playhead.testing import MockModelServer, text
 from tests.support.journal_reader import Recording, kind, start_recording
@@ -62,9 +63,11 @@ API = FrameworkModelApi(
     read_request=_request,
     with_messages=lambda asked, messages: MethodCall(asked.client, asked.method, (messages,), {}, asked.is_async),
     dump=lambda answer: {"said": answer},
-    load=lambda raw: raw["said"],
+    load=lambda raw: object_of(raw)["said"],
     read=lambda raw: chat_response(
-        raw, {"role": "assistant", "content": raw["said"]}, usage={names.INPUT_TOKENS: 3, names.OUTPUT_TOKENS: None}
+        raw,
+        {"role": "assistant", "content": text_at(raw, "said")},
+        usage={names.INPUT_TOKENS: 3, names.OUTPUT_TOKENS: None},
     ),
     from_message=lambda message, asked: {"said": message["content"]},
 )
@@ -75,7 +78,7 @@ STREAMED = FrameworkModelApi(
     load=API.load,
     read=API.read,
     from_message=API.from_message,
-    join=lambda chunks: {"said": "".join(chunk["said"] for chunk in chunks)},
+    join=lambda chunks: {"said": "".join(text_at(chunk, "said") for chunk in chunks)},
 )
 WRAPPED = WrapSubclasses(
     NAME,
