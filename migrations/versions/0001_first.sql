@@ -16,7 +16,7 @@ create table project (
     created_at      timestamptz not null default now(),
     -- Rows of `run_change` up to this number were removed: a client that has seen less cannot be told what it missed.
     changes_removed bigint not null default 0,
-    -- The text search configuration that `search_text` was made with; another one needs all of it made again.
+    -- The text search configuration that `search_block` was made with; another one needs all of it made again.
     search_language text
 );
 insert into project (name) values ('default');
@@ -422,27 +422,36 @@ create table search_run (
     started_ns  bigint not null,
     project_id  int not null,
     run_id      uuid not null,
-    terms       int[] not null,     -- numbers that stand for what its decisions are, alone and together
-    seen        int[] not null,     -- `playhead_key` of the contents whose text is searched
-    body        bytea not null,     -- the decisions, and where the contents entered the run
+    -- Numbers that stand for what its decisions are, alone and together, and `playhead_key` of the contents whose text is
+    -- searched.
+    terms       int[] not null,
+    seen        bytea not null,     -- these contents: the seq with which each entered the run, and its block
+    body        bytea not null,     -- the decisions
     primary key (project_id, run_id)
 );
 alter table search_run alter column body set storage external;
+alter table search_run alter column seen set storage external;
 create index search_run_started on search_run (project_id, started_ns desc, run_id desc);
 create index search_run_terms on search_run using gin (terms) with (fastupdate = off);
-create index search_run_seen on search_run using gin (seen) with (fastupdate = off);
 
-create table search_text (
-    since_ns    bigint not null,    -- when the run began that was the first to be indexed with it
+-- The words of up to 64 contents. An index over each content alone would take several times the bytes. A content stays
+-- in its block as long as a row of `search_run` has it.
+create table search_block (
+    oldest_ns   bigint not null,    -- of its contents: when the run began that was the first to be indexed with it
+    newest_ns   bigint not null,
     project_id  int not null,
-    key         int not null,       -- `playhead_key` of `ref`
-    role        smallint not null,  -- as in `content`
-    ref         bytea not null,
-    words       tsvector not null,
-    primary key (project_id, key, ref)
+    contents    smallint not null,
+    block       bigint generated always as identity,
+    terms       int[] not null,     -- hashes of words
+    body        bytea not null,     -- the contents, and which of them has which term
+    primary key (project_id, block)
 );
-create index search_text_since on search_text (project_id, since_ns desc, ref desc);
-create index search_text_words on search_text using gin (words) with (fastupdate = off);
+alter table search_block alter column terms set storage external;
+alter table search_block alter column body set storage external;
+create index search_block_newest on search_block (project_id, newest_ns desc, block desc);
+create index search_block_terms on search_block using gin (terms) with (fastupdate = off);
+-- Blocks that take more contents.
+create index search_block_small on search_block (project_id, block) where contents < 32;
 
 
 -- What models said to explain a subject. A cache: what is lost can be made again. --------------------------------------

@@ -16,7 +16,7 @@ from playhead_collector.handlers.asking import Changing
 from playhead_collector.handlers.conditions import read_time
 from playhead_collector.handlers.handling import handles_with_store
 from playhead_collector.read.content import parse_ref
-from playhead_collector.store.ports.search import RunBounds, WordQuery
+from playhead_collector.store.ports.search import RunBounds
 
 _LONGEST_ARGUMENT = 10_000
 
@@ -73,9 +73,8 @@ async def search_content(
     async with _within(settings.seconds):
         if ref is not None:
             return await find_content(index, asking.project_id, parse_ref(ref).plain, size)
-        query = WordQuery(words or "", settings.language, role)
         return await find_texts(
-            asking.store, index, asking.project_id, query, where, size, asking.cursor, settings.characters
+            asking.store, index, asking.project_id, words or "", role, where, size, asking.cursor, settings
         )
 
 

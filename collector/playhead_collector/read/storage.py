@@ -19,7 +19,7 @@ _KINDS: Final[Mapping[str, Sequence[str]]] = {
     "runs": ("run", "run_news", "run_change", "run_lease", "run_tombstone", "packing_due", "promise"),
     "calls": ("llm_call", "tool_call", "decision", "error"),
     "uses": ("content_use",),
-    "search": ("search_run", "search_text"),
+    "search": ("search_run", "search_block"),
     "scores": ("score",),
     "forwarding": ("forward_outbox",),
 }

@@ -15,10 +15,14 @@ from playhead.model.ref import ContentRef
 from playhead.model.thread import ThreadNode, node_ref
 from playhead_collector.analysis.search.indexing import indexed_run
 from playhead_collector.analysis.search.records import SearchRecord, decode
+from playhead_collector.analysis.search.text_terms import text_terms
 from playhead_collector.analysis.search.texts import searchable
 from playhead_collector.read.values import ContentCache
+from playhead_collector.store.packing import seen_contents
 from playhead_collector.store.packing.content_packs import PackedContent, key_of
 from playhead_collector.store.packing.roles import role_number
+from playhead_collector.store.packing.search_blocks import IndexedContent
+from playhead_collector.store.packing.seen_contents import prefix_of
 from playhead_collector.store.packing.zstd import compress_json, decompress_json
 from playhead_collector.store.ports.search import IndexedRun
 from tests.support.many_runs.varied import VariedRun
@@ -48,8 +52,10 @@ class CopiedRun:
 
     run: UUID
     tables: dict[str, list[dict[str, Any]]]
-    texts: list[tuple[int, int, bytes, str]]
-    """What is searched: start of the run, role, digest and text."""
+    texts: list[IndexedContent]
+    """The contents that are searched."""
+    seen: dict[ContentRef, int]
+    """The seq at which each of these entered the run."""
     items: list[PackedContent | ThreadNode]
 
 
@@ -63,7 +69,9 @@ class Copier:
         self._started_ns: int = run["started_ns"]
         self._record = decode(decompress_json(searched["body"]), self._started_ns)
         cache = ContentCache(template.made.contents)
-        self._texts = {ref: searchable(ref, cache, _MOST_CHARACTERS) for ref in self._record.seen}
+        seen = seen_contents.decode(searched["seen"])
+        self._seen = {ref: seen[prefix_of(ref)].seq for ref in template.made.contents if prefix_of(ref) in seen}
+        self._texts = {ref: searchable(ref, cache, _MOST_CHARACTERS) for ref in self._seen}
 
     def copy(self, run: UUID, code: str, started_ns: int, page: int) -> CopiedRun:
         """A run that began at this time, to the second. `page`: a number for its page of spans, which no other has."""
@@ -96,16 +104,16 @@ class Copier:
         begun = self._started_ns + shift
         tables["search_run"] = [
             {
-                "project_id": row["project_id"], "run_id": run, "started_ns": begun, "terms": searched.terms,
-                "seen": sorted({key_of(ref) for ref in searched.seen}), "body": compress_json(searched.body),
+                "project_id": row["project_id"], "run_id": run, "started_ns": begun,
+                "terms": sorted({*searched.terms, *map(key_of, searched.seen)}), "body": compress_json(searched.body),
             }
         ]  # fmt: skip
         given = [
-            (begun, role_number(each.role), new_refs[ref].digest, _plain(each.text, texts))
+            IndexedContent(new_refs[ref], role_number(each.role), begun, text_terms(_plain(each.text, texts)))
             for ref, each in self._texts.items()
             if each is not None
         ]
-        return CopiedRun(run, tables, given, items)
+        return CopiedRun(run, tables, given, dict(searched.seen), items)
 
     def _searched(self, run: UUID, shift: int, refs: Mapping[ContentRef, ContentRef], texts: Texts) -> IndexedRun:
         decisions = [
@@ -116,8 +124,8 @@ class Copier:
             )
             for each in self._record.decisions
         ]
-        seen = {refs[ref]: seq for ref, seq in self._record.seen.items()}
-        return indexed_run(run.hex, self._started_ns + shift, SearchRecord(self._record.status, decisions, seen))
+        seen = {refs[ref]: seq for ref, seq in self._seen.items()}
+        return indexed_run(run.hex, self._started_ns + shift, SearchRecord(self._record.status, decisions), seen)
 
     def _row(self, row: Mapping[str, Any], run: UUID, texts: Texts, shift: int) -> dict[str, Any]:
         changed = {"started_ns": row["started_ns"] + shift, "ended_ns": row["ended_ns"] + shift, "run_id": run}

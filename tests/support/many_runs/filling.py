@@ -9,8 +9,12 @@ from uuid import uuid4
 
 import asyncpg
 
-from playhead_collector.store.packing import content_packs
+from playhead.model.ref import ContentRef
+from playhead_collector.store.packing import content_packs, seen_contents
+from playhead_collector.store.packing.search_blocks import OpenBlock
+from playhead_collector.store.packing.seen_contents import SeenContent
 from playhead_collector.store.packing.zstd import Zstd, decompress_json
+from playhead_collector.store.postgres import search_blocks
 from playhead_collector.store.postgres.dictionaries import Dictionaries
 from playhead_collector.store.postgres.statements import Conn
 from tests.support.many_runs.copied import CopiedRun, Copier, StoredRun, decompressed
@@ -22,10 +26,6 @@ _PROJECT = 1
 _AT_A_TIME, _PACKED_TOGETHER = 512, 16
 _MINUTE_NS = 60_000_000_000
 # GIN indexes are built again afterwards, which takes a tenth of the time.
-_TEXTS = """
-    insert into search_text (since_ns, project_id, key, role, ref, words)
-    select since, 1, playhead_key(ref), role, ref, to_tsvector('simple', text) from given on conflict do nothing
-"""
 _INDEXES = """
     select indexname as name, indexdef as definition from pg_indexes
     where schemaname = 'public' and indexdef like '%using gin%' or indexdef like '%USING gin%'
@@ -43,9 +43,10 @@ async def fill_with_copies(database: str, made: Sequence[VariedRun], copies: int
         dictionaries = Dictionaries()
         encoding = await dictionaries.newest(conn, _PROJECT)
         zstd = await dictionaries.zstd(conn, _PROJECT, encoding)
+        blocks = await _indexed(conn)
         for some in _parts(made_copies, _AT_A_TIME):
             async with conn.transaction():
-                await _write(conn, some, encoding, zstd)
+                await _write(conn, some, encoding, zstd, blocks)
         await conn.execute("set maintenance_work_mem = '512MB'")
         for each in indexes:
             await conn.execute(each["definition"])
@@ -84,9 +85,25 @@ def _copies(copiers: Sequence[Copier], how_many: int, pages: Iterator[int]) -> I
         yield copiers[number % len(copiers)].copy(uuid4(), code, started_ns, page)
 
 
-async def _write(conn: Conn, some: Sequence[CopiedRun], encoding: int, zstd: Zstd) -> None:
+async def _indexed(conn: Conn) -> dict[ContentRef, int]:
+    """The blocks of all contents that are in the index."""
+    return {
+        content.ref: row["block"]
+        for row in await conn.fetch("select block, cardinality(terms) as terms, body from search_block")
+        for content in OpenBlock(row["body"], row["terms"]).having(())
+    }
+
+
+async def _write(
+    conn: Conn, some: Sequence[CopiedRun], encoding: int, zstd: Zstd, blocks: dict[ContentRef, int]
+) -> None:
     rows: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    new = {text.ref: text for each in some for text in each.texts if text.ref not in blocks}
+    blocks |= await search_blocks.add(conn, _PROJECT, list(new.values()))
     for each in some:
+        (searched,) = each.tables["search_run"]
+        seen = {ref: SeenContent(seq, blocks[ref]) for ref, seq in each.seen.items()}
+        searched["seen"] = seen_contents.encode(seen)
         for table, more in each.tables.items():
             rows[table] += more
     for together in _parts(some, _PACKED_TOGETHER):
@@ -94,14 +111,6 @@ async def _write(conn: Conn, some: Sequence[CopiedRun], encoding: int, zstd: Zst
     for table, more in rows.items():
         if more:
             await copy_rows(conn, table, more)
-    await _write_texts(conn, [text for each in some for text in each.texts])
-
-
-async def _write_texts(conn: Conn, texts: Sequence[tuple[int, int, bytes, str]]) -> None:
-    await conn.execute("create temp table if not exists given (since bigint, role smallint, ref bytea, text text)")
-    await conn.execute("truncate given")
-    await conn.copy_records_to_table("given", records=texts)
-    await conn.execute(_TEXTS)
 
 
 async def _packs(conn: Conn, some: Sequence[CopiedRun], encoding: int, zstd: Zstd) -> list[Mapping[str, Any]]:

@@ -1,105 +1,139 @@
 """[analysis]: searches the texts of all indexed runs for words: contents, quotes, and the runs that saw them."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, replace
 
-from playhead.model.canonical import parse_json
 from playhead.model.ref import ContentRef
 from playhead.model.times import rfc3339
 from playhead.wire.operations.search import FoundText, SeenIn, TextQuote, TextsFound
 from playhead_collector.analysis.search.decisions import COUNTED
-from playhead_collector.analysis.search.texts import BEGIN, END, SearchableText, quotes, searchable
+from playhead_collector.analysis.search.indexing import AS_THEY_ARE, SearchSettings, read_lexemes
+from playhead_collector.analysis.search.query import TextQuery, parse, places_in, wanted_terms, without_common_words
+from playhead_collector.analysis.search.texts import quotes, searchable
+from playhead_collector.analysis.search.words import NO_LEXEMES, Lexemes, worded
 from playhead_collector.errors import Refused
 from playhead_collector.read.paging import position_cursor, read_position
 from playhead_collector.read.values import fetch
 from playhead_collector.store.ports import ReadStore
-from playhead_collector.store.ports.search import FoundRun, ParsedWords, RunBounds, SearchIndex, TextHit, WordQuery
+from playhead_collector.store.ports.search import RunBounds, RunThatSaw, SearchIndex, TextHit
 
-# Newest texts that are searched first (takes a few ms), and then (some tens of ms), before all texts.
-_LOOKED = (1_000, 10_000)
+# Contents whose text is looked at for one page; a page that needs more has a cursor, and may be empty.
+_MOST_LOOKED = 1_024
+_AT_ONCE = 128
+_MOST_ALTERNATIVES = 64
 _MOST_RUNS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The words of a search, in the language of the index."""
+
+    query: TextQuery
+    lexemes: Lexemes
+    wanted: Sequence[Set[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    """A content that has the words, and where."""
+
+    hit: TextHit
+    quotes: list[TextQuote]
 
 
 async def find_texts(
     store: ReadStore,
     index: SearchIndex,
     project_id: int,
-    query: WordQuery,
+    text: str,
+    role: str | None,
     where: RunBounds,
     limit: int,
     cursor: str | None,
-    characters: int,
+    settings: SearchSettings,
 ) -> TextsFound:
-    """Finds contents whose text has the words, the newest first. `characters`: searched characters of a content, as in
-    the index. Raises Refused."""
-    words = await index.parsed_words(query)
-    if words is None:
-        raise Refused(
-            400, "no_words", "`q` has no word that a text would have to contain: name one, not only `-words` or signs"
-        )
+    """Finds contents whose text has the words, the newest first. `role`: only messages of this role. Raises Refused."""
+    words = await _read_words(index, text, settings.language)
     if cursor:
         since_ns, digits, _ = read_position(cursor)
         where = replace(where, before=(since_ns, "sha256:" + digits))
-    hits = await _found(index, project_id, words, where, limit + 1)
-    page = hits[:limit]
-    refs = [entry.ref for entry in page]
-    saw = await index.runs_that_saw(project_id, refs, _MOST_RUNS + 1)
-    stands = await _quotes(store, index, project_id, words, refs, characters)
-    items = [_answer(entry, stands.get(entry.ref, []), saw[entry.ref]) for entry in page]
-    last = page[-1] if len(hits) > limit else None
+    matches: list[_Match] = []
+    looked, more = 0, True
+    while more and len(matches) <= limit and looked < _MOST_LOOKED:
+        # Almost all that the index finds match, unless it is for a phrase or an exclusion.
+        size = limit + 1 - len(matches) if looked == 0 else _AT_ONCE
+        hits = await index.texts_with(project_id, words.wanted, where, role, limit=size)
+        matches += await _matching(store, index, project_id, words, hits, settings)
+        looked, more = looked + len(hits), len(hits) == size
+        if hits:
+            where = replace(where, before=(hits[-1].since_ns, hits[-1].ref))
+    page, last = matches[:limit], None
+    if len(matches) > limit:
+        last = _position(page[-1].hit.since_ns, page[-1].hit.ref)
+    elif more and where.before is not None:
+        last = _position(*where.before)
+    saw = await index.runs_that_saw(project_id, [match.hit.ref for match in page], _MOST_RUNS + 1)
+    items = [_answer(match.hit, match.quotes, saw[match.hit.ref]) for match in page]
     return {
         "items": [entry for entry in items if entry["seen"]],  # the last run may just have been deleted
-        "next_cursor": position_cursor(last.since_ns, str(last.ref).removeprefix("sha256:"), 0) if last else None,
+        "next_cursor": last,
         "unindexed": await index.count_unindexed(project_id, COUNTED),
     }
-
-
-async def _found(
-    index: SearchIndex, project_id: int, query: ParsedWords, where: RunBounds, limit: int
-) -> Sequence[TextHit]:
-    for looked in _LOOKED:
-        hits = await index.newest_texts(project_id, query, where, looked=looked, limit=limit)
-        if len(hits) == limit:
-            return hits
-    return await index.texts_with(project_id, query, where, limit=limit)
 
 
 async def find_content(index: SearchIndex, project_id: int, ref: ContentRef, limit: int) -> TextsFound:
     """Returns this content with up to `limit` runs that saw it, newest first; no item if no indexed run saw it."""
     runs = (await index.runs_that_saw(project_id, [ref], limit + 1))[ref]
-    seen = list(_seen_in(ref, runs))
-    hit = await index.searched_text(project_id, ref) if seen else None
+    hit = await index.searched_text(project_id, ref) if runs else None
     items: list[FoundText] = []
     if hit is not None:
         items.append(_answer(hit, [], runs, limit))
     return {"items": items, "next_cursor": None, "unindexed": await index.count_unindexed(project_id, COUNTED)}
 
 
-async def _quotes(
+async def _read_words(index: SearchIndex, text: str, language: str) -> _Words:
+    query = parse(text)
+    lexemes = NO_LEXEMES if language == AS_THEY_ARE else await index.lexemes(language, query.forms)
+    query = without_common_words(query, lexemes)
+    wanted = wanted_terms(query, lexemes)
+    if not wanted:
+        raise Refused(
+            400, "no_words", "`q` has no word that a text would have to contain: name one, not only `-words` or signs"
+        )
+    if len(wanted) > _MOST_ALTERNATIVES:
+        raise Refused(400, "bad_words", f"`q` has too many alternatives: name at most {_MOST_ALTERNATIVES}")
+    return _Words(query, lexemes, wanted)
+
+
+async def _matching(
     store: ReadStore,
     index: SearchIndex,
     project_id: int,
-    query: ParsedWords,
-    refs: Sequence[ContentRef],
-    characters: int,
-) -> dict[ContentRef, list[TextQuote]]:
-    cache = await fetch(store, project_id, refs)
+    words: _Words,
+    hits: Sequence[TextHit],
+    settings: SearchSettings,
+) -> list[_Match]:
+    """Reads the texts of these hits, and returns the hits that match."""
+    cache = await fetch(store, project_id, [hit.ref for hit in hits])
+    read = [(hit, searchable(hit.ref, cache, settings.characters)) for hit in hits]
+    texts = [(hit, text) for hit, text in read if text is not None]
+    lexemes = {**words.lexemes, **await read_lexemes(index, settings.language, (text for _, text in texts))}
 
-    def read() -> dict[ContentRef, SearchableText]:
-        candidates = ((ref, searchable(ref, cache, characters)) for ref in refs)
-        return {ref: searched for ref, searched in candidates if searched is not None}
+    def matches() -> list[_Match]:
+        places = ((hit, text, places_in(worded(text.text, lexemes), words.query, lexemes)) for hit, text in texts)
+        return [_Match(hit, quotes(text, at)) for hit, text, at in places if at is not None]
 
-    texts = await asyncio.to_thread(read)
-    marked = (
-        await index.marked_words(query, [searched.text for searched in texts.values()], BEGIN, END) if texts else ()
-    )
-    pairs = list(zip(texts.items(), marked, strict=True))
-    return await asyncio.to_thread(lambda: {ref: quotes(searched, text) for (ref, searched), text in pairs})
+    return await asyncio.to_thread(matches)
 
 
-def _answer(hit: TextHit, stands: list[TextQuote], runs: Sequence[FoundRun], most: int = _MOST_RUNS) -> FoundText:
-    seen = list(_seen_in(hit.ref, runs))
+def _position(since_ns: int, ref: str) -> str:
+    return position_cursor(since_ns, ref.removeprefix("sha256:"), 0)
+
+
+def _answer(hit: TextHit, stands: list[TextQuote], runs: Sequence[RunThatSaw], most: int = _MOST_RUNS) -> FoundText:
+    newest_first = sorted(runs, key=lambda run: (run.started_ns, run.run), reverse=True)
+    seen: list[SeenIn] = [{"run": run.run, "seq": run.seq} for run in newest_first]
     return {
         "ref": str(hit.ref),
         "role": hit.role,
@@ -108,11 +142,3 @@ def _answer(hit: TextHit, stands: list[TextQuote], runs: Sequence[FoundRun], mos
         "seen": seen[:most],
         "more_runs": len(seen) > most,
     }
-
-
-def _seen_in(ref: ContentRef, runs: Iterable[FoundRun]) -> Iterable[SeenIn]:
-    digits = str(ref).removeprefix("sha256:")
-    for run in sorted(runs, key=lambda found_run: (found_run.started_ns, found_run.run), reverse=True):
-        seen: Mapping[str, int] = parse_json(run.body)["seen"]
-        if digits in seen:
-            yield {"run": run.run, "seq": seen[digits]}

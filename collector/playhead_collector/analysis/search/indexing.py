@@ -26,7 +26,9 @@ from playhead_collector.analysis.search.records import (
     result_of,
 )
 from playhead_collector.analysis.search.terms import terms_of
+from playhead_collector.analysis.search.text_terms import text_terms
 from playhead_collector.analysis.search.texts import SearchableText, searchable
+from playhead_collector.analysis.search.words import NO_LEXEMES, Lexemes, words_of
 from playhead_collector.analysis.transcript.arguments import scalars
 from playhead_collector.analysis.transcript.loading import read_transcript
 from playhead_collector.analysis.transcript.transcript import ToolRequest, ToolRun, Transcript
@@ -34,6 +36,8 @@ from playhead_collector.read.record import RunRecord
 from playhead_collector.read.values import ContentCache, fetch, text_of
 from playhead_collector.store.ports.search import IndexedRun, SearchedText, SearchIndex
 
+AS_THEY_ARE = "simple"
+"""The text search configuration with which words are their own lexemes."""
 # Contents that are read at a time.
 _CONTENTS_AT_ONCE = 500
 
@@ -72,19 +76,36 @@ async def _index(record: RunRecord, index: SearchIndex, settings: SearchSettings
             _searchable_texts, refs[start : start + _CONTENTS_AT_ONCE], cache, settings.characters
         )
     distinct = dict(without_repeats(refs, texts.get))
-    already_indexed = await index.indexed_texts(record.project_id, list(distinct))
-    row = indexed_run(record.run, record.row.started_ns, search_record_of(record.row.status, searched, seen, distinct))
-    new = [SearchedText(ref, text.role, text.text) for ref, text in distinct.items() if ref not in already_indexed]
-    return await index.index_run(record.project_id, row, new, settings.language)
+    lexemes = await read_lexemes(index, settings.language, distinct.values())
+    found_by = await asyncio.to_thread(lambda: [_searched_text(ref, text, lexemes) for ref, text in distinct.items()])
+    run = indexed_run(
+        record.run,
+        record.row.started_ns,
+        SearchRecord(record.row.status, searched),
+        {ref: seen[ref] for ref in distinct},
+    )
+    return await index.index_run(record.project_id, run, found_by)
 
 
-def indexed_run(run: str, started_ns: int, record: SearchRecord) -> IndexedRun:
-    """Converts a record to the store's form. Pure."""
+def indexed_run(run: str, started_ns: int, record: SearchRecord, seen: Mapping[ContentRef, int]) -> IndexedRun:
+    """Converts a record to the store's form. `seen`: the searched contents, with the seq at which each entered the run.
+    Pure."""
     returned = {
         decision.seq: decision.result == ERROR for decision in record.decisions if decision.result in (OK, EMPTY, ERROR)
     }
-    body = encode(record, started_ns)
-    return IndexedRun(run, started_ns, sorted(terms_of(record)), list(record.seen), body, returned)
+    return IndexedRun(run, started_ns, sorted(terms_of(record)), seen, encode(record, started_ns), returned)
+
+
+async def read_lexemes(index: SearchIndex, language: str, texts: Iterable[SearchableText]) -> Lexemes:
+    """Returns the lexemes of all words of these texts."""
+    if language == AS_THEY_ARE:
+        return NO_LEXEMES
+    forms = await asyncio.to_thread(lambda: {word.form for text in texts for word in words_of(text.text)})
+    return await index.lexemes(language, forms)
+
+
+def _searched_text(ref: ContentRef, text: SearchableText, lexemes: Lexemes) -> SearchedText:
+    return SearchedText(ref, text.role, text_terms(text.text, lexemes))
 
 
 def _searchable_texts(refs: Sequence[ContentRef], cache: ContentCache, most: int) -> dict[ContentRef, SearchableText]:
@@ -161,13 +182,6 @@ def without_repeats(
         if searched is not None and not seen_texts.issuperset(searched.whole):
             seen_texts.update(searched.whole)
             yield ref, searched
-
-
-def search_record_of(
-    status: str, searched: Sequence[SearchedDecision], seen: Mapping[ContentRef, int], refs: Iterable[ContentRef]
-) -> SearchRecord:
-    """Builds the record of a run. `seen`: seqs of its contents; `refs`: those of them whose text is searched."""
-    return SearchRecord(status, searched, {ref: seen[ref] for ref in refs})
 
 
 def _is_own(transcript: Transcript, event: ev.RunEvent) -> bool:

@@ -1,16 +1,14 @@
 """[analysis]: what the search index keeps of a run, as values and as JSON.  Pure.
 
-It keeps the run's decisions and, for each searched content, the seq with which it entered the run. The result of a tool
-call is kept as one word: see `result_of`.
+It keeps the run's decisions. The result of a tool call is kept as one word: see `result_of`.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from playhead.model.canonical import parse_json
 from playhead.model.event import ToolFailed
-from playhead.model.ref import ContentRef
 from playhead.model.state import CANCELLED as RUN_CANCELLED
 from playhead.projection.search_rows import number_of
 from playhead_collector.analysis.transcript.failures import failure_text
@@ -74,11 +72,10 @@ class SearchedDecision:
 
 @dataclass(frozen=True, slots=True)
 class SearchRecord:
-    """What the index keeps of a run. `seen`: for each searched content, the seq with which it entered the run."""
+    """What the index keeps of a run."""
 
     status: str
     decisions: Sequence[SearchedDecision] = ()
-    seen: Mapping[ContentRef, int] = field(default_factory=dict[ContentRef, int])
 
 
 # --- as JSON ---------------------------------------------------------------------------------------------------------
@@ -87,16 +84,14 @@ class SearchRecord:
 def encode(record: SearchRecord, started_ns: int) -> bytes:
     """Encodes a record as JSON. Times are stored relative to `started_ns`."""
     decisions = [_decision_to_json(decision, started_ns) for decision in record.decisions]
-    seen = {str(ref).removeprefix("sha256:"): seq for ref, seq in record.seen.items()}
-    return json_bytes({"status": record.status, "decisions": decisions, "seen": seen})
+    return json_bytes({"status": record.status, "decisions": decisions})
 
 
 def decode(body: bytes, started_ns: int) -> SearchRecord:
     """Decodes a record that `encode` wrote."""
     value: dict[str, Any] = parse_json(body)  # names and values may hold half a surrogate pair
     decisions = [_decision_from_json(decision, started_ns) for decision in value["decisions"]]
-    seen = {ContentRef("sha256:" + digits): seq for digits, seq in value["seen"].items()}
-    return SearchRecord(value["status"], decisions, seen)
+    return SearchRecord(value["status"], decisions)
 
 
 def _decision_to_json(decision: SearchedDecision, started_ns: int) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """[analysis]: the searched text of a content, and quotes of the words that were found in it. Pure."""
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,12 +10,7 @@ from playhead.wire.operations.search import TextQuote
 from playhead_collector.analysis.texts.passages import quote
 from playhead_collector.read.values import ContentCache, text_of
 
-BEGIN, END = "\x01", "\x02"
-"""Marks before and after a found word. Searched texts do not have these characters."""
-_UNSTORABLE = str.maketrans({"\x00": " ", BEGIN: " ", END: " "})
 _BETWEEN = "\n\n"
-# Postgres leaves out words of more than 2047 bytes, in the index and in quotes. Nobody looks for such a word.
-_LONG_WORD = re.compile(r"\S{500}")
 # Words within so many characters are quoted together. The most quotes of a content.
 _NEAR, _MAX_QUOTES = 80, 3
 
@@ -53,7 +47,7 @@ def searchable(ref: ContentRef, cache: ContentCache, most: int) -> SearchableTex
         parts.append((number, len(joined)))
         whole.append(text)
         joined += text[: most - len(joined)] if len(joined) < most else ""
-    return SearchableText(_storable(joined), parts, role, whole) if parts else None
+    return SearchableText(joined, parts, role, whole) if parts else None
 
 
 def _texts_of(parts: Iterable[dict[str, Any]]) -> Iterator[tuple[int, str]]:
@@ -71,28 +65,14 @@ def _texts_of(parts: Iterable[dict[str, Any]]) -> Iterator[tuple[int, str]]:
             yield number, text_of(value)
 
 
-def quotes(searched: SearchableText, marked: str) -> list[TextQuote]:
+def quotes(searched: SearchableText, places: Iterable[tuple[int, int]]) -> list[TextQuote]:
     """Quotes the places where found words are close together, those with most different words first; at most 3.
 
-    `marked`: the searched text with `BEGIN` and `END` around the found words.
+    `places`: start and end of the found words in the searched text, in order.
     """
-    groups = _groups(searched, _places(searched.text, marked))
+    groups = _groups(searched, places)
     best = sorted(groups, key=lambda group: -len({searched.text[start:end].lower() for start, end in group}))
-    return [_quoted(searched, group[0][0], group[-1][1]) for group in best[:_MAX_QUOTES]]
-
-
-def _places(text: str, marked: str) -> list[tuple[int, int]]:
-    places: list[tuple[int, int]] = []
-    position, start = 0, 0
-    for character in marked:
-        if character == BEGIN:
-            start = position
-        elif character == END:
-            places.append((start, position))
-        else:
-            position += 1
-    # If the text search changed the text, the positions of its marks are unknown.
-    return places if position == len(text) else []
+    return [_quoted(searched, group[0][0], max(end for _, end in group)) for group in best[:_MAX_QUOTES]]
 
 
 def _groups(searched: SearchableText, places: Iterable[tuple[int, int]]) -> list[list[tuple[int, int]]]:
@@ -115,9 +95,3 @@ def _quoted(searched: SearchableText, start: int, end: int) -> TextQuote:
         "length": length,
         "quote": quote(text, offset, offset + length),
     }
-
-
-def _storable(text: str) -> str:
-    """Replaces characters that Postgres refuses, and splits words that are too long for it. Keeps the length."""
-    storable = text.translate(_UNSTORABLE).encode("utf-8", "replace").decode()
-    return _LONG_WORD.sub(lambda match: match[0][:-1] + " ", storable)

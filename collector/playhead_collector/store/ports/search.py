@@ -1,7 +1,6 @@
 """The store's interface for searching across runs: an index of sealed runs, which is built in the background."""
 
-from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -19,25 +18,25 @@ class UnindexedRun(NamedTuple):
 class IndexedRun:
     """A run in the index.
 
-    `terms`: numbers by which the run is found. `seen`: the contents whose text is searched. `body`: JSON of the caller.
-    `returned_errors`: whether the result reports an error, of the tool calls whose result is known, by the seq of their
-    start.
+    `terms`: numbers by which the run is found. `seen`: the contents whose text is searched, with the seq at which each
+    entered the run. `body`: JSON of the caller. `returned_errors`: whether the result reports an error, of the tool
+    calls whose result is known, by the seq of their start.
     """
 
     run: str
     started_ns: int
     terms: Sequence[int]
-    seen: Sequence[ContentRef]
+    seen: Mapping[ContentRef, int]
     body: bytes
     returned_errors: Mapping[int, bool]
 
 
 class SearchedText(NamedTuple):
-    """The text of a content. `role`: the role of a message, else None."""
+    """The text of a content, as the numbers by which it is found. `role`: the role of a message, else None."""
 
     ref: ContentRef
     role: str | None
-    text: str
+    terms: Set[int]
 
 
 class FoundRun(NamedTuple):
@@ -46,6 +45,14 @@ class FoundRun(NamedTuple):
     run: str
     started_ns: int
     body: bytes
+
+
+class RunThatSaw(NamedTuple):
+    """A run that had a content, and the seq at which the content entered it."""
+
+    run: str
+    started_ns: int
+    seq: int
 
 
 class TextHit(NamedTuple):
@@ -68,25 +75,6 @@ class RunBounds:
     before: tuple[int, str] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class WordQuery:
-    """The words to search for, in the syntax of web search engines: `"a phrase"`, `or`, `-not`. `language`: the name of
-    a text search configuration of Postgres. `role`: search only messages of this role."""
-
-    text: str
-    language: str
-    role: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ParsedWords:
-    """A parsed `WordQuery`. `words` is in Postgres' own syntax."""
-
-    words: str
-    language: str
-    role: str | None = None
-
-
 class SearchIndex(Protocol):
     """Stores the search index, and searches in it. All methods raise StoreUnavailable."""
 
@@ -103,13 +91,11 @@ class SearchIndex(Protocol):
         """Returns how many sealed runs of a project are not in the index. Counts at most `limit`."""
         ...
 
-    async def indexed_texts(self, project_id: int, refs: Sequence[ContentRef]) -> AbstractSet[ContentRef]:
-        """Returns the given refs whose text is in the index."""
-        ...
-
-    async def index_run(self, project_id: int, run: IndexedRun, texts: Sequence[SearchedText], language: str) -> bool:
-        """Adds a run and texts to the index, and stores the outcomes of its tool calls in their rows, in one
-        transaction. Returns False, and changes nothing, if the run is no longer stored as sealed."""
+    async def index_run(self, project_id: int, run: IndexedRun, texts: Sequence[SearchedText]) -> bool:
+        """Adds a run, and those of its texts that are not in the index, and stores the outcomes of its tool calls in
+        their rows, in one transaction. `texts`: of all contents that the run has seen. Contents that it had when it was
+        indexed before, and that no run has now, leave the index. Returns False, and changes nothing, if the run is no
+        longer stored as sealed."""
         ...
 
     async def leave_unindexed(self, project_id: int, run: str) -> None:
@@ -132,37 +118,22 @@ class SearchIndex(Protocol):
 
     async def runs_that_saw(
         self, project_id: int, refs: Sequence[ContentRef], limit: int
-    ) -> Mapping[ContentRef, Sequence[FoundRun]]:
-        """Returns for each content at most `limit` indexed runs that had it, in any order. Very rarely, a run has
-        another content with the same short hash; compare the run's body."""
+    ) -> Mapping[ContentRef, Sequence[RunThatSaw]]:
+        """Returns for each content at most `limit` indexed runs that had it, in any order."""
         ...
 
-    async def parsed_words(self, query: WordQuery) -> ParsedWords | None:
-        """Returns the parsed query; None if it has no word that a text must have to match.
-
-        Raises Refused (400) if it is too complex to be parsed.
-        """
-        ...
-
-    async def newest_texts(
-        self, project_id: int, query: ParsedWords, where: RunBounds, *, looked: int, limit: int
-    ) -> Sequence[TextHit]:
-        """Returns at most `limit` contents with these words, newest first. Looks only at the newest `looked`
-        contents."""
+    async def lexemes(self, language: str, words: Collection[str]) -> Mapping[str, str]:
+        """Returns the lexemes of words in a language (a text search configuration of Postgres), of those words that
+        have another one than themselves. It is empty for words that the language leaves out."""
         ...
 
     async def texts_with(
-        self, project_id: int, query: ParsedWords, where: RunBounds, *, limit: int
+        self, project_id: int, wanted: Sequence[Set[int]], where: RunBounds, role: str | None, *, limit: int
     ) -> Sequence[TextHit]:
-        """Returns at most `limit` contents with these words, newest first. Faster than `newest_texts` when few contents
-        match."""
+        """Returns at most `limit` contents that have all terms of one of the sets, newest first. `role`: only messages
+        of this role."""
         ...
 
     async def searched_text(self, project_id: int, ref: ContentRef) -> TextHit | None:
         """Returns the index entry of this content; None if its text is not in the index."""
-        ...
-
-    async def marked_words(self, query: ParsedWords, texts: Sequence[str], begin: str, end: str) -> Sequence[str]:
-        """Returns the texts with `begin` before and `end` after each of the words. `begin` and `end` are single
-        characters that occur in no text."""
         ...

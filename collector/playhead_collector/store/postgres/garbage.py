@@ -35,7 +35,7 @@ from playhead_collector.store.packing import content_packs
 from playhead_collector.store.packing.content_packs import OpenPack, PackItems
 from playhead_collector.store.packing.zstd import Zstd, decompress_json
 from playhead_collector.store.ports.retention import Deleted, Swept
-from playhead_collector.store.postgres import changes
+from playhead_collector.store.postgres import changes, search_blocks
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database, begin_exclusive_write
 from playhead_collector.store.postgres.packs import Packs
@@ -209,7 +209,6 @@ async def _delete_contents(conn: Conn, packs: Packs, project_id: int, row: Recor
     done = await sql.row(conn, "delete_contents", project_id=project_id, **parameters)
     if done is None or done["ref"] is None:
         return _next_phase(row)
-    await sql.run(conn, "forget_searched_texts", project_id=project_id, refs=done["gone"])
     return {"contents": len(done["gone"]), "at_ref": done["ref"]}
 
 
@@ -379,9 +378,6 @@ async def _take_unmarked(conn: Conn, packs: Packs, project_id: int, numbers: Seq
         items, remaining = pack.items(), _without_unmarked(pack.items(), marked, of_nodes=of_nodes)
         removed = len(items.contents) + len(items.nodes) - len(remaining.contents) - len(remaining.nodes)
         gone += removed
-        lost = [content.ref.digest for content in items.contents if content.ref.digest not in marked]
-        if lost and not of_nodes:
-            await sql.run(conn, "forget_searched_texts", project_id=project_id, refs=lost)
         if not remaining.contents and not remaining.nodes:
             await sql.run(conn, "delete_packs", project_id=project_id, packs=[number])
         elif removed:
@@ -421,7 +417,7 @@ async def _delete(conn: Conn, project_id: int, run: UUID, now_ns: int, *, forks:
     stored = [row["run_id"] for row in await sql.rows(conn, "lock_runs", project_id=project_id, runs=[run, *below])]
     if run not in stored:
         return Deleted((), ())
-    await sql.run(conn, "forget_searched_runs", project_id=project_id, runs=stored)
+    await search_blocks.forget_runs(conn, project_id, stored)
     await sql.run(conn, "delete_runs", project_id=project_id, runs=stored, now=now_ns)
     await changes.notify(conn, project_id, stored)
     return Deleted((run.hex, *(fork.hex for fork in stored if fork != run)), ())

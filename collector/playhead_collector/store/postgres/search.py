@@ -1,37 +1,40 @@
 """[store] → analysis: implements `ports.search`: writes the index of sealed runs, and searches in it."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
-import asyncpg
 from asyncpg import Record
 
 from playhead.model.ref import ContentRef
 from playhead.projection.search_rows import ToolOutcome
-from playhead_collector.errors import Refused
+from playhead_collector.store.packing import seen_contents
 from playhead_collector.store.packing.content_packs import key_of
 from playhead_collector.store.packing.roles import role_named, role_number
+from playhead_collector.store.packing.search_blocks import IndexedContent, OpenBlock
+from playhead_collector.store.packing.seen_contents import SeenContent, prefix_of
 from playhead_collector.store.packing.zstd import compress_json, decompress_json
 from playhead_collector.store.ports.search import (
     FoundRun,
     IndexedRun,
-    ParsedWords,
     RunBounds,
+    RunThatSaw,
     SearchedText,
     TextHit,
     UnindexedRun,
-    WordQuery,
 )
+from playhead_collector.store.postgres import search_blocks
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database, begin_write
 from playhead_collector.store.postgres.runs import BIGINT, LAST_RUN, clamp_int, id_of
 from playhead_collector.store.postgres.statements import Conn
 
 COMPLETED, RETURNED_ERROR = ToolOutcome.COMPLETED, ToolOutcome.RETURNED_ERROR
-# Greater than all refs.
-_LAST_REF = b"\xff" * 33
+_AFTER_ALL_REFS = "~"
+# Postgres has no lexemes of very long words.
+_LONGEST_WORD = 200
+# Blocks that are read at a time, and the newest ones that are read before the index is asked.
+_BLOCKS_AT_ONCE = 64
 
 
 class PostgresSearch:
@@ -49,6 +52,7 @@ class PostgresSearch:
             row = await sql.row(conn, "lock_search_language", project_id=project_id)
             if row is not None and row["search_language"] != language:
                 if row["search_language"] is not None:
+                    await search_blocks.lock(conn, project_id)
                     await sql.run(conn, "clear_search", project_id=project_id)
                 await sql.run(conn, "set_search_language", project_id=project_id, language=language)
         return True
@@ -62,33 +66,30 @@ class PostgresSearch:
         async with self._db.reading() as conn:
             return await sql.value(conn, "count_unindexed", project_id=project_id, how_many=limit)
 
-    async def indexed_texts(self, project_id: int, refs: Sequence[ContentRef]) -> AbstractSet[ContentRef]:
-        async with self._db.reading() as conn:
-            digests = await sql.column(conn, "indexed_texts", project_id=project_id, refs=[ref.digest for ref in refs])
-        return {ContentRef.from_digest(digest) for digest in digests}
-
-    async def index_run(self, project_id: int, run: IndexedRun, texts: Sequence[SearchedText], language: str) -> bool:
-        row = {"run": id_of(run.run), "started": clamp_int(run.started_ns, BIGINT), "body": compress_json(run.body)}
-        row |= {"terms": sorted(set(run.terms)), "seen": sorted({key_of(ref) for ref in run.seen})}
+    async def index_run(self, project_id: int, run: IndexedRun, texts: Sequence[SearchedText]) -> bool:
+        run_id, started_ns = id_of(run.run), clamp_int(run.started_ns, BIGINT)
+        terms = sorted({*run.terms, *map(key_of, run.seen)})
+        row = {"run": run_id, "started": started_ns, "terms": terms, "body": compress_json(run.body)}
+        contents = [IndexedContent(text.ref, role_number(text.role), started_ns, text.terms) for text in texts]
         returned = {
             "seqs": list(run.returned_errors),
             "outcomes": [RETURNED_ERROR if is_error else COMPLETED for is_error in run.returned_errors.values()],
-        }
-        columns = {
-            "refs": [text.ref.digest for text in texts],
-            "roles": [role_number(text.role) for text in texts],
-            "texts": [text.text for text in texts],
         }
 
         async def attempt(conn: Conn) -> bool:
             # A deletion waits until this is committed: it has to see which texts this run has.
             await begin_write(conn, project_id)
-            if not await sql.value(conn, "mark_searched", project_id=project_id, run=row["run"]):
+            await search_blocks.lock(conn, project_id)
+            if not await sql.value(conn, "mark_searched", project_id=project_id, run=run_id):
                 return False
-            await sql.run(conn, "index_run", project_id=project_id, **row)
-            since = row["started"]
-            await sql.run(conn, "index_texts", project_id=project_id, language=language, since=since, **columns)
-            await sql.run(conn, "set_returned_errors", project_id=project_id, run=row["run"], **returned)
+            blocks = await search_blocks.blocks_of(conn, project_id, list(run.seen))
+            new = [content for content in contents if content.ref not in blocks]
+            blocks |= await search_blocks.add(conn, project_id, new)
+            seen = seen_contents.encode({ref: SeenContent(seq, blocks[ref]) for ref, seq in run.seen.items()})
+            before = await sql.column(conn, "seen_by", project_id=project_id, runs=[run_id])
+            await sql.run(conn, "index_run", project_id=project_id, seen=seen, **row)
+            await search_blocks.forget(conn, project_id, map(seen_contents.decode, before))
+            await sql.run(conn, "set_returned_errors", project_id=project_id, run=run_id, **returned)
             return True
 
         return await self._db.transact(attempt)
@@ -115,62 +116,107 @@ class PostgresSearch:
 
     async def runs_that_saw(
         self, project_id: int, refs: Sequence[ContentRef], limit: int
-    ) -> Mapping[ContentRef, Sequence[FoundRun]]:
-        by_key: defaultdict[int, list[FoundRun]] = defaultdict(list)
+    ) -> Mapping[ContentRef, Sequence[RunThatSaw]]:
+        by_key: defaultdict[int, list[Record]] = defaultdict(list)
         keys = list({key_of(ref) for ref in refs})
         async with self._db.reading() as conn:
-            rows = await sql.rows(conn, "runs_that_saw", project_id=project_id, keys=keys, how_many=limit)
-        for row, run in zip(rows, _runs(rows), strict=True):
-            by_key[row["key"]].append(run)
-        return {ref: by_key[key_of(ref)] for ref in refs}
+            for row in await sql.rows(conn, "runs_that_saw", project_id=project_id, keys=keys, how_many=limit):
+                by_key[row["key"]].append(row)
+        return {ref: list(_that_saw(ref, by_key[key_of(ref)])) for ref in refs}
 
     # --- texts --------------------------------------------------------------------------------------------------------
 
-    async def parsed_words(self, query: WordQuery) -> ParsedWords | None:
+    async def lexemes(self, language: str, words: Collection[str]) -> Mapping[str, str]:
+        asked = [word for word in words if len(word) <= _LONGEST_WORD]
         async with self._db.reading() as conn:
-            try:
-                row = await sql.row(conn, "parsed_words", language=query.language, query=query.text)
-            except (asyncpg.InternalServerError, asyncpg.ProgramLimitExceededError) as error:
-                message = f"Postgres cannot search for these words ({error}): ask for fewer, with fewer dashes"
-                raise Refused(400, "bad_words", message) from error
-        if row is None or row["needed"] in ("", "T"):
-            return None
-        return ParsedWords(row["words"], query.language, query.role)
-
-    async def newest_texts(
-        self, project_id: int, query: ParsedWords, where: RunBounds, *, looked: int, limit: int
-    ) -> Sequence[TextHit]:
-        parameters = _texts_within(where) | _words(query) | {"looked": looked, "how_many": limit}
-        async with self._db.reading() as conn:
-            return _texts(await sql.rows(conn, "newest_texts", project_id=project_id, **parameters))
+            rows = await sql.rows(conn, "lexemes", language=language, words=asked)
+        return {row["word"]: row["lexeme"] for row in rows if row["lexeme"] != row["word"]}
 
     async def texts_with(
-        self, project_id: int, query: ParsedWords, where: RunBounds, *, limit: int
+        self, project_id: int, wanted: Sequence[Set[int]], where: RunBounds, role: str | None, *, limit: int
     ) -> Sequence[TextHit]:
-        parameters = _texts_within(where) | _words(query) | {"how_many": limit}
+        terms = sorted({term for each in wanted for term in each})
+        hits = _Hits([[terms.index(term) for term in each] for each in wanted], where, role)
+        bounds = {"since": hits.since_ns, "before_since": hits.before[0]}
         async with self._db.reading() as conn:
-            return _texts(await sql.rows(conn, "texts_with", project_id=project_id, **parameters))
+            parameters = bounds | {"wanted": terms, "looked": _BLOCKS_AT_ONCE}
+            newest = await sql.rows(conn, "newest_blocks", project_id=project_id, **parameters)
+            hits.add(newest)
+            if len(newest) < _BLOCKS_AT_ONCE or hits.count_after(newest[-1]["newest_ns"]) >= limit:
+                return hits.newest(limit)
+            found: dict[int, int] = {}
+            for each in wanted:
+                rows = await sql.rows(conn, "blocks_with", project_id=project_id, terms=list(each), **bounds)
+                found.update((row["block"], row["newest_ns"]) for row in rows)
+            for row in newest:
+                found.pop(row["block"], None)
+            left = sorted(found, key=lambda block: found[block], reverse=True)
+            for start in range(0, len(left), _BLOCKS_AT_ONCE):
+                if hits.count_after(found[left[start]]) >= limit:
+                    break
+                blocks = left[start : start + _BLOCKS_AT_ONCE]
+                hits.add(await sql.rows(conn, "read_blocks", project_id=project_id, wanted=terms, blocks=blocks))
+        return hits.newest(limit)
 
     async def searched_text(self, project_id: int, ref: ContentRef) -> TextHit | None:
         async with self._db.reading() as conn:
-            rows = await sql.rows(conn, "searched_text", project_id=project_id, ref=ref.digest)
-        return next(iter(_texts(rows)), None)
+            block = (await search_blocks.blocks_of(conn, project_id, [ref])).get(ref)
+            rows = await sql.rows(conn, "blocks", project_id=project_id, blocks=[] if block is None else [block])
+        contents = (content for row in rows for content in OpenBlock(row["body"], len(row["terms"])).having(()))
+        return next((_hit(content) for content in contents if content.ref == ref), None)
 
-    async def marked_words(self, query: ParsedWords, texts: Sequence[str], begin: str, end: str) -> Sequence[str]:
-        options = f'HighlightAll=true, StartSel="{begin}", StopSel="{end}"'
-        parameters = {"language": query.language, "words": query.words, "texts": list(texts), "options": options}
-        async with self._db.reading() as conn:
-            return await sql.column(conn, "marked_words", **parameters)
+
+class _Hits:
+    """The contents of blocks that match a search."""
+
+    def __init__(self, alternatives: Sequence[Sequence[int]], where: RunBounds, role: str | None) -> None:
+        """`alternatives`: sets of indices in the array of places of a row; all terms of one must be there."""
+        until = BIGINT if where.until_ns is None else clamp_int(where.until_ns, BIGINT)
+        self.since_ns = -BIGINT if where.since_ns is None else clamp_int(where.since_ns, BIGINT)
+        # The time and the ref of a content that all hits come after, in the order of answers.
+        self.before: tuple[int, str] = min(where.before or (BIGINT, _AFTER_ALL_REFS), (until, _AFTER_ALL_REFS))
+        self._alternatives, self._role = alternatives, None if role is None else role_number(role)
+        self._found: dict[ContentRef, IndexedContent] = {}
+
+    def add(self, rows: Iterable[Record]) -> None:
+        """Adds those of these blocks. `places` of a row: where the terms stand in the block, or None."""
+        for row in rows:
+            places = row["places"]
+            for alternative in self._alternatives:
+                at = [places[index] for index in alternative]
+                if None not in at:
+                    matching = OpenBlock(row["body"], row["terms"]).having(place - 1 for place in at)
+                    self._found.update((content.ref, content) for content in matching if self._fits(content))
+
+    def _fits(self, content: IndexedContent) -> bool:
+        if self._role is not None and content.role != self._role:
+            return False
+        return content.since_ns >= self.since_ns and (content.since_ns, str(content.ref)) < self.before
+
+    def count_after(self, time_ns: int) -> int:
+        """How many of the hits are newer than this."""
+        return sum(content.since_ns > time_ns for content in self._found.values())
+
+    def newest(self, limit: int) -> list[TextHit]:
+        """The newest of the hits."""
+        in_order = sorted(self._found.values(), key=lambda content: (content.since_ns, content.ref), reverse=True)
+        return list(map(_hit, in_order[:limit]))
+
+
+def _hit(content: IndexedContent) -> TextHit:
+    return TextHit(content.ref, content.since_ns, role_named(content.role))
+
+
+def _that_saw(ref: ContentRef, rows: Iterable[Record]) -> Iterator[RunThatSaw]:
+    for row in rows:
+        seen = seen_contents.decode(row["seen"]).get(prefix_of(ref))
+        if seen is not None:
+            yield RunThatSaw(row["run_id"].hex, row["started_ns"], seen.seq)
 
 
 def _runs_within(where: RunBounds) -> dict[str, Any]:
     started, run = where.before or (BIGINT, None)
     return _times(where) | {"before_started": started, "before_run": LAST_RUN if run is None else id_of(run)}
-
-
-def _texts_within(where: RunBounds) -> dict[str, Any]:
-    since, ref = where.before or (BIGINT, None)
-    return _times(where) | {"before_since": since, "before_ref": _LAST_REF if ref is None else ContentRef(ref).digest}
 
 
 def _times(where: RunBounds) -> dict[str, Any]:
@@ -180,14 +226,5 @@ def _times(where: RunBounds) -> dict[str, Any]:
     }
 
 
-def _words(query: ParsedWords) -> dict[str, Any]:
-    role = None if query.role is None else role_number(query.role)
-    return {"words": query.words, "role": role}
-
-
 def _runs(rows: Iterable[Record]) -> list[FoundRun]:
     return [FoundRun(row["run_id"].hex, row["started_ns"], decompress_json(row["body"])) for row in rows]
-
-
-def _texts(rows: Iterable[Record]) -> list[TextHit]:
-    return [TextHit(ContentRef.from_digest(row["ref"]), row["since_ns"], role_named(row["role"])) for row in rows]

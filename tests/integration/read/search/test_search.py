@@ -202,24 +202,6 @@ async def test_what_a_deleted_run_alone_had_is_not_found_any_more(searched: Sear
     assert await searched.sql.fetchval("select count(*) from search_run") == 1
 
 
-async def test_what_is_swept_is_taken_from_the_index(searched: Searched):
-    one = VariedRun(2, number=1)
-    await searched.made_up([one])
-    texts = await searched.sql.fetch("select * from search_text")
-    await searched.store.garbage.delete_run(P, one.run, forks=False)
-    # As if another collector had indexed them meanwhile.
-    await searched.sql.executemany(
-        "insert into search_text values ($1, $2, $3, $4, $5, $6::text::tsvector)",
-        [(*row[:5], str(row["words"])) for row in texts],
-    )
-    searched.clock.days_pass(9)
-    grace_ns = 86_400 * 10**9
-    while (await searched.store.garbage.sweep_step(P, grace_ns)).phase is not None:
-        pass
-    assert await searched.sql.fetchval("select count(*) from content") == 0
-    assert await searched.sql.fetchval("select count(*) from search_text") == 0
-
-
 async def test_a_run_with_new_spans_is_indexed_again(searched: Searched):
     run = VariedRun(2, number=1, live=True)
     await searched.made_up([run])

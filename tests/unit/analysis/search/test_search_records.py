@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from playhead.model.canonical import Content, content_of
 from playhead.model.event import ToolCalled, ToolCompleted, ToolFailed
-from playhead.model.ref import ContentRef
 from playhead_collector.analysis.search.records import (
     SearchedDecision,
     SearchedValue,
@@ -49,7 +48,6 @@ records = st.builds(
     SearchRecord,
     status=st.sampled_from(["completed", "failed"]),
     decisions=st.lists(decisions, max_size=4),
-    seen=st.dictionaries(st.binary(min_size=1).map(ContentRef.of), st.integers(1, 99), max_size=3),
 )
 
 

@@ -9,7 +9,7 @@ update project set search_language = :language where project_id = :project_id;
 
 -- name: clear_search(project_id)!
 with runs as (delete from search_run where project_id = :project_id),
-texts as (delete from search_text where project_id = :project_id)
+blocks as (delete from search_block where project_id = :project_id)
 update run set searched = false where project_id = :project_id and searched;
 
 -- name: unindexed_runs(how_many)
@@ -20,28 +20,18 @@ select count(*) from (
     select from run where project_id = :project_id and sealed and not searched limit :how_many
 ) as unindexed;
 
--- name: indexed_texts(project_id, refs)
-select ref from search_text
-where project_id = :project_id and key = any(array(select playhead_key(ref) from unnest(:refs::bytea[]) as given (ref)))
-    and ref = any(:refs);
-
 -- name: mark_searched(project_id, run)$
 -- Whether the run is there, and sealed. Its row stays locked: it is neither projected nor deleted meanwhile.
 update run set searched = true where project_id = :project_id and run_id = :run and sealed returning true;
+
+-- name: seen_by(project_id, runs)
+select seen from search_run where project_id = :project_id and run_id = any(:runs::uuid[]);
 
 -- name: index_run(project_id, run, started, terms, seen, body)!
 insert into search_run (project_id, run_id, started_ns, terms, seen, body)
 values (:project_id, :run, :started, :terms, :seen, :body)
 on conflict (project_id, run_id) do update
 set started_ns = excluded.started_ns, terms = excluded.terms, seen = excluded.seen, body = excluded.body;
-
--- name: index_texts(project_id, language, since, refs, roles, texts)!
--- In one order, so that transactions with the same texts wait for each other, never in a circle.
-insert into search_text (since_ns, project_id, key, role, ref, words)
-select :since, :project_id, playhead_key(ref), role, ref, to_tsvector(:language::text::regconfig, text)
-from unnest(:refs::bytea[], :roles::smallint[], :texts::text[]) as given (ref, role, text)
-order by ref
-on conflict (project_id, key, ref) do nothing;
 
 -- name: set_returned_errors(project_id, run, seqs, outcomes)!
 -- Of calls that returned: completed (1), or with a result that reports an error (4).
@@ -50,25 +40,43 @@ from unnest(:seqs::int[], :outcomes::smallint[]) as given (seq, outcome)
 where tool_call.project_id = :project_id and tool_call.run_id = :run and tool_call.seq = given.seq
     and tool_call.outcome in (1, 4) and tool_call.outcome <> given.outcome;
 
--- name: forget_searched_runs(project_id, runs)!
--- With the texts that no other run has.
-with gone as (
-    delete from search_run where project_id = :project_id and run_id = any(:runs) returning seen
-),
-keys as (
-    select distinct key from gone cross join lateral unnest(gone.seen) as each (key)
-)
-delete from search_text using keys
-where search_text.project_id = :project_id and search_text.key = keys.key
-    and not exists (
-        select from search_run
-        where project_id = :project_id and seen @> array[keys.key] and run_id <> all(:runs::uuid[])
-    );
+-- name: forget_searched_runs(project_id, runs)
+delete from search_run where project_id = :project_id and run_id = any(:runs) returning seen;
 
--- name: forget_searched_texts(project_id, refs)!
-delete from search_text
-where project_id = :project_id and key = any(array(select playhead_key(ref) from unnest(:refs::bytea[]) as given (ref)))
-    and ref = any(:refs);
+-- name: runs_with_keys(project_id, keys, how_many)
+-- So many runs for each of the keys.
+select given.key, run.run_id
+from unnest(:keys::int[]) as given (key)
+cross join lateral (
+    with found as materialized (
+        select run_id from search_run where terms @> array[given.key] and project_id = :project_id
+    )
+    select run_id from found limit :how_many
+) as run;
+
+-- name: lock_blocks(project_id)$
+-- Until the transaction ends, nobody else indexes runs of the project: no content comes into two blocks.
+select pg_advisory_xact_lock(hashtext('playhead.search'), :project_id);
+
+-- name: small_block(project_id)^
+-- The newest that is less than half full.
+select block, terms, body from search_block where project_id = :project_id and contents < 32
+order by block desc limit 1;
+
+-- name: blocks(project_id, blocks)
+select block, terms, body from search_block where project_id = :project_id and block = any(:blocks::bigint[]);
+
+-- name: insert_block(project_id, oldest, newest, contents, terms, body)$
+insert into search_block (oldest_ns, newest_ns, project_id, contents, terms, body)
+values (:oldest, :newest, :project_id, :contents, :terms, :body) returning block;
+
+-- name: update_block(project_id, block, oldest, newest, contents, terms, body)!
+update search_block
+set oldest_ns = :oldest, newest_ns = :newest, contents = :contents, terms = :terms, body = :body
+where project_id = :project_id and block = :block;
+
+-- name: delete_block(project_id, block)!
+delete from search_block where project_id = :project_id and block = :block;
 
 -- name: newest_indexed(project_id, terms, since, until, before_started, before_run, looked, how_many)
 select run_id, started_ns, body from (
@@ -97,47 +105,45 @@ from page cross join lateral (
 order by page.started_ns desc, page.run_id desc;
 
 -- name: runs_that_saw(project_id, keys, how_many)
-select given.key, run.run_id, run.started_ns, run.body
+select given.key, run.run_id, run.started_ns, run.seen
 from unnest(:keys::int[]) as given (key)
 cross join lateral (
     with found as materialized (
-        select run_id, started_ns, body from search_run where seen @> array[given.key] and project_id = :project_id
+        select run_id, started_ns, seen from search_run where terms @> array[given.key] and project_id = :project_id
     )
     select * from found limit :how_many
 ) as run;
 
--- name: parsed_words(language, query)^
--- `needed` is what an index can look for: 'T' or nothing where any text may fit.
-select query::text as words, querytree(query) as needed
-from websearch_to_tsquery(:language::text::regconfig, :query) as query;
+-- name: lexemes(language, words)
+-- An empty one for what the language leaves out. Of several, the first.
+select word, coalesce((select min(lexeme) from unnest(to_tsvector(:language::text::regconfig, word))), '') as lexeme
+from unnest(:words::text[]) as given (word);
 
--- name: newest_texts(project_id, words, role, since, until, before_since, before_ref, looked, how_many)
--- `words` is a parsed query: parsing it here would be done again for each row that is looked through.
-select ref, since_ns, role from (
-    select * from search_text
-    where project_id = :project_id and since_ns >= :since and since_ns <= :until
-        and (since_ns, ref) < (:before_since, :before_ref::bytea)
-    order by since_ns desc, ref desc limit :looked
+-- name: newest_blocks(project_id, wanted, since, before_since, looked)
+-- `places`: where the wanted terms stand among those of the block, null for those that it does not have.
+select block, newest_ns, cardinality(terms) as terms, body,
+    array(
+        select array_position(terms, term) from unnest(:wanted::int[]) with ordinality as each (term, n) order by n
+    ) as places
+from (
+    select block, newest_ns, terms, body from search_block
+    where project_id = :project_id and newest_ns >= :since and oldest_ns <= :before_since
+    order by newest_ns desc, block desc limit :looked
 ) as newest
-where words @@ :words::text::tsquery
-    and (:role::smallint is null or role = :role)
-order by since_ns desc, ref desc limit :how_many;
+order by newest_ns desc, block desc;
 
--- name: texts_with(project_id, words, role, since, until, before_since, before_ref, how_many)
+-- name: blocks_with(project_id, terms, since, before_since)
 with found as materialized (
-    select ref, since_ns, role from search_text
-    where words @@ :words::text::tsquery
-        and project_id = :project_id and since_ns >= :since and since_ns <= :until
-        and (since_ns, ref) < (:before_since, :before_ref::bytea)
-        and (:role::smallint is null or role = :role)
+    select project_id, block, oldest_ns, newest_ns from search_block where terms @> :terms::int[]
 )
-select ref, since_ns, role from found order by since_ns desc, ref desc limit :how_many;
+select block, newest_ns from found
+where project_id = :project_id and newest_ns >= :since and oldest_ns <= :before_since;
 
--- name: searched_text(project_id, ref)
-select ref, since_ns, role from search_text
-where project_id = :project_id and key = playhead_key(:ref::bytea) and ref = :ref::bytea;
-
--- name: marked_words(language, words, texts, options)
-select ts_headline(:language::text::regconfig, text, :words::text::tsquery, :options) as marked
-from unnest(:texts::text[]) with ordinality as given (text, n)
-order by n;
+-- name: read_blocks(project_id, wanted, blocks)
+-- As `newest_blocks`.
+select block, newest_ns, cardinality(terms) as terms, body,
+    array(
+        select array_position(terms, term) from unnest(:wanted::int[]) with ordinality as each (term, n) order by n
+    ) as places
+from search_block
+where project_id = :project_id and block = any(:blocks::bigint[]);
