@@ -1,4 +1,4 @@
-"""S1, S2, S4, F1, F2: bytes in Postgres, all tables and indexes after a vacuum; what is stored against its source."""
+"""S1, S2, S4, S5, F1, F2: bytes in Postgres, all tables and indexes after a vacuum; and whether it is what was sent."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -25,10 +25,11 @@ _BESIDE = {"content_use"}
 
 
 def measure_recorded() -> Iterator[Row]:
-    """S1, F1: the recorded runs."""
+    """S1, S5, F1, F2: the recorded runs."""
     runs = recorded_runs()
     if not runs:
         yield not_measured("S1", "bytes stored", "there are no recorded runs")
+        yield not_measured("S5", "bytes stored with the search index", "there are no recorded runs")
         yield not_measured("F2", "searches", "there are no recorded runs")
         yield not_measured("F1", "contexts rebuilt", "there are no recorded runs")
         return
@@ -56,6 +57,7 @@ def _recorded(runs: Sequence[Trajectory]) -> Iterator[Row]:
         at.wait_indexed()
         searches, wrong = different_answers(at.client, replayed)
         tables = at.table_sizes()
+    everything = sum(table.total for table in tables)
     total = sum(table.total for table in tables if table.name not in _BESIDE)
     # What searches need, and PLAYHEAD_SEARCH=off leaves out, is told beside it.
     searched = sum(table.total for table in tables if table.name.startswith("search_"))
@@ -65,6 +67,11 @@ def _recorded(runs: Sequence[Trajectory]) -> Iterator[Row]:
     sizes = f"{total:,} ÷ {inline:,} bytes"
     yield at_most("S1", "bytes stored ÷ inline", total / inline, 1 / 5, unit="x", against=sizes)
     yield at_most("S1", "the second step", total / inline, 1 / 10, unit="x", against=sizes)
+    whole = f"{everything:,} ÷ {inline:,} bytes, all tables"
+    yield at_most(
+        "S5", "bytes stored with the search index ÷ inline", everything / inline, 1 / 7, unit="x", against=whole
+    )
+    yield at_most("S5", "the second step", everything / inline, 1 / 9, unit="x", against=whole)
     beside = f"{searched / total:.2f} of the bytes stored; left out by PLAYHEAD_SEARCH=off"
     yield told("S1", "beside it: the search index", searched, unit="bytes", against=beside)
     for table in tables:

@@ -9,8 +9,8 @@ from playhead_collector.errors import Refused
 
 _LARGEST = 2**63 - 1  # Postgres's bigint
 _MAX_SEQ_LENGTH = 9
-# A run's id, or the digits of a ref.
-_NAME = re.compile("[0-9a-f]{32}(?:[0-9a-f]{32})?")
+# A run's id, or the first digits of a ref.
+_NAME = re.compile("[0-9a-f]{16}(?:[0-9a-f]{16})?")
 
 
 def row_cursor(row: RunRow) -> str:
@@ -39,7 +39,7 @@ def read_row_cursor(cursor: str | None) -> tuple[int, str] | None:
 
 def position_cursor(time_ns: int, name: str, seq: int) -> str:
     """Returns the cursor for the items after event `seq` of a run, or after a content. `name`: the run's id, or the
-    digits of the ref."""
+    first 16 digits of the ref."""
     return base64.urlsafe_b64encode(f"{time_ns} {name} {seq}".encode()).decode().rstrip("=")
 
 

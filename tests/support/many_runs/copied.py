@@ -109,7 +109,9 @@ class Copier:
             }
         ]  # fmt: skip
         given = [
-            IndexedContent(new_refs[ref], role_number(each.role), begun, text_terms(_plain(each.text, texts)))
+            IndexedContent(
+                prefix_of(new_refs[ref]), role_number(each.role), begun, text_terms(_plain(each.text, texts))
+            )
             for ref, each in self._texts.items()
             if each is not None
         ]

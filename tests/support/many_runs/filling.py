@@ -9,10 +9,9 @@ from uuid import uuid4
 
 import asyncpg
 
-from playhead.model.ref import ContentRef
 from playhead_collector.store.packing import content_packs, seen_contents
 from playhead_collector.store.packing.search_blocks import OpenBlock
-from playhead_collector.store.packing.seen_contents import SeenContent
+from playhead_collector.store.packing.seen_contents import SeenContent, prefix_of
 from playhead_collector.store.packing.zstd import Zstd, decompress_json
 from playhead_collector.store.postgres import search_blocks
 from playhead_collector.store.postgres.dictionaries import Dictionaries
@@ -85,24 +84,22 @@ def _copies(copiers: Sequence[Copier], how_many: int, pages: Iterator[int]) -> I
         yield copiers[number % len(copiers)].copy(uuid4(), code, started_ns, page)
 
 
-async def _indexed(conn: Conn) -> dict[ContentRef, int]:
-    """The blocks of all contents that are in the index."""
+async def _indexed(conn: Conn) -> dict[bytes, int]:
+    """The blocks of all contents that are in the index, by the prefixes of their refs."""
     return {
-        content.ref: row["block"]
+        content.prefix: row["block"]
         for row in await conn.fetch("select block, cardinality(terms) as terms, body from search_block")
         for content in OpenBlock(row["body"], row["terms"]).having(())
     }
 
 
-async def _write(
-    conn: Conn, some: Sequence[CopiedRun], encoding: int, zstd: Zstd, blocks: dict[ContentRef, int]
-) -> None:
+async def _write(conn: Conn, some: Sequence[CopiedRun], encoding: int, zstd: Zstd, blocks: dict[bytes, int]) -> None:
     rows: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    new = {text.ref: text for each in some for text in each.texts if text.ref not in blocks}
+    new = {text.prefix: text for each in some for text in each.texts if text.prefix not in blocks}
     blocks |= await search_blocks.add(conn, _PROJECT, list(new.values()))
     for each in some:
         (searched,) = each.tables["search_run"]
-        seen = {ref: SeenContent(seq, blocks[ref]) for ref, seq in each.seen.items()}
+        seen = {ref: SeenContent(seq, blocks[prefix_of(ref)]) for ref, seq in each.seen.items()}
         searched["seen"] = seen_contents.encode(seen)
         for table, more in each.tables.items():
             rows[table] += more

@@ -38,6 +38,7 @@ class _Words:
 class _Match:
     """A content that has the words, and where."""
 
+    ref: ContentRef
     hit: TextHit
     quotes: list[TextQuote]
 
@@ -57,7 +58,7 @@ async def find_texts(
     words = await _read_words(index, text, settings.language)
     if cursor:
         since_ns, digits, _ = read_position(cursor)
-        where = replace(where, before=(since_ns, "sha256:" + digits))
+        where = replace(where, before=(since_ns, digits))
     matches: list[_Match] = []
     looked, more = 0, True
     while more and len(matches) <= limit and looked < _MOST_LOOKED:
@@ -67,14 +68,14 @@ async def find_texts(
         matches += await _matching(store, index, project_id, words, hits, settings)
         looked, more = looked + len(hits), len(hits) == size
         if hits:
-            where = replace(where, before=(hits[-1].since_ns, hits[-1].ref))
+            where = replace(where, before=(hits[-1].since_ns, hits[-1].prefix.hex()))
     page, last = matches[:limit], None
     if len(matches) > limit:
-        last = _position(page[-1].hit.since_ns, page[-1].hit.ref)
+        last = position_cursor(page[-1].hit.since_ns, page[-1].hit.prefix.hex(), 0)
     elif more and where.before is not None:
-        last = _position(*where.before)
-    saw = await index.runs_that_saw(project_id, [match.hit.ref for match in page], _MOST_RUNS + 1)
-    items = [_answer(match.hit, match.quotes, saw[match.hit.ref]) for match in page]
+        last = position_cursor(*where.before, 0)
+    saw = await index.runs_that_saw(project_id, [match.ref for match in page], _MOST_RUNS + 1)
+    items = [_answer(match.ref, match.hit, match.quotes, saw[match.ref]) for match in page]
     return {
         "items": [entry for entry in items if entry["seen"]],  # the last run may just have been deleted
         "next_cursor": last,
@@ -88,7 +89,7 @@ async def find_content(index: SearchIndex, project_id: int, ref: ContentRef, lim
     hit = await index.searched_text(project_id, ref) if runs else None
     items: list[FoundText] = []
     if hit is not None:
-        items.append(_answer(hit, [], runs, limit))
+        items.append(_answer(ref, hit, [], runs, limit))
     return {"items": items, "next_cursor": None, "unindexed": await index.count_unindexed(project_id, COUNTED)}
 
 
@@ -115,27 +116,30 @@ async def _matching(
     settings: SearchSettings,
 ) -> list[_Match]:
     """Reads the texts of these hits, and returns the hits that match."""
-    cache = await fetch(store, project_id, [hit.ref for hit in hits])
-    read = [(hit, searchable(hit.ref, cache, settings.characters)) for hit in hits]
-    texts = [(hit, text) for hit, text in read if text is not None]
-    lexemes = {**words.lexemes, **await read_lexemes(index, settings.language, (text for _, text in texts))}
+    stored = [(hit.ref, hit) for hit in hits if hit.ref is not None]
+    cache = await fetch(store, project_id, [ref for ref, _ in stored])
+    read = [(ref, hit, searchable(ref, cache, settings.characters)) for ref, hit in stored]
+    texts = [(ref, hit, text) for ref, hit, text in read if text is not None]
+    lexemes = {**words.lexemes, **await read_lexemes(index, settings.language, (text for _, _, text in texts))}
 
     def matches() -> list[_Match]:
-        places = ((hit, text, places_in(worded(text.text, lexemes), words.query, lexemes)) for hit, text in texts)
-        return [_Match(hit, quotes(text, at)) for hit, text, at in places if at is not None]
+        places = [places_in(worded(text.text, lexemes), words.query, lexemes) for _, _, text in texts]
+        return [
+            _Match(ref, hit, quotes(text, at))
+            for (ref, hit, text), at in zip(texts, places, strict=True)
+            if at is not None
+        ]
 
     return await asyncio.to_thread(matches)
 
 
-def _position(since_ns: int, ref: str) -> str:
-    return position_cursor(since_ns, ref.removeprefix("sha256:"), 0)
-
-
-def _answer(hit: TextHit, stands: list[TextQuote], runs: Sequence[RunThatSaw], most: int = _MOST_RUNS) -> FoundText:
+def _answer(
+    ref: ContentRef, hit: TextHit, stands: list[TextQuote], runs: Sequence[RunThatSaw], most: int = _MOST_RUNS
+) -> FoundText:
     newest_first = sorted(runs, key=lambda run: (run.started_ns, run.run), reverse=True)
     seen: list[SeenIn] = [{"run": run.run, "seq": run.seq} for run in newest_first]
     return {
-        "ref": str(hit.ref),
+        "ref": str(ref),
         "role": hit.role,
         "since": rfc3339(hit.since_ns),
         "quotes": stands,

@@ -3,8 +3,9 @@
 A row of a block has the terms of all its contents as an array, which an index of Postgres finds; the body says which
 contents have each. So it is known without reading a text which contents of a block have all of some terms.
 
-Body, compressed: number of contents; their refs, roles and times; for each term in the order of the array a byte, the
-number of the one content that has it, or 255; for each 255 eight bytes, a bit for each content.
+Body, compressed: number of contents; their names, roles and times; for each term in the order of the array a byte, the
+number of the one content that has it, or 255; for each 255 a bit for each
+content, in as many bytes as these need. A content is named by the first eight bytes of its ref.
 """
 
 import struct
@@ -12,21 +13,20 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
-from playhead.model.ref import ContentRef
+from playhead_collector.store.packing.seen_contents import PREFIX_BYTES
 from playhead_collector.store.packing.zstd import Zstd
 
 MOST_CONTENTS = 64
 """The most contents of a block: one bit each."""
 _SEVERAL = 255
-_DIGEST_BYTES = 32
 _ZSTD = Zstd(b"")
 
 
 class IndexedContent(NamedTuple):
-    """A content in a block. `role`: the number of its role. `since_ns`: start of the first run that was indexed with
-    it."""
+    """A content in a block. `prefix`: the first bytes of its ref. `role`: the number of its role. `since_ns`: start of
+    the first run that was indexed with it."""
 
-    ref: ContentRef
+    prefix: bytes
     role: int
     since_ns: int
     terms: Set[int]
@@ -57,15 +57,16 @@ def encode(contents: Sequence[IndexedContent]) -> SearchBlock:
     terms = sorted(bits)
     single = [bits[term].bit_length() - 1 if bits[term].bit_count() == 1 else _SEVERAL for term in terms]
     several = [bits[term] for term, holder in zip(terms, single, strict=True) if holder == _SEVERAL]
+    width = _bytes_for(len(contents))
     times = [content.since_ns for content in contents]
     plain = b"".join(
         (
             bytes((len(contents),)),
-            *(content.ref.digest for content in contents),
+            *(content.prefix for content in contents),
             bytes(content.role for content in contents),
             struct.pack(f">{len(contents)}q", *times),
             bytes(single),
-            struct.pack(f">{len(several)}Q", *several),
+            b"".join(bits.to_bytes(width) for bits in several),
         )
     )
     return SearchBlock(min(times), max(times), len(contents), terms, _ZSTD.compress(plain))
@@ -78,11 +79,12 @@ class OpenBlock:
         """`terms`: how many terms the block has."""
         self._plain = plain = _ZSTD.read(body)
         self._count = count = plain[0]
-        after_refs = 1 + count * _DIGEST_BYTES
-        self._roles = plain[after_refs : after_refs + count]
-        self._times = struct.unpack_from(f">{count}q", plain, after_refs + count)
-        self._holders = after_refs + count * 9
+        after_names = 1 + count * PREFIX_BYTES
+        self._roles = plain[after_names : after_names + count]
+        self._times = struct.unpack_from(f">{count}q", plain, after_names + count)
+        self._holders = after_names + count * 9
         self._several = self._holders + terms
+        self._width = _bytes_for(count)
 
     def contents(self, terms: Sequence[int]) -> list[IndexedContent]:
         """Returns all contents. `terms`: those of the block."""
@@ -100,16 +102,22 @@ class OpenBlock:
         return (self._content(number, frozenset()) for number in _numbers_in(bits))
 
     def _content(self, number: int, terms: Set[int]) -> IndexedContent:
-        start = 1 + number * _DIGEST_BYTES
-        ref = ContentRef.from_digest(self._plain[start : start + _DIGEST_BYTES])
-        return IndexedContent(ref, self._roles[number], self._times[number], terms)
+        start = 1 + number * PREFIX_BYTES
+        return IndexedContent(
+            self._plain[start : start + PREFIX_BYTES], self._roles[number], self._times[number], terms
+        )
 
     def _bits(self, place: int) -> int:
         holder = self._plain[self._holders + place]
         if holder != _SEVERAL:
             return 1 << holder
         before = self._plain.count(_SEVERAL, self._holders, self._holders + place)
-        return int.from_bytes(self._plain[self._several + 8 * before : self._several + 8 * before + 8])
+        start = self._several + self._width * before
+        return int.from_bytes(self._plain[start : start + self._width])
+
+
+def _bytes_for(contents: int) -> int:
+    return -(-contents // 8)
 
 
 def _numbers_in(bits: int) -> Iterator[int]:

@@ -11,6 +11,7 @@ from playhead.model.ref import ContentRef
 from playhead_collector.store.packing.zstd import Zstd
 
 PREFIX_BYTES = 8
+"""Bytes of a ref that name a content in the search index: enough for any number of contents, a quarter of a ref."""
 _ZSTD = Zstd(b"")
 
 

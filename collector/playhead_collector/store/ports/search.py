@@ -56,9 +56,11 @@ class RunThatSaw(NamedTuple):
 
 
 class TextHit(NamedTuple):
-    """A content whose text matches a search. `since_ns`: the start of the first run that was indexed with it."""
+    """A content that a search finds. `prefix`: the first bytes of its ref; `ref` is None if it is not stored any more.
+    `since_ns`: the start of the first run that was indexed with it."""
 
-    ref: ContentRef
+    prefix: bytes
+    ref: ContentRef | None
     since_ns: int
     role: str | None
 
@@ -67,7 +69,8 @@ class TextHit(NamedTuple):
 class RunBounds:
     """Limits of a search. Times are starts of runs; for texts, the start of the first run that had the text.
 
-    `before`: (time, run or ref) of the last item of the previous page; items are sorted newest first.
+    `before`: (time, and run or prefix of a content in hex) of the last item of the previous page; items are sorted
+    newest first.
     """
 
     since_ns: int | None = None

@@ -84,7 +84,7 @@ class PostgresContents:
             return await content_rows.read(conn, self._memory.packs, project_id, refs)
 
     async def refs_with_prefix(self, project_id: int, prefixes: Sequence[bytes]) -> Sequence[ContentRef]:
-        lows, highs = ([beginning + fill * 16 for beginning in prefixes] for fill in (b"\x00", b"\xff"))
+        lows, highs = ([beginning.ljust(32, fill) for beginning in prefixes] for fill in (b"\x00", b"\xff"))
         async with self._db.reading() as conn:
             rows = await sql.column(conn, "refs_between", project_id=project_id, lows=lows, highs=highs)
             # After the rows: contents move from rows to packs, never back.

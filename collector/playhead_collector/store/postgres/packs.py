@@ -38,9 +38,9 @@ class Packs:
         return {ref: content for ref in refs for pack in packs if (content := pack.content(ref)) is not None}
 
     async def refs_with_prefix(self, conn: Conn, project_id: int, prefixes: Collection[bytes]) -> set[ContentRef]:
-        """Returns refs of contents whose digest begins with one of these prefixes of 16 bytes."""
+        """Returns refs of contents whose digest begins with one of these prefixes."""
         packs = await self._with(
-            conn, project_id, [ContentRef.from_digest(beginning + bytes(16)) for beginning in prefixes]
+            conn, project_id, [ContentRef.from_digest(beginning.ljust(32, b"\x00")) for beginning in prefixes]
         )
         return {ref for beginning in prefixes for pack in packs if (ref := pack.ref_with_prefix(beginning)) is not None}
 

@@ -1,8 +1,8 @@
 """[store] → analysis: implements `ports.search`: writes the index of sealed runs, and searches in it."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
-from typing import Any
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from typing import Any, TypeAlias
 
 from asyncpg import Record
 
@@ -30,7 +30,9 @@ from playhead_collector.store.postgres.runs import BIGINT, LAST_RUN, clamp_int, 
 from playhead_collector.store.postgres.statements import Conn
 
 COMPLETED, RETURNED_ERROR = ToolOutcome.COMPLETED, ToolOutcome.RETURNED_ERROR
-_AFTER_ALL_REFS = "~"
+RefsWithPrefix: TypeAlias = Callable[[int, Sequence[bytes]], Awaitable[Sequence[ContentRef]]]
+"""Returns the refs of a project's stored contents that begin with these bytes."""
+_AFTER_ALL = "~"
 # Postgres has no lexemes of very long words.
 _LONGEST_WORD = 200
 # Blocks that are read at a time, and the newest ones that are read before the index is asked.
@@ -40,8 +42,10 @@ _BLOCKS_AT_ONCE = 64
 class PostgresSearch:
     """Implements `ports.search.SearchIndex`."""
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: Database, refs_with_prefix: RefsWithPrefix) -> None:
+        """`refs_with_prefix`: that of the contents."""
         self._db = db
+        self._refs_with_prefix = refs_with_prefix
 
     # --- the index ----------------------------------------------------------------------------------------------------
 
@@ -70,7 +74,9 @@ class PostgresSearch:
         run_id, started_ns = id_of(run.run), clamp_int(run.started_ns, BIGINT)
         terms = sorted({*run.terms, *map(key_of, run.seen)})
         row = {"run": run_id, "started": started_ns, "terms": terms, "body": compress_json(run.body)}
-        contents = [IndexedContent(text.ref, role_number(text.role), started_ns, text.terms) for text in texts]
+        contents = [
+            IndexedContent(prefix_of(text.ref), role_number(text.role), started_ns, text.terms) for text in texts
+        ]
         returned = {
             "seqs": list(run.returned_errors),
             "outcomes": [RETURNED_ERROR if is_error else COMPLETED for is_error in run.returned_errors.values()],
@@ -83,9 +89,11 @@ class PostgresSearch:
             if not await sql.value(conn, "mark_searched", project_id=project_id, run=run_id):
                 return False
             blocks = await search_blocks.blocks_of(conn, project_id, list(run.seen))
-            new = [content for content in contents if content.ref not in blocks]
+            new = [content for content in contents if content.prefix not in blocks]
             blocks |= await search_blocks.add(conn, project_id, new)
-            seen = seen_contents.encode({ref: SeenContent(seq, blocks[ref]) for ref, seq in run.seen.items()})
+            seen = seen_contents.encode(
+                {ref: SeenContent(seq, blocks[prefix_of(ref)]) for ref, seq in run.seen.items()}
+            )
             before = await sql.column(conn, "seen_by", project_id=project_id, runs=[run_id])
             await sql.run(conn, "index_run", project_id=project_id, seen=seen, **row)
             await search_blocks.forget(conn, project_id, map(seen_contents.decode, before))
@@ -135,6 +143,14 @@ class PostgresSearch:
     async def texts_with(
         self, project_id: int, wanted: Sequence[Set[int]], where: RunBounds, role: str | None, *, limit: int
     ) -> Sequence[TextHit]:
+        hits = await self._hits(project_id, wanted, where, role, limit)
+        refs = await self._refs_with_prefix(project_id, [content.prefix for content in hits])
+        stored = {prefix_of(ref): ref for ref in refs}
+        return [_hit(content, stored.get(content.prefix)) for content in hits]
+
+    async def _hits(
+        self, project_id: int, wanted: Sequence[Set[int]], where: RunBounds, role: str | None, limit: int
+    ) -> Sequence[IndexedContent]:
         terms = sorted({term for each in wanted for term in each})
         hits = _Hits([[terms.index(term) for term in each] for each in wanted], where, role)
         bounds = {"since": hits.since_ns, "before_since": hits.before[0]}
@@ -160,10 +176,10 @@ class PostgresSearch:
 
     async def searched_text(self, project_id: int, ref: ContentRef) -> TextHit | None:
         async with self._db.reading() as conn:
-            block = (await search_blocks.blocks_of(conn, project_id, [ref])).get(ref)
+            block = (await search_blocks.blocks_of(conn, project_id, [ref])).get(prefix_of(ref))
             rows = await sql.rows(conn, "blocks", project_id=project_id, blocks=[] if block is None else [block])
         contents = (content for row in rows for content in OpenBlock(row["body"], len(row["terms"])).having(()))
-        return next((_hit(content) for content in contents if content.ref == ref), None)
+        return next((_hit(content, ref) for content in contents if content.prefix == prefix_of(ref)), None)
 
 
 class _Hits:
@@ -173,10 +189,10 @@ class _Hits:
         """`alternatives`: sets of indices in the array of places of a row; all terms of one must be there."""
         until = BIGINT if where.until_ns is None else clamp_int(where.until_ns, BIGINT)
         self.since_ns = -BIGINT if where.since_ns is None else clamp_int(where.since_ns, BIGINT)
-        # The time and the ref of a content that all hits come after, in the order of answers.
-        self.before: tuple[int, str] = min(where.before or (BIGINT, _AFTER_ALL_REFS), (until, _AFTER_ALL_REFS))
+        # The time and the prefix of a content that all hits come after, in the order of answers.
+        self.before: tuple[int, str] = min(where.before or (BIGINT, _AFTER_ALL), (until, _AFTER_ALL))
         self._alternatives, self._role = alternatives, None if role is None else role_number(role)
-        self._found: dict[ContentRef, IndexedContent] = {}
+        self._found: dict[bytes, IndexedContent] = {}
 
     def add(self, rows: Iterable[Record]) -> None:
         """Adds those of these blocks. `places` of a row: where the terms stand in the block, or None."""
@@ -186,25 +202,25 @@ class _Hits:
                 at = [places[index] for index in alternative]
                 if None not in at:
                     matching = OpenBlock(row["body"], row["terms"]).having(place - 1 for place in at)
-                    self._found.update((content.ref, content) for content in matching if self._fits(content))
+                    self._found.update((content.prefix, content) for content in matching if self._fits(content))
 
     def _fits(self, content: IndexedContent) -> bool:
         if self._role is not None and content.role != self._role:
             return False
-        return content.since_ns >= self.since_ns and (content.since_ns, str(content.ref)) < self.before
+        return content.since_ns >= self.since_ns and (content.since_ns, content.prefix.hex()) < self.before
 
     def count_after(self, time_ns: int) -> int:
         """How many of the hits are newer than this."""
         return sum(content.since_ns > time_ns for content in self._found.values())
 
-    def newest(self, limit: int) -> list[TextHit]:
+    def newest(self, limit: int) -> list[IndexedContent]:
         """The newest of the hits."""
-        in_order = sorted(self._found.values(), key=lambda content: (content.since_ns, content.ref), reverse=True)
-        return list(map(_hit, in_order[:limit]))
+        in_order = sorted(self._found.values(), key=lambda content: (content.since_ns, content.prefix), reverse=True)
+        return in_order[:limit]
 
 
-def _hit(content: IndexedContent) -> TextHit:
-    return TextHit(content.ref, content.since_ns, role_named(content.role))
+def _hit(content: IndexedContent, ref: ContentRef | None) -> TextHit:
+    return TextHit(content.prefix, ref, content.since_ns, role_named(content.role))
 
 
 def _that_saw(ref: ContentRef, rows: Iterable[Record]) -> Iterator[RunThatSaw]:

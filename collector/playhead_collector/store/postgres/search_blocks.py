@@ -30,9 +30,9 @@ _FEW = MOST_CONTENTS // 2 - 1
 _FIRST, _OTHERS = 1, 1_000
 
 
-async def blocks_of(conn: Conn, project_id: int, refs: Collection[ContentRef]) -> dict[ContentRef, int]:
-    """Returns the blocks of those of these contents that are in the index."""
-    found: dict[ContentRef, int] = {}
+async def blocks_of(conn: Conn, project_id: int, refs: Collection[ContentRef]) -> dict[bytes, int]:
+    """Returns the blocks of those of these contents that are in the index, by their prefixes."""
+    found: dict[bytes, int] = {}
     left = {key_of(ref) for ref in refs}
     for how_many in (_FIRST, _OTHERS):
         rows = await sql.rows(conn, "runs_with_keys", project_id=project_id, keys=list(left), how_many=how_many)
@@ -40,15 +40,15 @@ async def blocks_of(conn: Conn, project_id: int, refs: Collection[ContentRef]) -
         seen: dict[bytes, SeenContent] = {}
         for body in await sql.column(conn, "seen_by", project_id=project_id, runs=runs):
             seen |= seen_contents.decode(body)
-        found |= {ref: seen[prefix].block for ref in refs if (prefix := prefix_of(ref)) in seen}
-        left = {row["key"] for row in rows} - {key_of(ref) for ref in found}
+        found |= {prefix: seen[prefix].block for ref in refs if (prefix := prefix_of(ref)) in seen}
+        left = {row["key"] for row in rows} - set(map(_key, found))
         if not left:
             break
     return found
 
 
-async def add(conn: Conn, project_id: int, contents: Sequence[IndexedContent]) -> dict[ContentRef, int]:
-    """Adds contents that are in no block. Returns their blocks. Call it after `lock`."""
+async def add(conn: Conn, project_id: int, contents: Sequence[IndexedContent]) -> dict[bytes, int]:
+    """Adds contents that are in no block. Returns the block of each, by its prefix. Call it after `lock`."""
     if not contents:
         return {}
     if len(contents) <= _FEW:
@@ -56,11 +56,11 @@ async def add(conn: Conn, project_id: int, contents: Sequence[IndexedContent]) -
         if row is not None:
             old = OpenBlock(row["body"], len(row["terms"])).contents(row["terms"])
             await _replace(conn, project_id, row["block"], [*old, *contents])
-            return {content.ref: row["block"] for content in contents}
-    placed: dict[ContentRef, int] = {}
+            return {content.prefix: row["block"] for content in contents}
+    placed: dict[bytes, int] = {}
     for together in split(contents):
         number: int = await sql.value(conn, "insert_block", project_id=project_id, **_columns(encode(together)))
-        placed |= {content.ref: number for content in together}
+        placed |= {content.prefix: number for content in together}
     return placed
 
 
@@ -88,7 +88,7 @@ async def forget(conn: Conn, project_id: int, seen: Iterable[Mapping[bytes, Seen
             gone[block].add(prefix)
     for row in await sql.rows(conn, "blocks", project_id=project_id, blocks=list(gone)):
         contents = OpenBlock(row["body"], len(row["terms"])).contents(row["terms"])
-        left = [content for content in contents if prefix_of(content.ref) not in gone[row["block"]]]
+        left = [content for content in contents if content.prefix not in gone[row["block"]]]
         await _replace(conn, project_id, row["block"], left)
 
 

@@ -58,7 +58,7 @@ class PostgresStore:
         self.uses = PostgresUses(db, memory.packs)
         self.projections = PostgresProjections(db, clock, memory)
         self.changes = PostgresChanges(db)
-        self.search = PostgresSearch(db)
+        self.search = PostgresSearch(db, self.contents.refs_with_prefix)
         self.outbox = PostgresOutbox(db, clock)
         self.promises = PostgresPromises(db)
         self.leases = PostgresLeases(db, clock)
