@@ -13,6 +13,7 @@ import pytest
 
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.search.terms import DecisionConditions, query_terms
+from playhead_collector.analysis.search.text_terms import text_terms
 from playhead_collector.handlers.settings import AnalysisSettings
 from playhead_collector.process import CollectorProcess
 from playhead_collector.projection import ProjectionRunner
@@ -159,12 +160,12 @@ async def conn(module_database_url: str, made: list[VariedRun]) -> AsyncIterator
 
 BOUNDS = {"since": -BIGINT, "until": BIGINT}
 BEFORE_RUN = {"before_started": BIGINT, "before_run": LAST_RUN, "how_many": PAGE}
-BEFORE_TEXT = {"before_since": BIGINT, "before_ref": b"\xff" * 33, "how_many": PAGE, "role": None}
 RARE = {"labels": [label("session", f"conv-{code_of(700)}")], "search": "", "id_part": ""}
 TERMS = query_terms(DecisionConditions(arguments=(("case", code_of(700)),)))
 COMMON_TERMS = query_terms(DecisionConditions(kind="tool_call"))
-WORDS = {"words": f"'{code_of(700)}'"}
-COMMON_WORDS = {"words": "'customer' | 'items'"}
+IN_BLOCKS = {"since": -BIGINT, "before_since": BIGINT}
+WORDS = sorted(text_terms(code_of(700)))
+COMMON_WORDS = sorted(text_terms("customer items"))
 SCORED = {"labels": [], "search": "", "id_part": "", "score_low": 0.5, "score_high": None, "score_label": None}
 LISTS: list[tuple[str, Mapping[str, Any], int]] = [
     ("run_ids", BOUNDS | BEFORE_RUN | {"search": "", "id_part": ""}, PAGE),
@@ -173,8 +174,12 @@ LISTS: list[tuple[str, Mapping[str, Any], int]] = [
     ("newest_indexed", BOUNDS | BEFORE_RUN | {"terms": COMMON_TERMS, "looked": LOOKED}, PAGE),
     ("newest_indexed", BOUNDS | BEFORE_RUN | {"terms": TERMS, "looked": LOOKED}, 0),
     ("indexed_with", BOUNDS | BEFORE_RUN | {"terms": TERMS}, 1),
-    ("newest_texts", BOUNDS | BEFORE_TEXT | COMMON_WORDS | {"looked": LOOKED}, PAGE),
-    ("texts_with", BOUNDS | BEFORE_TEXT | WORDS, PAGE),
+    ("newest_blocks", IN_BLOCKS | {"wanted": COMMON_WORDS, "looked": PAGE}, PAGE),
+    ("blocks_with", IN_BLOCKS | {"terms": WORDS}, 1),
+    ("read_blocks", {"wanted": COMMON_WORDS, "blocks": list(range(1, 1 + PAGE))}, 1),
+    ("blocks", {"blocks": [1]}, 1),
+    ("small_block", {}, 0),
+    ("runs_with_keys", {"keys": TERMS, "how_many": PAGE}, 1),
     ("unindexed_runs", {"how_many": PAGE}, 0),
     ("run_ids_scored", BOUNDS | BEFORE_RUN | SCORED | {"score_name": "resolved"}, PAGE),
 ]
