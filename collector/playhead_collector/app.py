@@ -24,7 +24,7 @@ from playhead.model.names import COLLECTOR_PATH
 from playhead_collector import embedded
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.model_api import ModelApi
-from playhead_collector.analysis.search.indexing import SearchSettings
+from playhead_collector.analysis.search.settings import SearchSettings
 from playhead_collector.background import BackgroundWorker, running
 from playhead_collector.embedded.postgres import supervise
 from playhead_collector.errors import BadSetting, Refused, StoreUnavailable

@@ -44,7 +44,7 @@ class LocalStore(RecordStore):
     ) -> None:
         super().__init__(source, cache, clock=clock)
         self.scores = _LocalScores(source, self._projector)
-        self.changes = self.search = self.promises = self.leases = self.keys = self.storage = _CollectorOnly()
+        self.changes = self.promises = self.leases = self.keys = self.storage = _CollectorOnly()
 
 
 class AppTransport(httpx.BaseTransport):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from playhead_collector.analysis.ask_again import ChatModels
 from playhead_collector.analysis.reasoning import TAG
 from playhead_collector.analysis.reasoning.explanation import Explainer
-from playhead_collector.analysis.search.indexing import SearchSettings
+from playhead_collector.analysis.search.settings import SearchSettings
 from playhead_collector.analysis.texts.limits import MAX_TEXT_LENGTH
 from playhead_collector.read.prices import Prices, shipped
 

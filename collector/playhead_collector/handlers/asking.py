@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from playhead.wire.operations.operation import Operation, OperationCall
     from playhead_collector.analysis.ask_again import ChatModels
     from playhead_collector.analysis.reasoning.explanation import Explainer
-    from playhead_collector.analysis.search.indexing import SearchSettings
+    from playhead_collector.analysis.search.settings import SearchSettings
     from playhead_collector.forward.forwarder import Forwarder
     from playhead_collector.handlers.settings import AnalysisSettings
     from playhead_collector.live.hub import LiveHub

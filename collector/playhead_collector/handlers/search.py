@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from typing import Literal, cast
 
@@ -10,20 +10,23 @@ from playhead.wire.operations.bounds import Status
 from playhead.wire.operations.search import DecisionsFound, SearchOperations, TextsFound
 from playhead_collector.analysis.search.contents import find_content, find_texts
 from playhead_collector.analysis.search.decisions import find_decisions
+from playhead_collector.analysis.search.indexing import index_runs
 from playhead_collector.analysis.search.terms import DecisionConditions
-from playhead_collector.errors import Refused
-from playhead_collector.handlers.asking import Changing
+from playhead_collector.errors import CollectorError, Refused
+from playhead_collector.handlers.asking import Asking
 from playhead_collector.handlers.conditions import read_time
-from playhead_collector.handlers.handling import handles_with_store
+from playhead_collector.handlers.handling import handles
 from playhead_collector.read.content import parse_ref
-from playhead_collector.store.ports.search import RunBounds
+from playhead_collector.read.record import stored_record
+from playhead_collector.store.ports.search import RunBounds, SearchIndex
+from playhead_collector.store.records.store import RecordStore
 
-_LONGEST_ARGUMENT = 10_000
+_LONGEST_ARGUMENT, _ALL_RUNS = 10_000, 1_000_000
 
 
-@handles_with_store(SearchOperations.search_decisions)
+@handles(SearchOperations.search_decisions, waits=True)
 async def search_decisions(
-    asking: Changing,
+    asking: Asking,
     *,
     kind: Literal["tool_call", "tool_request", "answer", "handoff", "branch", "approval", "stop"] | None = None,
     tool: str | None = None,
@@ -50,14 +53,15 @@ async def search_decisions(
         status=status,
     )  # fmt: skip
     where = RunBounds(read_time(since), read_time(until))
-    index, size = asking.store.search, asking.page(limit)
+    size = asking.page(limit)
+    index = await _index(asking)
     async with _within(asking.search.seconds):
         return await find_decisions(index, asking.project_id, conditions, where, size, asking.cursor)
 
 
-@handles_with_store(SearchOperations.search_content)
+@handles(SearchOperations.search_content, waits=True)
 async def search_content(
-    asking: Changing,
+    asking: Asking,
     words: str | None = None,
     *,
     ref: str | None = None,
@@ -69,7 +73,7 @@ async def search_content(
     if (words is None) == (ref is None):
         raise Refused(400, "bad_parameter", "name either words (`q`) or a content (`ref`)")
     where, size = RunBounds(read_time(since), read_time(until)), asking.page(limit)
-    settings, index = asking.search, asking.store.search
+    settings, index = asking.search, await _index(asking)
     async with _within(settings.seconds):
         if ref is not None:
             return await find_content(index, asking.project_id, parse_ref(ref).plain, size)
@@ -78,8 +82,23 @@ async def search_content(
         )
 
 
+async def _index(asking: Asking) -> SearchIndex:
+    """Returns the search index. A collector fills it in the background; over the journal, it is filled here."""
+    index = asking.store.search
+    if isinstance(asking.store, RecordStore):
+        for project_id, run in await index.unindexed_runs(_ALL_RUNS):
+            await index.leave_unindexed(project_id, run)
+            with suppress(CollectorError):  # a run that cannot be read does not keep the others from being searched
+                record = await stored_record(asking.store, asking.project_id, run)
+                await index_runs(
+                    record, index=index, attribute=True, language=asking.search.language,
+                    characters=asking.search.characters,
+                )  # fmt: skip
+    return index
+
+
 @asynccontextmanager
-async def _within(seconds: float) -> AsyncGenerator[None]:
+async def _within(seconds: float | None) -> AsyncGenerator[None]:
     """Raises Refused (503) when the search takes longer than `seconds`; its statement is cancelled in Postgres, too."""
     try:
         async with asyncio.timeout(seconds):

@@ -13,7 +13,7 @@ from contextlib import suppress
 from time import monotonic
 from typing import TypeAlias
 
-from playhead_collector.analysis.search.indexing import SearchSettings
+from playhead_collector.analysis.search.settings import SearchSettings
 from playhead_collector.background import BackgroundLoop
 from playhead_collector.errors import Refused, StoreUnavailable
 from playhead_collector.store.ports.search import SearchIndex, UnindexedRun

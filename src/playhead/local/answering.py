@@ -9,9 +9,10 @@ from playhead.errors import ClientError
 from playhead.model.canonical import Content, parse_json
 from playhead.wire.operations import Page
 from playhead.wire.operations.operation import DeclaredOperation, Form, NoSuchPath, OperationCall, request_of
+from playhead_collector.analysis.search.settings import SearchSettings
 from playhead_collector.errors import CollectorError, refusal_of
 from playhead_collector.handlers import handler_of
-from playhead_collector.handlers.asking import Asking, RequestFacts, needs_collector
+from playhead_collector.handlers.asking import Asking, RequestFacts, Services, needs_collector
 from playhead_collector.handlers.handling import Handler
 from playhead_collector.handlers.journal import NothingToProject
 from playhead_collector.handlers.replies import BytesReply, FileReply, StoredContentReply
@@ -71,7 +72,7 @@ class JournalOperations:
         handler = handler_of(operation)
         asking = Asking(
             store=self._store, settings=self._settings, projector=NothingToProject(),
-            request=RequestFacts(cursor=cursor),
+            services=Services(search=SearchSettings(seconds=None)), request=RequestFacts(cursor=cursor),
         )  # fmt: skip
         return _read(operation, _raising(_answered(handler, asking, values), waits=handler.waits))
 

@@ -112,6 +112,11 @@ ASKED: list[Callable[[Any], Any]] = [
     lambda client: client.why(RUN, next(client.attributions(RUN))["event"]),
     lambda client: client.causes(RUN, "last"),
     lambda client: client.causes(RUN, "turn:2", direction="back"),
+    lambda client: list(client.search_decisions(kind="tool_call")),
+    lambda client: list(client.search_decisions(result="ok", limit=1)),
+    lambda client: list(client.search_content("way")),
+    lambda client: list(client.search_content('"carrier" or user', role="user", limit=1)),
+    lambda client: list(client.search_content(ref=next(client.search_content("help"))["ref"])),
 ]
 
 

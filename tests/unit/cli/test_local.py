@@ -49,6 +49,21 @@ def test_every_reading_command_answers_from_the_journal(playhead: Command):
     assert playhead("across", "statistics", "--local").exit_code == 0
 
 
+def test_decisions_and_texts_of_the_journal_are_searched(playhead: Command, tmp_path: Path):
+    recorder = Recorder("03" * 16)
+    recorder.model([text_message("user", "客户要求转账到新账户")], text_message("assistant", "call get_user_details"))
+    write_journal(tmp_path, [recorder.batch()])
+    for words in ("转账", "getUserDetails", "user"):
+        found = playhead("search", "texts", words, "--local")
+        assert (found.exit_code, found.stderr) == (0, ""), found.output
+        assert "03" * 16 in found.stdout
+    assert "03" * 16 not in playhead("search", "texts", "账转", "--local").stdout
+    tools = playhead("search", "decisions", "--kind", "tool_call", "--local")
+    assert (tools.exit_code, tools.stderr) == (0, ""), tools.output
+    assert RUN in tools.stdout
+    assert OTHER in tools.stdout
+
+
 def test_context_and_messages_say_of_an_image_what_it_is(playhead: Command, tmp_path: Path, monkeypatch: Any):
     seen = Recorder(RUN)
     parts = [
@@ -91,7 +106,7 @@ def test_a_collector_that_was_named_is_not_replaced_by_the_journal(playhead: Com
 
 
 @pytest.mark.parametrize(
-    "command", [("search", "decisions"), ("watch", RUN), ("delete", RUN, "--yes"), ("keys", "list")]
+    "command", [("watch", RUN), ("delete", RUN, "--yes"), ("keys", "list")]
 )
 def test_what_only_a_collector_can_do_is_refused(playhead: Command, command: tuple[str, ...]):
     done = playhead(*command, "--local")
@@ -142,6 +157,8 @@ FROM_JOURNAL: dict[str, tuple[tuple[str, ...], int, str]] = {
     **dict.fromkeys(("decisions", "compressions", "checkpoints"), (("last",), 0, "")),
     "scores": ((), 0, ""),
     "content": (("sha256:" + "0" * 64,), 1, "nothing is stored"),
+    "search decisions": ((), 0, ""),
+    "search texts": (("way",), 0, "way"),
     "reasoning": (("last", "999"), 1, "no event 999"),
     "diff": (("last", "--from", "1", "--to", "2"), 0, ""),
     "compare": ((RUN[:4], "last"), 0, ""),
@@ -168,8 +185,6 @@ ONLY_A_COLLECTOR: dict[str, tuple[str, ...]] = {
     "gc": (),
     "storage": (),
     "import": (".",),
-    "search decisions": (),
-    "search texts": ("x",),
     "keys create": ("name",),
     "keys list": (),
     "keys revoke": ("key",),

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from playhead_collector.analysis.search.indexing import SearchSettings
+from playhead_collector.analysis.search.settings import SearchSettings
 from playhead_collector.errors import StoreUnavailable
 from playhead_collector.store.ports.search import SearchIndex, UnindexedRun
 from playhead_collector.workers import protocol

@@ -8,8 +8,9 @@ from playhead.model.ref import ContentRef
 from playhead.model.times import rfc3339
 from playhead.wire.operations.search import FoundText, SeenIn, TextQuote, TextsFound
 from playhead_collector.analysis.search.decisions import COUNTED
-from playhead_collector.analysis.search.indexing import AS_THEY_ARE, SearchSettings, read_lexemes
+from playhead_collector.analysis.search.indexing import read_lexemes
 from playhead_collector.analysis.search.query import TextQuery, parse, places_in, wanted_terms, without_common_words
+from playhead_collector.analysis.search.settings import AS_THEY_ARE, SearchSettings
 from playhead_collector.analysis.search.texts import quotes, searchable
 from playhead_collector.analysis.search.words import NO_LEXEMES, Lexemes, worded
 from playhead_collector.errors import Refused

@@ -5,7 +5,6 @@ A run's record has only what the run itself recorded, not the events that a fork
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from playhead.model import event as ev
@@ -25,6 +24,7 @@ from playhead_collector.analysis.search.records import (
     encode,
     result_of,
 )
+from playhead_collector.analysis.search.settings import AS_THEY_ARE, SearchSettings
 from playhead_collector.analysis.search.terms import terms_of
 from playhead_collector.analysis.search.text_terms import text_terms
 from playhead_collector.analysis.search.texts import SearchableText, searchable
@@ -36,20 +36,8 @@ from playhead_collector.read.record import RunRecord
 from playhead_collector.read.values import ContentCache, fetch, text_of
 from playhead_collector.store.ports.search import IndexedRun, SearchedText, SearchIndex
 
-AS_THEY_ARE = "simple"
-"""The text search configuration with which words are their own lexemes."""
 # Contents that are read at a time.
 _CONTENTS_AT_ONCE = 500
-
-
-@dataclass(frozen=True, slots=True)
-class SearchSettings:
-    """Settings of the search. `language`: text search configuration of Postgres; `characters`: searched characters of
-    one content; `seconds`: longest time of one search."""
-
-    language: str = "simple"
-    characters: int = 32_768
-    seconds: float = 10.0
 
 
 async def index_runs(

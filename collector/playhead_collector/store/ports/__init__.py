@@ -10,6 +10,7 @@ from playhead_collector.store.ports.contents import ContentReader
 from playhead_collector.store.ports.events import EventReader
 from playhead_collector.store.ports.runs import RunReader
 from playhead_collector.store.ports.scores import ScoreReader
+from playhead_collector.store.ports.search import SearchIndex
 from playhead_collector.store.ports.spans import SpanReader
 from playhead_collector.store.ports.uses import UseReader
 
@@ -40,6 +41,11 @@ class ReadStore(Protocol):
     @property
     def scores(self) -> ScoreReader:
         """Scores of runs and calls."""
+        ...
+
+    @property
+    def search(self) -> SearchIndex:
+        """The index of decisions and texts of all runs."""
         ...
 
     @property

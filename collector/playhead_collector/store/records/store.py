@@ -10,6 +10,7 @@ from playhead_collector.store.records.ports import ProjectionCache, RecordSource
 from playhead_collector.store.records.projecting import RecordProjector
 from playhead_collector.store.records.runs import RecordRuns
 from playhead_collector.store.records.scores import RecordScores
+from playhead_collector.store.records.search import RecordSearch
 from playhead_collector.store.records.uses import RecordUses
 
 
@@ -34,6 +35,7 @@ class RecordStore:
         self.scores = RecordScores(source, self._projector)
         self.runs = RecordRuns(source, self._projector, self.scores)
         self.uses = RecordUses(source, self._projector)
+        self.search = RecordSearch(lambda: {run: source.version(run) or "" for run in source.runs()})
 
     def projection(self, run: str) -> RunProjection | None:
         """Returns the projection of all records of the run; None when there is no such run."""

@@ -7,7 +7,7 @@ import pytest
 
 from playhead.model.ref import ContentRef
 from playhead_collector.analysis.configuration import Configured
-from playhead_collector.analysis.search.indexing import SearchSettings
+from playhead_collector.analysis.search.settings import SearchSettings
 from playhead_collector.app import create_app, open_collector
 from playhead_collector.errors import BadSetting
 from playhead_collector.handlers.settings import AnalysisSettings
