@@ -67,7 +67,7 @@ def local_app(
     clock: Callable[[], int] = time.time_ns,
     cache: ProjectionCache | None = None,
 ) -> FastAPI:
-    """Returns the application. It refuses requests that change something, search, or follow a run. `clock` gives ns
+    """Returns the application. It refuses requests that change something or follow a run. `clock` gives ns
     since 1970."""
     app = FastAPI(openapi_url=None)
     store = cast(PostgresStore, LocalStore(source, cache, clock=clock))

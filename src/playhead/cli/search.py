@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 import typer
 
 from playhead.cli import output
-from playhead.cli.connection import ask
+from playhead.cli.connection import CollectorAddress, ask
 from playhead.cli.options import Json, Limit, Since, Until, first_rows, parse_time_option
 from playhead.wire.operations.search import FoundDecision, FoundText, FoundValue, Reason
 
@@ -94,7 +94,7 @@ def _note_what_was_not_searched(ctx: typer.Context, client: "BlockingClient", *,
     are searched."""
     if number := client.unindexed_runs():
         text = f"{number:,} runs are not indexed yet, and were not searched"
-    elif not found_any:
+    elif not found_any and not ctx.ensure_object(CollectorAddress).asks_journal:
         text = "nothing was found; runs are searched once they are sealed, PLAYHEAD_SEAL_AFTER_SECONDS after they ended"
     else:
         return

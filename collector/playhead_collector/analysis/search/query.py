@@ -17,6 +17,8 @@ _PIECE = re.compile(r'(?P<minus>-*)(?:"(?P<phrase>[^"]*)(?:"|$)|(?P<plain>[^\s"]
 # Identifiers of an alternative that the index is asked for, as a whole and by their parts. Further ones are looked for
 # in the texts only.
 _MOST_IDENTIFIERS = 3
+# Terms of a long query that are looked up: a text that has these by chance is rare.
+_MOST_TERMS = 32
 # Places in a text where a phrase stands that are returned.
 _MOST_PLACES = 1_000
 
@@ -97,8 +99,9 @@ def wanted_terms(query: TextQuery, lexemes: Lexemes) -> Sequence[Set[int]]:
             return []
         terms = {term for phrase in needed for term in _terms_outside_identifiers(phrase, lexemes)}
         ways = [_ways_to_write(phrase, word, lexemes) for phrase in needed for word in phrase.identifiers]
-        sets = (terms.union(*way) for way in product(*ways[:_MOST_IDENTIFIERS]))
-        wanted += filter(None, sets)  # an identifier may be a common word when it is written as one (`iT`)
+        sets = (sorted(terms.union(*way)) for way in product(*ways[:_MOST_IDENTIFIERS]))
+        # An identifier may be a common word when it is written as one (`iT`).
+        wanted += (frozenset(each[:_MOST_TERMS]) for each in sets if each)
     return wanted
 
 

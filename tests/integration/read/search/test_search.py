@@ -220,6 +220,7 @@ async def test_a_run_with_new_spans_is_indexed_again(searched: Searched):
 HOSTILE = [
     "' or 1=1 --", "%", "_%_", "a & b | !c <-> d", "((((", '"', "\\", ":*", "a:*", "🙂", "\u202e", "x" * 1000, "-",
     "or", "\n", "'; drop table run; --", "a" * 10_000, "\x00", "a\x00b", "<->", "!!a", "\ud800",
+    "(" * 500, "x or " * 199 + "x", "aBcDeFgH " * 99, "転" * 900, r"\b(z+)+$", "[[:alpha:]]{9}", ".*", "z" * 20_000,
     "-" * 33, "-" * 500 + "a", "a" + "-" * 32 + "b", "a-" * 40 + "b", "or " * 300, "-a " * 300, '"' * 99,
 ]  # fmt: skip
 

@@ -1,8 +1,10 @@
 """How texts are split into words, and which words and rows of words are found in them."""
 
 import re
+import time
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -109,6 +111,17 @@ def test_what_a_query_needs_of_the_index():
     assert len(wanted_terms(parse("aB cD eF gH iJ"), NO_LEXEMES)) == 8
     assert parse(":* <-> ((( 🙂").alternatives == []
     assert len(wanted_terms(parse("'" * 99 + "x"), NO_LEXEMES)) == 1
+    (of_a_long_text,) = wanted_terms(parse("客户要求转账到新账户" * 100), NO_LEXEMES)
+    assert 0 < len(of_a_long_text) <= 32
+
+
+@pytest.mark.parametrize(
+    "text", ["a", "a ", "-", '"', "aB", "or ", "転", "\u0e01\u0e31", "(a+)+$", "\x00", "\ud800", "a-", "aB "]
+)
+def test_a_long_query_is_parsed_at_once(text: str):
+    began = time.process_time()
+    parse(text * (50_000 // len(text)))
+    assert time.process_time() - began < 5
 
 
 def test_words_of_a_language_are_compared_by_their_lexemes():
