@@ -21,7 +21,7 @@ from playhead_collector.store.ports.search import RunBounds, RunThatSaw, SearchI
 
 # Contents whose text is looked at for one page; a page that needs more has a cursor, and may be empty.
 _MOST_LOOKED = 1_024
-_AT_ONCE = 128
+_FEW = 16
 _MOST_ALTERNATIVES = 64
 _MOST_RUNS = 5
 
@@ -64,7 +64,8 @@ async def find_texts(
     looked, more = 0, True
     while more and len(matches) <= limit and looked < _MOST_LOOKED:
         # Almost all that the index finds match, unless it is for a phrase or an exclusion.
-        size = limit + 1 - len(matches) if looked == 0 else _AT_ONCE
+        needed = limit + 1 - len(matches)
+        size = needed if looked == 0 else max(_FEW, 2 * needed)
         hits = await index.texts_with(project_id, words.wanted, where, role, limit=size)
         matches += await _matching(store, index, project_id, words, hits, settings)
         looked, more = looked + len(hits), len(hits) == size

@@ -9,7 +9,7 @@ from asyncpg import Record
 from playhead.model.ref import ContentRef
 from playhead.projection.search_rows import ToolOutcome
 from playhead_collector.store.packing import seen_contents
-from playhead_collector.store.packing.content_packs import key_of
+from playhead_collector.store.packing.content_packs import array_of, key_of
 from playhead_collector.store.packing.roles import role_named, role_number
 from playhead_collector.store.packing.search_blocks import IndexedContent, OpenBlock
 from playhead_collector.store.packing.seen_contents import SeenContent, prefix_of
@@ -35,8 +35,8 @@ RefsWithPrefix: TypeAlias = Callable[[int, Sequence[bytes]], Awaitable[Sequence[
 _AFTER_ALL = "~"
 # Postgres has no lexemes of very long words.
 _LONGEST_WORD = 200
-# Blocks that are read at a time, and the newest ones that are read before the index is asked.
-_BLOCKS_AT_ONCE = 64
+# Blocks that are read at a time, and the newest ones that are read before the index is asked. Blocks that it lists.
+_BLOCKS_AT_ONCE, _BLOCKS_LISTED = 64, 1_024
 
 
 class PostgresSearch:
@@ -160,19 +160,28 @@ class PostgresSearch:
             hits.add(newest)
             if len(newest) < _BLOCKS_AT_ONCE or hits.count_after(newest[-1]["newest_ns"]) >= limit:
                 return hits.newest(limit)
-            found: dict[int, int] = {}
-            for each in wanted:
-                rows = await sql.rows(conn, "blocks_with", project_id=project_id, terms=list(each), **bounds)
-                found.update((row["block"], row["newest_ns"]) for row in rows)
-            for row in newest:
-                found.pop(row["block"], None)
-            left = sorted(found, key=lambda block: found[block], reverse=True)
-            for start in range(0, len(left), _BLOCKS_AT_ONCE):
-                if hits.count_after(found[left[start]]) >= limit:
-                    break
-                blocks = left[start : start + _BLOCKS_AT_ONCE]
-                hits.add(await sql.rows(conn, "read_blocks", project_id=project_id, wanted=terms, blocks=blocks))
-        return hits.newest(limit)
+            read = {row["block"] for row in newest}
+            parameters = bounds | {"wanted": list(map(array_of, wanted)), "how_many": _BLOCKS_LISTED}
+            newest_ns, block = BIGINT, BIGINT
+            while True:
+                listed = await sql.rows(
+                    conn,
+                    "blocks_with",
+                    project_id=project_id,
+                    before_newest=newest_ns,
+                    before_block=block,
+                    **parameters,
+                )
+                left = [row for row in listed if row["block"] not in read]
+                for start in range(0, len(left), _BLOCKS_AT_ONCE):
+                    some = left[start : start + _BLOCKS_AT_ONCE]
+                    if hits.count_after(some[0]["newest_ns"]) >= limit:
+                        return hits.newest(limit)
+                    numbers = [row["block"] for row in some]
+                    hits.add(await sql.rows(conn, "read_blocks", project_id=project_id, wanted=terms, blocks=numbers))
+                if len(listed) < _BLOCKS_LISTED:
+                    return hits.newest(limit)
+                newest_ns, block = listed[-1]["newest_ns"], listed[-1]["block"]
 
     async def searched_text(self, project_id: int, ref: ContentRef) -> TextHit | None:
         async with self._db.reading() as conn:

@@ -18,7 +18,7 @@ from playhead_collector.handlers.settings import AnalysisSettings
 from playhead_collector.process import CollectorProcess
 from playhead_collector.projection import ProjectionRunner
 from playhead_collector.retain.packer import Packer
-from playhead_collector.store.packing.content_packs import key_of
+from playhead_collector.store.packing.content_packs import array_of, key_of
 from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres import statements
 from playhead_collector.store.postgres.connection import Database
@@ -164,6 +164,7 @@ RARE = {"labels": [label("session", f"conv-{code_of(700)}")], "search": "", "id_
 TERMS = query_terms(DecisionConditions(arguments=(("case", code_of(700)),)))
 COMMON_TERMS = query_terms(DecisionConditions(kind="tool_call"))
 IN_BLOCKS = {"since": -BIGINT, "before_since": BIGINT}
+BEFORE_BLOCK = {"before_newest": BIGINT, "before_block": BIGINT, "how_many": PAGE}
 WORDS = sorted(text_terms(code_of(700)))
 COMMON_WORDS = sorted(text_terms("customer items"))
 SCORED = {"labels": [], "search": "", "id_part": "", "score_low": 0.5, "score_high": None, "score_label": None}
@@ -175,7 +176,7 @@ LISTS: list[tuple[str, Mapping[str, Any], int]] = [
     ("newest_indexed", BOUNDS | BEFORE_RUN | {"terms": TERMS, "looked": LOOKED}, 0),
     ("indexed_with", BOUNDS | BEFORE_RUN | {"terms": TERMS}, 1),
     ("newest_blocks", IN_BLOCKS | {"wanted": COMMON_WORDS, "looked": PAGE}, PAGE),
-    ("blocks_with", IN_BLOCKS | {"terms": WORDS}, 1),
+    ("blocks_with", IN_BLOCKS | BEFORE_BLOCK | {"wanted": [array_of(WORDS)]}, 1),
     ("read_blocks", {"wanted": COMMON_WORDS, "blocks": list(range(1, 1 + PAGE))}, 1),
     ("blocks", {"blocks": [1]}, 1),
     ("small_block", {}, 0),

@@ -2,12 +2,16 @@
 
 import asyncio
 from collections import Counter
+from dataclasses import replace
+
+import pytest
 
 from playhead.model.ref import ContentRef
 from playhead_collector.store.packing import seen_contents
 from playhead_collector.store.packing.search_blocks import MOST_CONTENTS, OpenBlock
 from playhead_collector.store.packing.seen_contents import prefix_of
-from playhead_collector.store.ports.search import IndexedRun, SearchedText
+from playhead_collector.store.ports.search import IndexedRun, RunBounds, SearchedText
+from playhead_collector.store.postgres import search
 from playhead_collector.store.postgres.store import connect
 from tests.integration.read.search.conftest import Searched
 from tests.integration.store.making import P
@@ -139,3 +143,48 @@ async def test_with_another_language_no_block_is_left(searched: Searched):
         assert not await in_blocks(searched)
     finally:
         await searched.store.search.prepare(P, "simple")
+
+
+@pytest.mark.parametrize("listed", [1_024, 3])
+async def test_pages_have_what_a_look_at_all_contents_finds_newest_first(
+    searched: Searched, monkeypatch: pytest.MonkeyPatch, listed: int
+):
+    monkeypatch.setattr(search, "_BLOCKS_LISTED", listed)
+    runs = [VariedRun(1, number=number) for number in range(12)]
+    await searched.made_up(runs)
+    written: list[tuple[int, str, SearchedText]] = []
+    for place, run in enumerate(runs):
+        texts = [
+            SearchedText(ContentRef.of(b"%d" % number), ("user", "tool")[number % 2], {number, 9_000 + number % 29})
+            for number in range(400 * place, 400 * (place + 1))
+        ]
+        started_ns = 1_000 * (place // 2)  # two runs each began at the same time
+        assert await searched.store.search.index_run(P, replace(indexed(run, *texts), started_ns=started_ns), texts)
+        written += ((started_ns, prefix_of(text.ref).hex(), text) for text in texts)
+    assert await searched.sql.fetchval("select count(*) from search_block") > 64
+    written.sort(key=lambda each: each[:2], reverse=True)
+    questions: list[tuple[list[set[int]], RunBounds, str | None]] = [
+        ([{9_001}], RunBounds(), None),
+        ([{9_001}], RunBounds(since_ns=1_000, until_ns=4_000), "user"),
+        ([{9_002}, {9_003}], RunBounds(until_ns=3_999), None),
+        ([{7, 9_007}, {4_000}, {9_005, 9_006}], RunBounds(), None),
+        ([{123_456}], RunBounds(), None),
+    ]
+    for wanted, where, role in questions:
+        expected = [
+            (since_ns, prefix)
+            for since_ns, prefix, text in written
+            if any(terms <= text.terms for terms in wanted)
+            and role in (None, text.role)
+            and (where.since_ns is None or where.since_ns <= since_ns)
+            and (where.until_ns is None or since_ns <= where.until_ns)
+        ]
+        for limit in (7, 1_000):
+            found: list[tuple[int, str]] = []
+            page = [(0, "")] * limit
+            while len(page) == limit:
+                after = replace(where, before=found[-1]) if found else where
+                hits = await searched.store.search.texts_with(P, wanted, after, role, limit=limit)
+                page = [(hit.since_ns, hit.prefix.hex()) for hit in hits]
+                found += page
+            assert found == expected

@@ -132,12 +132,20 @@ from (
 ) as newest
 order by newest_ns desc, block desc;
 
--- name: blocks_with(project_id, terms, since, before_since)
+-- name: blocks_with(project_id, wanted, since, before_since, before_newest, before_block, how_many)
+-- Newest first, after the block that is named. `wanted`: arrays of terms, written as texts; a block has all terms of one.
+-- Each array is looked up by itself, in the index of terms alone.
 with found as materialized (
-    select project_id, block, oldest_ns, newest_ns from search_block where terms @> :terms::int[]
+    select each.* from unnest(:wanted::text[]) as given (terms)
+    cross join lateral (
+        select project_id, block, oldest_ns, newest_ns from search_block
+        where search_block.terms @> given.terms::int[] offset 0
+    ) as each
 )
-select block, newest_ns from found
-where project_id = :project_id and newest_ns >= :since and oldest_ns <= :before_since;
+select distinct newest_ns, block from found
+where project_id = :project_id and newest_ns >= :since and oldest_ns <= :before_since
+    and (newest_ns, block) < (:before_newest, :before_block)
+order by newest_ns desc, block desc limit :how_many;
 
 -- name: read_blocks(project_id, wanted, blocks)
 -- As `newest_blocks`.
