@@ -35,8 +35,9 @@ RefsWithPrefix: TypeAlias = Callable[[int, Sequence[bytes]], Awaitable[Sequence[
 _AFTER_ALL = "~"
 # Postgres has no lexemes of very long words.
 _LONGEST_WORD = 200
-# Blocks that are read at a time, and the newest ones that are read before the index is asked. Blocks that it lists.
-_BLOCKS_AT_ONCE, _BLOCKS_LISTED = 64, 1_024
+# The newest blocks, which are looked at before the index is asked: it takes longer for common words. Blocks that it lists
+# at a time, and that are read of these at a time.
+_NEWEST_BLOCKS, _BLOCKS_LISTED, _BLOCKS_AT_ONCE = 256, 1_024, 64
 
 
 class PostgresSearch:
@@ -155,10 +156,10 @@ class PostgresSearch:
         hits = _Hits([[terms.index(term) for term in each] for each in wanted], where, role)
         bounds = {"since": hits.since_ns, "before_since": hits.before[0]}
         async with self._db.reading() as conn:
-            parameters = bounds | {"wanted": terms, "looked": _BLOCKS_AT_ONCE}
+            parameters = bounds | {"wanted": terms, "looked": _NEWEST_BLOCKS}
             newest = await sql.rows(conn, "newest_blocks", project_id=project_id, **parameters)
             hits.add(newest)
-            if len(newest) < _BLOCKS_AT_ONCE or hits.count_after(newest[-1]["newest_ns"]) >= limit:
+            if len(newest) < _NEWEST_BLOCKS or hits.count_after(newest[-1]["newest_ns"]) >= limit:
                 return hits.newest(limit)
             read = {row["block"] for row in newest}
             parameters = bounds | {"wanted": list(map(array_of, wanted)), "how_many": _BLOCKS_LISTED}

@@ -150,6 +150,7 @@ async def test_pages_have_what_a_look_at_all_contents_finds_newest_first(
     searched: Searched, monkeypatch: pytest.MonkeyPatch, listed: int
 ):
     monkeypatch.setattr(search, "_BLOCKS_LISTED", listed)
+    monkeypatch.setattr(search, "_NEWEST_BLOCKS", 16)
     runs = [VariedRun(1, number=number) for number in range(12)]
     await searched.made_up(runs)
     written: list[tuple[int, str, SearchedText]] = []
