@@ -10,7 +10,7 @@
     durable    MATRIX           what becomes of a changed program, here and in durable engines
     whole_cpu  C4               what it costs the process
     sent       S3               bytes on the wire
-    stored     S1 S2 S4 F1      bytes in Postgres, and whether what was stored is what was sent
+    stored     S1 S2 S4 S5 F1 F2 bytes in Postgres, and whether what was stored is what was sent
     taken      I1, I1G          what a collector takes
     forwarded  I1F              what forwarding costs that
     foreign    I2               the same of other people's spans, beside a real Phoenix

@@ -35,8 +35,8 @@ RefsWithPrefix: TypeAlias = Callable[[int, Sequence[bytes]], Awaitable[Sequence[
 _AFTER_ALL = "~"
 # Postgres has no lexemes of very long words.
 _LONGEST_WORD = 200
-# How many of the newest blocks are looked at before the index is asked, which takes longer for common words. How many it
-# lists at a time, and how many of these are read at a time.
+# How many of the newest blocks are looked at before the index is asked, which takes longer for common words. How many
+# blocks it lists at a time, and how many of these are read at a time.
 _NEWEST_BLOCKS, _BLOCKS_LISTED, _BLOCKS_AT_ONCE = 256, 1_024, 64
 
 
