@@ -92,10 +92,9 @@ def request_json(value: Any) -> Any:
 def sent_json(value: Any) -> Any:
     """Returns the JSON that the client sends for a value with objects of its classes anywhere in it: a key that an
     object was not given is not sent. Returns values without such objects unchanged."""
-    kind: type = type(value)
-    if kind in _PLAIN or value is None:
+    if type(value) in _PLAIN or value is None:
         return value
-    if kind in _CONTAINERS:
+    if type(value) in _CONTAINERS:
         try:
             orjson.dumps(value)  # takes less time than a look at each value
             return value
@@ -104,12 +103,13 @@ def sent_json(value: Any) -> Any:
     return _with_sent_json(value, 0)
 
 
-def _with_sent_json(value: object, levels: int) -> object:
+def _with_sent_json(value: Any, levels: int) -> Any:
+    fields: Mapping[Any, object] = value
+    items: Sequence[object] = value
     if levels and isinstance(value, Mapping):
-        given = {key: item for key, item in mapping_of(value).items() if type(item).__name__ not in LEFT_OUT}
+        given = {key: item for key, item in fields.items() if type(item).__name__ not in LEFT_OUT}
         return {key: _with_sent_json(item, levels - 1) for key, item in given.items()}
     if levels and isinstance(value, list | tuple):
-        items: Iterable[object] = value
         return [_with_sent_json(item, levels - 1) for item in items]
     return value if isinstance(value, type) else request_json(value)
 

@@ -69,7 +69,7 @@ class Content:
         return ref
 
 
-def canonical_json(value: object, mask: Mask | None = None) -> bytes:
+def canonical_json(value: Any, mask: Mask | None = None) -> bytes:
     """The canonical JSON bytes of any value.  Never raises: values that JSON does not have are described (see
     `safe_json.py`).
 

@@ -58,7 +58,7 @@ def _between_arrays(before: list[Any], after: list[Any], path: str) -> Iterator[
         yield from _differences(old, new, f"{path}/{index}")
 
 
-def _same(before: object, after: object) -> bool:
+def _same(before: Any, after: Any) -> bool:
     """Whether two values, of which at most one is an object or an array, are the same JSON value; -0.0 is not 0.0."""
     return type(before) is type(after) and before == after and (type(after) is not float or repr(before) == repr(after))
 

@@ -138,7 +138,7 @@ def encode(value: object, limits: ValueLimits = NO_LIMITS, keep: KeepBytes | Non
     return _encoded(value, limits, keep, lenient=False)
 
 
-def decode(tree: object, *, with_defaults: bool = False, fetch: FetchBytes | None = None) -> Any:
+def decode(tree: Any, *, with_defaults: bool = False, fetch: FetchBytes | None = None) -> Any:
     """Returns the value that was encoded. Parameters are those of `restored_value`. Raises CannotRestore."""
     refuse_marker(tree)
     try:

@@ -109,7 +109,7 @@ def class_of_reference(reference: object) -> Any:
     return origin[tuple(class_of_reference(arg) for arg in parts["args"])]
 
 
-def is_model(kind: object) -> bool:
+def is_model(kind: Any) -> bool:
     """Whether this is the class of a pydantic model. Does not import pydantic: if it is not loaded, there are no
     models."""
     pydantic = sys.modules.get("pydantic")

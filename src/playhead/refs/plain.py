@@ -60,7 +60,7 @@ class KeyOrderSurvey:
         return True
 
 
-def key_orders_of(value: object) -> KeyOrderSurvey | None:
+def key_orders_of(value: Any) -> KeyOrderSurvey | None:
     """Collects the key orders in a value; returns None if it is not plain JSON."""
     try:
         return _key_orders_of(value)

@@ -151,7 +151,7 @@ def is_all_recorded(tree: Any, recorded: Any) -> bool:
     return all(text in texts or text in everything for text in _kept_texts(tree))
 
 
-def _kept_texts(tree: object) -> list[str]:
+def _kept_texts(tree: Any) -> list[str]:
     texts: list[str] = []
     waiting = [tree]
     while waiting:

@@ -78,7 +78,7 @@ def _is_unread(value: Any) -> bool:
     return isinstance(value, dict) and cast("dict[str, Any]", value).keys() == {CUT} and _is_part_unread(value)
 
 
-def _is_part_unread(value: object) -> bool:
+def _is_part_unread(value: Any) -> bool:
     """Whether the value is an object of which some items were not read in time."""
     about = cast("dict[str, Any]", value).get(CUT)
     return value_at(about, "why") == "time"

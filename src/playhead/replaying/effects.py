@@ -173,7 +173,7 @@ def _watcher() -> EffectWatcher | None:
     return watcher if watcher.repeats(span) else None
 
 
-def _name_of(executable: object) -> str:
+def _name_of(executable: Any) -> str:
     return (_path_of(executable) or "").rpartition(os.sep)[2]
 
 

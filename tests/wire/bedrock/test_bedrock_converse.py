@@ -255,10 +255,11 @@ def agent_that_does_not_catch(client: Any) -> None:
 def test_a_block_that_this_version_of_the_client_does_not_know_is_given_back_as_the_client_had_it(client: Any) -> None:
     content = [{"text": "x"}, {"SDK_UNKNOWN_MEMBER": {"name": "hologram"}}]
     body = {"output": {"message": {"role": "assistant", "content": content}}, "stopReason": "end_turn"}
-    answer = restore({"headers": {}, "body": body}, client, "Converse", None)
+    answer: Any = restore({"headers": {}, "body": body}, client, "Converse", None)
     assert answer["output"]["message"]["content"] == content
     events: list[Any] = [{"contentBlockStart": {"start": content[1], "contentBlockIndex": 0}}]
-    assert list(restore({"headers": {}, "stream": events}, client, "ConverseStream", None)["stream"]) == events
+    streamed: Any = restore({"headers": {}, "stream": events}, client, "ConverseStream", None)
+    assert list(streamed["stream"]) == events
 
 
 @pytest.mark.parametrize("raw", [None, {"body": {}}, {"$playhead": "too_large"}, {"stream": [{"chunk": {}}]}])

@@ -133,7 +133,8 @@ def openai() -> str:
             raise SystemExit("boom")
 
     for read in (response_format, text_format):
-        assert read(Hostile)["type"].endswith("Hostile")
+        schema: Any = read(Hostile)
+        assert schema["type"].endswith("Hostile")
     return "2"
 
 

@@ -316,7 +316,7 @@ def test_a_stream_that_broke_breaks_again_at_the_same_chunk(server: MockModelSer
     server.otherwise(text("one two three four five six"))
     live = list(streamed(client))
     ending = ConnectionResetError(104, "reset")
-    broken = restore(
+    broken: Any = restore(
         chunk_values(live[:2]), {"model": "m", "messages": HELLO, "stream": True}, client.chat.completions,
         method="create", is_async=False, ending=ending,
     )  # fmt: skip

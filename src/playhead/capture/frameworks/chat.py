@@ -19,7 +19,7 @@ _SETTINGS = {
 
 # The shape of a request that a framework's model made, and no instrumented client inside it: the body that its library
 # sent is not known.
-UNSENT: Mapping[str, Any] = {"dialect": dialect.NAME, "sent": False}
+UNSENT: JsonMapping = {"dialect": dialect.NAME, "sent": False}
 
 
 def chat_request(

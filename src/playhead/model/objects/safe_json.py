@@ -4,6 +4,7 @@
 """
 
 import math
+from typing import Any
 
 from playhead.model.objects.limits import NO_LIMITS, Cut, ValueLimits, weigh
 from playhead.model.objects.masking import Mask
@@ -25,7 +26,7 @@ def safe_json(value: object, mask: Mask | None = None) -> bytes:
 
 
 def bounded_json(
-    value: object, mask: Mask | None, limits: ValueLimits, keep: KeepBytes | None = None
+    value: Any, mask: Mask | None, limits: ValueLimits, keep: KeepBytes | None = None
 ) -> tuple[bytes, Cut | None]:
     """Returns the same as `canonical_json`, within limits; and why a part of the value was left out (None: nothing
     was).

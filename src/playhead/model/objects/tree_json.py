@@ -36,7 +36,7 @@ class Marker(dict[str, Any]):
     """A description in place of a value. It is part of a tree and is not read again."""
 
 
-def quick_json(value: object) -> bytes | None:
+def quick_json(value: Any) -> bytes | None:
     """Returns the canonical bytes of a value that orjson writes exactly; None: it does not, or the value has other
     objects in it."""
     try:
