@@ -53,16 +53,29 @@ if TYPE_CHECKING:
     from playhead.client import AsyncClient as AsyncClient
     from playhead.client import Client as Client
     from playhead.configuring import configure as configure
+    from playhead.errors import BadRequest as BadRequest
+    from playhead.errors import CannotRestore as CannotRestore
+    from playhead.errors import ClientError as ClientError
+    from playhead.errors import CollectorUnreachable as CollectorUnreachable
+    from playhead.errors import Conflict as Conflict
     from playhead.errors import Denied as Denied
     from playhead.errors import InDoubt as InDoubt
     from playhead.errors import Interrupted as Interrupted
+    from playhead.errors import JournalUnusable as JournalUnusable
     from playhead.errors import NoRecord as NoRecord
+    from playhead.errors import NotAuthorized as NotAuthorized
+    from playhead.errors import NotFound as NotFound
     from playhead.errors import PlayheadError as PlayheadError
     from playhead.errors import ReplayDiverged as ReplayDiverged
+    from playhead.errors import ReplayError as ReplayError
     from playhead.errors import RunAlive as RunAlive
+    from playhead.errors import RunStopped as RunStopped
     from playhead.errors import RunTakenOver as RunTakenOver
+    from playhead.errors import SettingInvalid as SettingInvalid
     from playhead.errors import Suspended as Suspended
+    from playhead.errors import ToolDenied as ToolDenied
     from playhead.errors import Unanswered as Unanswered
+    from playhead.errors import UnrecordedTools as UnrecordedTools
     from playhead.exporting import export_to as export_to
     from playhead.interop.ref_spans import RefLogExporter as RefLogExporter
     from playhead.interop.ref_spans import RefSpanExporter as RefSpanExporter
@@ -83,20 +96,33 @@ if TYPE_CHECKING:
 _MODULE_OF = {
     "RERUN": "playhead.replaying.policy",
     "AsyncClient": "playhead.client",
+    "BadRequest": "playhead.errors",
+    "CannotRestore": "playhead.errors",
     "Client": "playhead.client",
+    "ClientError": "playhead.errors",
+    "CollectorUnreachable": "playhead.errors",
+    "Conflict": "playhead.errors",
     "Denied": "playhead.errors",
     "InDoubt": "playhead.errors",
     "Interrupted": "playhead.errors",
+    "JournalUnusable": "playhead.errors",
     "NoRecord": "playhead.errors",
+    "NotAuthorized": "playhead.errors",
+    "NotFound": "playhead.errors",
     "PlayheadError": "playhead.errors",
     "RefLogExporter": "playhead.interop.ref_spans",
     "RefSpanExporter": "playhead.interop.ref_spans",
     "RefSpanProcessor": "playhead.interop.ref_spans",
     "ReplayDiverged": "playhead.errors",
+    "ReplayError": "playhead.errors",
     "RunAlive": "playhead.errors",
+    "RunStopped": "playhead.errors",
     "RunTakenOver": "playhead.errors",
+    "SettingInvalid": "playhead.errors",
     "Suspended": "playhead.errors",
+    "ToolDenied": "playhead.errors",
     "Unanswered": "playhead.errors",
+    "UnrecordedTools": "playhead.errors",
     "annotate": "playhead.api.scope",
     "answer": "playhead.api.promises.answering",
     "answers": "playhead.capture.frameworks.answers",

@@ -8,26 +8,41 @@ import sys
 from pathlib import Path
 
 import playhead
+import playhead.errors
+from playhead.errors import PlayheadError, Suspended
 
 
 def test_the_public_names_are_these():
     assert playhead.__all__ == [
         "RERUN",
         "AsyncClient",
+        "BadRequest",
+        "CannotRestore",
         "Client",
+        "ClientError",
+        "CollectorUnreachable",
+        "Conflict",
         "Denied",
         "InDoubt",
         "Interrupted",
+        "JournalUnusable",
         "NoRecord",
+        "NotAuthorized",
+        "NotFound",
         "PlayheadError",
         "RefLogExporter",
         "RefSpanExporter",
         "RefSpanProcessor",
         "ReplayDiverged",
+        "ReplayError",
         "RunAlive",
+        "RunStopped",
         "RunTakenOver",
+        "SettingInvalid",
         "Suspended",
+        "ToolDenied",
         "Unanswered",
+        "UnrecordedTools",
         "annotate",
         "answer",
         "answers",
@@ -67,6 +82,15 @@ def test_the_public_names_are_these():
         "wait_for",
         "wait_for_async",
     ]
+
+
+def test_every_error_that_a_program_can_get_has_a_public_name():
+    raised = {
+        name
+        for name, value in vars(playhead.errors).items()
+        if isinstance(value, type) and issubclass(value, PlayheadError | Suspended)
+    }
+    assert raised - set(playhead.__all__) == {"NotFaithful"}, "NotFaithful alone never leaves this package"
 
 
 def test_type_checkers_see_the_same_names_from_the_same_modules():
