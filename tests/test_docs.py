@@ -15,7 +15,7 @@ from playhead.cli import app
 from playhead.testing import MockModelServer, text
 from playhead_collector.process import CollectorProcess
 from tests.support.folders import first_sentence, with_tables
-from tests.support.reference import reference
+from tests.support.reference import meanings_in, reference
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference.md"
@@ -105,6 +105,22 @@ def test_the_reference_names_every_setting_command_route_event_and_attribute(
     if pytestconfig.getoption("--write-golden"):
         REFERENCE.write_text(page, encoding="utf-8")
     assert REFERENCE.read_text(encoding="utf-8") == page, "run pytest tests/test_docs.py --write-golden"
+
+
+@pytest.mark.parametrize("section", ["Commands", "Routes", "Event kinds", "Attributes and log events"])
+def test_the_reference_says_what_each_name_means(section: str):
+    text = REFERENCE.read_text(encoding="utf-8").split(f"\n## {section}\n")[1].split("\n## ")[0]
+    rows = [re.split(r"(?<!\\)\|", line.strip("|")) for line in text.splitlines() if line.startswith("| `")]
+    assert len(rows) > 30
+    short = [row for row in rows if len(row) < 2 or len(row[-1].split()) < 2]
+    assert short == []
+
+
+def test_the_meaning_of_an_attribute_is_the_comment_behind_it_or_above_it():
+    module = (
+        '# Of both.\n# More.\nONE: Final = "a.b"\nTWO: Final = "a.c"  # its own\n\n# Away.\n\nTHREE: Final = "a.d"\n'
+    )
+    assert meanings_in(module) == {"ONE": "Of both. More.", "TWO": "its own", "THREE": ""}
 
 
 def test_the_page_about_the_architecture_has_what_the_docstrings_of_the_folders_say(pytestconfig: pytest.Config):

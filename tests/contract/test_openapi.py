@@ -101,6 +101,34 @@ def test_every_operation_and_every_answer_is_described(description: dict[str, An
             assert model["description"], name
 
 
+def test_every_route_says_what_it_does_in_a_sentence(description: dict[str, Any]):
+    for path, methods in description["paths"].items():
+        for method, operation in methods.items():
+            words = operation["summary"].split()
+            assert len(words) > 2, f"{method} {path}: {operation['summary']}"
+            assert operation["description"].replace("\n", " ").startswith(operation["summary"]), f"{method} {path}"
+
+
+def test_every_parameter_and_member_of_a_body_is_described(description: dict[str, Any]):
+    undescribed = [
+        f"{name}: {parameter['name']}"
+        for name, operation in operations(description)
+        for parameter in operation.get("parameters", [])
+        if not parameter.get("description")
+    ]
+    bodies = {
+        content["schema"]["$ref"].removeprefix("#/components/schemas/")
+        for _, operation in operations(description)
+        for content in operation.get("requestBody", {}).get("content", {}).values()
+        if "$ref" in content["schema"]
+    }
+    assert len(bodies) > 5
+    for body in bodies:
+        members = description["components"]["schemas"][body]["properties"]
+        undescribed += [f"{body}: {name}" for name, schema in members.items() if not schema.get("description")]
+    assert undescribed == []
+
+
 def test_the_page_of_the_api_loads_nothing_from_elsewhere(url: str):
     page = httpx.get(f"{url}{PREFIX}/docs", headers=KEY)
     assert page.status_code == 200

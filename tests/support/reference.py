@@ -1,8 +1,10 @@
 """Renders docs/reference.md from the tables that the program itself reads; `tests/test_docs.py` holds it current."""
 
 import inspect
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from playhead.client.responses import ClientSettings
 from playhead.model import names
@@ -62,7 +64,7 @@ def reference(commands: Iterable[tuple[str, str]], routes: Iterable[tuple[str, s
     parts += ["## Commands\n", _table(("command", "what it does"), [(f"`playhead {c}`", h) for c, h in commands])]
     parts += ["## Routes\n", _table(("route", "answers"), [(f"`{m} {p}`", h) for m, p, h in routes])]
     parts += ["## Event kinds\n", _table(("kind", "priority", "what happened"), _events())]
-    parts += ["## Attributes and log events\n", _table(("name",), [(f"`{name}`",) for name in _names()])]
+    parts += ["## Attributes and log events\n", _table(("name", "meaning"), _attributes())]
     return "\n".join(parts)
 
 
@@ -95,9 +97,35 @@ def _events() -> list[tuple[str, str, str]]:
     ]
 
 
-def _names() -> list[str]:
-    found = {value for key, value in vars(names).items() if key.isupper() and isinstance(value, str) and "." in value}
-    return sorted(found)
+def _attributes() -> list[tuple[str, str]]:
+    """Each attribute with its meaning: the comment behind its name, or the lines directly above it."""
+    constants = {key: value for key, value in vars(names).items() if key.isupper() and isinstance(value, str)}
+    meanings = meanings_in(Path(names.__file__).read_text(encoding="utf-8"))
+    named = sorted((value, key) for key, value in constants.items() if "." in value)
+    return [(f"`{value}`", _with_attributes(meanings[key], constants)) for value, key in named]
+
+
+def meanings_in(module: str) -> dict[str, str]:
+    """The comment of each constant of a module: that behind it, else the lines directly above it; empty if none."""
+    found: dict[str, str] = {}
+    above: list[str] = []
+    for line in module.splitlines():
+        if comment := re.match(r"# (?!---)(.+)", line):
+            above.append(comment[1])
+            continue
+        if constant := re.match(r"([A-Z_]+)\b[^#]*(?:# (.+))?", line):
+            found[constant[1]] = constant[2] or " ".join(above)
+        above = []
+    return found
+
+
+def _with_attributes(meaning: str, constants: Mapping[str, str]) -> str:
+    """A comment with attributes in place of the names of constants, as a cell: no capital, no full stop."""
+    text = re.sub(
+        r"\b[A-Z_]{4,}\b", lambda word: f"`{constants[word[0]]}`" if word[0] in constants else word[0], meaning
+    )
+    text = text if text.endswith("...") else text.removesuffix(".")
+    return text[:1].lower() + text[1:] if text[1:2].islower() else text
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

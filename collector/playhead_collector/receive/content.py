@@ -73,12 +73,14 @@ class ContentHttp:
             "/v1/content/missing",
             self.missing,
             methods=["POST"],
+            summary="Which of these refs, of contents or threads, are not stored",
             openapi_extra={"requestBody": {"required": True, "content": {"application/json": question}}},
         )
         router.add_api_route(
             "/v1/content",
             self.upload,
             methods=["POST"],
+            summary="Store the contents and threads of a pack",
             openapi_extra={"requestBody": {"required": True, "content": {PACK: pack}}},
         )
         return router

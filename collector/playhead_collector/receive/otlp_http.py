@@ -46,6 +46,7 @@ class OtlpHttp:
                     self._endpoint(signal),
                     methods=["POST"],
                     summary=f"Take {signal} as OTLP, protobuf or JSON",
+                    description=f"Take {signal} as OTLP, protobuf or JSON. The answer says how many were rejected.",
                     include_in_schema=not prefix,
                     response_class=Response,
                     operation_id=f"otlp_{signal}" if not prefix else None,

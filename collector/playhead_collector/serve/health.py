@@ -35,13 +35,13 @@ def router(store: Ready) -> APIRouter:
     """The two routes. Migrations run before the store is opened, so readiness does not check them."""
     routes = APIRouter(tags=["health"])
 
-    @routes.get("/healthz")
+    @routes.get("/healthz", summary="Whether the process is alive")
     async def healthz(response: Response) -> Health:
         """Whether the process is alive."""
         response.headers["Cache-Control"] = "no-store"
         return Health(status="alive")
 
-    @routes.get("/readyz")
+    @routes.get("/readyz", summary="Whether the database answers; 503 while it does not")
     async def readyz(response: Response) -> Health:
         """Whether the database answers; 503 while it does not."""
         await store.ready()

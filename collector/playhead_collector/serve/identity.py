@@ -44,7 +44,7 @@ def router() -> APIRouter:
     """The route `GET /v1/playhead`, which needs no key."""
     routes = APIRouter(tags=["health"])
 
-    @routes.get(COLLECTOR_PATH)
+    @routes.get(COLLECTOR_PATH, summary="Identify the Playhead collector at this address")
     async def identity() -> Identity:
         """Identify the Playhead collector at this address."""
         return Identity(collector=VERSION)

@@ -109,7 +109,7 @@ class Metrics:
         """The route `GET /metrics`. `measure` updates the gauges before each scrape."""
         routes = APIRouter(tags=["health"])
 
-        @routes.get("/metrics", response_class=Response)
+        @routes.get("/metrics", response_class=Response, summary="Metrics in the format of Prometheus")
         async def metrics(request: Request) -> Response:
             """Metrics in the format of Prometheus."""
             await measure()

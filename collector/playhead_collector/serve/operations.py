@@ -59,8 +59,10 @@ _STRICT: Mapping[Any, Any] = {bool: StrictBool, int: StrictInt, float: StrictFlo
 
 def _keywords(bounds: Bounds) -> dict[str, Any]:
     """Returns the bounds as pydantic's keywords."""
-    names = ("description", "ge", "gt", "le", "min_length", "max_length", "pattern")
-    return {name: value for name in names if (value := getattr(bounds, name)) is not None}
+    names = ("ge", "gt", "le", "min_length", "max_length", "pattern")
+    keywords = {name: value for name in names if (value := getattr(bounds, name)) is not None}
+    description = bounds.description or bounds.help
+    return keywords if description is None else keywords | {"description": description}
 
 
 def _pydantic_type(wire: object, *, is_strict: bool) -> Any:
@@ -201,6 +203,7 @@ class OperationRoutes:
             query=query,
             name=facts.route_name or operation.name,
             tags=[facts.tag],
+            summary=operation.summary,
             description=operation.description + (f"\n\nDeprecated: {facts.deprecated}" if facts.deprecated else ""),
             deprecated=True if facts.deprecated else None,
             response_model=schema(operation.answer_type) if is_json else None,

@@ -22,14 +22,14 @@ class SignIn:
         self._keyring = keyring
 
     async def session(self, request: Request) -> Response:
-        """Say whether this collector needs a key, and what the sender of this request may do. Needs no key."""
+        """Say whether this collector needs a key, and what the sender may do. Needs no key."""
         if not await self._keyring.locked():
             return json_answer(_session(needs_key=False, scopes=SCOPES))
         holder = await holder_in(self._keyring, request.headers)
         return json_answer(_session(needs_key=True, scopes=() if holder is None else holder.scopes))
 
     async def sign_in(self, request: Request, key: Key) -> Response:
-        """Begin a session: sets a cookie that stands for the key for 12 hours. Scripts cannot read the cookie."""
+        """Begin a session with a cookie that stands for a key for 12 hours. Scripts cannot read the cookie."""
         holder = await self._keyring.holder_of([key.encode()])
         if holder is None or not await self._keyring.locked():
             raise Refused(401, "unauthorized", "no such key: `playhead keys list` shows the keys that there are")
@@ -58,9 +58,9 @@ def add_routes(api: ApiRoutes, keyring: Keyring) -> None:
     """Registers the operations of this file, which need no key."""
     handlers, answer, path = SignIn(keyring), schema(Session), "/session"
     refused: Responses = {401: first_refusal("There is no such key.")}
-    for method, handler, more in (
-        ("GET", handlers.session, None),
-        ("POST", handlers.sign_in, refused),
-        ("DELETE", handlers.sign_out, None),
+    for method, handler, summary, more in (
+        ("GET", handlers.session, "Say whether this collector needs a key, and what the sender may do", None),
+        ("POST", handlers.sign_in, "Begin a session with a cookie that stands for a key for 12 hours", refused),
+        ("DELETE", handlers.sign_out, "End the session of this browser: deletes its cookie", None),
     ):
-        api.add(path, handler, methods=[method], tags=["keys"], response_model=answer, responses=more)
+        api.add(path, handler, methods=[method], tags=["keys"], summary=summary, response_model=answer, responses=more)

@@ -291,3 +291,18 @@ def unpacked(annotated: Any) -> tuple[Any, Bounds]:
     annotation, bounds = split(annotated)
     assert bounds is not None
     return annotation, bounds
+
+
+@pytest.mark.parametrize("operation", all_operations(), ids=lambda operation: operation.key)
+def test_every_parameter_is_described(operation: DeclaredOperation):
+    described = {each.name: each.bounds.description or each.bounds.help for each in operation.parameters}
+    assert [name for name, text in described.items() if not text] == []
+
+
+def test_the_summary_is_the_first_sentence():
+    def declare(self: object) -> str:
+        """Sizes in bytes: of v1.2
+        and later. 409 when there are none."""
+        ...
+
+    assert get("/sizes", scope=READ, tag="content")(declare).summary == "Sizes in bytes: of v1.2 and later"

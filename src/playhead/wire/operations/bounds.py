@@ -18,8 +18,8 @@ from typing import Annotated, Any, Literal, TypedDict, Union, cast, get_args, ge
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """Bounds of a parameter; None: no bound. `description` is shown in OpenAPI, `help` by a command (default: the
-    description).
+    """Bounds of a parameter; None: no bound. `description` is shown in OpenAPI, `help` by a command; one of
+    them stands for the other that is not given.
 
     `min_length` and `max_length` count characters of a text, or items of a list. `name` is the parameter's name on the
     wire, if that is another one. How the client's value is sent: `as_text` as text, whatever it is (seqs, which may
@@ -250,7 +250,6 @@ Limit = Annotated[int, PAGE_LIMIT]
 Most = Annotated[int | None, Bounds(help="How many, at most.")]
 """`limit` of lists: the most items in all, None for all. Over HTTP it is the size of a page."""
 Cursor = Annotated[str | None, Bounds(max_length=300, description="`next_cursor` of the previous page.")]
-Word = Annotated[str | None, Bounds(max_length=300, pattern=NO_NUL)]
 _TIME = "RFC 3339, e.g. 2026-01-31T12:00:00Z, or a date."
 Time = Annotated[str | datetime | None, Bounds(max_length=50, is_time=True, description=_TIME)]
 Since = Annotated[
@@ -271,7 +270,7 @@ Preview = Annotated[
 Kinds = Annotated[
     Sequence[str], Bounds(description="Kinds of events, repeated or separated by commas.", help="Only this kind.")
 ]
-Priority = Annotated[Literal["critical", "normal"] | None, Bounds()]
+Priority = Annotated[Literal["critical", "normal"] | None, Bounds(description="Only events of this priority.")]
 Status = Literal["running", "completed", "failed", "cancelled", "lost"]
 
 
@@ -285,6 +284,14 @@ class RunConditions(TypedDict, total=False):
     tag: Annotated[str | None, Bounds(max_length=300, pattern=NO_NUL, help="Only runs with this tag.")]
     model: Annotated[str | None, Bounds(max_length=300, pattern=NO_NUL, help="Only runs that called this model.")]
     tool: Annotated[str | None, Bounds(max_length=300, pattern=NO_NUL, help="Only runs that called this tool.")]
-    text: Annotated[str | None, Bounds(max_length=300, pattern=NO_NUL, help="In name, session, user, agents or tags.")]
+    text: Annotated[
+        str | None,
+        Bounds(
+            max_length=300,
+            pattern=NO_NUL,
+            description="Only runs with this text in their name, session, user, agents or tags.",
+            help="In name, session, user, agents or tags.",
+        ),
+    ]
     since: Since
     until: Until

@@ -94,7 +94,7 @@ View = Annotated[
     Literal["messages"] | None,
     Bounds(name="as", description="`messages`: return a thread as its list of messages."),
 ]
-RunsAtMost = Annotated[int, Bounds(ge=1, le=100)]
+RunsAtMost = Annotated[int, Bounds(ge=1, le=100, description="Maximum number of runs in the answer.")]
 OneRun = Annotated[
     str | None,
     Bounds(

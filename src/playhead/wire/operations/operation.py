@@ -59,6 +59,7 @@ ReadAnswer = Callable[[bytes, Mapping[str, str]], T]
 NOTHING: Final = inspect.Parameter.empty
 """The default of a parameter that must be given."""
 _NO_TEXTS: Final[Mapping[int, str]] = MappingProxyType({})
+_SENTENCE_END: Final = re.compile(r"(?<=[.?])\s")
 # Items that a client requests at a time.
 _CLIENT_PAGE: Final = 500
 
@@ -169,6 +170,11 @@ class DeclaredOperation:
     def description(self) -> str:
         """The declaration's docstring."""
         return inspect.cleandoc(self.declare.__doc__ or "")
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the description, without its full stop."""
+        return _SENTENCE_END.split(self.description, maxsplit=1)[0].replace("\n", " ").removesuffix(".")
 
     @cached_property
     def signature(self) -> inspect.Signature:

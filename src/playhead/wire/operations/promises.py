@@ -51,13 +51,27 @@ _HUNDRED_YEARS = 3_155_760_000
 
 PromiseId = Annotated[str, Bounds(pattern=RUN_ID, description="The promise's id: 32 hex digits.")]
 NewId = Annotated[str, Bounds(pattern=RUN_ID, description="32 hex digits that stand for what is asked.")]
-OpenedKind = Annotated[Kind, Bounds()]
+OpenedKind = Annotated[
+    Kind,
+    Bounds(
+        description="`approval`: whether an action may be taken; `input`: a question; `event`: something that happens "
+        "elsewhere; `interrupt`: a request that the run stops."
+    ),
+]
 WaitingRun = Annotated[str | None, Bounds(pattern=RUN_ID, description="The run; null: several runs may wait for it.")]
 PromiseKey = Annotated[
     str, Bounds(max_length=2_000, description="The place in the run, or a key of the program's own.")
 ]
-Text = Annotated[str | None, Bounds(max_length=2_000)]
-Details = Annotated[Any, Bounds()]
+Name = Annotated[
+    str | None,
+    Bounds(max_length=2_000, description="The tool, the event, or who asks for an interrupt."),
+]
+Action = Annotated[
+    str | None,
+    Bounds(max_length=2_000, description="What is asked: the action to approve of, the question, or why to stop."),
+]
+Risk = Annotated[str | None, Bounds(max_length=2_000, description="How risky the action is, in the program's words.")]
+Details = Annotated[Any, Bounds(description="What belongs to the question, as JSON: of a tool, its arguments.")]
 Schema = Annotated[Any, Bounds(name="schema", description="JSON Schema of the value that is expected.")]
 Seconds = Annotated[float | None, Bounds(ge=0, le=_HUNDRED_YEARS, description="How long to wait; null: for ever.")]
 Outcome = Annotated[
@@ -95,9 +109,9 @@ class PromiseOperations:
         kind: OpenedKind,
         key: PromiseKey,
         run: WaitingRun = None,
-        name: Text = None,
-        action: Text = None,
-        risk: Text = None,
+        name: Name = None,
+        action: Action = None,
+        risk: Risk = None,
         details: Details = None,
         expected: Schema = None,
         seconds: Seconds = None,

@@ -3,6 +3,7 @@
 from typing import Annotated, Any, NotRequired, TypedDict, Unpack
 
 from playhead.wire.operations.bounds import (
+    NO_NUL,
     Bounds,
     Kinds,
     Most,
@@ -13,7 +14,6 @@ from playhead.wire.operations.bounds import (
     ScoreTest,
     Time,
     TraceId,
-    Word,
 )
 from playhead.wire.operations.calls import CallError
 from playhead.wire.operations.operation import READ, as_words, download, get, get_list, watch
@@ -191,6 +191,13 @@ StreamedAtMost = Annotated[int | None, Bounds(ge=1, le=1_000, description="Ends 
 
 AfterSeq = Annotated[int, Bounds(ge=0, le=999_999_999, description="Only events with a greater seq.")]
 Last = Annotated[int | None, Bounds(ge=1, le=1_000, description="Only the last so many; live: from there on.")]
+ForkOf = Annotated[
+    str | None, Bounds(max_length=300, pattern=NO_NUL, description="Only forks of the run with this id.")
+]
+LinkedRun = Annotated[
+    str | None,
+    Bounds(max_length=300, pattern=NO_NUL, description="Only runs that name this run (its id) and are no part of it."),
+]
 
 
 WithErrors = Annotated[
@@ -225,9 +232,9 @@ class RunOperations:
         self,
         *,
         errors: WithErrors = None,
-        fork_of: Word = None,
+        fork_of: ForkOf = None,
         trace: TraceId = None,
-        linked: Word = None,
+        linked: LinkedRun = None,
         id: IdPart = None,  # noqa: A002 - its name in the API
         score: ScoreTest = None,
         limit: Most = None,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal, TypedDict
 
-from playhead.wire.operations.bounds import NO_NUL, Bounds, Most, Status, Time, Word
+from playhead.wire.operations.bounds import NO_NUL, Bounds, Most, Status, Time
 from playhead.wire.operations.operation import READ, get_list
 
 # --- answers ---------------------------------------------------------------------------------------------------------
@@ -101,22 +101,38 @@ _FOUND_PER_PAGE = 50
 _OFF = {409: "Search is off."}
 
 DecisionKind = Annotated[
-    Literal["tool_call", "tool_request", "answer", "handoff", "branch", "approval", "stop"] | None, Bounds()
+    Literal["tool_call", "tool_request", "answer", "handoff", "branch", "approval", "stop"] | None,
+    Bounds(description="What the agent did. `tool_request`: a model asked for a tool whose execution is not recorded."),
 ]
 Reason = Annotated[
     Literal["user_request", "follow_up", "error_recovery", "plan_step", "agent_message", "agent_initiative", "unknown"]
     | None,
-    Bounds(),
+    Bounds(description="Why the tool was called."),
 ]
 Source = Annotated[
     Literal["user", "tool_result", "assistant", "system", "definition", "derived", "not_found", "invented"] | None,
-    Bounds(),
+    Bounds(description="Where a value of the arguments is from."),
 ]
-Suspect = Annotated[bool | None, Bounds()]
-Result = Annotated[Literal["ok", "error", "empty", "cancelled", "open", "unknown"] | None, Bounds()]
-ResultBefore = Annotated[Literal["first", "ok", "error", "empty", "cancelled", "unknown"] | None, Bounds()]
-Role = Annotated[Literal["system", "user", "assistant", "tool", "developer"] | None, Bounds()]
-StatusOfRun = Annotated[Status | None, Bounds()]
+Suspect = Annotated[bool | None, Bounds(description="Whether a value of the arguments is in doubt.")]
+Result = Annotated[
+    Literal["ok", "error", "empty", "cancelled", "open", "unknown"] | None,
+    Bounds(description="What came of the tool call. `open`: it has not ended; `unknown`: that is not recorded."),
+]
+ResultBefore = Annotated[
+    Literal["first", "ok", "error", "empty", "cancelled", "unknown"] | None,
+    Bounds(description="What came of the agent's tool call before this one. `first`: there was none."),
+]
+OfTool = Annotated[
+    str | None, Bounds(max_length=300, pattern=NO_NUL, description="Only decisions about the tool of this name.")
+]
+OfAgent = Annotated[
+    str | None, Bounds(max_length=300, pattern=NO_NUL, description="Only decisions of the agent of this name.")
+]
+Role = Annotated[
+    Literal["system", "user", "assistant", "tool", "developer"] | None,
+    Bounds(description="Only messages of this role."),
+]
+StatusOfRun = Annotated[Status | None, Bounds(description="Only decisions of runs with this status.")]
 Arguments = Annotated[
     Mapping[str, str] | None,
     Bounds(
@@ -145,7 +161,7 @@ class SearchOperations:
         self,
         *,
         kind: DecisionKind = None,
-        tool: Word = None,
+        tool: OfTool = None,
         arguments: Arguments = None,
         value: AnyValue = None,
         attribution: Reason = None,
@@ -153,7 +169,7 @@ class SearchOperations:
         suspect: Suspect = None,
         result: Result = None,
         after: ResultBefore = None,
-        agent: Word = None,
+        agent: OfAgent = None,
         status: StatusOfRun = None,
         since: Time = None,
         until: Time = None,
