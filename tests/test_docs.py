@@ -172,6 +172,28 @@ def test_the_changelog_compares_with_releases_only():
     assert set(re.findall(r"^### (.+)$", first, re.MULTILINE)) == {"Added"}
 
 
+NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
+
+
+def test_a_page_has_as_many_things_to_know_as_it_is_said_to_have():
+    said = {
+        (page.parent / target).resolve(): number
+        for page in PAGES
+        for target, number in re.findall(
+            r"\]\(([^)#]+)\)[^\n]*the (\w+) things to know", page.read_text(encoding="utf-8")
+        )
+    }
+    said |= {
+        page: number.lower()
+        for page in PAGES
+        for number in re.findall(r"^## (\w+) things to know$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    assert len(said) == 2
+    for page, number in said.items():
+        numbered = re.findall(r"^(?:## |\*\*)(\d)\. ", page.read_text(encoding="utf-8"), re.MULTILINE)
+        assert [int(each) for each in numbered] == list(range(1, NUMBERS[number] + 1)), page.name
+
+
 def test_every_heading_that_a_page_names_exists():
     for page in PAGES:
         for target, anchor in re.findall(r"\]\((?!http)([^)#]*)#([^)]+)\)", page.read_text(encoding="utf-8")):

@@ -134,6 +134,15 @@ def test_the_page_says_what_is_tested(pytestconfig: pytest.Config):
     assert PAGE.read_text(encoding="utf-8") == text, "run pytest tests/unit/test_coverage_page.py --write-golden"
 
 
+def test_the_reference_of_resume_names_every_library_whose_calls_are_answered():
+    reference = (ROOT / "docs" / "reference-resume.md").read_text(encoding="utf-8")
+    section = reference.partition("\n### Which libraries' calls are answered\n")[2].partition("\n### ")[0]
+    resumed = {library for library, what, _ in marks() if "resume" in what}
+    assert len(resumed) > 15
+    assert [PACKAGES[library][0] for library in sorted(resumed) if f"`{PACKAGES[library][0]}`" not in section] == []
+    assert "replayed" not in reference.partition("\n## Limits\n")[2]
+
+
 def test_every_library_that_can_be_instrumented_is_on_the_page():
     listed = {name for name, _ in PACKAGES.values()}
     assert set(LIBRARIES) <= listed
