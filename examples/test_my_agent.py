@@ -13,8 +13,7 @@ import pytest
 
 import playhead
 from playhead import observe
-from playhead.testing import MockModelServer, text, tool_call, tool_requested
-from playhead.testing.recorder import RunRecorder
+from playhead.testing import MockModelServer, RunRecorder, text, tool_call, tool_requested
 
 # --- the agent, which is in a module of its own otherwise --------------------------------------------------------
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         tool_call,
         tool_calls,
     )
-    from playhead.testing.recorder import complete, run_program
+    from playhead.testing.recorder import RunRecorder, complete, run_program
     from playhead.testing.request import ChatRequest
     from playhead.testing.rules import (
         Rule,
@@ -49,6 +49,7 @@ __all__ = [
     "MockModelServer",
     "RecordedAnswers",
     "Rule",
+    "RunRecorder",
     "Trajectories",
     "Trajectory",
     "UnreadableTrajectories",
@@ -87,3 +88,8 @@ def __getattr__(name: str) -> object:
             if name in vars(module):
                 return vars(module)[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Returns the public names, loaded or not, and this module's other names."""
+    return sorted({*globals(), *__all__})

@@ -276,7 +276,7 @@ def test_the_page_s_code_runs_as_it_stands(
     monkeypatch.setenv("PLAYHEAD_COLLECTOR_URL", collector.url)
     monkeypatch.setenv("PLAYHEAD_API_KEY", KEY)
     code = code_of("docs/scores.md")
-    scope: dict[str, Any] = {"support_agent": search}
+    scope: dict[str, Any] = {"__name__": "scores"}
     exec(compile(code["program"], "scores.md", "exec"), scope)
     assert playhead.flush(30)
     exec(compile(code["afterwards"], "scores.md", "exec"), scope)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +19,7 @@ def test_the_public_names_are_these() -> None:
         "MockModelServer",
         "RecordedAnswers",
         "Rule",
+        "RunRecorder",
         "Trajectories",
         "Trajectory",
         "UnreadableTrajectories",
@@ -41,6 +44,17 @@ def test_the_public_names_are_these() -> None:
         "tool_requested",
         "tool_result_received",
     ]
+
+
+def test_a_user_who_asks_for_the_names_sees_them_before_they_are_loaded() -> None:
+    program = "import playhead.testing as t; print(*(set(t.__all__) - set(dir(t))), len(dir(t)) > 25)"
+    assert printed_by(program) == ["True"]
+
+
+@pytest.mark.parametrize("name", playhead.testing.__all__)
+def test_every_public_name_is_on_the_page_about_tests(name: str) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "testing.md").read_text(encoding="utf-8")
+    assert re.search(rf"`[^`]*\b{name}\b[^`]*`", page)
 
 
 @pytest.mark.parametrize("name", playhead.testing.__all__)
