@@ -335,6 +335,7 @@ export interface components {
             id: string;
             /**
              * Kind
+             * @description `approval`: whether an action may be taken; `input`: a question; `event`: something that happens elsewhere; `interrupt`: a request that the run stops.
              * @enum {string}
              */
             kind: "approval" | "input" | "event" | "interrupt";
@@ -348,13 +349,25 @@ export interface components {
              * @description The run; null: several runs may wait for it.
              */
             run?: string | null;
-            /** Name */
+            /**
+             * Name
+             * @description The tool, the event, or who asks for an interrupt.
+             */
             name?: string | null;
-            /** Action */
+            /**
+             * Action
+             * @description What is asked: the action to approve of, the question, or why to stop.
+             */
             action?: string | null;
-            /** Risk */
+            /**
+             * Risk
+             * @description How risky the action is, in the program's words.
+             */
             risk?: string | null;
-            /** Details */
+            /**
+             * Details
+             * @description What belongs to the question, as JSON: of a tool, its arguments.
+             */
             details?: unknown;
             /**
              * Schema
