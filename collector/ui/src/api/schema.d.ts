@@ -847,10 +847,11 @@ export interface components {
          * Compression
          * @description A compression: messages were removed from a context.
          *
-         *     `origin` is `declared` (by the program) or `inferred` (from the input of a call).  `strategy` is `summary`,
-         *     `sliding_window`, `tool_result_masking`, `dropped_tool_results`, `hybrid` (masking and summary), `edit`,
-         *     `selection`, or the declared one.  `call` is the seq of the first model call after it.  `refs` has the threads
-         *     `before` and `after` and the `summary`.
+         *     `origin` is `declared` (by the program), `inferred` (from the input of a call) or `provider`.  `strategy` is
+         *     `summary`, `sliding_window`, `tool_result_masking`, `dropped_tool_results`, `hybrid` (masking and summary), `edit`,
+         *     `selection`, `unknown`, or the declared one.  `call` is the seq of the first model call after it, `summariser` that
+         *     of the model call that wrote the summary; null if none is known.  `refs` has the threads `before` and `after` and
+         *     the `summary`.
          */
         Compression: {
             /** Run */
@@ -869,6 +870,8 @@ export interface components {
             strategy: string | null;
             /** Call */
             call: number | null;
+            /** Summariser */
+            summariser: number | null;
             messages: components["schemas"]["MessageCounts"];
             tokens: components["schemas"]["TokensSaved"];
             /** Refs */
@@ -902,6 +905,8 @@ export interface components {
             strategy: string | null;
             /** Call */
             call: number | null;
+            /** Summariser */
+            summariser: number | null;
             messages: components["schemas"]["MessageCounts"];
             tokens: components["schemas"]["TokensSaved"];
             /** Refs */
@@ -1123,12 +1128,14 @@ export interface components {
          * ContextDiff
          * @description Differences between the contexts of the last model calls.
          *
-         *     `entries` are in the order of the new context, dropped messages at their old positions.  `changed` has the refs of
-         *     `system`, `tools` and `settings` where they differ.
+         *     `entries` are in the order of the new context, dropped messages at their old positions.  `moved` of the kept
+         *     messages stand in another order.  `changed` has the refs of `system`, `tools` and `settings` where they differ.
          */
         ContextDiff: {
             /** Kept */
             kept: number;
+            /** Moved */
+            moved: number;
             /** Added */
             added: number;
             /** Dropped */
@@ -1170,8 +1177,9 @@ export interface components {
          * ContextMessage
          * @description A message of the context: its `position` (from 0), and the `seq` at which it was added to the run.
          *
-         *     `after` is its position in the new context.  `summary` is the ref of the message that summarises it, `replaced_by`
-         *     the ref of the message at its position now (a masked result, an edit).  `value` is the message, unless it was kept.
+         *     `after` is its position in the new context, `moved` whether its order among the kept ones changed.  `summary` is
+         *     the ref of the message that summarises it, `replaced_by` the ref of the message at its position now (a masked
+         *     result, an edit).  `value` is the message, unless it was kept.
          */
         ContextMessage: {
             /** Position */
@@ -1186,6 +1194,8 @@ export interface components {
             value?: unknown;
             /** After */
             after: number | null;
+            /** Moved */
+            moved: boolean;
             /** Summary */
             summary: string | null;
             /** Replaced By */
@@ -1615,8 +1625,8 @@ export interface components {
          * @description Evidence that a lost fact was needed later, at `seq`.
          *
          *     `how`: `asked_again` (the agent asked the user for it), `told_again` (the user repeated it), `looked_up_again` (a
-         *     tool returned it again), `wrong_value` (the agent used `value` instead, which is in no message), `used` (the agent
-         *     had it from another source).
+         *     tool returned it again), `wrong_value` (the agent used `value` instead, which is in no message), `missed` (an answer
+         *     or an error says that it is missing), `used` (the agent had it from another source).
          */
         FactNeeded: {
             /** How */
@@ -1639,15 +1649,18 @@ export interface components {
          * FailureCluster
          * @description Failed runs with the same last error and the same last decisions.
          *
-         *     `error_type` and `about` (the tool, model or step that failed) are null for runs without an error.  `pattern`: 5
-         *     runs or more.  `attributions`: why the last tool call was made, by kind, in the runs of `evidence` (see
-         *     `/attributions`), and `suspects`: arguments of it that are from nowhere.
+         *     `error_type`, `about` (the tool, model or step that failed) and `message` (of the first of the runs, at most 1,000
+         *     characters) are null for runs without an error.  `pattern`: 5 runs or more.  `attributions`: why the last tool call
+         *     was made, by kind, in the runs of `evidence` (see `/attributions`), and `suspects`: arguments of it that are from
+         *     nowhere.
          */
         FailureCluster: {
             /** Error Type */
             error_type: string | null;
             /** About */
             about: string | null;
+            /** Message */
+            message: string | null;
             /** Last */
             last: components["schemas"]["FailureStep"][];
             /** Runs */
@@ -2143,7 +2156,7 @@ export interface components {
          * MessageCounts
          * @description Numbers of messages before the compression (with the answer to the call before) and after it.
          *
-         *     `before` is the sum of `kept`, `summarised` and `dropped`.
+         *     `before` is the sum of `kept`, `summarised` and `dropped`; `moved` of the kept ones stand in another order.
          */
         MessageCounts: {
             /** Before */
@@ -2152,6 +2165,8 @@ export interface components {
             after: number;
             /** Kept */
             kept: number;
+            /** Moved */
+            moved: number;
             /** Summarised */
             summarised: number;
             /** Dropped */
@@ -3491,6 +3506,7 @@ export interface components {
          * @description Suspected steps of a run, most points first.
          *
          *     `total` counts all suspected steps, `steps` all steps of the run.  It was compared with the runs in `siblings`.
+         *     `note` says why there are none if no rule applies to this kind of run; else null.
          */
         Suspects: {
             /** Run */
@@ -3499,6 +3515,8 @@ export interface components {
             steps: number;
             /** Total */
             total: number;
+            /** Note */
+            note: string | null;
             siblings: components["schemas"]["ComparedSiblings"];
             /** Items */
             items: components["schemas"]["Suspect"][];
@@ -3686,8 +3704,8 @@ export interface components {
          * TokensSaved
          * @description Input tokens of the last call before and of the first call after; null if not known.
          *
-         *     `basis`: `reported` by the provider, `calibrated` (one number estimated and scaled by the reported other one) or
-         *     `estimated`.
+         *     `basis`: `reported` by the provider or declared by the program, `calibrated` (one number estimated and scaled by
+         *     the reported other one) or `estimated`.
          */
         TokensSaved: {
             /** Before */
@@ -3926,7 +3944,8 @@ export interface components {
          * ValueOrigin
          * @description Origin of a value in a call's arguments; `path` is like `flights[0].date`.
          *
-         *     `source` is user, tool_result, assistant, system, definition (only in the tool's definition), derived, or invented.
+         *     `source` is user, tool_result, assistant, system, definition (only in the tool's definition), derived, not_found (a
+         *     usual word of code, which stands nowhere), or invented.
          *     `how` is exact, normalised, implied, or the way it was derived.  `first` and `last` are the first and last places of
          *     the value in the context.  `suspect`: the value has no origin, or facts in it have none (`unfounded`), or it belongs
          *     to another subject than the call (`another_subject`).
