@@ -1,8 +1,8 @@
 """Typed clients of a collector's query API, synchronous and asynchronous.
 
-Each operation is described once, as a request; `Client` and `AsyncClient` differ only in how they send it.  Lists are
-iterators that fetch the next page when it is needed.  Answers are the collector's JSON, typed by
-`playhead.wire.operations`.
+Each operation is declared once; `Client` and `AsyncClient` differ only in how they send it.  Lists that come page by page
+are iterators, which fetch the next page when it is needed.  All other answers are the collector's JSON, typed by
+`playhead.wire.operations`; a list in one is its `items`.
 
     clients     `Client` and `AsyncClient`            operations  the operations of the API, as their methods
     requests    requests as objects                   responses   the collector's address, the key, and errors
