@@ -1,7 +1,7 @@
 """Typed clients of a collector's query API, synchronous and asynchronous.
 
-Each operation is declared once; `Client` and `AsyncClient` differ only in how they send it.  Lists that come page by page
-are iterators, which fetch the next page when it is needed.  All other answers are the collector's JSON, typed by
+Each operation is declared once; `Client` and `AsyncClient` differ only in how they send it.  Lists that come page by
+page are iterators, which fetch the next page when it is needed.  All other answers are the collector's JSON, typed by
 `playhead.wire.operations`; a list in one is its `items`.
 
     clients     `Client` and `AsyncClient`            operations  the operations of the API, as their methods
