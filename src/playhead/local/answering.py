@@ -1,6 +1,7 @@
 """Answers declared operations from the journal: their handlers over its records, in this process, without HTTP."""
 
 from collections.abc import Coroutine, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, NoReturn, TypeVar, cast
 
 from playhead.client.refusals import refusal_error
@@ -18,6 +19,7 @@ from playhead_collector.handlers.journal import NothingToProject
 from playhead_collector.handlers.replies import BytesReply, FileReply, StoredContentReply
 from playhead_collector.handlers.settings import AnalysisSettings
 from playhead_collector.json_bytes import json_bytes
+from playhead_collector.read.prices import shipped
 from playhead_collector.read.record import open_record
 from playhead_collector.store.records.store import RecordStore
 
@@ -28,9 +30,11 @@ _PROJECT_ID = 1
 class JournalOperations:
     """Answers calls of declared operations over a store of records."""
 
-    def __init__(self, store: RecordStore) -> None:
+    def __init__(self, store: RecordStore, context_windows: Mapping[str, int]) -> None:
+        """`context_windows`: limits of contexts that count more than the built-in ones, by the beginning of a model's
+        name."""
         self._store = store
-        self._settings = AnalysisSettings(_PROJECT_ID)
+        self._settings = AnalysisSettings(_PROJECT_ID, replace(shipped(), windows=context_windows))
 
     def answer(self, call: OperationCall[T]) -> T:
         """Returns the answer. Raises ClientError: as over HTTP, or BadRequest for what needs a collector."""

@@ -206,3 +206,14 @@ def test_only_a_collector_follows_runs(local: JournalClient):
 def test_what_only_a_collector_has_is_not_read_from_the_journal(local: JournalClient, name: str):
     with pytest.raises(BadRequest, match="needs the collector's database"):
         getattr(local, name)()
+
+
+def test_the_journal_counts_with_the_context_windows_of_the_settings(journal: Path, monkeypatch: pytest.MonkeyPatch):
+    with JournalClient(journal, print) as client:
+        [model] = client.tokens(RUN)["models"]
+    assert model["model"]
+    monkeypatch.setenv("PLAYHEAD_CONTEXT_WINDOWS", f"{model['model']}=4321")
+    with JournalClient(journal, print) as client:
+        [set_here] = client.tokens(RUN)["models"]
+    assert model["limit"] != 4_321
+    assert set_here["limit"] == 4_321
