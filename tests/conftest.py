@@ -6,6 +6,7 @@ A test that needs nothing starts nothing: every fixture here works only when it 
 
 import asyncio
 import difflib
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Coroutine, Iterator
@@ -32,6 +33,13 @@ _numbers = count(1)
 # tests tries other examples.
 settings.register_profile("playhead", deadline=None, max_examples=50)
 settings.load_profile("playhead")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Gives the tests, and the programs that they start, a state folder of their own: no journal in the user's home."""
+    folder = tempfile.mkdtemp(prefix="playhead-tests-")
+    os.environ["XDG_STATE_HOME"] = folder
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
