@@ -39,6 +39,8 @@ class Swept:
     events: list[dict[str, Any]]
     decisions: list[dict[str, Any]]
     one_in: int = 1
+    arguments: set[int] = field(default_factory=set[int])
+    """Seqs of the tool calls that a model requested: each is the decision for its arguments, which the tree has."""
     calls: list[int] = field(init=False)
     refs: set[str] = field(init=False)
     seqs: list[int] = field(init=False)
@@ -104,7 +106,9 @@ def sweep(
     found, refs = Findings(), set[str]()
     for number, run in enumerate(runs):
         events, decisions = _all(http, f"{PREFIX}/runs/{run}/events"), _all(http, f"{PREFIX}/runs/{run}/decisions")
-        swept = Swept(run, [runs[number - 1]], events, decisions, one_in)
+        nodes = _all(http, f"{PREFIX}/runs/{run}/tree")
+        arguments = {node["seq"] for node in nodes} - {decision["seq"] for decision in decisions}
+        swept = Swept(run, [runs[number - 1]], events, decisions, one_in, arguments)
         swept.refs -= refs
         refs |= swept.refs  # contents are shared by runs: each is asked for once
         for operation, rule in RULES.items():
@@ -188,8 +192,8 @@ def _in_a_tool(run: Swept, seq: int) -> bool:
 
 
 def _in_a_decision(run: Swept, seq: int) -> bool:
-    spans = {run.at(decision["seq"]).get("span") for decision in run.decisions} - {None}
-    return run.at(seq).get("span") in spans or seq in {decision["seq"] for decision in run.decisions}
+    seqs = run.arguments | {decision["seq"] for decision in run.decisions}
+    return run.at(seq).get("span") in {run.at(each).get("span") for each in seqs} - {None} or seq in seqs
 
 
 def _state(run: Swept) -> Iterator[Question]:
@@ -249,11 +253,11 @@ def _decision(run: Swept) -> Iterator[Question]:
 
 
 def _tree(run: Swept) -> Iterator[Question]:
-    """Its path is the list of decisions."""
+    """Its path is the list of decisions, and the arguments of each tool call that a model requested."""
     path = [decision["seq"] for decision in run.decisions]
 
     def holds(body: Any) -> bool:
-        return [node["seq"] for node in body["items"]] == path
+        return [node["seq"] for node in body["items"] if node["seq"] not in run.arguments] == path
 
     yield Question(run.path("/tree"), {"limit": 1000}, holds=holds)
     for seq in run.some:

@@ -331,9 +331,9 @@ async def test_forks_parents_and_siblings_stand_in_each_other_s_decision_trees(
     assert {row["run"] async for row in client.runs()} == {PARENT, FORK, SECOND}  # all are projected
     fork_at = (await client.run(FORK))["fork_at"]
     assert fork_at is not None
-    decisions = [decision async for decision in client.decisions(PARENT)]
-    after_fork = next(each["seq"] for each in decisions if each["seq"] >= fork_at)
-    last = [each["seq"] for each in decisions if each["kind"] == "tool_selection"][-1]
+    nodes = (await client.tree(PARENT))["items"]
+    after_fork = next(node["seq"] for node in nodes if node["seq"] >= fork_at)
+    last = [node["seq"] for node in nodes if node["kind"] == "tool_selection"][-1]
     assert await branches(PARENT) == [(after_fork, "fork", FORK), (last, "sibling", SECOND)]
     await client.score(FORK, "reward", 1.0, comment="by hand")
     [fork_branch] = [branch for node in (await client.tree(PARENT))["items"] for branch in node["branches"]][:1]
