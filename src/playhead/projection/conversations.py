@@ -137,7 +137,7 @@ class InputDelta:
 
 
 @dataclass(frozen=True, slots=True)
-class _Setting:
+class _CallSetting:
     """What a call was offered, and inside which agent's call it was made."""
 
     tools: ContentRef | None
@@ -145,7 +145,7 @@ class _Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _GivenAnswer:
     """A message that a model wrote. `call`: span id of the call."""
 
     message: ContentRef
@@ -199,7 +199,7 @@ class Conversations:
         self._open: dict[str, AgentConversation] = {}
         self.interrupted: set[str] = set()
         """Spans of calls that were open when the process died."""
-        self._answers: deque[_Answer] = deque(maxlen=_MOST_ANSWERS)
+        self._answers: deque[_GivenAnswer] = deque(maxlen=_MOST_ANSWERS)
         self._of_call: dict[str, AgentConversation] = {}  # by span id of each conversation's last call
         self._declared: list[_DeclaredCompression] = []
 
@@ -230,7 +230,7 @@ class Conversations:
         ):
             entered = self._append(span_id, holder, actor, fresh, last_node)
         else:
-            entered = self._cut_or_begin(span_id, actor, fresh, last_node, _Setting(tools, work))
+            entered = self._cut_or_begin(span_id, actor, fresh, last_node, _CallSetting(tools, work))
         begun = self._open[span_id]
         begun.tokens, begun.tools, begun.work = tokens, tools, work
         return replace(entered, new=self._not_handed_over(self._open[span_id], entered.new))
@@ -238,7 +238,7 @@ class Conversations:
     def call_ended(self, span_id: str, output: ContentRef | None) -> list[ThreadNode]:
         """Records the end of a call. Returns its output messages."""
         nodes = self._whole(output)
-        self._answers.extend(_Answer(node.message, span_id) for node in nodes)
+        self._answers.extend(_GivenAnswer(node.message, span_id) for node in nodes)
         conversation = self._open.pop(span_id, None)
         if conversation is not None:
             conversation.is_open = False
@@ -335,7 +335,7 @@ class Conversations:
         actor: str | None,
         fresh: list[ThreadNode],
         last_node: ThreadNode | None,
-        setting: _Setting,
+        setting: _CallSetting,
     ) -> InputDelta:
         best, cut, same = self._compare(actor, fresh, last_node, setting)
         if best is None:
@@ -353,7 +353,7 @@ class Conversations:
         return InputDelta([node for node in new if last_node is None or node.depth > last_node.depth], cut)
 
     def _compare(
-        self, actor: str | None, fresh: list[ThreadNode], last_node: ThreadNode | None, setting: _Setting
+        self, actor: str | None, fresh: list[ThreadNode], last_node: ThreadNode | None, setting: _CallSetting
     ) -> tuple[ConversationMatch | None, Cut | None, bool]:
         """Returns the match with the conversation that the input continues or replaces, the cut, and whether the input
         continues it (has its last answer)."""
@@ -383,14 +383,16 @@ class Conversations:
             self._known_messages.role(message) != "system" for message in match_.kept()
         )
 
-    def _cut(self, match_: ConversationMatch, written: _Written | None, setting: _Setting, *, same: bool) -> Cut | None:
+    def _cut(
+        self, match_: ConversationMatch, written: _Written | None, setting: _CallSetting, *, same: bool
+    ) -> Cut | None:
         """The cut that the input shows; None if it shows none or the program declared it."""
         state, diff = match_.state, match_.diff
         if not diff.removed:
             return None
         message = None if written is None else written.message
         shared = () if same else match_.shared
-        same_work = setting == _Setting(state.tools, state.work)
+        same_work = setting == _CallSetting(state.tools, state.work)
         verdict = classify_cut(
             diff, match_.input_length, message, self._known_messages, same=same, shared=shared, same_work=same_work
         )
@@ -471,7 +473,7 @@ class Conversations:
         whole = 2 * len(self._known_messages.written(answer)) >= len(text)
         return self._known_messages.role(request) not in ("tool", "assistant") and whole and not quotes
 
-    def _sums_up(self, answer: _Answer, continued: AgentConversation | None) -> bool:
+    def _sums_up(self, answer: _GivenAnswer, continued: AgentConversation | None) -> bool:
         """Whether an answer that is sent on as it is, without what it answers, stands for the conversation before it.
 
         `continued`: the conversation from which the new input has most messages."""

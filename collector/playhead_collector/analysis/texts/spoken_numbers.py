@@ -187,7 +187,7 @@ class _FoundNumber(Protocol):
     value: float
 
 
-class _Word:
+class _NumberWord:
     """A word, as `text2num` asks for it."""
 
     def __init__(self, match: re.Match[str], is_apart: bool) -> None:
@@ -210,10 +210,10 @@ class _Word:
 
 def _in_words(text: str) -> Iterator[NumberMention]:
     text = text[:_MAX_WORDS_LENGTH]
-    words: list[_Word] = []
+    words: list[_NumberWord] = []
     for match in _WORD.finditer(text):
         gap = text[words[-1].end : match.start()] if words else ""
-        words.append(_Word(match, gap not in ("", " ", "-")))
+        words.append(_NumberWord(match, gap not in ("", " ", "-")))
     for language in _LANGUAGES if words else ():
         for first, last, number in _numbers_of(words, language):
             start, end = words[first].start, words[last].end
@@ -234,7 +234,7 @@ def _in_numerals(text: str) -> Iterator[NumberMention]:
         yield NumberMention(start, following.start(1) + len(word) if word and following else end, number, word)
 
 
-def _numbers_of(words: list[_Word], language: str) -> Iterator[tuple[int, int, Decimal]]:
+def _numbers_of(words: list[_NumberWord], language: str) -> Iterator[tuple[int, int, Decimal]]:
     """Yields each number in these words, with the places of its first and last word."""
     # Loaded only where a number in words may explain a value.
     from text_to_num import (  # noqa: PLC0415 # pyright: ignore[reportMissingTypeStubs]
