@@ -73,7 +73,7 @@ def test_a_compression_that_a_program_declares_is_told_once_and_audited(
     assert [event["data"]["origin"] for event in events] == ["declared"]
     [item] = client.compressions(run)
     assert (item["origin"], item["strategy"]) == ("declared", "rolling summary")
-    assert item["messages"] == {"before": 7, "after": 3, "kept": 2, "summarised": 5, "dropped": 0}
+    assert item["messages"] == {"before": 7, "after": 3, "kept": 2, "summarised": 5, "dropped": 0, "moved": 0}
     calls = [call["seq"] for call in client.llm_calls(run)]
     assert item["call"] == calls[3]
     audit = client.compression(run, item["seq"])

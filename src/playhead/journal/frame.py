@@ -33,7 +33,7 @@ _HEADER = struct.Struct(">IIc")
 HEADER_BYTES = _HEADER.size
 
 
-_CHECKSUMS = {kind: crc32(kind) for kind in (RESOURCE, CONTENT, THREAD, ANNOUNCEMENT, SPAN, LOG, END)}
+_CONTENT_CHECKSUM, _THREAD_CHECKSUM = crc32(CONTENT), crc32(THREAD)
 _SMALL = 16 * 1024
 # Lengths up to half a gigabyte begin with a control character. JSON has none, so little else looks like a header.
 _LIKE_A_HEADER = re.compile(rb"[\x00-\x1f].{7}[RCTASLE]", re.DOTALL)
@@ -44,7 +44,7 @@ _WRITTEN_AT_ONCE = 64 * 1024
 
 def frame(kind: bytes, payload: bytes) -> bytes:
     """Returns a frame of one of the kinds above, ready to append."""
-    return _HEADER.pack(len(payload), crc32(payload, _CHECKSUMS[kind]), kind) + payload
+    return _HEADER.pack(len(payload), crc32(payload, crc32(kind)), kind) + payload
 
 
 def frames_in(data: bytes, offset: int = 0) -> Iterator[tuple[bytes, bytes, int]]:
@@ -114,8 +114,8 @@ def content_frame(digest: bytes, data: bytes, media_type: str) -> bytes:
     head = digest + (_MEDIA.get(media_type) or _media(media_type))
     if len(data) <= _SMALL:
         payload = head + data
-        return _HEADER.pack(len(payload), crc32(payload, _CHECKSUMS[CONTENT]), CONTENT) + payload
-    checksum = crc32(data, crc32(head, _CHECKSUMS[CONTENT]))  # in two steps: large data are copied once
+        return _HEADER.pack(len(payload), crc32(payload, _CONTENT_CHECKSUM), CONTENT) + payload
+    checksum = crc32(data, crc32(head, _CONTENT_CHECKSUM))  # in two steps: large data are copied once
     return b"".join((_HEADER.pack(len(head) + len(data), checksum, CONTENT), head, data))
 
 
@@ -138,7 +138,7 @@ def thread_frame(parent: ContentRef | None, messages: Sequence[ContentRef]) -> b
     """The frame of messages that are appended to a thread."""
     digests = b"".join(map(_digest_of, messages))
     payload = b"\x00" + digests if parent is None else b"\x01" + parent.digest + digests
-    return _HEADER.pack(len(payload), crc32(payload, _CHECKSUMS[THREAD]), THREAD) + payload
+    return _HEADER.pack(len(payload), crc32(payload, _THREAD_CHECKSUM), THREAD) + payload
 
 
 def read_thread(payload: bytes) -> ThreadExtension:
