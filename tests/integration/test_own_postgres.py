@@ -47,7 +47,7 @@ def answers(collector: CollectorProcess) -> list[object]:
 
 def test_a_dump_takes_runs_and_keys_along(data_dir: Path, empty_database_url: str, tmp_path: Path):
     [commands] = COMMANDS.findall(PAGE.read_text(encoding="utf-8"))
-    env = {"PLAYHEAD_API_KEY": "the operator's"}
+    env = {"PLAYHEAD_ADMIN_KEY": "the operator's"}
     with CollectorProcess(data_dir=data_dir, env=env) as before:
         asyncio.run(ingest(before.database))
         body = {"name": "dashboards", "scopes": ["read"]}
