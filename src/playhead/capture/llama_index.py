@@ -4,7 +4,6 @@ Models run on clients that are recorded themselves, such as `openai`.
 """
 
 import asyncio
-import sys
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from importlib import import_module
@@ -151,7 +150,7 @@ async def _acall(function: Callable[..., Awaitable[object]], called: MethodCall)
 
 def _as_tool_output(called: MethodCall, result: object) -> object:
     """Converts a plain value that a fork sets as a tool's result to the ToolOutput that agents expect."""
-    kind: type = sys.modules["llama_index.core.tools.types"].ToolOutput
+    kind: type = import_module("llama_index.core.tools.types").ToolOutput
     if isinstance(result, kind):
         return result
     its_tool: _LlamaTool = called.client

@@ -145,16 +145,8 @@ class _CallSetting:
 
 
 @dataclass(frozen=True, slots=True)
-class _AnswerGiven:
-    """A message that a model wrote. `call`: span id of the call."""
-
-    message: ContentRef
-    call: str
-
-
-@dataclass(frozen=True, slots=True)
 class _Written:
-    """A new message that repeats a model's answer."""
+    """A message that a model wrote, or one that repeats it. `call`: span id of the call that wrote it."""
 
     message: ContentRef
     call: str
@@ -199,7 +191,7 @@ class Conversations:
         self._open: dict[str, AgentConversation] = {}
         self.interrupted: set[str] = set()
         """Spans of calls that were open when the process died."""
-        self._answers: deque[_AnswerGiven] = deque(maxlen=_MOST_ANSWERS)
+        self._answers: deque[_Written] = deque(maxlen=_MOST_ANSWERS)
         self._of_call: dict[str, AgentConversation] = {}  # by span id of each conversation's last call
         self._declared: list[_DeclaredCompression] = []
 
@@ -238,7 +230,7 @@ class Conversations:
     def call_ended(self, span_id: str, output: ContentRef | None) -> list[ThreadNode]:
         """Records the end of a call. Returns its output messages."""
         nodes = self._whole(output)
-        self._answers.extend(_AnswerGiven(node.message, span_id) for node in nodes)
+        self._answers.extend(_Written(node.message, span_id) for node in nodes)
         conversation = self._open.pop(span_id, None)
         if conversation is not None:
             conversation.is_open = False
@@ -473,7 +465,7 @@ class Conversations:
         whole = 2 * len(self._known_messages.written(answer)) >= len(text)
         return self._known_messages.role(request) not in ("tool", "assistant") and whole and not quotes
 
-    def _sums_up(self, answer: _AnswerGiven, continued: AgentConversation | None) -> bool:
+    def _sums_up(self, answer: _Written, continued: AgentConversation | None) -> bool:
         """Whether an answer that is sent on as it is, without what it answers, stands for the conversation before it.
 
         `continued`: the conversation from which the new input has most messages."""
