@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Literal, Unpack
+from typing import Any, Literal, Unpack
 
 from playhead.model.canonical import Content
 from playhead.wire.operations.bounds import RunConditions
@@ -32,6 +32,11 @@ async def runs(
     linked: str | None = None,
     id: str | None = None,  # noqa: A002 - its name in the API
     score: str | None = None,
+    outcomes: Any = (),
+    suspect: Any = None,
+    cost_above: float | None = None,
+    sort: Any = "started",
+    ascending: bool = False,
     limit: int | None = None,
     **where: Unpack[RunConditions],
 ) -> Page[RunSummary]:
@@ -127,3 +132,18 @@ async def test_of(asking: Asking, run: str) -> BytesReply:
     record = await asking.record(run)
     async with asking.services.packing():
         return BytesReply(Content((await read_test_file(record)).encode(), "text/x-python; charset=utf-8"))
+
+
+@handles(RunOperations.runs_overview)
+async def runs_overview(
+    asking: Asking,
+    *,
+    errors: Any = None,
+    score: Any = None,
+    outcomes: Any = (),
+    suspect: Any = None,
+    cost_above: Any = None,
+    steps: Any = 60,
+    **where: Unpack[RunConditions],
+) -> Any:
+    raise NotImplementedError

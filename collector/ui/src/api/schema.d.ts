@@ -16,6 +16,34 @@ export interface components {
             entries: number;
         };
         /**
+         * AgentNow
+         * @description An agent of a run, its last state: under way, finished with an answer, or raised.
+         *
+         *     `text` is what it answered (cut at 300 characters), or in one line the call that is under way.  `seq` is that
+         *     event's; `since_ms` counts from the beginning of the run, `elapsed_ms` is how long it has taken.
+         */
+        AgentNow: {
+            /** Group */
+            group: string | null;
+            /** Name */
+            name: string | null;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "open" | "completed" | "failed" | "cancelled";
+            /** Seq */
+            seq: number;
+            /** Turn */
+            turn: number | null;
+            /** Text */
+            text: string | null;
+            /** Since Ms */
+            since_ms: number;
+            /** Elapsed Ms */
+            elapsed_ms: number | null;
+        };
+        /**
          * Amount
          * @description A number, and whether it is `exact` or an estimate.  `value` is null if it is not known (yet).
          *
@@ -180,6 +208,34 @@ export interface components {
         Backfilled: {
             /** Runs */
             runs: number;
+        };
+        /** Body_add_note_api_v1_runs__run__notes_post */
+        Body_add_note_api_v1_runs__run__notes_post: {
+            /**
+             * Text
+             * @description What is to be said.
+             */
+            text?: string | null;
+            /**
+             * Label
+             * @description A label, such as `wrong tool`.
+             */
+            label?: string | null;
+            /**
+             * At
+             * @description A seq, the id of an event or span, `turn:N` (the N-th model call), `first-error` or `last`: what it is about; default: the run.
+             */
+            at?: string | null;
+            /**
+             * Author
+             * @description Who says so.
+             */
+            author?: string | null;
+            /**
+             * Id
+             * @description The same note with the same id is stored once; default: a new id.
+             */
+            id?: string | null;
         };
         /** Body_add_score_api_v1_runs__run__scores_post */
         Body_add_score_api_v1_runs__run__scores_post: {
@@ -444,6 +500,24 @@ export interface components {
              */
             entries?: number[] | null;
         };
+        /** Body_save_view_api_v1_views_post */
+        Body_save_view_api_v1_views_post: {
+            /**
+             * Name
+             * @description What the view is called.
+             */
+            name: string;
+            /**
+             * Query
+             * @description The query of the page.
+             */
+            query: string;
+            /**
+             * Author
+             * @description Who says so.
+             */
+            author?: string | null;
+        };
         /** Body_sign_in_api_v1_session_post */
         Body_sign_in_api_v1_session_post: {
             /**
@@ -536,16 +610,27 @@ export interface components {
         };
         /**
          * CallPair
-         * @description Two corresponding calls; `op` is `same`, `changed`, `only_a` or `only_b`.
+         * @description Two corresponding calls; `op` is `same`, `similar`, `changed`, `only_a` or `only_b`.
          *
-         *     `differs` lists the differences of a changed pair: of the inputs `model`, `system`, `tools`, `settings`, `messages`
-         *     (those that were new in the call), `input`, `arguments`; of the results `status`, `error`, `answer`, `result`.
+         *     `similar`: both did the same in other words: two answers without tools, or calls of the same tools whose arguments
+         *     are equal but for texts of prose.  `a_turn` and `b_turn` are the turns that the calls belong to, `a_shown` and
+         *     `b_shown` the calls in one line each.  `differs` lists the differences of a changed pair: of the inputs `model`,
+         *     `system`, `tools`, `settings`, `messages` (those that were new in the call), `input`, `arguments`; of the results
+         *     `status`, `error`, `answer`, `result`.
          */
         CallPair: {
             /** Op */
             op: string;
             a: components["schemas"]["ComparedCall"] | null;
             b: components["schemas"]["ComparedCall"] | null;
+            /** A Turn */
+            a_turn: number | null;
+            /** B Turn */
+            b_turn: number | null;
+            /** A Shown */
+            a_shown: string | null;
+            /** B Shown */
+            b_shown: string | null;
             /** Differs */
             differs: string[];
         };
@@ -807,7 +892,9 @@ export interface components {
          * Comparison
          * @description Comparison of two runs.
          *
-         *     `parts` is the first difference, null if there is none.  `items` are the pairs after the common beginning.  Every
+         *     `parts` is the first difference, null if there is none; `acts` the first one in what was done (a tool call that only
+         *     one of them made, or with other arguments), null if both did the same.  `sentence` says both in words, and what
+         *     differs in the end.  `items` are the pairs after the common beginning.  Every
          *     call of both runs is in the common beginning or in one pair.
          */
         Comparison: {
@@ -815,6 +902,9 @@ export interface components {
             b: components["schemas"]["ComparedRun"];
             common: components["schemas"]["CommonPart"];
             parts: components["schemas"]["FirstDifference"] | null;
+            acts: components["schemas"]["FirstDifference"] | null;
+            /** Sentence */
+            sentence: string;
             counts: components["schemas"]["PairCounts"];
             outcome: components["schemas"]["ComparedOutcome"];
             /** Items */
@@ -1202,6 +1292,20 @@ export interface components {
             replaced_by: string | null;
         };
         /**
+         * ContextPart
+         * @description A kind of content of a context, and its size: `system`, `tools` (definitions), `user`, `model`, `results`, and
+         *     `new` (messages since the agent's last call).
+         */
+        ContextPart: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "system" | "tools" | "user" | "model" | "results" | "new";
+            /** Tokens */
+            tokens: number;
+        };
+        /**
          * ContextQuote
          * @description A place in a model's context.
          *
@@ -1396,6 +1500,14 @@ export interface components {
             unindexed: number;
         };
         /**
+         * DeletedOne
+         * @description Whether there was something to delete.
+         */
+        DeletedOne: {
+            /** Deleted */
+            deleted: boolean;
+        };
+        /**
          * DeletedRuns
          * @description Ids of the deleted runs: first the one in the request, then its forks.
          *
@@ -1563,6 +1675,18 @@ export interface components {
             error_type: string;
             /** Message */
             message: string;
+        };
+        /**
+         * ErrorStep
+         * @description A step that an error went through: a tool, an agent, the run.
+         */
+        ErrorStep: {
+            /** Seq */
+            seq: number;
+            /** Kind */
+            kind: string;
+            /** Name */
+            name: string;
         };
         /**
          * Evidence
@@ -1733,6 +1857,14 @@ export interface components {
             op: string;
             a: components["schemas"]["ComparedCall"] | null;
             b: components["schemas"]["ComparedCall"] | null;
+            /** A Turn */
+            a_turn: number | null;
+            /** B Turn */
+            b_turn: number | null;
+            /** A Shown */
+            a_shown: string | null;
+            /** B Shown */
+            b_shown: string | null;
             /** Differs */
             differs: string[];
             /** Changes */
@@ -1852,6 +1984,34 @@ export interface components {
             source: string | null;
             /** Suspect */
             suspect: boolean | null;
+        };
+        /**
+         * Happened
+         * @description What happened in a run, in one line, cut at 300 characters.
+         *
+         *     `kind`: `question` (what it waits for), `error` (the one that came out of it), `suspect` (the reason of the first
+         *     suspect, with its `strength`; of a failed run), `under_way` (the call that is open), or `answer` (the last one).
+         *     `text` is the sentence, `about` what it is about (the tool that asks, the call that raised, the agent); `seq` and
+         *     `turn` are where.  `promise` is that of a question.
+         */
+        Happened: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "question" | "error" | "suspect" | "under_way" | "answer";
+            /** Text */
+            text: string;
+            /** About */
+            about: string | null;
+            /** Strength */
+            strength: ("strong" | "likely" | "weak") | null;
+            /** Seq */
+            seq: number | null;
+            /** Turn */
+            turn: number | null;
+            /** Promise */
+            promise: string | null;
         };
         /**
          * Health
@@ -2242,6 +2402,31 @@ export interface components {
             to: unknown;
         };
         /**
+         * NewInContext
+         * @description What is new since the last call of this agent, which is turn `since` (null: this is its first).
+         *
+         *     Of each list at most 100 are shown; `added_total`, `dropped_total` and `summarised_total` count all.  `compression`
+         *     is the seq of the compression that took messages away.
+         */
+        NewInContext: {
+            /** Since */
+            since: number | null;
+            /** Added */
+            added: components["schemas"]["NewMessage"][];
+            /** Dropped */
+            dropped: components["schemas"]["NewMessage"][];
+            /** Summarised */
+            summarised: components["schemas"]["NewMessage"][];
+            /** Added Total */
+            added_total: number;
+            /** Dropped Total */
+            dropped_total: number;
+            /** Summarised Total */
+            summarised_total: number;
+            /** Compression */
+            compression: number | null;
+        };
+        /**
          * NewKey
          * @description A created key.  `key` is the text that clients send; it cannot be shown again.
          */
@@ -2249,6 +2434,55 @@ export interface components {
             /** Key */
             key: string;
             about: components["schemas"]["Key"];
+        };
+        /**
+         * NewMessage
+         * @description A message that is new in the context, or that left it.  `seq` is the event that added it to the run.
+         *
+         *     `result_of`: it is the result of this tool call (of an earlier turn, by `turn`).  `value` is the message, null if it
+         *     is not stored; of those that left the context it is absent.
+         */
+        NewMessage: {
+            /** Seq */
+            seq: number | null;
+            /** Role */
+            role: string;
+            /** Message */
+            message: string;
+            result_of: components["schemas"]["ShownCall"] | null;
+            /** Turn */
+            turn: number | null;
+            /** Value */
+            value?: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /**
+         * Note
+         * @description What a person says about a run, or about a moment of it: a `text`, a `label`, or both.
+         *
+         *     `seq` is the event that it is about and `turn` its turn; null: it is about the run.  `author` is what the writer
+         *     said, `key` the name of the API key.
+         */
+        Note: {
+            /** Run */
+            run: string;
+            /** Id */
+            id: string;
+            /** Seq */
+            seq: number | null;
+            /** Turn */
+            turn: number | null;
+            /** Text */
+            text: string | null;
+            /** Label */
+            label: string | null;
+            /** Author */
+            author: string | null;
+            /** Key */
+            key: string | null;
+            /** Time */
+            time: string;
         };
         /**
          * OpenCall
@@ -2300,6 +2534,19 @@ export interface components {
             }[];
         };
         /**
+         * OutcomeCount
+         * @description Number of runs with an outcome.
+         */
+        OutcomeCount: {
+            /**
+             * Word
+             * @enum {string}
+             */
+            word: "succeeded" | "failed" | "crashed" | "cancelled" | "lost" | "waiting" | "running" | "unknown";
+            /** Runs */
+            runs: number;
+        };
+        /**
          * OutcomeDifference
          * @description A feature in which failed and succeeded runs may differ.
          *
@@ -2345,6 +2592,22 @@ export interface components {
             correction: string;
             /** Note */
             note: string | null;
+        };
+        /**
+         * OutcomeOfRun
+         * @description What came of a run.  `because` is what that rests on: a condition for a score such as `reward>=0.5` with the
+         *     score's `value`, or a status.
+         */
+        OutcomeOfRun: {
+            /**
+             * Word
+             * @enum {string}
+             */
+            word: "succeeded" | "failed" | "crashed" | "cancelled" | "lost" | "waiting" | "running" | "unknown";
+            /** Because */
+            because: string;
+            /** Value */
+            value: number | boolean | string | null;
         };
         /**
          * OutcomeScore
@@ -2431,6 +2694,18 @@ export interface components {
             next_cursor: string | null;
         };
         /**
+         * PageOfNote
+         * @description A page of a list.  Send `next_cursor` as `cursor` to get the next page; null: this is the last page.
+         *
+         *     `cut`: texts that were too long and not read completely.  `hint`: a possible reason why nothing was found.
+         */
+        PageOfNote: {
+            /** Items */
+            items: components["schemas"]["Note"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
          * PageOfOtlpRequest
          * @description A page of a list.  Send `next_cursor` as `cursor` to get the next page; null: this is the last page.
          *
@@ -2503,6 +2778,18 @@ export interface components {
             next_cursor: string | null;
         };
         /**
+         * PageOfSavedView
+         * @description A page of a list.  Send `next_cursor` as `cursor` to get the next page; null: this is the last page.
+         *
+         *     `cut`: texts that were too long and not read completely.  `hint`: a possible reason why nothing was found.
+         */
+        PageOfSavedView: {
+            /** Items */
+            items: components["schemas"]["SavedView"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
          * PageOfToolCall
          * @description A page of a list.  Send `next_cursor` as `cursor` to get the next page; null: this is the last page.
          *
@@ -2527,12 +2814,26 @@ export interface components {
             next_cursor: string | null;
         };
         /**
+         * PageOfTurnRow
+         * @description A page of a list.  Send `next_cursor` as `cursor` to get the next page; null: this is the last page.
+         *
+         *     `cut`: texts that were too long and not read completely.  `hint`: a possible reason why nothing was found.
+         */
+        PageOfTurnRow: {
+            /** Items */
+            items: components["schemas"]["TurnRow"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
          * PairCounts
          * @description Number of pairs of calls by `op`.
          */
         PairCounts: {
             /** Same */
             same: number;
+            /** Similar */
+            similar: number;
             /** Changed */
             changed: number;
             /** Only A */
@@ -2730,6 +3031,17 @@ export interface components {
             text: string;
         };
         /**
+         * RaisedError
+         * @description An exception with where it was raised: the innermost line of the program's own code, null if not recorded.
+         */
+        RaisedError: {
+            /** Type */
+            type: string;
+            /** Message */
+            message: string;
+            at: components["schemas"]["SourceLine"] | null;
+        };
+        /**
          * ReasonedOption
          * @description An option that the model considered, with its arguments for and against it.
          */
@@ -2922,9 +3234,9 @@ export interface components {
          * RunDetail
          * @description A run with its number of attempts, its forks (newest first), and `links`: paths of further answers.
          *
-         *     `metadata` is JSON from the program; `error` is the error of a failed run.  `scores` are the latest 100, without
-         *     those that a later score replaces.  `continues`: the run whose last checkpoint this one begins from;
-         *     `continued_by`: runs that begin from this one's, oldest first, the latest 100 of them.
+         *     `metadata` is JSON from the program; `error` is the error of a failed run.  `scores` are the latest 100 of the
+         *     run and of its calls, without those that a later score replaces.  `continues`: the run whose last checkpoint this
+         *     one begins from; `continued_by`: runs that begin from this one's, oldest first, the latest 100 of them.
          *
          *     `processes` recorded parts of the run beside its own process: `process_count` of them, at most 100 are listed, those
          *     with gaps or open calls first. `traces` are those of its spans, at most 100. `linked` are runs that are no part of
@@ -2937,6 +3249,10 @@ export interface components {
             name: string | null;
             /** Status */
             status: string;
+            outcome: components["schemas"]["OutcomeOfRun"];
+            happened: components["schemas"]["Happened"] | null;
+            /** Scored */
+            scored: components["schemas"]["OutcomeScore"][];
             /** Started */
             started: string;
             /** Ended */
@@ -3015,6 +3331,93 @@ export interface components {
             links: {
                 [key: string]: string;
             };
+        };
+        /**
+         * RunError
+         * @description An error with its way: one exception, however many calls it went through.
+         *
+         *     `seq` is the event of the innermost call that failed, `turn` the turn that it belongs to, `call` that call in one
+         *     line.  `after_ms` is how long the call took.  `causes`: the exceptions that it was raised from, innermost first.
+         *     `went_through`: innermost first, without the call itself; `handled`: a caller went on after it.  `stack` is the text
+         *     of the stack and `frames` its lines, outermost first; both are of the exception that came out, and are empty where
+         *     none was recorded.
+         */
+        RunError: {
+            /** Type */
+            type: string;
+            /** Message */
+            message: string;
+            /** Seq */
+            seq: number;
+            /** Turn */
+            turn: number | null;
+            /** Call */
+            call: string | null;
+            /** Group */
+            group: string | null;
+            /** After Ms */
+            after_ms: number | null;
+            at: components["schemas"]["SourceLine"] | null;
+            /** Causes */
+            causes: components["schemas"]["RaisedError"][];
+            /** Went Through */
+            went_through: components["schemas"]["ErrorStep"][];
+            /** Handled */
+            handled: boolean;
+            /** Frames */
+            frames: components["schemas"]["SourceLine"][];
+            /** Stack */
+            stack: string | null;
+        };
+        /**
+         * RunHistogram
+         * @description Runs by the time of their start, in steps of `step_s` seconds; steps without runs are left out.  `failed` counts
+         *     crashed runs, too.
+         */
+        RunHistogram: {
+            /** Step S */
+            step_s: number;
+            /** Steps */
+            steps: components["schemas"]["StartedRuns"][];
+        };
+        /**
+         * RunHit
+         * @description A place in a run where the text stands: the event `seq` (of `turn`, if it is part of one).
+         *
+         *     `where` is `user`, `answer`, `reasoning`, `system`, `arguments`, `result`, `error`, `state` or `name`.  `ref` is the
+         *     content, `offset` and `length` count characters in the text of its `part`; `quote` is the text with some words
+         *     before and after.
+         */
+        RunHit: {
+            /** Seq */
+            seq: number;
+            /** Turn */
+            turn: number | null;
+            /** Where */
+            where: string;
+            /** Ref */
+            ref: string | null;
+            /** Part */
+            part: number;
+            /** Offset */
+            offset: number;
+            /** Length */
+            length: number;
+            /** Quote */
+            quote: string;
+        };
+        /**
+         * RunHits
+         * @description A page of the places in a run where a text stands, in the order of the run.  A content that several events name
+         *     counts once, at its first.  `contents` is the number of contents that were read for this page.
+         */
+        RunHits: {
+            /** Items */
+            items: components["schemas"]["RunHit"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+            /** Contents */
+            contents: number;
         };
         /**
          * RunLease
@@ -3142,6 +3545,8 @@ export interface components {
          *     `status`: `running`, `completed`, `failed`, `cancelled`, or `lost`: the processes of the run are gone and its end
          *     was never recorded; `last_record` says when its last record came, and is null for all other runs. A lost run is
          *     running again when more of it arrives, such as when it is resumed.
+         *     `outcome` is what came of it, `happened` says in one line what happened. `scored` are the scores of the run as a
+         *     whole, the latest of each name, newest first, at most 20.
          *     A fork differs from the run `fork_of` from seq `fork_at` on; it shares the `shared` events before, which are part of
          *     the counts.
          */
@@ -3152,6 +3557,10 @@ export interface components {
             name: string | null;
             /** Status */
             status: string;
+            outcome: components["schemas"]["OutcomeOfRun"];
+            happened: components["schemas"]["Happened"] | null;
+            /** Scored */
+            scored: components["schemas"]["OutcomeScore"][];
             /** Started */
             started: string;
             /** Ended */
@@ -3205,6 +3614,162 @@ export interface components {
             fork_count: number;
         };
         /**
+         * RunTurn
+         * @description One turn of a run, from the start of its model call `seq` to `last_seq`, the last event that belongs to it.
+         *
+         *     `number` of `total`.  `answer` is the message that the model answered, null if there is none (yet, or not stored:
+         *     `missing`); `to` says whom it was for, as in the list.  `error` is that of the model call.  `then` and `choice` take
+         *     longer than the rest: they are empty, and null, without `why=true`.
+         */
+        RunTurn: {
+            /** Run */
+            run: string;
+            /** Number */
+            number: number;
+            /** Total */
+            total: number;
+            /** Seq */
+            seq: number;
+            /** Ended Seq */
+            ended_seq: number | null;
+            /** Last Seq */
+            last_seq: number;
+            /** Event */
+            event: string;
+            /** Group */
+            group: string | null;
+            /** Agent */
+            agent: string | null;
+            /** Model */
+            model: string | null;
+            /** Provider */
+            provider: string | null;
+            /** Status */
+            status: string;
+            /** Time */
+            time: string;
+            /** Elapsed Ms */
+            elapsed_ms: number | null;
+            /** Model Ms */
+            model_ms: number | null;
+            /** First Chunk Ms */
+            first_chunk_ms: number | null;
+            /** Stream */
+            stream: boolean;
+            /** Finish Reasons */
+            finish_reasons: string[];
+            /** Usage */
+            usage: {
+                [key: string]: number;
+            };
+            /** Cost */
+            cost: number | null;
+            saw: components["schemas"]["SeenContext"];
+            new: components["schemas"]["NewInContext"];
+            /** Thoughts */
+            thoughts: components["schemas"]["TurnThought"][];
+            choice: components["schemas"]["TurnChoice"] | null;
+            /** Answer */
+            answer: {
+                [key: string]: unknown;
+            } | null;
+            /** Answer Ref */
+            answer_ref: string | null;
+            /** To */
+            to: "user" | null;
+            /** Calls */
+            calls: components["schemas"]["TurnCall"][];
+            error: components["schemas"]["RunError"] | null;
+            /** Then */
+            then: components["schemas"]["TurnEffect"][];
+            /** State */
+            state: components["schemas"]["StateChange"][];
+            /** Missing */
+            missing: string[];
+            /** Cut */
+            cut?: components["schemas"]["CutText"][];
+        };
+        /**
+         * RunVerdict
+         * @description What came of a run, and what there is to say about it at once; its suspects are asked for by themselves.
+         *
+         *     `condition` is when a run has succeeded.  `error` is the one that came out of the run, null if none did;
+         *     `other_errors` counts those that were handled.  `waits_for` are its open promises.  `agents` has every agent's last
+         *     state (at most 50; those under way and those that raised first).  `answer` is the last answer to the user, cut at
+         *     2,000 characters, at `answer_seq`.  `task` is null if the run has none.  `first_error` and `last` are the turns to
+         *     open: null where there is none.
+         */
+        RunVerdict: {
+            /** Run */
+            run: string;
+            outcome: components["schemas"]["OutcomeOfRun"];
+            /** Condition */
+            condition: string;
+            error: components["schemas"]["RunError"] | null;
+            /** Other Errors */
+            other_errors: number;
+            /** Waits For */
+            waits_for: components["schemas"]["Promise"][];
+            /** Agents */
+            agents: components["schemas"]["AgentNow"][];
+            /** Answer */
+            answer: string | null;
+            /** Answer Seq */
+            answer_seq: number | null;
+            task: components["schemas"]["TaskRuns"] | null;
+            /** Turns */
+            turns: number;
+            /** First Error */
+            first_error: number | null;
+            /** Last */
+            last: number | null;
+            /** Missing */
+            missing?: string[];
+        };
+        /**
+         * RunsOverview
+         * @description Totals over all runs that meet the conditions.
+         *
+         *     `success` is about the runs that a score decides, by `condition`.  `cost` is the sum over runs with a known cost, `priced` their number.  `first` and `last` are the times of the
+         *     first and the last start, null if there are no runs.
+         */
+        RunsOverview: {
+            /** Runs */
+            runs: number;
+            /** Outcomes */
+            outcomes: components["schemas"]["OutcomeCount"][];
+            /** Condition */
+            condition: string;
+            success: components["schemas"]["SuccessRate"];
+            /** Cost */
+            cost: number | null;
+            /** Priced */
+            priced: number;
+            /** Input Tokens */
+            input_tokens: number;
+            /** Output Tokens */
+            output_tokens: number;
+            /** First */
+            first: string | null;
+            /** Last */
+            last: string | null;
+            histogram: components["schemas"]["RunHistogram"];
+        };
+        /**
+         * SavedView
+         * @description A view of the list of runs: the `query` of the page (`outcome=failed&sort=cost`), under a name.
+         */
+        SavedView: {
+            /** Name */
+            name: string;
+            /** Query */
+            query: string;
+            /** Author */
+            author: string | null;
+            /** Time */
+            time: string;
+        };
+        /**
          * ScopeCount
          * @description An instrumentation scope, and its number of spans and log events with content that no dialect could read.
          */
@@ -3225,6 +3790,31 @@ export interface components {
             not_understood: components["schemas"]["ScopeCount"][];
         };
         /**
+         * SeenContext
+         * @description What the model saw.  `basis` is that of `tokens`, `parts_basis` that of the parts, whose sum `tokens` is.
+         *
+         *     `cached` tokens came from the provider's cache.  `limit` is the model's window; null if it is not known.
+         *     `complete`: the record has the whole context; false where the provider keeps a part of it (`previous_response_id`).
+         */
+        SeenContext: {
+            /** Messages */
+            messages: number;
+            /** Tokens */
+            tokens: number | null;
+            /** Basis */
+            basis: string;
+            /** Limit */
+            limit: number | null;
+            /** Parts */
+            parts: components["schemas"]["ContextPart"][];
+            /** Parts Basis */
+            parts_basis: string;
+            /** Cached */
+            cached: number | null;
+            /** Complete */
+            complete: boolean;
+        };
+        /**
          * SeenIn
          * @description A run that a content was a part of, and the seq of the event with which it entered.
          */
@@ -3243,6 +3833,62 @@ export interface components {
             needs_key: boolean;
             /** Scopes */
             scopes: string[];
+        };
+        /**
+         * ShownCall
+         * @description A tool call in one line: `get_user_details(aarav_garcia_1177)`.
+         *
+         *     `shown` has the values of the arguments in the order of the tool's definition (without one, as they were sent), cut
+         *     at 80 characters.  `status` is `open`, `completed` or `failed`; `seq` and `ended_seq` are null where the call was
+         *     asked for and never made.  `writes`: the program says that it changes something; null: nothing is said.
+         */
+        ShownCall: {
+            /** Seq */
+            seq: number | null;
+            /** Ended Seq */
+            ended_seq: number | null;
+            /** Call Id */
+            call_id: string | null;
+            /** Name */
+            name: string;
+            /** Shown */
+            shown: string;
+            /** Status */
+            status: string;
+            /** Elapsed Ms */
+            elapsed_ms: number | null;
+            /** Writes */
+            writes: boolean | null;
+        };
+        /**
+         * SourceLine
+         * @description A line of a stack.  `library`: it is not the program's own code.  `code` is the source line, if recorded.
+         */
+        SourceLine: {
+            /** File */
+            file: string;
+            /** Line */
+            line: number | null;
+            /** Function */
+            function: string | null;
+            /** Code */
+            code: string | null;
+            /** Library */
+            library: boolean;
+        };
+        /**
+         * StartedRuns
+         * @description Runs that started from `start` on, for as long as the histogram's step.
+         */
+        StartedRuns: {
+            /** Start */
+            start: string;
+            /** Runs */
+            runs: number;
+            /** Succeeded */
+            succeeded: number;
+            /** Failed */
+            failed: number;
         };
         /**
          * StateAt
@@ -3314,6 +3960,18 @@ export interface components {
             values?: components["schemas"]["StateValues"];
             /** Missing */
             missing?: string[];
+        };
+        /**
+         * StateChange
+         * @description A field of the state that this turn changed.  `before` is null where there was none.
+         */
+        StateChange: {
+            /** Path */
+            path: string;
+            /** Before */
+            before: unknown;
+            /** After */
+            after: unknown;
         };
         /**
          * StateDiff
@@ -3543,6 +4201,20 @@ export interface components {
             pattern: boolean;
             /** Branches */
             branches: components["schemas"]["DivergingBranch"][];
+        };
+        /**
+         * TaskRuns
+         * @description Runs of the same task (what they have in common, such as `tag:task:6`), and how many of them succeeded.
+         */
+        TaskRuns: {
+            /** Task */
+            task: string;
+            /** Runs */
+            runs: number;
+            /** Scored */
+            scored: number;
+            /** Succeeded */
+            succeeded: number;
         };
         /**
          * TextQuote
@@ -3924,6 +4596,192 @@ export interface components {
             untaken: components["schemas"]["UntakenOption"][];
             /** Branches */
             branches: components["schemas"]["TreeBranch"][];
+        };
+        /**
+         * TurnArgument
+         * @description An argument of a tool call: its `path`, like `flights[0].date`, in the order of the tool's definition, and where
+         *     the value comes from.  `origin` is null for values that are not traced (code called the tool).
+         */
+        TurnArgument: {
+            /** Path */
+            path: string;
+            /** Value */
+            value: unknown;
+            origin: components["schemas"]["ValueOrigin"] | null;
+        };
+        /**
+         * TurnCall
+         * @description A tool call of a turn.
+         *
+         *     `result` is the ref of the result and `result_text` its text, of a long one the first 20,000 characters of
+         *     `result_length`; null: it has none, or it is not stored (`missing`).  `kind` and `reason` say why it was called.
+         *     `beside` are calls of other agents that were under way at its end.
+         */
+        TurnCall: {
+            /** Seq */
+            seq: number | null;
+            /** Ended Seq */
+            ended_seq: number | null;
+            /** Call Id */
+            call_id: string | null;
+            /** Name */
+            name: string;
+            /** Shown */
+            shown: string;
+            /** Status */
+            status: string;
+            /** Elapsed Ms */
+            elapsed_ms: number | null;
+            /** Writes */
+            writes: boolean | null;
+            /** Arguments */
+            arguments: components["schemas"]["TurnArgument"][];
+            /** Result */
+            result: string | null;
+            /** Result Text */
+            result_text: string | null;
+            /** Result Length */
+            result_length: number | null;
+            /** Missing */
+            missing: boolean;
+            error: components["schemas"]["CallError"] | null;
+            raised: components["schemas"]["RunError"] | null;
+            /** Kind */
+            kind: string | null;
+            /** Reason */
+            reason: string | null;
+            /** Strength */
+            strength: ("strong" | "likely" | "weak") | null;
+            /** Promise */
+            promise: string | null;
+            /** Beside */
+            beside: string[];
+        };
+        /**
+         * TurnChoice
+         * @description Why the turn did what it did, as a chain: what set it off, what was chosen, what was left.
+         *
+         *     `trigger` is the kind of the newest input (as in inferred reasoning), `trigger_text` its text, cut.  `reason` is
+         *     that of the first tool call, or of the answer; `kind` that of the attribution.
+         */
+        TurnChoice: {
+            /** Trigger */
+            trigger: string;
+            /** Trigger Text */
+            trigger_text: string | null;
+            /** Kind */
+            kind: string | null;
+            /** Reason */
+            reason: string | null;
+            /** Strength */
+            strength: ("strong" | "likely" | "weak") | null;
+            /** Options */
+            options: components["schemas"]["Option"][];
+        };
+        /**
+         * TurnEffect
+         * @description What a turn led to: the later event `seq` (of `turn`), in words, and why that is said.
+         */
+        TurnEffect: {
+            /** Seq */
+            seq: number;
+            /** Turn */
+            turn: number | null;
+            /** Text */
+            text: string;
+            /** Why */
+            why: string;
+            /**
+             * Strength
+             * @enum {string}
+             */
+            strength: "strong" | "likely" | "weak";
+        };
+        /**
+         * TurnRow
+         * @description A line of a run.  `kind`:
+         *
+         *     - `agent`: an agent began to work (`seq` to `ended_seq`); the lines of its work have its `group`
+         *     - `user`: a message of the user, which is in the context of the next turn
+         *     - `turn`: a call of a model, number `turn`; `calls` are the tools that were called because of it
+         *     - `call`: a tool call that no model asked for
+         *     - `cut`: messages left the context (a compression)
+         *     - `wait`: the run waits, or waited, for `promise`
+         *
+         *     `group` is the span of the agent that this belongs to, null outside of any; of an `agent`, its own span, and
+         *     `within` the group that it stands in.  `text` is what was said, or the agent's name, cut at 200 characters; null
+         *     if the turn said nothing.  `to` is to whom: `user` for an answer, else null.  `internal`: the answer went to nobody
+         *     in the conversation, such as a summary that replaced messages.  `status` is `open`, `completed` or `failed`;
+         *     `raised`: an error came out of it.  `elapsed_ms` of a turn is that of the model call and of its tools, from the
+         *     first start to the last end; `model_ms` that of the model call alone.  `turns` is the number of turns of an agent.
+         *     `tokens` and `cost` are the turn's; null if not known.  `started_ms` counts from the beginning of the run.
+         */
+        TurnRow: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "agent" | "user" | "turn" | "call" | "cut" | "wait";
+            /** Seq */
+            seq: number;
+            /** Ended Seq */
+            ended_seq: number | null;
+            /** Turn */
+            turn: number | null;
+            /** Group */
+            group: string | null;
+            /** Within */
+            within: string | null;
+            /** Agent */
+            agent: string | null;
+            /** Model */
+            model: string | null;
+            /** Text */
+            text: string | null;
+            /** To */
+            to: "user" | null;
+            /** Internal */
+            internal: boolean;
+            /** Calls */
+            calls: components["schemas"]["ShownCall"][];
+            /** Status */
+            status: string;
+            /** Raised */
+            raised: boolean;
+            /** Started Ms */
+            started_ms: number;
+            /** Elapsed Ms */
+            elapsed_ms: number | null;
+            /** Model Ms */
+            model_ms: number | null;
+            /** First Chunk Ms */
+            first_chunk_ms: number | null;
+            /** Turns */
+            turns: number | null;
+            /** Input Tokens */
+            input_tokens: number | null;
+            /** Output Tokens */
+            output_tokens: number | null;
+            /** Cost */
+            cost: number | null;
+            /** Promise */
+            promise: string | null;
+        };
+        /**
+         * TurnThought
+         * @description Reasoning: `text`, and where it comes from: `captured` (the provider returned it), `structured` (the model wrote
+         *     it in its answer), or `inferred` (concluded from the messages; not the model's own words).
+         */
+        TurnThought: {
+            /**
+             * Basis
+             * @enum {string}
+             */
+            basis: "captured" | "structured" | "inferred";
+            /** Text */
+            text: string;
+            /** Strength */
+            strength: ("strong" | "likely" | "weak") | null;
         };
         /**
          * UntakenOption

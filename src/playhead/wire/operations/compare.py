@@ -34,15 +34,22 @@ class ComparedCall(TypedDict):
 
 
 class CallPair(TypedDict):
-    """Two corresponding calls; `op` is `same`, `changed`, `only_a` or `only_b`.
+    """Two corresponding calls; `op` is `same`, `similar`, `changed`, `only_a` or `only_b`.
 
-    `differs` lists the differences of a changed pair: of the inputs `model`, `system`, `tools`, `settings`, `messages`
-    (those that were new in the call), `input`, `arguments`; of the results `status`, `error`, `answer`, `result`.
+    `similar`: both did the same in other words: two answers without tools, or calls of the same tools whose arguments
+    are equal but for texts of prose.  `a_turn` and `b_turn` are the turns that the calls belong to, `a_shown` and
+    `b_shown` the calls in one line each.  `differs` lists the differences of a changed pair: of the inputs `model`,
+    `system`, `tools`, `settings`, `messages` (those that were new in the call), `input`, `arguments`; of the results
+    `status`, `error`, `answer`, `result`.
     """
 
     op: str
     a: ComparedCall | None
     b: ComparedCall | None
+    a_turn: int | None
+    b_turn: int | None
+    a_shown: str | None
+    b_shown: str | None
     differs: list[str]
 
 
@@ -98,6 +105,7 @@ class PairCounts(TypedDict):
     """Number of pairs of calls by `op`."""
 
     same: int
+    similar: int
     changed: int
     only_a: int
     only_b: int
@@ -106,7 +114,9 @@ class PairCounts(TypedDict):
 class Comparison(TypedDict):
     """Comparison of two runs.
 
-    `parts` is the first difference, null if there is none.  `items` are the pairs after the common beginning.  Every
+    `parts` is the first difference, null if there is none; `acts` the first one in what was done (a tool call that only
+    one of them made, or with other arguments), null if both did the same.  `sentence` says both in words, and what
+    differs in the end.  `items` are the pairs after the common beginning.  Every
     call of both runs is in the common beginning or in one pair.
     """
 
@@ -114,6 +124,8 @@ class Comparison(TypedDict):
     b: ComparedRun
     common: CommonPart
     parts: FirstDifference | None
+    acts: FirstDifference | None
+    sentence: str
     counts: PairCounts
     outcome: ComparedOutcome
     items: list[CallPair]
