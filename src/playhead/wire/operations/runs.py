@@ -186,8 +186,8 @@ class RunHistogram(TypedDict):
 class RunsOverview(TypedDict):
     """Totals over all runs that meet the conditions.
 
-    `success` is about the runs that a score decides, by `condition`.  `cost` is the sum over runs with a known cost, `priced` their number.  `first` and `last` are the times of the
-    first and the last start, null if there are no runs.
+    `success` is about the runs that a score decides, by `condition`.  `cost` is the sum over runs with a known cost,
+    `priced` their number.  `first` and `last` are the times of the first and the last start, null if there are no runs.
     """
 
     runs: int
