@@ -73,7 +73,8 @@ def _seconds(ask: Callable[..., Any]) -> float:
 def _stored_run(at: BenchCollector, events: int) -> str:
     run = MadeUpRun(events // _EVENTS_PER_STEP)
     send(at.url, [run])
-    at.wait_sealed([run.run])  # what is asked about is a record at rest
+    at.wait_sealed([run.run])
+    at.wait_indexed()  # what is asked about is a record at rest
     return run.run
 
 
