@@ -21,10 +21,10 @@ from playhead_collector.analysis.turns.loading import read_outline
 from playhead_collector.analysis.turns.outline import (
     FAILED,
     OPEN,
+    MadeCall,
     ModelCall,
     Outline,
-    Step,
-    ToolUse,
+    StepCall,
     has_raised,
     is_agent,
     status_of,
@@ -122,10 +122,10 @@ class Agent:
     """An agent, or the run itself (`step` None): its model calls, and its last call that is under way."""
 
     name: str | None
-    step: Step | None
+    step: StepCall | None
     status: CallStatus
     calls: list[ModelCall] = field(default_factory=list[ModelCall])
-    under_way: ModelCall | ToolUse | None = None
+    under_way: ModelCall | MadeCall | None = None
 
     @property
     def order(self) -> tuple[int, int]:
@@ -156,7 +156,7 @@ def _chosen_agents(outline: Outline, record: RunRecord) -> list[Agent]:
 
 def _shown_contents(outline: Outline, agents: Iterable[Agent]) -> Iterator[ContentRef | None]:
     for agent in agents:
-        if isinstance(agent.under_way, ToolUse):
+        if isinstance(agent.under_way, MadeCall):
             yield agent.under_way.begin.arguments
         for model in agent.calls[-1:]:
             yield from _answers_of(model)
@@ -241,7 +241,7 @@ class _Shown:
         at = last.begin.seq if last is not None else step.begin.seq if step is not None else 1
         return None, at, began
 
-    def _line(self, call: ModelCall | ToolUse) -> str:
+    def _line(self, call: ModelCall | MadeCall) -> str:
         if isinstance(call, ModelCall):
             return call.begin.model or ""
         return call_line(call.begin.name, shown_arguments(self.cache.parsed(call.begin.arguments), None))
