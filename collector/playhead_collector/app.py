@@ -54,6 +54,7 @@ from playhead_collector.serve import drop_in, errors, health, identity, query_ap
 from playhead_collector.serve.auth import RequireKey, authorize
 from playhead_collector.serve.browser import pages
 from playhead_collector.serve.browser.origin_guard import BrowserGuard
+from playhead_collector.serve.compressed_answers import CompressAnswers
 from playhead_collector.serve.health import GrpcHealth
 from playhead_collector.serve.keyring import INGEST, Keyring
 from playhead_collector.serve.metrics import CountRequests, ForwardMetrics, Metrics
@@ -402,6 +403,7 @@ def _limit_bodies(app: FastAPI, settings: CollectorSettings, flow: RequestLimite
         is_other=lambda path: path.startswith(INTAKE_PATHS),
         answer=refusal,
     )
+    app.add_middleware(CompressAnswers)
     app.add_middleware(BoundAnswers, sending=sending, answer=refusal)
 
 
