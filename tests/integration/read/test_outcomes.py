@@ -16,11 +16,11 @@ from playhead.model.message import text_message
 from playhead.model.span import STATUS_ERROR
 from playhead.projection.inputs import ProjectSettings
 from playhead.projection.projector import project
+from playhead.wire.operations.runs import SortName
 from playhead.wire.operations.verdict import OutcomeWord
 from playhead_collector.app import PROJECT, create_app
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports.outcomes import STEPS_S, outcome_word, step_ns
-from playhead_collector.store.ports.runs import SortName
 from playhead_collector.store.ports.scores import ScoreToAdd
 from playhead_collector.store.postgres.store import PostgresStore
 from playhead_collector.store.records.memory import MemoryRecords

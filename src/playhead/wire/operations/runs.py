@@ -287,8 +287,9 @@ SuspectIs = Annotated[
 CostAbove = Annotated[
     float | None, Bounds(ge=0, description="Only runs that cost more, in the price table's currency.")
 ]
+SortName = Literal["attention", "started", "elapsed", "turns", "tool_calls", "input_tokens", "cost", "errors", "score"]
 SortBy = Annotated[
-    Literal["attention", "started", "elapsed", "turns", "tool_calls", "input_tokens", "cost", "errors", "score"],
+    SortName,
     Bounds(
         description="`attention`: what waits, then what crashed or is lost, what failed (strong suspects first), what "
         "runs, all others; in each the newest first. `score`: by the newest score that is a number."
