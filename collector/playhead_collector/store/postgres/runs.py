@@ -136,7 +136,9 @@ class PostgresRuns:
                 ids = await _ids(conn, project_id, bounds, where.score)
             else:
                 ids = await _sorted_ids(conn, project_id, where, bounds, order, before)
-            rows = await sql.rows(conn, "runs", project_id=project_id, runs=ids) if ids else []
+            rows: Sequence[Record] = ()
+            if ids:
+                rows = await sql.rows(conn, "runs", project_id=project_id, runs=ids)
         by_id = {row["run_id"]: row for row in rows}
         return [_with_facts(by_id[run]) for run in ids if run in by_id]
 

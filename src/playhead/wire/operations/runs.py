@@ -41,6 +41,9 @@ class Completeness(TypedDict):
     sealed: bool
 
 
+HappenedKind = Literal["question", "error", "suspect", "under_way", "answer"]
+
+
 class Happened(TypedDict):
     """What happened in a run, in one line, cut at 300 characters.
 
@@ -50,7 +53,7 @@ class Happened(TypedDict):
     `turn` are where.  `promise` is that of a question.
     """
 
-    kind: Literal["question", "error", "suspect", "under_way", "answer"]
+    kind: HappenedKind
     text: str
     about: str | None
     strength: Strength | None
