@@ -236,6 +236,11 @@ export interface components {
              * @description The same note with the same id is stored once; default: a new id.
              */
             id?: string | null;
+            /**
+             * Time
+             * @description Of a note that is moved: when it was written (RFC 3339), instead of now.
+             */
+            time?: string | null;
         };
         /** Body_add_score_api_v1_runs__run__scores_post */
         Body_add_score_api_v1_runs__run__scores_post: {
@@ -482,7 +487,7 @@ export interface components {
             task?: string | null;
             /**
              * Outcome
-             * @description When a run has succeeded: a score as NAME, NAME=VALUE or NAME>=NUMBER; default: the newest score of this run that is false or below 0.5, without any the status.
+             * @description When a run has succeeded: a score as NAME, NAME=VALUE or NAME>=NUMBER; default: the score by which this run has failed (its newest, if that is false or below 0.5), without any the status.
              */
             outcome?: string | null;
             /**
@@ -504,7 +509,7 @@ export interface components {
         Body_save_view_api_v1_views_post: {
             /**
              * Name
-             * @description What the view is called.
+             * @description What the view is called, without `/`.
              */
             name: string;
             /**
@@ -2485,7 +2490,8 @@ export interface components {
          * Note
          * @description What a person says about a run, or about a moment of it: a `text`, a `label`, or both.
          *
-         *     `seq` is the event that it is about and `turn` its turn; null: it is about the run.  `author` is what the writer
+         *     `event` is the id of the event that it is about, `seq` where that stands now and `turn` its turn; null: it is about
+         *     the run.  `author` is what the writer
          *     said, `key` the name of the API key.
          */
         Note: {
@@ -2495,6 +2501,8 @@ export interface components {
             id: string;
             /** Seq */
             seq: number | null;
+            /** Event */
+            event: string | null;
             /** Turn */
             turn: number | null;
             /** Text */

@@ -196,6 +196,6 @@ async def test_runs_of_the_task_and_the_score_that_decides():
     assert verdict["condition"] == "reward>=0.5"
     assert verdict["task"] == {"task": "tag:task:6", "runs": 3, "scored": 2, "succeeded": 1}
     unscored = await answer_verdict(record_of(store, "0c" * 16))
-    assert (unscored["outcome"]["word"], unscored["condition"]) == ("unknown", "newest score>=0.5")
+    assert (unscored["outcome"]["word"], unscored["condition"]) == ("unknown", "score>=0.5")
     assert unscored["task"] == {"task": "tag:task:6", "runs": 3, "scored": 2, "succeeded": 1}
     assert (await answer_verdict(AgentsRun().done()))["task"] is None
