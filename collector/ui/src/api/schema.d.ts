@@ -236,6 +236,11 @@ export interface components {
              * @description The same note with the same id is stored once; default: a new id.
              */
             id?: string | null;
+            /**
+             * Time
+             * @description Of a note that is moved: when it was written (RFC 3339), instead of now.
+             */
+            time?: string | null;
         };
         /** Body_add_score_api_v1_runs__run__scores_post */
         Body_add_score_api_v1_runs__run__scores_post: {
@@ -482,7 +487,7 @@ export interface components {
             task?: string | null;
             /**
              * Outcome
-             * @description When a run has succeeded: a score as NAME, NAME=VALUE or NAME>=NUMBER; default: the newest score of this run that is false or below 0.5, without any the status.
+             * @description When a run has succeeded: a score as NAME, NAME=VALUE or NAME>=NUMBER; default: the score by which this run has failed (its newest, if that is false or below 0.5), without any the status.
              */
             outcome?: string | null;
             /**
@@ -504,7 +509,7 @@ export interface components {
         Body_save_view_api_v1_views_post: {
             /**
              * Name
-             * @description What the view is called.
+             * @description What the view is called, without `/`.
              */
             name: string;
             /**
@@ -887,6 +892,30 @@ export interface components {
             outcome: string | null;
             /** More */
             more: boolean;
+        };
+        /**
+         * ComparedValue
+         * @description A value that a finding compares with others: a line of a table.
+         *
+         *     `entry` is what has the value, such as the identifiers of an entry of a listing, null where there is only one thing;
+         *     `path` is its field.  `mark`: `said` (the answer or the call has it), `recorded` (a result has it), `least` (of all
+         *     entries; the answer leaves it out), or `other` (another entry).  `quotes` are where it stands, in results first; of
+         *     an entry of several parts one for each, whose sum the value is.
+         */
+        ComparedValue: {
+            /** Entry */
+            entry: string | null;
+            /** Path */
+            path: string | null;
+            /** Value */
+            value: string;
+            /**
+             * Mark
+             * @enum {string}
+             */
+            mark: "said" | "recorded" | "least" | "other";
+            /** Quotes */
+            quotes: components["schemas"]["Quoted"][];
         };
         /**
          * Comparison
@@ -2461,7 +2490,8 @@ export interface components {
          * Note
          * @description What a person says about a run, or about a moment of it: a `text`, a `label`, or both.
          *
-         *     `seq` is the event that it is about and `turn` its turn; null: it is about the run.  `author` is what the writer
+         *     `event` is the id of the event that it is about, `seq` where that stands now and `turn` its turn; null: it is about
+         *     the run.  `author` is what the writer
          *     said, `key` the name of the API key.
          */
         Note: {
@@ -2471,6 +2501,8 @@ export interface components {
             id: string;
             /** Seq */
             seq: number | null;
+            /** Event */
+            event: string | null;
             /** Turn */
             turn: number | null;
             /** Text */
@@ -3231,6 +3263,21 @@ export interface components {
             revoked: boolean;
         };
         /**
+         * RulePrecision
+         * @description How often a rule was right where it was measured: of `found` steps that it spoke against, `right` were the step
+         *     that a reader had named.  `rules` are those that were counted together; `basis` says on what.
+         */
+        RulePrecision: {
+            /** Found */
+            found: number;
+            /** Right */
+            right: number;
+            /** Rules */
+            rules: string[];
+            /** Basis */
+            basis: string;
+        };
+        /**
          * RunDetail
          * @description A run with its number of attempts, its forks (newest first), and `links`: paths of further answers.
          *
@@ -3408,8 +3455,11 @@ export interface components {
         };
         /**
          * RunHits
-         * @description A page of the places in a run where a text stands, in the order of the run.  A content that several events name
-         *     counts once, at its first.  `contents` is the number of contents that were read for this page.
+         * @description A page of the places in a run where a text stands, in the order of the run.
+         *
+         *     A content that several events name, such as a system prompt, counts once, at its first; arguments and results count
+         *     at each call.  `contents` is the number of contents that were read for this page.  A page may have fewer items than
+         *     were asked for, or none, although more follow: continue while there is a `next_cursor`.
          */
         RunHits: {
             /** Items */
@@ -3730,8 +3780,8 @@ export interface components {
          * RunsOverview
          * @description Totals over all runs that meet the conditions.
          *
-         *     `success` is about the runs that a score decides, by `condition`.  `cost` is the sum over runs with a known cost, `priced` their number.  `first` and `last` are the times of the
-         *     first and the last start, null if there are no runs.
+         *     `success` is about the runs that a score decides, by `condition`.  `cost` is the sum over runs with a known cost,
+         *     `priced` their number.  `first` and `last` are the times of the first and the last start, null if there are no runs.
          */
         RunsOverview: {
             /** Runs */
@@ -3836,11 +3886,12 @@ export interface components {
         };
         /**
          * ShownCall
-         * @description A tool call in one line: `get_user_details(aarav_garcia_1177)`.
+         * @description A tool call in one line: `get_user_details(aarav_garcia_1177)` is its `name`, and between the brackets `shown`.
          *
-         *     `shown` has the values of the arguments in the order of the tool's definition (without one, as they were sent), cut
-         *     at 80 characters.  `status` is `open`, `completed` or `failed`; `seq` and `ended_seq` are null where the call was
-         *     asked for and never made.  `writes`: the program says that it changes something; null: nothing is said.
+         *     `shown` has the values of the arguments in the order of the tool's definition, cut at 80 characters: those that its
+         *     `required` names first, in that order, then the others by name.  `status` is `open`, `completed`, `failed` or
+         *     `cancelled`; `seq` and `ended_seq` are null where the call was asked for and not made (yet), which is `open`.
+         *     `writes`: whether the tool's definition says that it changes something; null: nothing is said.
          */
         ShownCall: {
             /** Seq */
@@ -4145,6 +4196,9 @@ export interface components {
         /**
          * SuspectFinding
          * @description Something that speaks against a step, by one rule; `quotes` are the texts that it rests on.
+         *
+         *     `values` are the values that it compares, of a listing at most 20; empty for a rule that compares none. `precision`
+         *     is null for a rule that found nothing where rules were measured.
          */
         SuspectFinding: {
             /** Rule */
@@ -4158,6 +4212,9 @@ export interface components {
             reason: string;
             /** Quotes */
             quotes: components["schemas"]["Quoted"][];
+            /** Values */
+            values: components["schemas"]["ComparedValue"][];
+            precision: components["schemas"]["RulePrecision"] | null;
         };
         /**
          * Suspects
@@ -4652,6 +4709,8 @@ export interface components {
             reason: string | null;
             /** Strength */
             strength: ("strong" | "likely" | "weak") | null;
+            /** Rule */
+            rule: string | null;
             /** Promise */
             promise: string | null;
             /** Beside */
@@ -4675,6 +4734,8 @@ export interface components {
             reason: string | null;
             /** Strength */
             strength: ("strong" | "likely" | "weak") | null;
+            /** Rule */
+            rule: string | null;
             /** Options */
             options: components["schemas"]["Option"][];
         };
@@ -4696,6 +4757,8 @@ export interface components {
              * @enum {string}
              */
             strength: "strong" | "likely" | "weak";
+            /** Rule */
+            rule: string;
         };
         /**
          * TurnRow
@@ -4708,13 +4771,15 @@ export interface components {
          *     - `cut`: messages left the context (a compression)
          *     - `wait`: the run waits, or waited, for `promise`
          *
-         *     `group` is the span of the agent that this belongs to, null outside of any; of an `agent`, its own span, and
-         *     `within` the group that it stands in.  `text` is what was said, or the agent's name, cut at 200 characters; null
-         *     if the turn said nothing.  `to` is to whom: `user` for an answer, else null.  `internal`: the answer went to nobody
-         *     in the conversation, such as a summary that replaced messages.  `status` is `open`, `completed` or `failed`;
-         *     `raised`: an error came out of it.  `elapsed_ms` of a turn is that of the model call and of its tools, from the
-         *     first start to the last end; `model_ms` that of the model call alone.  `turns` is the number of turns of an agent.
-         *     `tokens` and `cost` are the turn's; null if not known.  `started_ms` counts from the beginning of the run.
+         *     `group` is the span of the agent that this belongs to, null for what the run's outermost agent does; of an `agent`,
+         *     its own span, and `within` the group that it stands in.  `text` is what was said, or the agent's name, cut at 200
+         *     characters; null if the turn said nothing.  `to` is to whom: `user` for an answer, else null.  `internal`: the
+         *     answer went to nobody in the conversation, such as a summary that replaced messages.  `status` is `open`,
+         *     `completed`, `failed` or `cancelled`, of a wait also `denied`; `raised`: it, or a tool call of it, ended with an
+         *     error.  `elapsed_ms` of a turn is that of the model call and of its tools, from the first start to the last end;
+         *     `model_ms` that of the model call alone.  `turns` is the number of turns of an agent, without those of agents within
+         *     it.  Tokens and `cost` are those of the turn, or of the agent's turns together; null if not known.  `started_ms`
+         *     counts from the beginning of the run.
          */
         TurnRow: {
             /**
@@ -4782,6 +4847,8 @@ export interface components {
             text: string;
             /** Strength */
             strength: ("strong" | "likely" | "weak") | null;
+            /** Rule */
+            rule: string | null;
         };
         /**
          * UntakenOption
@@ -4803,10 +4870,10 @@ export interface components {
          * @description Origin of a value in a call's arguments; `path` is like `flights[0].date`.
          *
          *     `source` is user, tool_result, assistant, system, definition (only in the tool's definition), derived, not_found (a
-         *     usual word of code, which stands nowhere), or invented.
-         *     `how` is exact, normalised, implied, or the way it was derived.  `first` and `last` are the first and last places of
-         *     the value in the context.  `suspect`: the value has no origin, or facts in it have none (`unfounded`), or it belongs
-         *     to another subject than the call (`another_subject`).
+         *     usual word of code, which stands nowhere), program (built by the program, which made the call by itself), or
+         *     invented.  `how` is exact, normalised, implied, or the way it was derived.  `first` and `last` are the first and
+         *     last places of the value in the context.  `suspect`: the value has no origin, or facts in it have none
+         *     (`unfounded`), or it belongs to another subject than the call (`another_subject`).
          */
         ValueOrigin: {
             /** Path */
