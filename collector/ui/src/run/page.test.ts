@@ -27,9 +27,9 @@ describe("the address is the state", () => {
     expect([back.at, back.found?.text]).toEqual([7, "x"]);
   });
 
-  test("back to an address without a moment stays where the page opened", () => {
+  test("back to an address without a moment goes to where the page opened", () => {
     const state = after(at(""), { type: "open", seq: 4, follow: false });
-    expect(after(state, { type: "address", query: new URLSearchParams() }).at).toBe(4);
+    expect(after(state, { type: "go", seq: 9 }, { type: "address", query: new URLSearchParams() }).at).toBe(4);
   });
 });
 

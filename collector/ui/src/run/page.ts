@@ -14,12 +14,13 @@ export type Found = { text: string; hits: readonly RunHit[] | null; hasMore: boo
 
 /**
  * `at` is the seq of the event that the page is about; 0: it is not known yet where to open. `chosen`: a person, or the
- * address, said so; what is found out later does not move the page then. `following`: the page goes on to each new
- * event. `range` null: the whole run. `folded`: the verdict takes one line.
+ * address, said so; what is found out later does not move the page then. `home` is where the page opened by itself, 0:
+ * nowhere yet. `following`: the page goes on to each new event. `range` null: the whole run. `folded`: the verdict takes one line.
  */
 export type PageState = {
   at: number;
   chosen: boolean;
+  home: number;
   following: boolean;
   view: View;
   panel: PanelName;
@@ -44,13 +45,15 @@ export type PageAction =
 
 /** The state at an address. */
 export function opened(query: URLSearchParams): PageState {
-  return { ...addressed(query), following: false, folded: addressed(query).view === "conversation", found: null };
+  return { ...addressed(query), home: 0, following: false, folded: addressed(query).view === "conversation", found: null };
 }
 
 export function pageReducer(state: PageState, action: PageAction): PageState {
   switch (action.type) {
     case "open":
-      return state.chosen ? state : { ...state, at: action.seq, following: action.follow };
+      return state.chosen
+        ? { ...state, home: action.seq }
+        : { ...state, at: action.seq, home: action.seq, following: action.follow };
     case "go":
       return went(state, action.seq);
     case "follow":
@@ -78,13 +81,8 @@ export function pageReducer(state: PageState, action: PageAction): PageState {
       return toHit(state, action.step);
     case "address": {
       const there = addressed(action.query);
-      return {
-        ...state,
-        ...there,
-        at: there.at || state.at,
-        chosen: state.chosen || there.chosen,
-        following: state.following && there.at === state.at,
-      };
+      const at = there.at || state.home || state.at;
+      return { ...state, ...there, at, following: state.following && at === state.at };
     }
   }
 }
