@@ -52,6 +52,12 @@ export type Suspect = Schemas["Suspect"];
 export type Suspects = Schemas["Suspects"];
 export type Note = Schemas["Note"];
 export type RecordedScore = Schemas["RecordedScore"];
+export type OutcomeOfRun = Schemas["OutcomeOfRun"];
+export type OutcomeScore = Schemas["OutcomeScore"];
+export type Happened = Schemas["Happened"];
+export type RunsOverview = Schemas["RunsOverview"];
+export type SavedView = Schemas["SavedView"];
+export type ContextPart = Schemas["ContextPart"];
 export type Page<T> = { items: T[]; next_cursor: string | null };
 
 /** What `/content/REF?as=messages` answers, which OpenAPI does not describe: its other answers are bytes. */
