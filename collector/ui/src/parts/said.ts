@@ -4,7 +4,7 @@
  * Characters that turn the direction of a text around, or that show nothing (Unicode's Cc and Cf): also those in which
  * texts are hidden from people. Line ends, tabs, joiners, and signs of Arabic and Syriac that are seen stay.
  */
-const UNSEEN = /(?![\n\r\t\u200c\u200d\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2])[\p{Cc}\p{Cf}\u2028\u2029]/u;
+const UNSEEN = /(?!\u200c|\u200d|[\n\r\t\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2])[\p{Cc}\p{Cf}\u2028\u2029]/u;
 const EACH_UNSEEN = new RegExp(UNSEEN, "gu");
 
 /** A piece of a text: as it is, or a character that is named (`U+202E`) because it would not be seen. */
