@@ -8,7 +8,6 @@ import "./styles/runs.css";
 import "./styles/run.css";
 import "./styles/across.css";
 import "./styles/compare.css";
-import "./styles/approvals.css";
 import "./styles/content.css";
 
 const theme = localStorage.getItem("theme");
