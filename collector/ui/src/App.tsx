@@ -23,6 +23,7 @@ function page<Name extends string, Props extends object>(
   return lazy(async () => ({ default: (await load())[name] }));
 }
 const RunPage = page("RunPage", () => import("./run/RunPage"));
+const AskPage = page("AskPage", () => import("./run/again/AskPage"));
 const ComparePage = page("ComparePage", () => import("./compare/ComparePage"));
 const AcrossPage = page("AcrossPage", () => import("./across/AcrossPage"));
 const ApprovalsPage = page("ApprovalsPage", () => import("./approvals/ApprovalsPage"));
@@ -51,6 +52,9 @@ export function App() {
                 <Redirect to="/" replace />
               </Route>
               <Route path="/runs/:run">{({ run }) => <RunPage key={run} run={run} />}</Route>
+              <Route path="/runs/:run/ask/:turn">
+                {({ run, turn }) => <AskPage key={`${run} ${turn}`} run={run} turn={Number(turn)} />}
+              </Route>
               <Route path="/compare/:a/:b">{({ a, b }) => <ComparePage key={`${a} ${b}`} a={a} b={b} />}</Route>
               <Route path="/across">
                 <AcrossPage />
