@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from playhead.model import event as ev
 from playhead.model.message import Message, text_message
+from playhead_collector.analysis.compare.actions import shown_call
 from playhead_collector.analysis.compare.comparison import answer_compare
 from tests.support.readers.fake import RUN, FakeStore, Story, record_of
 
@@ -83,7 +84,7 @@ async def test_runs_that_only_differ_in_ids_of_calls_are_the_same(two: Two):
     two.told(OTHER, *lookup("d"), call_id="d")
     answer = await two.compared()
     assert (answer["parts"], answer["items"], answer["next_cursor"]) == (None, [], None)
-    assert answer["counts"] == {"same": 3, "changed": 0, "only_a": 0, "only_b": 0}
+    assert answer["counts"] == {"same": 3, "similar": 0, "changed": 0, "only_a": 0, "only_b": 0}
     assert answer["common"] == {"calls": 3, "a": 11, "b": 11, "shared": 0}
     assert answer["outcome"]["differs"] == []
 
@@ -115,7 +116,7 @@ async def test_no_run_differs_from_itself_or_from_a_run_that_did_the_same(steps:
     for other in (RUN, OTHER):
         answer = await two.compared(RUN, other)
         assert (answer["items"], answer["parts"], answer["outcome"]["differs"]) == ([], None, [])
-        assert answer["counts"] == {"same": len(steps), "changed": 0, "only_a": 0, "only_b": 0}
+        assert answer["counts"] == {"same": len(steps), "similar": 0, "changed": 0, "only_a": 0, "only_b": 0}
 
 
 @settings(max_examples=60, deadline=None)
@@ -134,6 +135,7 @@ async def test_what_two_runs_differ_in_is_the_same_whichever_is_named_first(ours
 
     assert pairs(other, "b", "a") == pairs(one, "a", "b")
     assert (one["parts"] is None) == (other["parts"] is None)
+    assert (one["acts"] is None) == (other["acts"] is None)
     if one["parts"] and one["parts"]["a"] and one["parts"]["b"]:
         assert (other["parts"]["a"], other["parts"]["b"]) == (one["parts"]["b"], one["parts"]["a"])
         assert other["parts"]["differs"] == one["parts"]["differs"]
@@ -182,7 +184,7 @@ async def test_calls_of_one_run_only_stand_alone(two: Two):
     two.told(OTHER, ("tool", "a", 1, 1), ("tool", "x", 1, 1), ("tool", "c", 1, 1), ("tool", "d", 1, 1))
     answer = await two.compared()
     assert ops(answer) == ["only_a", "only_b", "same", "only_b"]
-    assert answer["counts"] == {"same": 2, "changed": 0, "only_a": 1, "only_b": 2}
+    assert answer["counts"] == {"same": 2, "similar": 0, "changed": 0, "only_a": 1, "only_b": 2}
     assert answer["parts"]["a"]["name"] == "b"
     assert answer["parts"]["b"] is None
     assert [change["what"] for change in answer["parts"]["changes"]] == ["arguments", "result"]
@@ -219,3 +221,137 @@ async def test_a_fork_shares_the_events_of_its_parent(two: Two):
     answer = await two.compared()
     assert answer["common"] == {"calls": 1, "a": 5, "b": 5, "shared": 6}
     assert answer["parts"]["differs"] == ["result"]
+
+
+# --- what they did, and in words --------------------------------------------------------------------------------------
+
+ASK = [text_message("user", "The cheapest, please.")]
+BOOKING = {"booking": "K7QM2X", "train": "RX172"}
+
+
+def offered(said: str, train: str, *more: Any) -> list[Any]:
+    booking = {**BOOKING, "train": train}
+    return [
+        ([SYSTEM, GO], ("find", {"to": "Brno"})),
+        ("tool", "find", {"to": "Brno"}, "RX132 for 63, RX172 for 34"),
+        *more,
+        ([found("RX132 for 63, RX172 for 34", "c0")], said),
+        (ASK, ("book", booking)),
+        ("tool", "book", booking, "done"),
+        ([found("done", "c3")], "It is booked."),
+    ]
+
+
+async def test_answers_that_name_the_same_are_the_same_in_other_words(two: Two):
+    two.told(RUN, *offered("1. RX172 costs 34 euros.", "RX172"))
+    two.told(OTHER, *offered("Take RX172: it is 34 euros.", "RX172"))
+    answer = await two.compared()
+    assert answer["counts"] == {"same": 5, "similar": 1, "changed": 0, "only_a": 0, "only_b": 0}
+    assert (answer["parts"]["op"], answer["acts"]) == ("similar", None)
+    assert answer["sentence"] == "Both made the same 2 tool calls, and answered the same in other words."
+    assert answer["more"] == []
+
+
+async def test_answers_with_other_facts_are_changed(two: Two):
+    two.told(RUN, *offered("RX172 costs 34 euros.", "RX172"))
+    two.told(OTHER, *offered("RX132 costs 63 euros.", "RX172"))
+    answer = await two.compared()
+    assert (answer["parts"]["op"], answer["acts"]) == ("changed", None)
+    assert answer["sentence"] == "Both made the same 2 tool calls; their answers differ from turn 2 on."
+
+
+async def test_prose_in_arguments_is_no_difference_of_what_was_done(two: Two):
+    def thinks(thought: str) -> Any:
+        return ("tool", "think", {"thought": thought}, "")
+
+    two.told(RUN, thinks("I have to find the cheapest of all trains."), ("tool", "find", "Brno", 1))
+    two.told(OTHER, thinks("So now which one of the trains is cheapest?"), ("tool", "find", "Brno", 1))
+    answer = await two.compared()
+    assert ([pair["op"] for pair in answer["items"]], answer["acts"]) == (["similar", "same"], None)
+    two.told(OTHER, thinks("short"), ("tool", "find", "Brno", 1))
+    assert (await two.compared())["acts"]["number"] == 0
+
+
+async def test_a_tool_that_only_one_of_them_called_is_where_they_part(two: Two):
+    sums = [
+        ([found("RX132 for 63, RX172 for 34", "c0")], ("calculate", "35 + 34")),
+        ("tool", "calculate", "35 + 34", 69),
+    ]
+    two.told(RUN, *offered("RX132 costs 63 euros.", "RX132"))
+    two.told(OTHER, *offered("RX172 costs 34 euros.", "RX172", *sums))
+    answer = await two.compared()
+    acts = answer["items"][answer["acts"]["number"]]
+    assert (acts["op"], acts["b"]["shown"], acts["b"]["turn"], acts["b"]["did"]) == (
+        "only_b", "calculate(35 + 34)", 2, "called",
+    )  # fmt: skip
+    assert answer["sentence"] == "They part at turn 2: B went on to call `calculate(35 + 34)`, A answered the user."
+    assert answer["more"] == [
+        "Until then both made the same tool call and got the same result.",
+        "In the end they differ in `book`: `train` is `RX132` in A, `RX172` in B.",
+    ]
+    mirrored = await two.compared(OTHER, RUN)
+    assert mirrored["sentence"] == "They part at turn 2: A went on to call `calculate(35 + 34)`, B answered the user."
+
+
+async def test_other_arguments_are_where_they_part(two: Two):
+    two.told(RUN, *offered("Fine.", "RX132"))
+    two.told(OTHER, *offered("Fine.", "RX172"))
+    answer = await two.compared()
+    other = "`train` is `RX132` in A, `RX172` in B."
+    assert answer["sentence"] == f"They part at turn 3: both called `book`, with other arguments: {other}"
+    assert answer["more"] == ["Until then both made the same tool call and got the same result."]
+
+
+async def test_a_tool_that_failed_in_one_of_them_is_where_they_part(two: Two):
+    two.told(RUN, *lookup("c"))
+    two.told(OTHER, *lookup("c", RuntimeError("30 s")))
+    answer = await two.compared()
+    sentence = "They part at turn 1: `look_up(A1)` returned in A, failed with `TimeoutError: 30 s` in B."
+    assert (answer["sentence"], answer["acts"]["number"]) == (sentence, 0)
+
+
+async def test_another_result_is_said_and_is_nothing_that_they_did(two: Two):
+    two.told(RUN, *lookup("c"))
+    two.told(OTHER, *lookup("c", "lost", "It is lost, sorry."))
+    answer = await two.compared()
+    assert answer["sentence"] == "They made the same tool calls; `look_up(A1)` returned something else at turn 1."
+    assert (answer["acts"], answer["more"]) == (None, ["In the end their answers differ."])
+
+
+async def test_equal_runs_runs_without_calls_and_runs_that_end_earlier_say_so(two: Two):
+    two.told(RUN)
+    two.told(OTHER, ("tool", "a", 1, 1), ("tool", "b", {"x": [1, "`"]}, 1))
+    assert (await two.compared(RUN, RUN))["sentence"] == "Neither made a call."
+    assert (await two.compared(OTHER, OTHER))["sentence"] == "Both did the same: 2 calls, all equal."
+    answer = await two.compared(RUN, OTHER)
+    assert answer["sentence"] == "They part at event 2 of B: B went on to call `a(1)`, A made no more calls."
+    two.told(RUN, ("tool", "a", 1, 1))
+    answer = await two.compared(RUN, OTHER)
+    assert answer["sentence"].startswith('They part at event 4 of B: B went on to call `b([1,"\'"])`, A made no more')
+
+
+async def test_arguments_are_shown_in_the_order_of_the_definition(two: Two):
+    assert shown_call("find", {"a": 1, "b": "x y", "c": None}, ["b", "c"]) == "find(x y, null, 1)"
+    assert shown_call("find", None) == "find()"
+    long = shown_call("find", {"text": "word " * 40})
+    assert (len(long), long[-2:]) == (80, "…)")
+
+
+@settings(max_examples=60, deadline=None)
+@given(runs, runs)
+async def test_there_is_a_sentence_for_any_two_runs(ours: list[Any], theirs: list[Any]):
+    two = Two()
+    two.told(RUN, *ours)
+    two.told(OTHER, *theirs)
+    one, other = await two.compared(RUN, OTHER), await two.compared(OTHER, RUN)
+    for answer in (one, other):
+        for sentence in (answer["sentence"], *answer["more"]):
+            assert sentence.endswith(".")
+            assert "None" not in sentence
+            assert " 0 " not in sentence
+        if answer["acts"] is not None:
+            pair = answer["items"][answer["acts"]["number"]]
+            assert {name: answer["acts"][name] for name in pair} == pair
+    swapped = one["sentence"].replace(" A ", " # ").replace(" B ", " A ").replace(" # ", " B ")
+    if one["acts"] and one["acts"]["op"] in ("only_a", "only_b"):
+        assert sorted(swapped) == sorted(other["sentence"])
