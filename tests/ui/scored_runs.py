@@ -231,7 +231,7 @@ def play(asks: Sequence[str], answers: Iterator[Any], score: float | None, *tags
     with (
         MockModelServer() as server,
         openai.OpenAI(base_url=server.base_url, api_key="none") as client,
-        playhead.run("rail_desk", tags=tags, user="nora"),
+        playhead.run("rail_desk", tags=list(tags), user="nora"),
     ):
         server.otherwise(lambda _: delay(0.02, next(answers)))
         rail_desk(client, iter(asks))

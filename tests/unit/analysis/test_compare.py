@@ -1,5 +1,6 @@
 """How two runs differ: runs made by hand, with their labels."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -242,22 +243,43 @@ def offered(said: str, train: str, *more: Any) -> list[Any]:
     ]
 
 
-async def test_answers_that_name_the_same_are_the_same_in_other_words(two: Two):
-    two.told(RUN, *offered("1. RX172 costs 34 euros.", "RX172"))
-    two.told(OTHER, *offered("Take RX172: it is 34 euros.", "RX172"))
+async def test_other_words_around_the_same_tools_are_no_difference_of_what_was_done(two: Two):
+    def says(words: str) -> Message:
+        call = {"type": "tool_call", "id": words, "name": "find", "arguments": {"to": "Brno"}}
+        return {"role": "assistant", "parts": [{"type": "text", "content": words}, call]}
+
+    for run, words in ((RUN, "One moment."), (OTHER, "I look for it.")):
+        story = Story(two.store)
+        story.add(ev.RunStarted, "root", name="support")
+        story.model_call(f"{run[:4]}m", [], [SYSTEM, GO], says(words))
+        story.tool_call(f"{run[:4]}t", "find", {"to": "Brno"}, "found")
+        story.add(ev.RunCompleted, "root", elapsed_ms=1.0)
+        two.store.keep_run(_of(run, story), run)
     answer = await two.compared()
-    assert answer["counts"] == {"same": 5, "similar": 1, "changed": 0, "only_a": 0, "only_b": 0}
-    assert (answer["parts"]["op"], answer["acts"]) == ("similar", None)
-    assert answer["sentence"] == "Both made the same 2 tool calls, and answered the same in other words."
-    assert answer["more"] == []
+    assert answer["counts"] == {"same": 1, "similar": 1, "changed": 0, "only_a": 0, "only_b": 0}
+    assert (answer["parts"]["op"], answer["parts"]["differs"], answer["acts"]) == ("similar", ["answer"], None)
+    assert answer["sentence"] == (
+        "Both made the same tool call, and their answers are equal; what the models got differs at turn 1."
+    )
 
 
-async def test_answers_with_other_facts_are_changed(two: Two):
+async def test_other_answers_are_changed_whatever_they_say(two: Two):
     two.told(RUN, *offered("RX172 costs 34 euros.", "RX172"))
-    two.told(OTHER, *offered("RX132 costs 63 euros.", "RX172"))
+    two.told(OTHER, *offered("Take RX172, it is 34 euros.", "RX172"))
     answer = await two.compared()
-    assert (answer["parts"]["op"], answer["acts"]) == ("changed", None)
+    assert answer["counts"] == {"same": 5, "similar": 0, "changed": 1, "only_a": 0, "only_b": 0}
+    assert (answer["parts"]["op"], answer["acts"], answer["more"]) == ("changed", None, [])
     assert answer["sentence"] == "Both made the same 2 tool calls; their answers differ from turn 2 on."
+
+
+async def test_the_same_answer_to_other_input_is_similar(two: Two):
+    two.told(RUN, ([SYSTEM, GO], "Fine."))
+    two.told(OTHER, ([SYSTEM, text_message("user", "Where is order B2?")], "Fine."))
+    answer = await two.compared()
+    assert (answer["parts"]["op"], answer["more"]) == ("similar", [])
+    assert answer["sentence"] == (
+        "Neither called a tool, and their answers are equal; what the models got differs at turn 1."
+    )
 
 
 async def test_prose_in_arguments_is_no_difference_of_what_was_done(two: Two):
@@ -280,10 +302,8 @@ async def test_a_tool_that_only_one_of_them_called_is_where_they_part(two: Two):
     two.told(RUN, *offered("RX132 costs 63 euros.", "RX132"))
     two.told(OTHER, *offered("RX172 costs 34 euros.", "RX172", *sums))
     answer = await two.compared()
-    acts = answer["items"][answer["acts"]["number"]]
-    assert (acts["op"], acts["b"]["shown"], acts["b"]["turn"], acts["b"]["did"]) == (
-        "only_b", "calculate(35 + 34)", 2, "called",
-    )  # fmt: skip
+    acts = answer["items"][answer["acts"]["number"]]["b"]
+    assert (acts["shown"], acts["turn"], acts["did"]) == ("calculate(35 + 34)", 2, "called")
     assert answer["sentence"] == "They part at turn 2: B went on to call `calculate(35 + 34)`, A answered the user."
     assert answer["more"] == [
         "Until then both made the same tool call and got the same result.",
@@ -352,6 +372,6 @@ async def test_there_is_a_sentence_for_any_two_runs(ours: list[Any], theirs: lis
         if answer["acts"] is not None:
             pair = answer["items"][answer["acts"]["number"]]
             assert {name: answer["acts"][name] for name in pair} == pair
-    swapped = one["sentence"].replace(" A ", " # ").replace(" B ", " A ").replace(" # ", " B ")
     if one["acts"] and one["acts"]["op"] in ("only_a", "only_b"):
-        assert sorted(swapped) == sorted(other["sentence"])
+        swapped = one["sentence"].translate(str.maketrans("AB", "BA"))
+        assert sorted(re.findall(r"\w+", swapped)) == sorted(re.findall(r"\w+", other["sentence"]))

@@ -1,38 +1,24 @@
-"""[analysis]: what a call did, apart from its words: the tools that a model called, or what its answer names.  Pure.
+"""[analysis]: what a call did, apart from its words: the tools that a model called, with their arguments.  Pure.
 
-Models never write the same twice.  Two answers say the same in other words if they name the same numbers and
-identifiers; two tool calls are the same if their arguments are equal but for prose.
+Models never write the same twice, so two tool calls are the same if their arguments are equal but for prose.  Whether
+two answers say the same cannot be known: answers with other words differ.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
 from playhead.model.canonical import canonical_json
 from playhead.model.json_value import JsonValue, is_object
-from playhead.model.message import REF_PART, Message, message_text
-from playhead_collector.analysis.texts.words import numbers_in
-from playhead_collector.analysis.transcript.arguments import is_identifier, scalars, without_prose
+from playhead.model.message import Message, message_text
+from playhead_collector.analysis.transcript.arguments import scalars, without_prose
 from playhead_collector.read.values import text_of
 
 _LONGEST_CALL, _LONGEST_TEXT, _LONGEST_VALUE = 80, 200, 60
-# `1.` at the beginning of a line numbers an item of a list.
-_ITEM = re.compile(r"(?m)^[ \t]{0,8}\d{1,3}[.)][ \t]")
-_TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{4,60}")
 
 
-@dataclass(frozen=True, slots=True)
-class ModelAction:
-    """What a model call did.  `calls`: name and key of the arguments of each tool that it called.  `named`: numbers
-    and identifiers of its answer."""
-
-    calls: tuple[tuple[str, bytes], ...] = ()
-    named: frozenset[str] = frozenset()
-
-    def is_like(self, other: "ModelAction") -> bool:
-        """Whether both did the same: called the same tools, or answered with the same numbers and identifiers."""
-        return self.calls == other.calls and (bool(self.calls) or self.named == other.named)
+CalledTools = tuple[tuple[str, bytes], ...]
+"""Tools that a model called: the name and the key of the arguments of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +30,9 @@ class RequestedCall:
     arguments: JsonValue
 
 
-def action_of(message: Message) -> ModelAction:
-    """What a model call did that answered with this message."""
-    calls = tuple((call.name, arguments_key(call.arguments)) for call in requested_calls(message))
-    apart = frozenset(str(part.get("ref")) for part in message["parts"] if part.get("type") == REF_PART)
-    return ModelAction(calls, named_in(answer_text(message)) | apart)
+def called_tools(message: Message) -> CalledTools:
+    """The tools that a model called with this message."""
+    return tuple((call.name, arguments_key(call.arguments)) for call in requested_calls(message))
 
 
 def requested_calls(message: Message) -> Iterator[RequestedCall]:
@@ -69,13 +53,6 @@ def answer_text(message: Message) -> str:
 def arguments_key(arguments: JsonValue) -> bytes:
     """A digest of arguments that is equal for arguments that differ only in prose."""
     return sha256(canonical_json(without_prose(arguments))).digest()
-
-
-def named_in(text: str) -> frozenset[str]:
-    """Numbers and identifiers of a text, in their plain forms."""
-    plain = _ITEM.sub("", text)
-    numbers = {number for number, _, _ in numbers_in(plain)}
-    return frozenset(numbers | {match[0].lower() for match in _TOKEN.finditer(plain) if is_identifier(match[0])})
 
 
 # --- in one line -----------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from playhead.model.canonical import canonical_json
 from playhead.model.message import Message, read_message
 from playhead.model.ref import ContentRef
 from playhead.model.state import CANCELLED
-from playhead_collector.analysis.compare.actions import ModelAction, action_of, arguments_key
+from playhead_collector.analysis.compare.actions import CalledTools, arguments_key, called_tools
 from playhead_collector.analysis.compare.alignment import Facets
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.values import fetch
@@ -161,19 +161,15 @@ class CallMessages:
     """What is compared of the messages of calls, by ref.
 
     `keys` has, for messages with tool calls, a key that ignores the ids of the calls; other messages are compared by
-    their refs.  `actions` has what a model did that answered with the message.
+    their refs.  `tools` has the tools that a model called with the message.
     """
 
     keys: Keys
-    actions: Mapping[ContentRef, ModelAction]
+    tools: Mapping[ContentRef, CalledTools]
 
-    def action(self, call: ComparableCall) -> ModelAction:
-        """What a model call did; messages that are not stored count for nothing."""
-        found = [self.actions[ref] for ref in call.outputs if ref in self.actions]
-        if len(found) == 1:
-            return found[0]
-        calls = tuple(each for action in found for each in action.calls)
-        return ModelAction(calls, frozenset[str]().union(*(action.named for action in found)))
+    def called_by(self, call: ComparableCall) -> CalledTools:
+        """The tools that a model call asked for; messages that are not stored count for nothing."""
+        return tuple(tool for ref in call.outputs for tool in self.tools.get(ref, ()))
 
 
 async def read_call_messages(record: RunRecord, calls: Iterable[ComparableCall]) -> CallMessages:
@@ -182,13 +178,13 @@ async def read_call_messages(record: RunRecord, calls: Iterable[ComparableCall])
     named = dict.fromkeys(ref for call in of_calls for ref in (*call.new, *call.outputs))
     outputs = {ref for call in of_calls for ref in call.outputs}
     keys: dict[ContentRef, Hashable] = {}
-    actions: dict[ContentRef, ModelAction] = {}
+    tools: dict[ContentRef, CalledTools] = {}
     async for ref, message in _messages(record, list(named)):
         if (key := _key(message)) is not None:
             keys[ref] = key
         if ref in outputs:
-            actions[ref] = action_of(message)
-    return CallMessages(keys, actions)
+            tools[ref] = called_tools(message)
+    return CallMessages(keys, tools)
 
 
 async def read_argument_keys(record: RunRecord, refs: Iterable[ContentRef]) -> dict[ContentRef, bytes]:

@@ -140,12 +140,12 @@ class RunComparison:
         ours, theirs = self.calls(pair)
         if ours is None or theirs is None:
             call = ours or theirs
-            return call is not None and (call.kind != "llm" or bool(self._messages.action(call).calls))
+            return call is not None and (call.kind != "llm" or bool(self._messages.called_by(call)))
         differs = self.differs(pair)
         if "status" in differs:
             return True
         if ours.kind == "llm":
-            return self._messages.action(ours).calls != self._messages.action(theirs).calls if differs else False
+            return bool(differs) and self._messages.called_by(ours) != self._messages.called_by(theirs)
         return "arguments" in differs and not self._has_like_arguments(ours, theirs)
 
     def _is_similar(self, pair: Pair, differs: Sequence[str]) -> bool:
@@ -153,8 +153,9 @@ class RunComparison:
         if ours is None or theirs is None:
             return False
         if ours.kind == "llm":
-            alike = self._messages.action(ours).is_like(self._messages.action(theirs))
-            return alike and ours.result() == theirs.result() and not {"status", "error"} & {*differs}
+            tools = self._messages.called_by(ours)
+            same_tools = bool(tools) and tools == self._messages.called_by(theirs) and ours.result() == theirs.result()
+            return not {"status", "error"} & {*differs} and (same_tools or "answer" not in differs)
         return differs == ["arguments"] and self._has_like_arguments(ours, theirs)
 
     def _has_like_arguments(self, ours: ComparableCall, theirs: ComparableCall) -> bool:
@@ -170,10 +171,20 @@ class RunComparison:
         i, j = pair
         return None if i is None else self.one.calls[i], None if j is None else self.other.calls[j]
 
-    def next_positions(self, number: int) -> Pair:
-        """Position of the first call of each run in the pair with this number or a later one; None: there is none."""
-        pairs = self.pairs[number:]
-        return next((i for i, _ in pairs if i is not None), None), next((j for _, j in pairs if j is not None), None)
+    def beside(self, number: int) -> Pair:
+        """A pair that only one run has, with the call that the other run made in its place: of its calls without a
+        counterpart there the first that acts, else the first; else its next call; None if it made no more."""
+        side = 0 if self.pairs[number][0] is None else 1
+        start = end = number
+        while start > 0 and None in self.pairs[start - 1]:
+            start -= 1
+        while end < len(self.pairs) and None in self.pairs[end]:
+            end += 1
+        there = [pair for pair in self.pairs[start:end] if pair[side] is not None]
+        rest = self.pairs[end : end + 1]  # both runs have a call in it
+        chosen = next(iter((*filter(self.acts_differ, there), *there, *rest)), (None, None))
+        own = self.pairs[number]
+        return (chosen[0], own[1]) if side == 0 else (own[0], chosen[1])
 
     def has_other_result(self, pair: Pair) -> bool:
         """Whether a tool returned something else."""
@@ -203,8 +214,7 @@ class RunComparison:
         """Pairs of the calls that the sentences speak of."""
         for number in (places.first, places.acts, places.result, places.words, places.last):
             if number is not None and number < len(self.pairs):
-                yield self.pairs[number]
-                yield self.next_positions(number)
+                yield self.beside(number) if None in self.pairs[number] else self.pairs[number]
 
     def counts(self) -> c.PairCounts:
         """Number of pairs by `op`."""
@@ -244,7 +254,9 @@ class _Telling:
         if places.result is not None:
             return result_sentence(self._sides(places.result))
         place = places.first if places.words is None else places.words
-        return words_sentence(self._sides(place), is_similar=places.words is None, tool_calls=self._tool_calls(total))
+        return words_sentence(
+            self._sides(place), has_same_answers=places.words is None, tool_calls=self._tool_calls(total)
+        )
 
     def more(self, outcome: c.ComparedOutcome) -> list[str]:
         """What was equal until the runs parted, and what differs in the end."""
@@ -261,10 +273,13 @@ class _Telling:
         return [sentence for sentence in (before, end) if sentence is not None]
 
     def _sides(self, number: int) -> Sides:
-        op, pair = self._comparison.op(self._comparison.pairs[number]), self._comparison.pairs[number]
-        only = {ONLY_A: "a", ONLY_B: "b"}.get(op)
-        ours, theirs = self._comparison.calls(pair if only is None else self._comparison.next_positions(number))
-        return Sides(ours and self._deeds.of(ours, 0), theirs and self._deeds.of(theirs, 1), only)
+        comparison, pair = self._comparison, self._comparison.pairs[number]
+        only = {ONLY_A: "a", ONLY_B: "b"}.get(comparison.op(pair))
+        if only is not None:
+            pair = comparison.beside(number)
+        ours, theirs = comparison.calls(pair)
+        a, b = ours and self._deeds.of(ours, 0), theirs and self._deeds.of(theirs, 1)
+        return Sides(a, b, None if a and b and a.uses and b.uses else only)
 
     def _tool_calls(self, before: int) -> int:
         """Number of the pairs of tool calls before this pair."""
@@ -277,15 +292,15 @@ def _end_sentence(outcome: c.ComparedOutcome) -> str | None:
     status, error = outcome["status"], outcome["error"]
     if status["a"] == status["b"]:
         return None
-    ends = [
-        f"{name} {status[side]}{f' with `{_error_text(error[side])}`' if error[side] else ''}"
-        for name, side in (("A", "a"), ("B", "b"))
-    ]
-    return f"In the end {' and '.join(ends)}."
+    a, b = _ended(status["a"], error["a"]), _ended(status["b"], error["b"])
+    return f"In the end A {a} and B {b}."
 
 
-def _error_text(error: str) -> str:
-    return cut(one_line(error), _LONGEST_ERROR).replace("`", "'")
+def _ended(status: str, error: str | None) -> str:
+    if error is None:
+        return status
+    shown = cut(one_line(error), _LONGEST_ERROR).replace("`", "'")
+    return f"{status} with `{shown}`"
 
 
 def _shared_calls(ours: Sequence[ComparableCall], theirs: Sequence[ComparableCall]) -> int:

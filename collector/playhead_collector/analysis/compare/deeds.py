@@ -140,20 +140,26 @@ class Sides:
 
 def parting_sentence(sides: Sides) -> str:
     """Says where two runs part, and what each of them did there."""
-    where = _where(sides)
-    if sides.only is not None:
-        own, other = (sides.a, sides.b) if sides.only == "a" else (sides.b, sides.a)
-        names = ("A", "B") if sides.only == "a" else ("B", "A")
-        return f"They part {where}: {names[0]} went on to {_infinitive(own)}, {names[1]} {_past(other)}."
-    if sides.a is not None and sides.b is not None:
-        same = _same_tool(sides.a, sides.b)
-        if same is not None and (differing := _differing_arguments(*same)) is not None:
-            return f"They part {where}: both called {_code(same[0].name)}, with other arguments: {differing}."
-        if same is not None and sides.a.did != sides.b.did:
-            return (
-                f"They part {where}: {_code(same[0].shown)} {_past_result(sides.a)} in A, {_past_result(sides.b)} in B."
-            )
-    return f"They part {where}: A {_past(sides.a)}, B {_past(sides.b)}."
+    where, a, b = _where(sides), sides.a, sides.b
+    if a is not None and b is not None and a.uses and b.uses:
+        return f"They part {where}: {_both_used(a, b)}."
+    goes_on = sides.only or ("a" if a is not None and a.uses else "b" if b is not None and b.uses else None)
+    if goes_on == "a":
+        return f"They part {where}: A went on to {_infinitive(a)}, B {_past(b)}."
+    if goes_on == "b":
+        return f"They part {where}: B went on to {_infinitive(b)}, A {_past(a)}."
+    return f"They part {where}: A {_past(a)}, B {_past(b)}."
+
+
+def _both_used(a: Deed, b: Deed) -> str:
+    same = _same_tool(a, b)
+    if same is None:
+        return f"A {_past(a)}, B {_past(b)}"
+    if (differing := _differing_arguments(*same)) is not None:
+        return f"both called {_code(same[0].name)}, with other arguments: {differing}"
+    if a.did != b.did:
+        return f"{_code(same[0].shown)} {_past_result(a)} in A, {_past_result(b)} in B"
+    return f"A {_past(a)}, B {_past(b)}"
 
 
 def result_sentence(sides: Sides) -> str:
@@ -163,11 +169,11 @@ def result_sentence(sides: Sides) -> str:
     return f"They made the same tool calls; {shown} returned something else {_where(sides)}."
 
 
-def words_sentence(sides: Sides, *, is_similar: bool, tool_calls: int) -> str:
-    """Says that runs which did the same answered in other words, or with other facts."""
+def words_sentence(sides: Sides, *, has_same_answers: bool, tool_calls: int) -> str:
+    """Says whether runs that called the same tools answered with the same words."""
     same = f"Both made {_the_same(tool_calls)}" if tool_calls else "Neither called a tool"
-    if is_similar:
-        return f"{same}, and answered the same in other words."
+    if has_same_answers:
+        return f"{same}, and their answers are equal; what the models got differs {_where(sides)}."
     return f"{same}; their answers differ from {_where(sides).removeprefix('at ')} on."
 
 

@@ -45,8 +45,8 @@ class ComparedCall(TypedDict):
 class CallPair(TypedDict):
     """Two corresponding calls; `op` is `same`, `similar`, `changed`, `only_a` or `only_b`.
 
-    `similar`: both did the same in other words. Two models called the same tools, or answered with the same numbers
-    and identifiers; two tool calls have equal arguments but for prose (texts of 8 words or more), and equal results.
+    `similar`: both did the same. Two models called the same tools in other words, or answered the same to other input;
+    two tool calls have equal arguments but for prose (texts of 8 words or more), and equal results.
     `differs` lists the differences: of the inputs `model`, `system`, `tools`, `settings`, `messages` (those that were
     new in the call), `input`, `arguments`; of the results `status`, `error`, `answer`, `result`.
     """
