@@ -25,6 +25,7 @@ function page<Name extends string, Props extends object>(
 const RunPage = page("RunPage", () => import("./run/RunPage"));
 const AskPage = page("AskPage", () => import("./run/again/AskPage"));
 const ComparePage = page("ComparePage", () => import("./compare/ComparePage"));
+const CallsPage = page("CallsPage", () => import("./calls/CallsPage"));
 const AcrossPage = page("AcrossPage", () => import("./across/AcrossPage"));
 const ApprovalsPage = page("ApprovalsPage", () => import("./approvals/ApprovalsPage"));
 const ContentPage = page("ContentPage", () => import("./content/ContentPage"));
@@ -56,6 +57,9 @@ export function App() {
                 {({ run, turn }) => <AskPage key={`${run} ${turn}`} run={run} turn={Number(turn)} />}
               </Route>
               <Route path="/compare/:a/:b">{({ a, b }) => <ComparePage key={`${a} ${b}`} a={a} b={b} />}</Route>
+              <Route path="/calls">
+                <CallsPage />
+              </Route>
               <Route path="/across">
                 <AcrossPage />
               </Route>

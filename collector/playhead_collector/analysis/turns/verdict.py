@@ -40,7 +40,7 @@ from playhead_collector.analysis.turns.outline import (
 from playhead_collector.analysis.turns.requested import REACH, assign, requests_in
 from playhead_collector.analysis.turns.rows import begun_ns, said_in
 from playhead_collector.read.events import cut
-from playhead_collector.read.outcome import ANY_SCORE, SUCCESS_FROM, deciding_score, outcome_of
+from playhead_collector.read.outcome import ANY_SCORE, SUCCESS_FROM, DecidingScore, deciding_score, outcome_of
 from playhead_collector.read.promises import promise_answer
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.values import ContentCache, fetch, text_of
@@ -49,6 +49,7 @@ from playhead_collector.store.ports.scores import ScoreFilter
 MAX_AGENTS = 50
 _MAX_SAID, _MAX_ANSWER = 300, 2_000
 _MOST_SCORES = 100
+_MOST_ASKED_FOR_SCORES = 5
 # Answers that are read to find the last one with a text, and that may have asked for a tool that raised.
 _LAST_ANSWERS = 16
 
@@ -56,10 +57,7 @@ _LAST_ANSWERS = 16
 async def answer_verdict(record: RunRecord) -> RunVerdict:
     """Returns what came of a run."""
     outline = await read_outline(record)
-    scores = await record.store.scores.page(
-        record.project_id, ScoreFilter(run=record.run, latest=True), limit=_MOST_SCORES
-    )
-    score = deciding_score(scores)
+    score = await _deciding(record, record.run)
     promises = await record.store.promises.open_of(record.project_id, record.run)
     error, other_errors = await _errors(record, outline)
     agents = _chosen_agents(outline, record)
@@ -95,13 +93,24 @@ async def read_outline(record: RunRecord) -> Outline:
 
 
 async def _task(record: RunRecord, score: str | None) -> TaskRuns | None:
-    """Returns how many runs of the task there are, and how many succeeded; None if the run has no task."""
+    """Returns how many runs of the task there are, and how many succeeded; None if the run has no task. A run without
+    a score is counted with the score that decides about another run of the task."""
     facts = await read_task(record, score)
     if facts is None:
         return None
+    for other in facts.runs[:_MOST_ASKED_FOR_SCORES] if score is None else ():
+        decides = await _deciding(record, other.row.run)
+        if decides is not None:
+            facts = await read_task(record, decides.name) or facts
+            break
     numbers = [fact.score_number for fact in facts.runs if fact.score_number is not None]
     succeeded = sum(number >= SUCCESS_FROM for number in numbers)
     return {"task": facts.task, "runs": len(facts.runs), "scored": len(numbers), "succeeded": succeeded}
+
+
+async def _deciding(record: RunRecord, run: str) -> DecidingScore | None:
+    where = ScoreFilter(run=run, latest=True)
+    return deciding_score(await record.store.scores.page(record.project_id, where, limit=_MOST_SCORES))
 
 
 # --- errors ----------------------------------------------------------------------------------------------------------

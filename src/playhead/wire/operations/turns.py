@@ -48,13 +48,14 @@ class TurnRow(TypedDict):
     - `wait`: the run waits, or waited, for `promise`
 
     `group` is the span of the agent that this belongs to, null for what the run's outermost agent does; of an `agent`,
-    its own span, and `within` the group that it stands in.  `text` is what was said, or the agent's name, cut at 200 characters; null
-    if the turn said nothing.  `to` is to whom: `user` for an answer, else null.  `internal`: the answer went to nobody
-    in the conversation, such as a summary that replaced messages.  `status` is `open`, `completed`, `failed` or
-    `cancelled`, of a wait also `denied`; `raised`: it, or a tool call of it, ended with an error.  `elapsed_ms` of a turn is that of the model call and of its tools, from the
-    first start to the last end; `model_ms` that of the model call alone.  `turns` is the number of turns of an agent,
-    without those of agents within it.  Tokens and `cost` are those of the turn, or of the agent's turns together; null
-    if not known.  `started_ms` counts from the beginning of the run.
+    its own span, and `within` the group that it stands in.  `text` is what was said, or the agent's name, cut at 200
+    characters; null if the turn said nothing.  `to` is to whom: `user` for an answer, else null.  `internal`: the
+    answer went to nobody in the conversation, such as a summary that replaced messages.  `status` is `open`,
+    `completed`, `failed` or `cancelled`, of a wait also `denied`; `raised`: it, or a tool call of it, ended with an
+    error.  `elapsed_ms` of a turn is that of the model call and of its tools, from the first start to the last end;
+    `model_ms` that of the model call alone.  `turns` is the number of turns of an agent, without those of agents within
+    it.  Tokens and `cost` are those of the turn, or of the agent's turns together; null if not known.  `started_ms`
+    counts from the beginning of the run.
     """
 
     kind: RowKind
