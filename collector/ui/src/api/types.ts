@@ -42,6 +42,13 @@ export type FailureClusters = Schemas["FailureClusters"];
 export type TaskDivergence = Schemas["TaskDivergence"];
 export type Divergences = Schemas["Divergences"];
 export type ContextContents = Schemas["ContextContents"];
+export type OutcomeOfRun = Schemas["OutcomeOfRun"];
+export type OutcomeScore = Schemas["OutcomeScore"];
+export type Happened = Schemas["Happened"];
+export type RunsOverview = Schemas["RunsOverview"];
+export type SavedView = Schemas["SavedView"];
+export type ShownCall = Schemas["ShownCall"];
+export type ContextPart = Schemas["ContextPart"];
 export type Page<T> = { items: T[]; next_cursor: string | null };
 
 /** What `/content/REF?as=messages` answers, which OpenAPI does not describe: its other answers are bytes. */
