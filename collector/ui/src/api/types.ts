@@ -49,6 +49,15 @@ export type RunsOverview = Schemas["RunsOverview"];
 export type SavedView = Schemas["SavedView"];
 export type ShownCall = Schemas["ShownCall"];
 export type ContextPart = Schemas["ContextPart"];
+export type TurnRow = Schemas["TurnRow"];
+export type RunTurn = Schemas["RunTurn"];
+export type RunHit = Schemas["RunHit"];
+export type RunVerdict = Schemas["RunVerdict"];
+export type RunError = Schemas["RunError"];
+export type Suspect = Schemas["Suspect"];
+export type Suspects = Schemas["Suspects"];
+export type Note = Schemas["Note"];
+export type RecordedScore = Schemas["RecordedScore"];
 export type Page<T> = { items: T[]; next_cursor: string | null };
 
 /** What `/content/REF?as=messages` answers, which OpenAPI does not describe: its other answers are bytes. */
