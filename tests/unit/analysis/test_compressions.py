@@ -227,9 +227,10 @@ async def test_needed_facts_are_grouped_by_the_step_that_needed_them(read_json):
     record = recorded(looked_up("get_order", calls("c10", "send", item="LMP-4471", price="15.5")))
     audit = read_json(await audit_compression(record, str((await list_compressions(record, 10, 0))["items"][0]["seq"])))
     needed = {fact["text"]: fact for fact in audit["lost"] if fact["needed"]}
-    [group] = audit["needs"]
-    assert (group["how"], group["strength"]) == ("looked_up_again", "strong")
-    assert set(group["facts"]) == set(needed) == {"LMP-4471", "15.5"}
+    group, weak = audit["needs"]
+    assert (group["how"], group["strength"], group["facts"]) == ("looked_up_again", "strong", ["LMP-4471", "15.5"])
+    assert (weak["how"], weak["strength"], weak["facts"]) == ("used", "weak", ["W2378156"])
+    assert set(needed) == {*group["facts"], *weak["facts"]}
     assert group["used_seq"] > group["seq"] > audit["seq"] > group["read_seq"]
     [read] = [each for each in audit["dropped"] if each["seq"] == group["read_seq"]]
     assert read["needed"] == 2
