@@ -58,6 +58,11 @@ export type Suspect = Schemas["Suspect"];
 export type Suspects = Schemas["Suspects"];
 export type Note = Schemas["Note"];
 export type RecordedScore = Schemas["RecordedScore"];
+export type TimedCall = Schemas["TimedCall"];
+export type Waterfall = Schemas["Waterfall"];
+export type NeededFacts = Schemas["NeededFacts"];
+export type ContextMessage = Schemas["ContextMessage"];
+export type AgentNow = Schemas["AgentNow"];
 export type Page<T> = { items: T[]; next_cursor: string | null };
 
 /** What `/content/REF?as=messages` answers, which OpenAPI does not describe: its other answers are bytes. */

@@ -60,7 +60,10 @@ export function Agents({ calls, rows: lines, at, known, unnamed, onGo }: Props) 
               <td>{duration(row.tool)}</td>
               <td>{duration(row.took)}</td>
               <td className={styles.share}>
-                <i className={row.onPath ? styles.path : undefined} style={{ width: `${(row.took / longest) * 100}%` }} />
+                <i
+                  className={row.onPath ? styles.path : undefined}
+                  style={{ width: `${(row.took / longest) * 100}%` }}
+                />
               </td>
             </tr>
           ))}
@@ -73,5 +76,9 @@ export function Agents({ calls, rows: lines, at, known, unnamed, onGo }: Props) 
 function saidOfStatus({ status, lost }: AgentRow): string {
   if (status === "failed") return "raised";
   if (status === "open") return "under way";
-  return status === "completed" && lost ? "finished, its answer was lost" : status === "completed" ? "finished" : status;
+  return status === "completed" && lost
+    ? "finished, its answer was lost"
+    : status === "completed"
+      ? "finished"
+      : status;
 }

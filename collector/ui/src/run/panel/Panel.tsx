@@ -58,7 +58,10 @@ export function Panel(props: PanelProps) {
   const lanes = useMemo(() => lanesOf(calls, known, run.name ?? "run"), [calls, known, run.name]);
   const moments = useMemo(() => momentsOf(calls), [calls]);
   const usual = AROUND + LANE * Math.max(1, Math.min(lanes.length, LANES_SHOWN));
-  const { height, edge } = useHeight(panel === "timeline" ? `timeline-${Math.min(lanes.length, LANES_SHOWN)}` : panel, panel === "timeline" ? usual : TALL);
+  const { height, edge } = useHeight(
+    panel === "timeline" ? `timeline-${Math.min(lanes.length, LANES_SHOWN)}` : panel,
+    panel === "timeline" ? usual : TALL,
+  );
   useRangeKeys(at, range, onRange, now);
   const isEmpty = calls.length === 0;
   const [slot, setSlot] = useState<HTMLElement | null>(null);
@@ -74,7 +77,7 @@ export function Panel(props: PanelProps) {
       <SlotProvider value={slot}>
         <Suspense fallback={<Loading what="this view" />}>
           {panel === "tokens" ? (
-            <Tokens run={run} rows={props.rows} at={at} turn={turn} news={news} range={range} onGo={onGo} />
+            <Tokens run={run} rows={props.rows} at={at} turn={turn} news={news} onGo={onGo} />
           ) : failed !== null ? (
             <Failed error={failed} what="the calls in time" />
           ) : isEmpty && !isWhole ? (
@@ -82,7 +85,17 @@ export function Panel(props: PanelProps) {
           ) : panel === "timeline" ? (
             <Timeline {...props} lanes={lanes} moments={moments} calls={calls} known={known} isRunning={isRunning} />
           ) : panel === "waterfall" ? (
-            <Waterfall calls={calls} path={path} rows={props.rows} at={at} known={known} range={range} moments={moments} onGo={onGo} onRange={onRange} />
+            <Waterfall
+              calls={calls}
+              path={path}
+              rows={props.rows}
+              at={at}
+              known={known}
+              range={range}
+              moments={moments}
+              onGo={onGo}
+              onRange={onRange}
+            />
           ) : (
             <Agents calls={calls} rows={props.rows} at={at} known={known} unnamed={run.name ?? "run"} onGo={onGo} />
           )}

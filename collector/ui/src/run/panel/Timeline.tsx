@@ -22,7 +22,10 @@ const PAGE = 10;
 /** Beyond now: what is to come. */
 const AHEAD = 0.06;
 
-type Props = Pick<PanelProps, "rows" | "at" | "turn" | "onGo" | "range" | "onRange" | "suspects" | "following" | "now"> & {
+type Props = Pick<
+  PanelProps,
+  "rows" | "at" | "turn" | "onGo" | "range" | "onRange" | "suspects" | "following" | "now"
+> & {
   lanes: readonly Lane[];
   moments: Moments;
   calls: readonly TimedCall[];
@@ -30,8 +33,26 @@ type Props = Pick<PanelProps, "rows" | "at" | "turn" | "onGo" | "range" | "onRan
   isRunning: boolean;
 };
 
-export function Timeline({ rows, at, turn, onGo, range, onRange, suspects, following, now, lanes, moments, calls, known, isRunning }: Props) {
-  const axis = useMemo(() => axisOf(calls, moments, range, known, isRunning), [calls, moments, range, known, isRunning]);
+export function Timeline({
+  rows,
+  at,
+  turn,
+  onGo,
+  range,
+  onRange,
+  suspects,
+  following,
+  now,
+  lanes,
+  moments,
+  calls,
+  known,
+  isRunning,
+}: Props) {
+  const axis = useMemo(
+    () => axisOf(calls, moments, range, known, isRunning),
+    [calls, moments, range, known, isRunning],
+  );
   const canvas = useRef<HTMLCanvasElement>(null);
   const width = useWidth(canvas);
   const theme = useTheme();
@@ -92,7 +113,10 @@ export function Timeline({ rows, at, turn, onGo, range, onRange, suspects, follo
           {isRunning && <i className={styles.future} style={{ left: percentOf(position(axis, known)) }} />}
           <i className={styles.ahead} style={{ left: percentOf(here) }} />
           {drag.chosen !== null && (
-            <i className={styles.chosen} style={{ left: percentOf(drag.chosen.low), width: percentOf(drag.chosen.high - drag.chosen.low) }} />
+            <i
+              className={styles.chosen}
+              style={{ left: percentOf(drag.chosen.low), width: percentOf(drag.chosen.high - drag.chosen.low) }}
+            />
           )}
         </div>
       </div>
@@ -115,7 +139,16 @@ export function Timeline({ rows, at, turn, onGo, range, onRange, suspects, follo
             </button>
           );
         })}
-        {flags.items.map((flag) => flag.kind === "cut" && <i key={flag.seq} className={styles.cutline} style={{ left: percentOf(position(axis, msOf(moments, flag.seq))) }} />)}
+        {flags.items.map(
+          (flag) =>
+            flag.kind === "cut" && (
+              <i
+                key={flag.seq}
+                className={styles.cutline}
+                style={{ left: percentOf(position(axis, msOf(moments, flag.seq))) }}
+              />
+            ),
+        )}
         {isRunning && !following && (
           <i className={`${styles.hand ?? ""} ${styles.now ?? ""}`} style={{ left: percentOf(position(axis, known)) }}>
             <b>now</b>
@@ -124,7 +157,11 @@ export function Timeline({ rows, at, turn, onGo, range, onRange, suspects, follo
         {here >= 0 && here <= 1 && (
           <i className={styles.hand} style={{ left: percentOf(here) }}>
             <b style={{ transform: `translateX(${-100 * Math.max(0.06, Math.min(0.94, here))}%)` }}>
-              {following && isRunning ? "now" : turn?.turn == null ? `event ${count(Math.max(1, at))}` : `turn ${count(turn.turn)}`}
+              {following && isRunning
+                ? "now"
+                : turn?.turn == null
+                  ? `event ${count(Math.max(1, at))}`
+                  : `turn ${count(turn.turn)}`}
             </b>
           </i>
         )}
@@ -149,7 +186,13 @@ export function Timeline({ rows, at, turn, onGo, range, onRange, suspects, follo
 
 const percentOf = (share: number) => `${(share * 100).toFixed(3)}%`;
 
-function axisOf(calls: readonly TimedCall[], moments: Moments, range: Range | null, known: number, isRunning: boolean): TimeAxis {
+function axisOf(
+  calls: readonly TimedCall[],
+  moments: Moments,
+  range: Range | null,
+  known: number,
+  isRunning: boolean,
+): TimeAxis {
   const end = isRunning ? known * (1 + AHEAD) : known;
   // What is to come is not idle: nothing of it is folded.
   const work = [...workOf(calls, known), ...(isRunning ? [{ start: known, end }] : [])];
@@ -168,7 +211,11 @@ function saidOfTime(lanes: readonly Lane[], turns: number, known: number, axis: 
 
 function valueText(turn: TurnRow | undefined, turns: number, at: number, mark: string | undefined): string {
   if (turn?.turn == null) return `event ${at}`;
-  return [`turn ${turn.turn} of ${turns}`, ...(turn.elapsed_ms === null ? ["under way"] : [duration(turn.elapsed_ms)]), ...(mark === undefined ? [] : [mark])].join(", ");
+  return [
+    `turn ${turn.turn} of ${turns}`,
+    ...(turn.elapsed_ms === null ? ["under way"] : [duration(turn.elapsed_ms)]),
+    ...(mark === undefined ? [] : [mark]),
+  ].join(", ");
 }
 
 /** Where a key of the slider leads; undefined: it is none. */

@@ -42,18 +42,33 @@ export function Waterfall({ calls, path, rows: lines, at, known, range, moments,
     return timeAxis([{ start: from, end: to }], from, to); // nested bars stand for each other's time: nothing is folded
   }, [range, known, moments]);
   const box = useRef<HTMLDivElement>(null);
-  const list = useVirtualizer({ count: rows.length, getScrollElement: () => box.current, estimateSize: () => ROW, overscan: 12 });
+  const list = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => ROW,
+    overscan: 12,
+  });
   const here = rowAt(rows, at);
   useEffect(() => {
     if (here >= 0) list.scrollToIndex(here, { align: "auto" });
   }, [here, list]);
   const turn = (seq: number) =>
-    setCollapsed((before) => (before.has(seq) ? new Set([...before].filter((each) => each !== seq)) : new Set([...before, seq])));
-  const zoom = ({ call }: WaterfallRow) => onRange({ from: call.seq, to: Math.max(call.seq + 1, call.ended_seq ?? at) });
+    setCollapsed((before) =>
+      before.has(seq) ? new Set([...before].filter((each) => each !== seq)) : new Set([...before, seq]),
+    );
+  const zoom = ({ call }: WaterfallRow) =>
+    onRange({ from: call.seq, to: Math.max(call.seq + 1, call.ended_seq ?? at) });
   const press = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const row = rows[here];
-    const to = { ArrowDown: here + 1, ArrowUp: here - 1, Home: 0, End: rows.length - 1, PageDown: here + 10, PageUp: here - 10 }[event.key];
+    const to = {
+      ArrowDown: here + 1,
+      ArrowUp: here - 1,
+      Home: 0,
+      End: rows.length - 1,
+      PageDown: here + 10,
+      PageUp: here - 10,
+    }[event.key];
     if (to !== undefined) {
       const next = rows[Math.max(0, Math.min(rows.length - 1, to))];
       if (next !== undefined) onGo(next.call.seq);
@@ -127,13 +142,26 @@ export function Waterfall({ calls, path, rows: lines, at, known, range, moments,
 
 /** "the longest path is performance, 9.9 s: model 6.9 s, tools 2.9 s" */
 function saidOfPath(path: Answer["path"]): string {
-  const through = path.agents.length === 1 ? ` is ${path.agents[0]}` : path.agents.length > 1 ? ` goes through ${count(path.agents.length)} agents` : "";
+  const through =
+    path.agents.length === 1
+      ? ` is ${path.agents[0]}`
+      : path.agents.length > 1
+        ? ` goes through ${count(path.agents.length)} agents`
+        : "";
   return `the longest path${through}, ${duration(path.elapsed_ms)}: model ${duration(path.model_ms)}, tools ${duration(path.tool_ms)}`;
 }
 
 const LABELS: Readonly<Record<Filter, string>> = { path: "longest path", all: "all", long: "over 1 s" };
 
-function Filters({ filter, onFilter, calls }: { filter: Filter; onFilter: (filter: Filter) => void; calls: readonly TimedCall[] }) {
+function Filters({
+  filter,
+  onFilter,
+  calls,
+}: {
+  filter: Filter;
+  onFilter: (filter: Filter) => void;
+  calls: readonly TimedCall[];
+}) {
   return (
     <span className={panelStyles.switch} role="group" aria-label="Rows">
       {FILTERS.map((each) => (
@@ -161,7 +189,9 @@ type RowProps = {
 function Row({ row, top, axis, known, named, isHere, isCollapsed, onGo, onTurn, onZoom }: RowProps) {
   const { call, depth, hasMore, hidden } = row;
   const isFailed = call.status === "failed";
-  const classes = [styles.row, isHere && styles.here, call.on_path && styles.path, isFailed && styles.failed].filter(Boolean).join(" ");
+  const classes = [styles.row, isHere && styles.here, call.on_path && styles.path, isFailed && styles.failed]
+    .filter(Boolean)
+    .join(" ");
   return (
     <div
       id={`fall-${call.seq}`}
@@ -208,7 +238,11 @@ function Row({ row, top, axis, known, named, isHere, isCollapsed, onGo, onTurn, 
 function Name({ call, named }: { call: TimedCall; named: Named }) {
   if (call.kind === "tool") {
     const tool = named.tools.get(call.seq);
-    return tool === undefined ? <Said className="ink-tool">{call.name}</Said> : <CallLine call={{ ...tool, status: "" }} />;
+    return tool === undefined ? (
+      <Said className="ink-tool">{call.name}</Said>
+    ) : (
+      <CallLine call={{ ...tool, status: "" }} />
+    );
   }
   if (call.kind === "model") {
     const led = ledTo(call, named);
@@ -217,7 +251,14 @@ function Name({ call, named }: { call: TimedCall; named: Named }) {
         <code>
           <Said className="ink-model">{call.name}</Said>
         </code>{" "}
-        {led !== null && ("call" in led ? <>→ <Said>{led.call.shown}</Said></> : led.text)}
+        {led !== null &&
+          ("call" in led ? (
+            <>
+              → <Said>{led.call.shown}</Said>
+            </>
+          ) : (
+            led.text
+          ))}
       </>
     );
   }
@@ -237,7 +278,14 @@ function BarOf({ call, axis, known }: { call: TimedCall; axis: TimeAxis; known: 
   return (
     <>
       <i
-        className={[styles.bar, styles[call.kind], call.status === "failed" && styles.bad, call.status === "open" && styles.open].filter(Boolean).join(" ")}
+        className={[
+          styles.bar,
+          styles[call.kind],
+          call.status === "failed" && styles.bad,
+          call.status === "open" && styles.open,
+        ]
+          .filter(Boolean)
+          .join(" ")}
         style={{ left: `${from * 100}%`, width: `max(2px, ${(to - from) * 100}%)` }}
       />
       {said !== null && (
@@ -257,5 +305,7 @@ function saidBeside(call: TimedCall): string | null {
   if (call.lost) return "finished, its answer was lost";
   if (call.status === "cancelled") return "cancelled";
   const isInnermost = call.kind === "model" || call.kind === "tool";
-  return call.status === "failed" && isInnermost ? `${call.error ?? "failed"} after ${duration(call.elapsed_ms)}` : null;
+  return call.status === "failed" && isInnermost
+    ? `${call.error ?? "failed"} after ${duration(call.elapsed_ms)}`
+    : null;
 }

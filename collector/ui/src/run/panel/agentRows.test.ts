@@ -26,6 +26,12 @@ test("what each agent did, those of one name together", () => {
   ]);
   const helper = rows[1];
   expect([helper?.took, helper?.model, helper?.tool]).toEqual([900, 400, 250]);
-  expect([helper?.input, helper?.output, helper?.cost, helper?.status, helper?.lost]).toEqual([300, 10, 0.5, "failed", true]);
+  expect([helper?.input, helper?.output, helper?.cost, helper?.status, helper?.lost]).toEqual([
+    300,
+    10,
+    0.5,
+    "failed",
+    true,
+  ]);
   expect(rows[2]?.took).toBe(100);
 });

@@ -29,19 +29,52 @@ export type AgentRow = {
 };
 
 /** Agents in the order in which they began. Several of one name, called by the same one, are one row: `times` says how many. */
-export function agentRows(calls: readonly TimedCall[], lines: readonly TurnRow[], known: number, unnamed: string): AgentRow[] {
+export function agentRows(
+  calls: readonly TimedCall[],
+  lines: readonly TurnRow[],
+  known: number,
+  unnamed: string,
+): AgentRow[] {
   const bySeq = new Map(calls.map((call) => [call.seq, call]));
-  const usage = new Map(lines.flatMap((line) => (line.kind === "turn" && line.turn !== null ? [[line.turn, line] as const] : [])));
+  const usage = new Map(
+    lines.flatMap((line) => (line.kind === "turn" && line.turn !== null ? [[line.turn, line] as const] : [])),
+  );
   const rows = new Map<string, AgentRow>();
   const own = new Map<AgentRow, TimedCall[]>();
   const rowOf = (agent: TimedCall | undefined, name: string, first: TimedCall): AgentRow => {
-    const around = agent === undefined ? undefined : agent.name === name && agent.agent !== null ? bySeq.get(agent.agent) : agent.name === name ? undefined : agent;
+    const around =
+      agent === undefined
+        ? undefined
+        : agent.name === name && agent.agent !== null
+          ? bySeq.get(agent.agent)
+          : agent.name === name
+            ? undefined
+            : agent;
     const key = `${around?.name ?? ""}\n${name}`;
     const found = rows.get(key);
     if (found !== undefined) return found;
     const made: AgentRow = {
-      ...{ seq: first.seq, name, depth: depthOf(around, bySeq), calledBy: around?.name ?? null, times: 0, status: "completed", lost: false },
-      ...{ turns: 0, tools: 0, errors: 0, input: null, output: null, cost: null, took: 0, model: 0, tool: 0, onPath: false },
+      ...{
+        seq: first.seq,
+        name,
+        depth: depthOf(around, bySeq),
+        calledBy: around?.name ?? null,
+        times: 0,
+        status: "completed",
+        lost: false,
+      },
+      ...{
+        turns: 0,
+        tools: 0,
+        errors: 0,
+        input: null,
+        output: null,
+        cost: null,
+        took: 0,
+        model: 0,
+        tool: 0,
+        onPath: false,
+      },
     };
     rows.set(key, made);
     own.set(made, []);
@@ -68,7 +101,11 @@ export function agentRows(calls: readonly TimedCall[], lines: readonly TurnRow[]
   }
   for (const [row, calls] of own) {
     const time = (kind: TimedCall["kind"] | null) =>
-      union(calls.filter((call) => kind === null || call.kind === kind).map((call) => ({ start: call.started_ms, end: endOf(call, known) }))).reduce((sum, each) => sum + each.end - each.start, 0);
+      union(
+        calls
+          .filter((call) => kind === null || call.kind === kind)
+          .map((call) => ({ start: call.started_ms, end: endOf(call, known) })),
+      ).reduce((sum, each) => sum + each.end - each.start, 0);
     row.model = time("model");
     row.tool = time("tool");
     if (row.times === 0) row.took = time(null);
@@ -86,6 +123,7 @@ function addTurn(row: AgentRow, line: TurnRow | undefined): void {
 
 function depthOf(around: TimedCall | undefined, bySeq: ReadonlyMap<number, TimedCall>): number {
   let depth = 0;
-  for (let agent = around; agent !== undefined; agent = agent.agent === null ? undefined : bySeq.get(agent.agent)) depth += 1;
+  for (let agent = around; agent !== undefined; agent = agent.agent === null ? undefined : bySeq.get(agent.agent))
+    depth += 1;
   return depth;
 }

@@ -44,7 +44,8 @@ export function drawLanes(canvas: HTMLCanvasElement, lanes: readonly Lane[], axi
   canvas.height = Math.round(height * scale);
   pen.setTransform(scale, 0, 0, scale, 0, 0);
   const x = (ms: number) => position(axis, ms) * width;
-  for (const piece of axis.pieces) if (piece.isFolded) hatch(pen, piece.left * width, piece.right * width, lanes.length * LANE_HEIGHT, colours.edge);
+  for (const piece of axis.pieces)
+    if (piece.isFolded) hatch(pen, piece.left * width, piece.right * width, lanes.length * LANE_HEIGHT, colours.edge);
   lanes.forEach((lane, n) => {
     const top = n * LANE_HEIGHT;
     pen.fillStyle = lane.isFailed ? colours.bad : colours.edge;
@@ -61,7 +62,14 @@ export function drawLanes(canvas: HTMLCanvasElement, lanes: readonly Lane[], axi
   });
 }
 
-function drawBar(pen: CanvasRenderingContext2D, bar: Bar, left: number, right: number, top: number, colours: Colours): void {
+function drawBar(
+  pen: CanvasRenderingContext2D,
+  bar: Bar,
+  left: number,
+  right: number,
+  top: number,
+  colours: Colours,
+): void {
   const colour = bar.isFailed ? colours.bad : colours[bar.kind];
   const width = Math.max(LEAST_WIDTH, right - left - (right - left > 6 ? 1 : 0));
   pen.fillStyle = colour;

@@ -20,7 +20,12 @@ export function flagsOf(rows: readonly TurnRow[], marks: ReadonlyMap<number, Mar
       const which = `${ORDINALS[mark.rank - 1] ?? `${mark.rank}th`} suspect`;
       const title = mark.isSuspect ? which : `evidence for the ${which}`;
       named.set(row.turn, title);
-      items.push({ seq: row.seq, kind: mark.isSuspect ? "suspect" : "evidence", text: String(mark.rank), title: `Turn ${row.turn}: ${title}` });
+      items.push({
+        seq: row.seq,
+        kind: mark.isSuspect ? "suspect" : "evidence",
+        text: String(mark.rank),
+        title: `Turn ${row.turn}: ${title}`,
+      });
     }
     if (row.kind === "cut") items.push({ seq: row.seq, kind: "cut", text: "cut", title: "The context was compressed" });
   }

@@ -54,8 +54,13 @@ test("a step counts as work where it made no calls itself", () => {
 });
 
 test("events have moments, and moments events", () => {
-  const moments = momentsOf([timed(10, "model", "m", 100, 200, { ended_seq: 14 }), timed(20, "tool", "t", 300, 400, { ended_seq: 21 })]);
-  expect([msOf(moments, 1), msOf(moments, 10), msOf(moments, 12), msOf(moments, 14), msOf(moments, 99)]).toEqual([100, 100, 150, 200, 400]);
+  const moments = momentsOf([
+    timed(10, "model", "m", 100, 200, { ended_seq: 14 }),
+    timed(20, "tool", "t", 300, 400, { ended_seq: 21 }),
+  ]);
+  expect([msOf(moments, 1), msOf(moments, 10), msOf(moments, 12), msOf(moments, 14), msOf(moments, 99)]).toEqual([
+    100, 100, 150, 200, 400,
+  ]);
   expect([0, 100, 199, 200, 350, 9_999].map((ms) => seqAt(moments, ms))).toEqual([10, 10, 10, 14, 20, 21]);
   expect(msOf(momentsOf([]), 5)).toBe(0);
   expect(seqAt(momentsOf([]), 5)).toBe(1);

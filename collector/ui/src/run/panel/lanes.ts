@@ -60,7 +60,17 @@ export function lanesOf(calls: readonly TimedCall[], known: number, unnamed: str
       const within = lane(`${call.agent ?? ""} ${name}`, name, call.started_ms);
       within.end = Math.max(within.end, end);
       const { seq, ended_seq: ended, turn, name: what } = call;
-      within.bars.push({ seq, ended, turn, kind: call.kind as Bar["kind"], name: what, start: call.started_ms, end, isOpen, isFailed });
+      within.bars.push({
+        seq,
+        ended,
+        turn,
+        kind: call.kind as Bar["kind"],
+        name: what,
+        start: call.started_ms,
+        end,
+        isOpen,
+        isFailed,
+      });
     }
   }
   return shared([...own.values()]);
@@ -133,7 +143,12 @@ function firstNotBelow(numbers: readonly number[], least: number): number {
 
 /** The most agents that were at work at the same time, and how long at least one of them was. */
 export function workload(lanes: readonly Lane[]): { atOnce: number; busy: number } {
-  const edges = lanes.flatMap((lane) => lane.bars.flatMap((bar): [number, number][] => [[bar.start, 1], [bar.end, -1]]));
+  const edges = lanes.flatMap((lane) =>
+    lane.bars.flatMap((bar): [number, number][] => [
+      [bar.start, 1],
+      [bar.end, -1],
+    ]),
+  );
   edges.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
   let [now, atOnce, busy, since] = [0, 0, 0, 0];
   for (const [ms, step] of edges) {

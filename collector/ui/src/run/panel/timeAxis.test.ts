@@ -17,7 +17,9 @@ test("time in which a call was under way is never folded, however few events it 
 test("idle time is folded where it is most of the run", () => {
   const work = [0, 1, 2, 3].map((n) => ({ start: n * 60_000, end: n * 60_000 + 2_000 }));
   const axis = timeAxis(work, 0, 182_000);
-  expect(axis.pieces.filter((piece) => piece.isFolded).map(({ from, to }) => to - from)).toEqual([58_000, 58_000, 58_000]);
+  expect(axis.pieces.filter((piece) => piece.isFolded).map(({ from, to }) => to - from)).toEqual([
+    58_000, 58_000, 58_000,
+  ]);
   expect(position(axis, 2_000)).toBeGreaterThan(0.2);
 });
 
@@ -78,5 +80,7 @@ test("union and idle cover the time, each moment once", () => {
 test("ticks are round moments in order, and not too many", () => {
   const axis = timeAxis([{ start: 0, end: 9_900 }], 0, 9_900);
   expect(ticks(axis, 5)).toEqual([0, 2_000, 4_000, 6_000, 8_000]);
-  expect(ticks(timeAxis([{ start: 0, end: 3_000_000 }], 0, 3_000_000), 6)).toEqual([0, 600_000, 1_200_000, 1_800_000, 2_400_000, 3_000_000]);
+  expect(ticks(timeAxis([{ start: 0, end: 3_000_000 }], 0, 3_000_000), 6)).toEqual([
+    0, 600_000, 1_200_000, 1_800_000, 2_400_000, 3_000_000,
+  ]);
 });

@@ -122,7 +122,11 @@ export function ticks(axis: TimeAxis, most: number): number[] {
 /** 1, 2 or 5 times a power of ten, at least `least`; of more than 30 s, whole half minutes. */
 function roundStep(least: number): number {
   if (!(least > 0)) return 1;
-  if (least > 30_000) return [60_000, 120_000, 300_000, 600_000, 1_800_000, 3_600_000].find((ms) => ms >= least) ?? 3_600_000 * Math.ceil(least / 3_600_000);
+  if (least > 30_000)
+    return (
+      [60_000, 120_000, 300_000, 600_000, 1_800_000, 3_600_000].find((ms) => ms >= least) ??
+      3_600_000 * Math.ceil(least / 3_600_000)
+    );
   const power = 10 ** Math.floor(Math.log10(least));
   return (STEPS.find((each) => each * power >= least) ?? 10) * power;
 }

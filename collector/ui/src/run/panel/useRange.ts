@@ -25,7 +25,9 @@ export function useRangeDrag(axis: TimeAxis, moments: Moments, onRange: (range: 
     move: (event: PointerEvent<HTMLElement>) => setChosen((before) => before && { ...before, to: at(event) }),
     end: () => {
       if (chosen !== null && Math.abs(chosen.to - chosen.from) >= LEAST) {
-        const [from, to] = [Math.min(chosen.from, chosen.to), Math.max(chosen.from, chosen.to)].map((each) => seqAt(moments, momentAt(axis, each)));
+        const [from, to] = [Math.min(chosen.from, chosen.to), Math.max(chosen.from, chosen.to)].map((each) =>
+          seqAt(moments, momentAt(axis, each)),
+        );
         if (from !== undefined && to !== undefined && to > from) onRange({ from, to });
       }
       setChosen(null);
@@ -35,10 +37,16 @@ export function useRangeDrag(axis: TimeAxis, moments: Moments, onRange: (range: 
 }
 
 /** `[` begins the part at the playhead, `]` ends it there, `0` shows all. */
-export function useRangeKeys(at: number, range: Range | null, onRange: (range: Range | null) => void, last: number): void {
+export function useRangeKeys(
+  at: number,
+  range: Range | null,
+  onRange: (range: Range | null) => void,
+  last: number,
+): void {
   useKeyPress((event) => {
     const target = event.target;
-    const isTyping = target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+    const isTyping =
+      target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
     if (isTyping || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     const { from, to } = range ?? { from: 1, to: last };
     if (event.key === "0" && range !== null) onRange(null);

@@ -30,7 +30,11 @@ export function useWaterfall(run: string, news: number, isOver: boolean): Calls 
       let calls = before;
       let cursor: string | null = null;
       do {
-        const page: Waterfall = await get<Waterfall>(`${runPath(run)}/waterfall`, { after, limit: PAGE, cursor }, stop.signal);
+        const page: Waterfall = await get<Waterfall>(
+          `${runPath(run)}/waterfall`,
+          { after, limit: PAGE, cursor },
+          stop.signal,
+        );
         calls = withNewer(calls, page.items);
         cursor = page.next_cursor;
         if (stop.signal.aborted) return;

@@ -25,12 +25,21 @@ test("each call is below the one that made it, and the agent that raised comes f
 });
 
 test("only the longest path, or what took more than a second", () => {
-  expect(names(waterfallRows(calls, "path", new Set()))).toEqual(["0 review", "1 performance", "2 gpt", "2 count_rows"]);
+  expect(names(waterfallRows(calls, "path", new Set()))).toEqual([
+    "0 review",
+    "1 performance",
+    "2 gpt",
+    "2 count_rows",
+  ]);
   expect(names(waterfallRows(calls, "long", new Set()))).not.toContain("2 count_rows");
 });
 
 test("what is below a call that is left out stands below the next one around it", () => {
-  const within = [timed(1, "agent", "a", 0, 5_000), timed(2, "step", "s", 0, 500, { parent: 1 }), timed(3, "tool", "t", 0, null, { parent: 2 })];
+  const within = [
+    timed(1, "agent", "a", 0, 5_000),
+    timed(2, "step", "s", 0, 500, { parent: 1 }),
+    timed(3, "tool", "t", 0, null, { parent: 2 }),
+  ];
   expect(names(waterfallRows(within, "long", new Set()))).toEqual(["0 a", "1 t"]);
 });
 

@@ -16,7 +16,11 @@ export function isShown(call: TimedCall, filter: Filter): boolean {
 }
 
 /** Rows of the calls that the filter lets through; a call whose parent is left out stands below the next one that is not. */
-export function waterfallRows(calls: readonly TimedCall[], filter: Filter, collapsed: ReadonlySet<number>): WaterfallRow[] {
+export function waterfallRows(
+  calls: readonly TimedCall[],
+  filter: Filter,
+  collapsed: ReadonlySet<number>,
+): WaterfallRow[] {
   const bySeq = new Map(calls.map((call) => [call.seq, call]));
   const shown = calls.filter((call) => isShown(call, filter));
   const kept = new Set(shown.map((call) => call.seq));
@@ -54,7 +58,8 @@ export function rowAt(rows: readonly WaterfallRow[], at: number): number {
   if (exact >= 0) return exact;
   let found = -1;
   rows.forEach(({ call }, n) => {
-    if (call.seq <= at && (call.kind === "model" || call.kind === "tool") && call.seq > (rows[found]?.call.seq ?? 0)) found = n;
+    if (call.seq <= at && (call.kind === "model" || call.kind === "tool") && call.seq > (rows[found]?.call.seq ?? 0))
+      found = n;
   });
   return found;
 }
