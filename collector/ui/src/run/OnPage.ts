@@ -6,7 +6,6 @@ import type { Mark } from "./turns/rows";
 
 /**
  * `go` moves the page to an event. `news` changes when the run has grown: answers about it are asked for again.
- * `mayScore` and `mayAnswer` are what the reader's key allows.
  */
 export type OnPage = {
   run: RunDetail;
@@ -16,8 +15,6 @@ export type OnPage = {
   marks: ReadonlyMap<number, Mark>;
   go: (seq: number) => void;
   news: number;
-  mayScore: boolean;
-  mayAnswer: boolean;
 };
 
 const Context = createContext<OnPage | null>(null);

@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useMemo, useReducer, useRef, useState } from "react";
 import { useSearchParams } from "wouter";
 
-import type { RunDetail, RunVerdict, Session, Suspects } from "../api/types";
+import type { RunDetail, RunVerdict, Suspects } from "../api/types";
 import { useApi } from "../api/useApi";
 import { Failed, Loading } from "../parts/Notices";
 import { Conversation } from "./conversation/Conversation";
@@ -31,7 +31,7 @@ const NEWS_MS = 2000;
 /** A run that failed waits so long for its suspects before it opens elsewhere. */
 const PATIENCE_MS = 1200;
 
-export function RunPage({ run: name, session }: { run: string; session: Session }) {
+export function RunPage({ run: name }: { run: string }) {
   const [again, setAgain] = useState(0);
   const { data: run, error } = useApi<RunDetail>(runPath(name), {}, false, again);
   if (error !== null && run === null)
@@ -46,10 +46,10 @@ export function RunPage({ run: name, session }: { run: string; session: Session 
         <Loading what="the run" />
       </main>
     );
-  return <OneRun run={run} session={session} onNews={() => setAgain((n) => n + 1)} />;
+  return <OneRun run={run} onNews={() => setAgain((n) => n + 1)} />;
 }
 
-function OneRun({ run, session, onNews }: { run: RunDetail; session: Session; onNews: () => void }) {
+function OneRun({ run, onNews }: { run: RunDetail; onNews: () => void }) {
   const [query, setQuery] = useSearchParams();
   const [state, dispatch] = useReducer(pageReducer, query, opened);
   const events = useEvents(run.run, run.status === "running", run.events);
@@ -79,7 +79,7 @@ function OneRun({ run, session, onNews }: { run: RunDetail; session: Session; on
 
   const go = useCallback((seq: number) => dispatch({ type: "go", seq }), []);
   const find = useFind(run.run, state.found, dispatch);
-  useRunKeys({ state, dispatch, rows, turns, suspects, last, verdict, find });
+  useRunKeys({ run: run.run, state, dispatch, rows, turns, suspects, last, verdict, find });
   useTitle(run.name);
   const onPage = useMemo<OnPage>(
     () => ({
@@ -90,10 +90,8 @@ function OneRun({ run, session, onNews }: { run: RunDetail; session: Session; on
       marks,
       go,
       news,
-      mayScore: !session.needs_key || session.scopes.includes("ingest"),
-      mayAnswer: !session.needs_key || session.scopes.includes("admin"),
     }),
-    [run, rows, turns, suspects, marks, go, news, session],
+    [run, rows, turns, suspects, marks, go, news],
   );
   const turn = state.at === 0 ? undefined : turnAt(turns, state.at);
   const error = noRows ?? noVerdict;
