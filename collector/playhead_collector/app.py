@@ -37,7 +37,7 @@ from playhead_collector.live.hub import LiveHub, StreamLimits
 from playhead_collector.network.grpc_server import Servicer
 from playhead_collector.network.guard import Guard, limits_of
 from playhead_collector.projection import ProjectionRunner
-from playhead_collector.read.prices import read_prices, shipped
+from playhead_collector.read.prices import Prices, read_prices, shipped
 from playhead_collector.receive.bounded import ANSWER_SLOW_AFTER_SECONDS, BoundAnswers, BoundBodies
 from playhead_collector.receive.content import ContentHttp
 from playhead_collector.receive.grpc_turns import MessageTurns
@@ -190,18 +190,11 @@ def build_collector(
 
     Without a pool, analysis questions are answered in this process.
     """
-    runner = ProjectionRunner(
-        store.projections,
-        clock=clock,
-        seal_after_s=settings.seal_after_seconds,
-        lost_after_s=settings.run_lost_after_seconds,
-        foreign_lost_after_s=settings.foreign_run_lost_after_seconds,
-        kept_bytes=settings.kept_runs_bytes,
-    )
+    answers = configured(settings, clock)
+    runner = _runner(settings, store, answers.prices, clock)
     packer = Packer(store.projections, clock=clock, is_busy=runner.is_busy, rest=runner.rest_of_others)
     sweeper = _sweeper(settings, store)
     hub = hub or LiveHub(store, store.changes, PROJECT, stream_limits(settings))
-    answers = configured(settings, clock)
     forwarder = forwarder_of(settings, store, answers.prices, clock)
     announcer, indexer = announcer_of(settings, store.promises, PROJECT, clock), _indexer(answers, store, pool, runner)
     app, metrics = _application([runner, packer, sweeper, forwarder, announcer, indexer], hub), Metrics()
@@ -227,6 +220,20 @@ def build_collector(
         _observe_analysis(metrics, pool)
     _add_middleware(app, settings, flow, metrics, keyring)
     return BuiltCollector(app, guard, (_otlp_grpc(otlp, settings, metrics, keyring), GrpcHealth(store)))
+
+
+def _runner(
+    settings: CollectorSettings, store: PostgresStore, prices: Prices, clock: Callable[[], int]
+) -> ProjectionRunner:
+    return ProjectionRunner(
+        store.projections,
+        clock=clock,
+        seal_after_s=settings.seal_after_seconds,
+        lost_after_s=settings.run_lost_after_seconds,
+        foreign_lost_after_s=settings.foreign_run_lost_after_seconds,
+        kept_bytes=settings.kept_runs_bytes,
+        pricing=prices,
+    )
 
 
 def _attach_pages(app: FastAPI, store: PostgresStore) -> None:

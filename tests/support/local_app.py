@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.handlers.asking import needs_collector
 from playhead_collector.handlers.journal import NothingToProject
+from playhead_collector.read.prices import shipped
 from playhead_collector.serve import errors, query_api
 from playhead_collector.serve.identity import IdentityHeader
 from playhead_collector.store.postgres.store import PostgresStore
@@ -50,7 +51,7 @@ class LocalStore(RecordStore):
     def __init__(
         self, source: RecordSource, cache: ProjectionCache | None = None, *, clock: Callable[[], int] = time.time_ns
     ) -> None:
-        super().__init__(source, cache, clock=clock)
+        super().__init__(source, cache, clock=clock, cost_of=shipped().cost_of)
         self.scores = _LocalScores(source, self._projector)
         self.promises = _LocalPromises(source, self._projector)
         self.changes = self.leases = self.keys = self.storage = _CollectorOnly()

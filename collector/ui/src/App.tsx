@@ -6,6 +6,7 @@ import { ApiError, get } from "./api/client";
 import type { Session } from "./api/types";
 import { AcrossPage } from "./across/AcrossPage";
 import { ApprovalsPage } from "./approvals/ApprovalsPage";
+import { CallsPage } from "./calls/CallsPage";
 import { ComparePage } from "./compare/ComparePage";
 import { ContentPage } from "./content/ContentPage";
 import { Failed, Missing } from "./parts/Notices";
@@ -40,6 +41,9 @@ export function App() {
           </Route>
           <Route path="/runs/:run">{({ run }) => <RunPage key={run} run={run} />}</Route>
           <Route path="/compare/:a/:b">{({ a, b }) => <ComparePage key={`${a} ${b}`} a={a} b={b} />}</Route>
+          <Route path="/calls">
+            <CallsPage />
+          </Route>
           <Route path="/across">
             <AcrossPage />
           </Route>

@@ -16,7 +16,8 @@ from playhead.model.event import RunEvent, event_from_json, event_to_json
 from playhead.model.ref import ContentRef
 from playhead.model.state import RunState, state_from_json, state_to_json
 from playhead.model.usage import ModelUsage
-from playhead.projection.run_row import HandedProcess, RunRow
+from playhead.projection.happened import LastMoment
+from playhead.projection.run_row import HandedProcess, OutcomeFacts, RunRow
 from playhead_collector.store.records.ports import RunProjection
 
 T = TypeVar("T", RunEvent, RunState)
@@ -147,6 +148,8 @@ def _row(values: dict[str, Any]) -> RunRow:
     values |= {name: tuple(values[name]) for name in _TUPLES}
     values["usage"] = tuple(ModelUsage(**entry) for entry in values["usage"])
     values["processes"] = tuple(HandedProcess(**entry) for entry in values["processes"])
+    values["happened"] = None if values["happened"] is None else LastMoment(**values["happened"])
+    values["facts"] = OutcomeFacts(**values["facts"])
     return RunRow(**values)
 
 

@@ -10,6 +10,7 @@ from asyncpg import Record
 from playhead.model.promises import INTERRUPT
 from playhead_collector.json_bytes import json_bytes
 from playhead_collector.store.ports.promises import StoredPromise
+from playhead_collector.store.postgres import outcomes
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database
 from playhead_collector.store.postgres.runs import id_of
@@ -43,8 +44,10 @@ class PostgresPromises:
             of_run = None if run is None else id_of(run)
             text = json_bytes(body).decode()
             parameters = {"promise": promise, "kind": kind, "run": of_run, "body": text, "seconds": seconds}
-            await sql.run(conn, "open_promise", project_id=project_id, **parameters)
+            is_new = await sql.run(conn, "open_promise", project_id=project_id, **parameters) > 0
             row = await sql.row(conn, "promise", project_id=project_id, promise=promise)
+            if is_new and of_run is not None:
+                await outcomes.refresh(conn, project_id, [of_run])
         if row is None:
             raise LookupError("a promise that was just opened is not there")
         return _promise(row)
@@ -59,6 +62,8 @@ class PostgresPromises:
             row = await sql.row(
                 conn, "answer_promise", project_id=project_id, promise=promise, answer=text, is_late=late
             )
+            if row is not None and row["run_id"] is not None:
+                await outcomes.refresh(conn, project_id, [row["run_id"]])
         return row is not None
 
     async def get(self, project_id: int, promise: str) -> StoredPromise | None:

@@ -16,7 +16,9 @@ from playhead_collector.store.postgres.garbage import PostgresGarbage
 from playhead_collector.store.postgres.ingest import StoreMemory
 from playhead_collector.store.postgres.keys import PostgresKeys
 from playhead_collector.store.postgres.leases import PostgresLeases
+from playhead_collector.store.postgres.notes import PostgresNotes
 from playhead_collector.store.postgres.outbox import PostgresOutbox
+from playhead_collector.store.postgres.outcomes import PostgresOutcomes
 from playhead_collector.store.postgres.projections import PostgresProjections
 from playhead_collector.store.postgres.promises import PostgresPromises
 from playhead_collector.store.postgres.recipients import Recipient
@@ -54,6 +56,7 @@ class PostgresStore:
         self.spans = PostgresSpans(db, clock, memory, trainer, recipients)
         self.events = PostgresEvents(db)
         self.runs = PostgresRuns(db)
+        self.outcomes = PostgresOutcomes(db)
         self.scores = PostgresScores(db, clock, recipients)
         self.uses = PostgresUses(db, memory.packs)
         self.projections = PostgresProjections(db, clock, memory)
@@ -63,6 +66,7 @@ class PostgresStore:
         self.promises = PostgresPromises(db)
         self.leases = PostgresLeases(db, clock)
         self.keys = PostgresKeys(db)
+        self.notes = PostgresNotes(db)
         self.storage = PostgresStorage(db, memory.packs)
         self.garbage = PostgresGarbage(db, clock, memory.packs)
 

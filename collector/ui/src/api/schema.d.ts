@@ -236,6 +236,11 @@ export interface components {
              * @description The same note with the same id is stored once; default: a new id.
              */
             id?: string | null;
+            /**
+             * Time
+             * @description Of a note that is moved: when it was written (RFC 3339), instead of now.
+             */
+            time?: string | null;
         };
         /** Body_add_score_api_v1_runs__run__scores_post */
         Body_add_score_api_v1_runs__run__scores_post: {
@@ -504,7 +509,7 @@ export interface components {
         Body_save_view_api_v1_views_post: {
             /**
              * Name
-             * @description What the view is called.
+             * @description What the view is called, without `/`.
              */
             name: string;
             /**
@@ -612,25 +617,16 @@ export interface components {
          * CallPair
          * @description Two corresponding calls; `op` is `same`, `similar`, `changed`, `only_a` or `only_b`.
          *
-         *     `similar`: both did the same in other words: two answers without tools, or calls of the same tools whose arguments
-         *     are equal but for texts of prose.  `a_turn` and `b_turn` are the turns that the calls belong to, `a_shown` and
-         *     `b_shown` the calls in one line each.  `differs` lists the differences of a changed pair: of the inputs `model`,
-         *     `system`, `tools`, `settings`, `messages` (those that were new in the call), `input`, `arguments`; of the results
-         *     `status`, `error`, `answer`, `result`.
+         *     `similar`: both did the same. Two models called the same tools in other words, or answered the same to other input;
+         *     two tool calls have equal arguments but for prose (texts of 8 words or more), and equal results.
+         *     `differs` lists the differences: of the inputs `model`, `system`, `tools`, `settings`, `messages` (those that were
+         *     new in the call), `input`, `arguments`; of the results `status`, `error`, `answer`, `result`.
          */
         CallPair: {
             /** Op */
             op: string;
             a: components["schemas"]["ComparedCall"] | null;
             b: components["schemas"]["ComparedCall"] | null;
-            /** A Turn */
-            a_turn: number | null;
-            /** B Turn */
-            b_turn: number | null;
-            /** A Shown */
-            a_shown: string | null;
-            /** B Shown */
-            b_shown: string | null;
             /** Differs */
             differs: string[];
         };
@@ -807,7 +803,9 @@ export interface components {
          * ComparedCall
          * @description A call: of a model (`kind` is `llm`, `name` the model), a tool, a retriever or an embedding.
          *
-         *     `status`: `open`, `failed` or `completed`.  `refs` has the refs of its inputs and results.
+         *     `status`: `open`, `failed` or `completed`.  `turn` is the number of the model call, or of the one that led to this
+         *     call; null if there was none before it.  `shown` is the call in one line: `get_user(ada)`, of a model the tools
+         *     that it called, else its answer, cut.  `refs` has the refs of its inputs and results.
          */
         ComparedCall: {
             /** Seq */
@@ -824,6 +822,15 @@ export interface components {
             actor: string | null;
             /** Status */
             status: string;
+            /** Turn */
+            turn: number | null;
+            /**
+             * Did
+             * @enum {string}
+             */
+            did: "called" | "answered" | "returned" | "failed" | "open";
+            /** Shown */
+            shown: string;
             /** Refs */
             refs: {
                 [key: string]: unknown;
@@ -892,10 +899,11 @@ export interface components {
          * Comparison
          * @description Comparison of two runs.
          *
-         *     `parts` is the first difference, null if there is none; `acts` the first one in what was done (a tool call that only
-         *     one of them made, or with other arguments), null if both did the same.  `sentence` says both in words, and what
-         *     differs in the end.  `items` are the pairs after the common beginning.  Every
-         *     call of both runs is in the common beginning or in one pair.
+         *     `parts` is the first difference, null if there is none.  `acts` is the first difference in what was done: a tool
+         *     call that only one of them made, with other arguments, or that failed in one of them; null if both did the same.
+         *     `sentence` says in words where they part, `more` what was equal until then and what differs in the end; names and
+         *     values in them stand between backticks.  `items` are the pairs after the common beginning.  Every call of both runs
+         *     is in the common beginning or in one pair.
          */
         Comparison: {
             a: components["schemas"]["ComparedRun"];
@@ -905,6 +913,8 @@ export interface components {
             acts: components["schemas"]["FirstDifference"] | null;
             /** Sentence */
             sentence: string;
+            /** More */
+            more: string[];
             counts: components["schemas"]["PairCounts"];
             outcome: components["schemas"]["ComparedOutcome"];
             /** Items */
@@ -1860,22 +1870,19 @@ export interface components {
         /**
          * FirstDifference
          * @description The first pair of calls that differs, with its changes.
+         *
+         *     `number` is that of the pair, counted from 0 after the common beginning: the pair is `items[number]` if `items` is
+         *     not a later page.
          */
         FirstDifference: {
             /** Op */
             op: string;
             a: components["schemas"]["ComparedCall"] | null;
             b: components["schemas"]["ComparedCall"] | null;
-            /** A Turn */
-            a_turn: number | null;
-            /** B Turn */
-            b_turn: number | null;
-            /** A Shown */
-            a_shown: string | null;
-            /** B Shown */
-            b_shown: string | null;
             /** Differs */
             differs: string[];
+            /** Number */
+            number: number;
             /** Changes */
             changes: components["schemas"]["ChangedText"][];
         };
@@ -2515,7 +2522,8 @@ export interface components {
          * Note
          * @description What a person says about a run, or about a moment of it: a `text`, a `label`, or both.
          *
-         *     `seq` is the event that it is about and `turn` its turn; null: it is about the run.  `author` is what the writer
+         *     `event` is the id of the event that it is about, `seq` where that stands now and `turn` its turn; null: it is about
+         *     the run.  `author` is what the writer
          *     said, `key` the name of the API key.
          */
         Note: {
@@ -2525,6 +2533,8 @@ export interface components {
             id: string;
             /** Seq */
             seq: number | null;
+            /** Event */
+            event: string | null;
             /** Turn */
             turn: number | null;
             /** Text */

@@ -1,9 +1,10 @@
 """Notes and labels of people, and views of the list of runs that they saved."""
 
 import uuid
+from datetime import datetime
 from typing import Annotated, TypedDict
 
-from playhead.wire.operations.bounds import MOMENT, NO_NUL, NOT_EMPTY, Bounds, Most, RunName
+from playhead.wire.operations.bounds import MOMENT, NO_NUL, Bounds, Most, RunName
 from playhead.wire.operations.operation import INGEST, READ, delete, get_list, post
 from playhead.wire.operations.page import Page
 
@@ -11,13 +12,15 @@ from playhead.wire.operations.page import Page
 class Note(TypedDict):
     """What a person says about a run, or about a moment of it: a `text`, a `label`, or both.
 
-    `seq` is the event that it is about and `turn` its turn; null: it is about the run.  `author` is what the writer
+    `event` is the id of the event that it is about, `seq` where that stands now and `turn` its turn; null: it is about
+    the run.  `author` is what the writer
     said, `key` the name of the API key.
     """
 
     run: str
     id: str
     seq: int | None
+    event: str | None
     turn: int | None
     text: str | None
     label: str | None
@@ -63,9 +66,18 @@ NoteId = Annotated[
         new=lambda: uuid.uuid4().hex,
     ),
 ]
+NotedAt = Annotated[
+    str | datetime | None,
+    Bounds(
+        max_length=50,
+        is_time=True,
+        description="Of a note that is moved: when it was written (RFC 3339), instead of now.",
+    ),
+]
 StoredNote = Annotated[str, Bounds(max_length=100, pattern=NO_NUL, description="The note's id.")]
 ViewName = Annotated[
-    str, Bounds(min_length=1, max_length=_VIEW, pattern=NOT_EMPTY, description="What the view is called.")
+    str,
+    Bounds(min_length=1, max_length=_VIEW, pattern=r"^[^\x00/]+$", description="What the view is called, without `/`."),
 ]
 ViewQuery = Annotated[str, Bounds(max_length=_QUERY, pattern=NO_NUL, description="The query of the page.")]
 
@@ -88,8 +100,12 @@ class NoteOperations:
         at: NoteAt = None,
         author: Author = None,
         id: NoteId = None,  # noqa: A002 - the name in the body
+        time: NotedAt = None,
     ) -> Note:
-        """Note something about a run, or about a moment of it: a text, a label, or both."""
+        """Note something about a run, or about a moment of it: a text, a label, or both.
+
+        Sent again with the same `id`, it is stored once; 409 when the run has another note with this id.
+        """
         ...
 
     @delete("/runs/{run}/notes/{note}", scope=INGEST, tag="scores")
