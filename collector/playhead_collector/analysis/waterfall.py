@@ -27,7 +27,7 @@ _End = ev.LlmCompleted | ev.LlmFailed | ev.ToolCompleted | ev.ToolFailed | ev.St
 
 async def answer_waterfall(record: RunRecord, *, after: int, limit: int, cursor: int) -> Waterfall:
     """The calls that began or ended after seq `after` or are under way, and have a seq above `cursor`."""
-    events = [event async for block in record.onwards(0) for event in block]
+    events = await record.all_events()
     return await asyncio.to_thread(waterfall, record.run, events, after=after, limit=limit, cursor=cursor)
 
 

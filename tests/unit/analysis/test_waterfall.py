@@ -7,7 +7,8 @@ import pytest
 
 from playhead.model import event as ev
 from playhead_collector.analysis.waterfall import answer_waterfall, calls_in_time, covered_ms, mark_longest_path
-from tests.support.readers.fake import EPOCH_NS, RUN
+from playhead_collector.read.record import RunRecord
+from tests.support.readers.fake import EPOCH_NS, RUN, FakeStore, record_of
 
 MS = 1_000_000
 
@@ -51,21 +52,14 @@ class Written:
         ]
 
 
-class Record:
-    """The part of a record that the question reads."""
-
-    run = RUN
-
-    def __init__(self, events: list[ev.RunEvent]) -> None:
-        self._events = events
-
-    async def onwards(self, after: int) -> Any:
-        yield [event for event in self._events if event.seq > after]
+def record_of_events(events: list[ev.RunEvent]) -> RunRecord:
+    store = FakeStore()
+    store.keep_run(events)
+    return record_of(store)
 
 
 async def ask(written: Written, after: int = 0, limit: int = 100, cursor: int = 0) -> Any:
-    record: Any = Record(written.events())
-    return await answer_waterfall(record, after=after, limit=limit, cursor=cursor)
+    return await answer_waterfall(record_of_events(written.events()), after=after, limit=limit, cursor=cursor)
 
 
 def review() -> Written:
@@ -137,8 +131,7 @@ async def test_pages_have_every_call_once():
 
 async def test_a_run_without_calls_and_one_without_events():
     assert (await ask(Written()))["items"] == []
-    record: Any = Record([])
-    answer = await answer_waterfall(record, after=0, limit=5, cursor=0)
+    answer = await answer_waterfall(record_of_events([]), after=0, limit=5, cursor=0)
     assert (answer["items"], answer["path"]["elapsed_ms"]) == ([], 0)
 
 

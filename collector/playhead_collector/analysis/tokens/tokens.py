@@ -36,8 +36,8 @@ _TOKEN_EVENTS = (ev.MessageAdded, ev.LlmCalled, ev.LlmFailed, ev.LlmCompleted, e
 
 @dataclass(frozen=True, slots=True)
 class TokenQuestion:
-    """The points after seq `after`, at most `limit`. `split`: also what the contexts consist of. `calls`: only points of
-    model calls and compressions, and splits of the page's calls only."""
+    """The points after seq `after`, at most `limit`. `split`: also what the contexts consist of. `calls`: only points
+    of model calls and compressions, and splits of the page's calls only."""
 
     limit: int
     after: int
