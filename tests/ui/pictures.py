@@ -24,6 +24,7 @@ PROGRAMS = (
     "tests/ui/many_runs.py",
     "tests/ui/programs.py",
     "examples/support_agent.py",
+    "tests/ui/scored_runs.py",
 )
 
 

@@ -18,6 +18,7 @@ ROOT = FOLDER.parents[1]
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 # In one process, in this order: the newest run is the first in the list, and the last program ends the recording.
 PROGRAMS = (
+    "tests/ui/scored_runs.py",
     "examples/support_agent.py",
     "examples/scenarios/parallel_review.py",
     "tests/ui/programs.py",
@@ -47,6 +48,7 @@ def test_in_the_browser(database_url: str, tmp_path: Path, pytestconfig: pytest.
         record(env)
         env |= {"PLAYHEAD_UI_URL": collector.url, "PLAYHEAD_UI_PYTHON": sys.executable}
         env |= {"PLAYHEAD_UI_WAITING": str(FOLDER / "waiting_agent.py")}
+        env |= {"PLAYHEAD_UI_CHANGE": str(FOLDER / "waiting_change.py"), "PYTHONPATH": str(ROOT)}
         env |= {"PLAYHEAD_UI_ASKING": str(FOLDER / "asking_agent.py")}
         env |= {"PLAYHEAD_UI_SNAPSHOTS": str(FOLDER / "snapshots"), "PLAYHEAD_UI_PICTURES": str(tmp_path)}
         env |= {"PLAYHEAD_UI_WRITE": "1"} if pytestconfig.getoption("--write-golden") else {}

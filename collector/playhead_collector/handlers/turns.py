@@ -2,14 +2,18 @@
 
 from typing import Any
 
-from playhead.wire.operations.turns import TurnOperations
+from playhead.wire.operations.page import Page
+from playhead.wire.operations.turns import TurnOperations, TurnRow
+from playhead_collector.analysis.turns.rows import list_turns
 from playhead_collector.handlers.asking import Asking
 from playhead_collector.handlers.handling import handles
+from playhead_collector.read.paging import read_seq
 
 
 @handles(TurnOperations.turns)
-async def turns(asking: Asking, run: Any, *, after: Any = 0, limit: Any = None) -> Any:
-    raise NotImplementedError
+async def turns(asking: Asking, run: str, *, after: int = 0, limit: int | None = None) -> Page[TurnRow]:
+    start = read_seq(asking.cursor) if asking.cursor else after
+    return await list_turns(await asking.record(run), asking.prices, asking.page(limit), start)
 
 
 @handles(TurnOperations.turn)

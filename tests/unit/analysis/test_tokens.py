@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from playhead.model import event as ev
 from playhead.model.message import Message, message_contents, text_message
 from playhead.model.models import Model
-from playhead_collector.analysis.tokens.split import shares
+from playhead_collector.analysis.tokens.split import counted_parts, shares
 from playhead_collector.analysis.tokens.tokens import answer_tokens
 from playhead_collector.errors import BadSetting
 from playhead_collector.read.prices import Prices, read_prices, shipped
@@ -97,6 +97,34 @@ async def test_the_parts_of_a_context_add_up_to_what_the_provider_counted():
     total = (await split_of(story))[1]
     parts = ("system", "tools", "history", "retrieved", "output")
     assert total == {name: first[name] + second[name] for name in parts} | {"basis": "calibrated", "calls": 2}
+
+
+async def test_the_same_system_prompt_and_tools_count_the_same_at_each_call():
+    story = Story(FakeStore())
+    tools, system = story.store.keep([{"name": "look_up"}] * 20), story.store.keep("Answer in English. " * 50)
+    same = {"tools": tools, "system": system}
+    call(story, "a", [], talk()[:2], usage(input_tokens=412, output_tokens=7), **same)
+    call(story, "b", talk()[:2], talk()[2:], usage(input_tokens=470, output_tokens=9), **same)
+    call(story, "c", talk(), talk()[1:], usage(input_tokens=623, output_tokens=9), **same)
+    call(story, "d", talk(), talk()[1:2], usage(), **same)  # under way, or not reported
+    splits = (await split_of(story))[0]
+    assert len({(split["system"], split["tools"]) for split in splits}) == 1
+    assert [sum(split[name] for name in ("system", "tools", "history", "retrieved")) for split in splits[:3]] == [
+        412, 470, 623,
+    ]  # fmt: skip
+
+
+@given(
+    st.integers(0, 10_000),
+    st.lists(st.floats(0, 1e4), min_size=2, max_size=2),
+    st.lists(st.floats(0, 1e4), min_size=2, max_size=4),
+    st.floats(0.1, 10),
+)
+def test_counted_parts_add_up_and_none_is_negative(whole: int, fixed: list[float], rest: list[float], factor: float):
+    parts = counted_parts(whole, fixed, rest, factor)
+    assert sum(parts) == whole
+    assert min(parts) >= 0
+    assert len(parts) == len(fixed) + len(rest)
 
 
 async def test_without_reports_the_parts_are_estimates_and_say_so():

@@ -87,6 +87,30 @@ async def read_succeeded_runs(
     return SameTaskRuns(by, outcome_text(condition), chosen, more)
 
 
+@dataclass(frozen=True, slots=True)
+class TaskFacts:
+    """Runs of a task, with the run itself, newest first: at most 100. `task`: what they have in common."""
+
+    task: str
+    runs: Sequence[RunFacts]
+
+
+async def read_task(record: RunRecord, score: str | None) -> TaskFacts | None:
+    """Returns the runs of a run's task with the latest score of this name, by indexes only; None if it has no task.
+
+    Of a run without a tag `task:...`, runs of the same name that had its input count.
+    """
+    tag = _tag(record.row, TASK_TAG)
+    by = INPUT if tag is None else TASK_TAG
+    started = beginning_of(await record.events(limit=BLOCK)) if tag is None else None
+    if task_of(record.row, by, started) is None:
+        return None
+    facts, _ = await _candidates(record, by, started, ScoreCondition(score or ""))  # of any status
+    if tag is None:
+        facts = [each for each in facts if each.row.name == record.row.name]
+    return TaskFacts(INPUT if tag is None else f"{TAG}{tag}", facts)
+
+
 def _may_be_sibling(record: RunRecord, facts: RunFacts) -> bool:
     row = facts.row
     near = abs(row.started_ns - record.row.started_ns) <= _WINDOW_NS

@@ -7,7 +7,9 @@ from typing import Any
 
 from asyncpg import Record
 
+from playhead.model.promises import INTERRUPT
 from playhead_collector.json_bytes import json_bytes
+from playhead_collector.store.ports.promises import StoredPromise
 from playhead_collector.store.postgres import outcomes
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database
@@ -15,21 +17,7 @@ from playhead_collector.store.postgres.runs import id_of
 
 # 90 days. Decisions about a run are also in its events; `playhead promises --all` lists the rows of this table.
 _KEEP_SECONDS = 7_776_000.0
-
-
-@dataclass(frozen=True, slots=True)
-class StoredPromise:
-    """A promise. `body`: the question; `answer`: None while the promise is open. Times are from the database's clock,
-    in ns since 1970."""
-
-    id: str
-    kind: str
-    run: str | None
-    body: dict[str, Any]
-    created_ns: int
-    deadline_ns: int | None
-    answer: dict[str, Any] | None
-    answered_ns: int | None
+_MOST_OF_A_RUN = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +90,13 @@ class PostgresPromises:
             return [
                 _promise(row) for row in await sql.rows(conn, "promises", project_id=project_id, most=limit, **where)
             ]
+
+    async def open_of(self, project_id: int, run: str) -> Sequence[StoredPromise]:
+        """Returns what a run waits for, oldest first, at most 100. A request that it stops is not among it."""
+        promises = await self.page(
+            project_id, kind=None, run=run, is_open=True, after=(0, ""), limit=2 * _MOST_OF_A_RUN
+        )
+        return [promise for promise in promises if promise.kind != INTERRUPT][:_MOST_OF_A_RUN]
 
     async def take_announcement(
         self, project_id: int, now_ns: int, until_ns: int, max_age_s: float

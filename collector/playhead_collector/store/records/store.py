@@ -9,6 +9,7 @@ from playhead_collector.store.records.events import RecordEvents, RecordSpans
 from playhead_collector.store.records.memory import MemoryProjections
 from playhead_collector.store.records.ports import ProjectionCache, RecordSource, RunProjection
 from playhead_collector.store.records.projecting import RecordProjector
+from playhead_collector.store.records.promises import RecordPromises
 from playhead_collector.store.records.runs import Pricing, RecordRuns
 from playhead_collector.store.records.scores import RecordScores
 from playhead_collector.store.records.search import RecordSearch
@@ -41,6 +42,7 @@ class RecordStore:
         self.events = RecordEvents(self._projector)
         self.scores = RecordScores(source, self._projector)
         self.runs = RecordRuns(source, self._projector, self.scores, cost_of)
+        self.promises = RecordPromises(source, self._projector)
         self.uses = RecordUses(source, self._projector)
         self.search = RecordSearch(lambda: {run: source.version(run) or "" for run in source.runs()})
 

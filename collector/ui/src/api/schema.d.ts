@@ -236,6 +236,11 @@ export interface components {
              * @description The same note with the same id is stored once; default: a new id.
              */
             id?: string | null;
+            /**
+             * Time
+             * @description Of a note that is moved: when it was written (RFC 3339), instead of now.
+             */
+            time?: string | null;
         };
         /** Body_add_score_api_v1_runs__run__scores_post */
         Body_add_score_api_v1_runs__run__scores_post: {
@@ -504,7 +509,7 @@ export interface components {
         Body_save_view_api_v1_views_post: {
             /**
              * Name
-             * @description What the view is called.
+             * @description What the view is called, without `/`.
              */
             name: string;
             /**
@@ -612,25 +617,16 @@ export interface components {
          * CallPair
          * @description Two corresponding calls; `op` is `same`, `similar`, `changed`, `only_a` or `only_b`.
          *
-         *     `similar`: both did the same in other words: two answers without tools, or calls of the same tools whose arguments
-         *     are equal but for texts of prose.  `a_turn` and `b_turn` are the turns that the calls belong to, `a_shown` and
-         *     `b_shown` the calls in one line each.  `differs` lists the differences of a changed pair: of the inputs `model`,
-         *     `system`, `tools`, `settings`, `messages` (those that were new in the call), `input`, `arguments`; of the results
-         *     `status`, `error`, `answer`, `result`.
+         *     `similar`: both did the same. Two models called the same tools in other words, or answered the same to other input;
+         *     two tool calls have equal arguments but for prose (texts of 8 words or more), and equal results.
+         *     `differs` lists the differences: of the inputs `model`, `system`, `tools`, `settings`, `messages` (those that were
+         *     new in the call), `input`, `arguments`; of the results `status`, `error`, `answer`, `result`.
          */
         CallPair: {
             /** Op */
             op: string;
             a: components["schemas"]["ComparedCall"] | null;
             b: components["schemas"]["ComparedCall"] | null;
-            /** A Turn */
-            a_turn: number | null;
-            /** B Turn */
-            b_turn: number | null;
-            /** A Shown */
-            a_shown: string | null;
-            /** B Shown */
-            b_shown: string | null;
             /** Differs */
             differs: string[];
         };
@@ -807,7 +803,9 @@ export interface components {
          * ComparedCall
          * @description A call: of a model (`kind` is `llm`, `name` the model), a tool, a retriever or an embedding.
          *
-         *     `status`: `open`, `failed` or `completed`.  `refs` has the refs of its inputs and results.
+         *     `status`: `open`, `failed` or `completed`.  `turn` is the number of the model call, or of the one that led to this
+         *     call; null if there was none before it.  `shown` is the call in one line: `get_user(ada)`, of a model the tools
+         *     that it called, else its answer, cut.  `refs` has the refs of its inputs and results.
          */
         ComparedCall: {
             /** Seq */
@@ -824,6 +822,15 @@ export interface components {
             actor: string | null;
             /** Status */
             status: string;
+            /** Turn */
+            turn: number | null;
+            /**
+             * Did
+             * @enum {string}
+             */
+            did: "called" | "answered" | "returned" | "failed" | "open";
+            /** Shown */
+            shown: string;
             /** Refs */
             refs: {
                 [key: string]: unknown;
@@ -892,10 +899,11 @@ export interface components {
          * Comparison
          * @description Comparison of two runs.
          *
-         *     `parts` is the first difference, null if there is none; `acts` the first one in what was done (a tool call that only
-         *     one of them made, or with other arguments), null if both did the same.  `sentence` says both in words, and what
-         *     differs in the end.  `items` are the pairs after the common beginning.  Every
-         *     call of both runs is in the common beginning or in one pair.
+         *     `parts` is the first difference, null if there is none.  `acts` is the first difference in what was done: a tool
+         *     call that only one of them made, with other arguments, or that failed in one of them; null if both did the same.
+         *     `sentence` says in words where they part, `more` what was equal until then and what differs in the end; names and
+         *     values in them stand between backticks.  `items` are the pairs after the common beginning.  Every call of both runs
+         *     is in the common beginning or in one pair.
          */
         Comparison: {
             a: components["schemas"]["ComparedRun"];
@@ -905,6 +913,8 @@ export interface components {
             acts: components["schemas"]["FirstDifference"] | null;
             /** Sentence */
             sentence: string;
+            /** More */
+            more: string[];
             counts: components["schemas"]["PairCounts"];
             outcome: components["schemas"]["ComparedOutcome"];
             /** Items */
@@ -1851,22 +1861,19 @@ export interface components {
         /**
          * FirstDifference
          * @description The first pair of calls that differs, with its changes.
+         *
+         *     `number` is that of the pair, counted from 0 after the common beginning: the pair is `items[number]` if `items` is
+         *     not a later page.
          */
         FirstDifference: {
             /** Op */
             op: string;
             a: components["schemas"]["ComparedCall"] | null;
             b: components["schemas"]["ComparedCall"] | null;
-            /** A Turn */
-            a_turn: number | null;
-            /** B Turn */
-            b_turn: number | null;
-            /** A Shown */
-            a_shown: string | null;
-            /** B Shown */
-            b_shown: string | null;
             /** Differs */
             differs: string[];
+            /** Number */
+            number: number;
             /** Changes */
             changes: components["schemas"]["ChangedText"][];
         };
@@ -2461,7 +2468,8 @@ export interface components {
          * Note
          * @description What a person says about a run, or about a moment of it: a `text`, a `label`, or both.
          *
-         *     `seq` is the event that it is about and `turn` its turn; null: it is about the run.  `author` is what the writer
+         *     `event` is the id of the event that it is about, `seq` where that stands now and `turn` its turn; null: it is about
+         *     the run.  `author` is what the writer
          *     said, `key` the name of the API key.
          */
         Note: {
@@ -2471,6 +2479,8 @@ export interface components {
             id: string;
             /** Seq */
             seq: number | null;
+            /** Event */
+            event: string | null;
             /** Turn */
             turn: number | null;
             /** Text */
@@ -3730,8 +3740,8 @@ export interface components {
          * RunsOverview
          * @description Totals over all runs that meet the conditions.
          *
-         *     `success` is about the runs that a score decides, by `condition`.  `cost` is the sum over runs with a known cost, `priced` their number.  `first` and `last` are the times of the
-         *     first and the last start, null if there are no runs.
+         *     `success` is about the runs that a score decides, by `condition`.  `cost` is the sum over runs with a known cost,
+         *     `priced` their number.  `first` and `last` are the times of the first and the last start, null if there are no runs.
          */
         RunsOverview: {
             /** Runs */
@@ -3836,11 +3846,12 @@ export interface components {
         };
         /**
          * ShownCall
-         * @description A tool call in one line: `get_user_details(aarav_garcia_1177)`.
+         * @description A tool call in one line: `get_user_details(aarav_garcia_1177)` is its `name`, and between the brackets `shown`.
          *
-         *     `shown` has the values of the arguments in the order of the tool's definition (without one, as they were sent), cut
-         *     at 80 characters.  `status` is `open`, `completed` or `failed`; `seq` and `ended_seq` are null where the call was
-         *     asked for and never made.  `writes`: the program says that it changes something; null: nothing is said.
+         *     `shown` has the values of the arguments in the order of the tool's definition, cut at 80 characters: those that its
+         *     `required` names first, in that order, then the others by name.  `status` is `open`, `completed`, `failed` or
+         *     `cancelled`; `seq` and `ended_seq` are null where the call was asked for and not made (yet), which is `open`.
+         *     `writes`: whether the tool's definition says that it changes something; null: nothing is said.
          */
         ShownCall: {
             /** Seq */
@@ -4708,13 +4719,15 @@ export interface components {
          *     - `cut`: messages left the context (a compression)
          *     - `wait`: the run waits, or waited, for `promise`
          *
-         *     `group` is the span of the agent that this belongs to, null outside of any; of an `agent`, its own span, and
-         *     `within` the group that it stands in.  `text` is what was said, or the agent's name, cut at 200 characters; null
-         *     if the turn said nothing.  `to` is to whom: `user` for an answer, else null.  `internal`: the answer went to nobody
-         *     in the conversation, such as a summary that replaced messages.  `status` is `open`, `completed` or `failed`;
-         *     `raised`: an error came out of it.  `elapsed_ms` of a turn is that of the model call and of its tools, from the
-         *     first start to the last end; `model_ms` that of the model call alone.  `turns` is the number of turns of an agent.
-         *     `tokens` and `cost` are the turn's; null if not known.  `started_ms` counts from the beginning of the run.
+         *     `group` is the span of the agent that this belongs to, null for what the run's outermost agent does; of an `agent`,
+         *     its own span, and `within` the group that it stands in.  `text` is what was said, or the agent's name, cut at 200
+         *     characters; null if the turn said nothing.  `to` is to whom: `user` for an answer, else null.  `internal`: the
+         *     answer went to nobody in the conversation, such as a summary that replaced messages.  `status` is `open`,
+         *     `completed`, `failed` or `cancelled`, of a wait also `denied`; `raised`: it, or a tool call of it, ended with an
+         *     error.  `elapsed_ms` of a turn is that of the model call and of its tools, from the first start to the last end;
+         *     `model_ms` that of the model call alone.  `turns` is the number of turns of an agent, without those of agents within
+         *     it.  Tokens and `cost` are those of the turn, or of the agent's turns together; null if not known.  `started_ms`
+         *     counts from the beginning of the run.
          */
         TurnRow: {
             /**

@@ -1,5 +1,5 @@
 // Where two runs stand at one of their aligned calls. Pure.
-import type { CallPair, Message, RecordedEvent } from "../api/types";
+import type { CallPair, Message } from "../api/types";
 import { partText } from "../model/context";
 
 /** The event of each run at a pair; a run without a call there stays at its call before, or at the end of the common part. */
@@ -45,14 +45,3 @@ export function commonMessages(a: readonly Message[], b: readonly Message[]): nu
 /** A message as its role and what it says. */
 export const saying = (message: Message | undefined): string =>
   message === undefined ? "" : `${message.role}: ${message.parts.map(partText).join("\n")}`;
-
-type Ended = Pick<RecordedEvent, "kind" | "data" | "previews">;
-
-/** What a call gave, in one text: of its end, and of the event behind it, which has a model's answer. Null for other events. */
-export function outputOf([event, next]: readonly Ended[]): string | null {
-  if (event === undefined || !/_(completed|failed)$/.test(event.kind)) return null;
-  const { error_type: type, message } = event.data as { error_type?: string; message?: string };
-  if (event.kind.endsWith("_failed")) return [type, message].filter(Boolean).join(": ") || "failed";
-  const answer = next?.kind === "message_added" && next.data.source === "output" ? next.previews?.message : undefined;
-  return event.previews?.result ?? answer ?? event.previews?.output ?? null;
-}

@@ -19,11 +19,12 @@ RowKind = Literal["agent", "user", "turn", "call", "cut", "wait"]
 
 
 class ShownCall(TypedDict):
-    """A tool call in one line: `get_user_details(aarav_garcia_1177)`.
+    """A tool call in one line: `get_user_details(aarav_garcia_1177)` is its `name`, and between the brackets `shown`.
 
-    `shown` has the values of the arguments in the order of the tool's definition (without one, as they were sent), cut
-    at 80 characters.  `status` is `open`, `completed` or `failed`; `seq` and `ended_seq` are null where the call was
-    asked for and never made.  `writes`: the program says that it changes something; null: nothing is said.
+    `shown` has the values of the arguments in the order of the tool's definition, cut at 80 characters: those that its
+    `required` names first, in that order, then the others by name.  `status` is `open`, `completed`, `failed` or
+    `cancelled`; `seq` and `ended_seq` are null where the call was asked for and not made (yet), which is `open`.
+    `writes`: whether the tool's definition says that it changes something; null: nothing is said.
     """
 
     seq: int | None
@@ -46,13 +47,15 @@ class TurnRow(TypedDict):
     - `cut`: messages left the context (a compression)
     - `wait`: the run waits, or waited, for `promise`
 
-    `group` is the span of the agent that this belongs to, null outside of any; of an `agent`, its own span, and
-    `within` the group that it stands in.  `text` is what was said, or the agent's name, cut at 200 characters; null
-    if the turn said nothing.  `to` is to whom: `user` for an answer, else null.  `internal`: the answer went to nobody
-    in the conversation, such as a summary that replaced messages.  `status` is `open`, `completed` or `failed`;
-    `raised`: an error came out of it.  `elapsed_ms` of a turn is that of the model call and of its tools, from the
-    first start to the last end; `model_ms` that of the model call alone.  `turns` is the number of turns of an agent.
-    `tokens` and `cost` are the turn's; null if not known.  `started_ms` counts from the beginning of the run.
+    `group` is the span of the agent that this belongs to, null for what the run's outermost agent does; of an `agent`,
+    its own span, and `within` the group that it stands in.  `text` is what was said, or the agent's name, cut at 200
+    characters; null if the turn said nothing.  `to` is to whom: `user` for an answer, else null.  `internal`: the
+    answer went to nobody in the conversation, such as a summary that replaced messages.  `status` is `open`,
+    `completed`, `failed` or `cancelled`, of a wait also `denied`; `raised`: it, or a tool call of it, ended with an
+    error.  `elapsed_ms` of a turn is that of the model call and of its tools, from the first start to the last end;
+    `model_ms` that of the model call alone.  `turns` is the number of turns of an agent, without those of agents within
+    it.  Tokens and `cost` are those of the turn, or of the agent's turns together; null if not known.  `started_ms`
+    counts from the beginning of the run.
     """
 
     kind: RowKind

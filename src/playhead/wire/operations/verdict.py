@@ -14,6 +14,9 @@ open promise.  `lost`: its process is gone and nothing says how it ended.  `unkn
 nobody scored it.
 """
 
+CallStatus = Literal["open", "completed", "failed", "cancelled"]
+"""Of a call: whether it is under way, or how it ended."""
+
 
 class OutcomeOfRun(TypedDict):
     """What came of a run.  `because` is what that rests on: a condition for a score such as `reward>=0.5` with the
@@ -84,7 +87,7 @@ class AgentNow(TypedDict):
 
     group: str | None
     name: str | None
-    status: Literal["open", "completed", "failed", "cancelled"]
+    status: CallStatus
     seq: int
     turn: int | None
     text: str | None

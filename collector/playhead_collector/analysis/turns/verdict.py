@@ -1,0 +1,345 @@
+"""[analysis]: what came of a run: its error and the way that it took, what it waits for, what is under way, and the
+last answer.
+
+The events of the whole run are read, without content; then the few contents that are shown.
+"""
+
+import asyncio
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from playhead.model import event as ev
+from playhead.model import names
+from playhead.model.json_value import JsonValue, object_of
+from playhead.model.ref import ContentRef, is_ref
+from playhead.model.state import CANCELLED, COMPLETED, RUNNING
+from playhead.wire.operations.verdict import AgentNow, CallStatus, RunError, RunVerdict, TaskRuns
+from playhead_collector.analysis.across.same_task import read_task
+from playhead_collector.analysis.transcript.shown_calls import call_line, shown_arguments
+from playhead_collector.analysis.turns.errors import (
+    ErrorAnswers,
+    ErrorChain,
+    FailedCall,
+    Recorded,
+    error_chains,
+    error_of,
+    exception_in,
+)
+from playhead_collector.analysis.turns.loading import Definitions
+from playhead_collector.analysis.turns.outline import (
+    FAILED,
+    OPEN,
+    ModelCall,
+    Outline,
+    Step,
+    ToolUse,
+    has_raised,
+    is_agent,
+    status_of,
+)
+from playhead_collector.analysis.turns.requested import REACH, assign, requests_in
+from playhead_collector.analysis.turns.rows import begun_ns, said_in
+from playhead_collector.read.events import cut
+from playhead_collector.read.outcome import ANY_SCORE, SUCCESS_FROM, DecidingScore, deciding_score, outcome_of
+from playhead_collector.read.promises import promise_answer
+from playhead_collector.read.record import RunRecord
+from playhead_collector.read.values import ContentCache, fetch, text_of
+from playhead_collector.store.ports.scores import ScoreFilter
+
+MAX_AGENTS = 50
+_MAX_SAID, _MAX_ANSWER = 300, 2_000
+_MOST_SCORES = 100
+_MOST_ASKED_FOR_SCORES = 5
+# Answers that are read to find the last one with a text, and that may have asked for a tool that raised.
+_LAST_ANSWERS = 16
+
+
+async def answer_verdict(record: RunRecord) -> RunVerdict:
+    """Returns what came of a run."""
+    outline = await read_outline(record)
+    score = await _deciding(record, record.run)
+    promises = await record.store.promises.open_of(record.project_id, record.run)
+    error, other_errors = await _errors(record, outline)
+    agents = _chosen_agents(outline, record)
+    cache = await fetch(record.store, record.project_id, _shown_contents(outline, agents))
+    shown = _Shown(outline, cache, await begun_ns(record))
+    answer, answer_seq = shown.answer()
+    verdict: RunVerdict = {
+        "run": record.run,
+        "outcome": outcome_of(record.row.status, score, waits=bool(promises)),
+        "condition": ANY_SCORE if score is None else score.condition,
+        "error": error,
+        "other_errors": other_errors,
+        "waits_for": [promise_answer(promise) for promise in promises],
+        "agents": [shown.agent(agent) for agent in agents],
+        "answer": answer,
+        "answer_seq": answer_seq,
+        "task": await _task(record, None if score is None else score.name),
+        "turns": record.row.llm_calls,
+        "first_error": error["turn"] if error is not None else None,
+        "last": record.row.llm_calls or None,
+    }
+    if cache.missing:
+        verdict["missing"] = cache.missing
+    return verdict
+
+
+async def read_outline(record: RunRecord) -> Outline:
+    """Reads the calls of the whole run, without content."""
+    outline = Outline()
+    async for block in record.onwards(0):
+        outline.take(block)
+    return outline
+
+
+async def _task(record: RunRecord, score: str | None) -> TaskRuns | None:
+    """Returns how many runs of the task there are, and how many succeeded; None if the run has no task. A run without
+    a score is counted with the score that decides about another run of the task."""
+    facts = await read_task(record, score)
+    if facts is None:
+        return None
+    for other in facts.runs[:_MOST_ASKED_FOR_SCORES] if score is None else ():
+        decides = await _deciding(record, other.row.run)
+        if decides is not None:
+            facts = await read_task(record, decides.name) or facts
+            break
+    numbers = [fact.score_number for fact in facts.runs if fact.score_number is not None]
+    succeeded = sum(number >= SUCCESS_FROM for number in numbers)
+    return {"task": facts.task, "runs": len(facts.runs), "scored": len(numbers), "succeeded": succeeded}
+
+
+async def _deciding(record: RunRecord, run: str) -> DecidingScore | None:
+    where = ScoreFilter(run=run, latest=True)
+    return deciding_score(await record.store.scores.page(record.project_id, where, limit=_MOST_SCORES))
+
+
+# --- errors ----------------------------------------------------------------------------------------------------------
+
+
+async def _errors(record: RunRecord, outline: Outline) -> tuple[RunError | None, int]:
+    """Returns the error that came out of the run, and the number of those that did not."""
+    calls = (*outline.models, *outline.tools, *outline.steps)
+    if outline.run_end is None or isinstance(outline.run_end, ev.RunCompleted):
+        if not any(has_raised(call.end) for call in calls):
+            return None, 0
+        return None, len(error_chains(outline, {}))
+    recorded = await read_exceptions(record, _failed_spans(outline))
+    chains = await asyncio.to_thread(error_chains, outline, recorded)
+    out = next((chain for chain in chains if chain.run_end is not None), None)
+    if out is None:
+        return None, len(chains)
+    return await error_answer(record, outline, recorded, out), len(chains) - 1
+
+
+def _failed_spans(outline: Outline) -> Iterator[str]:
+    calls = (*outline.models, *outline.tools, *outline.steps)
+    yield from (call.begin.span for call in calls if has_raised(call.end) and call.begin.span is not None)
+    if outline.run_end is not None and outline.run_end.span is not None:
+        yield outline.run_end.span
+
+
+async def read_exceptions(record: RunRecord, spans: Iterable[str]) -> Recorded:
+    """Returns the exceptions that these spans recorded, by span."""
+    wanted = set(spans)
+    read = await record.store.spans.read(record.project_id, record.run)
+    found = {span.span_id: span for span in read if span.span_id in wanted}
+    refs = {name: span.attributes.get(names.ERROR_REF) for name, span in found.items()}
+    named = {name: ContentRef(ref) for name, ref in refs.items() if isinstance(ref, str) and is_ref(ref)}
+    cache = await fetch(record.store, record.project_id, named.values())
+    exceptions = {name: exception_in(span, object_of(cache.parsed(named.get(name)))) for name, span in found.items()}
+    return {name: exception for name, exception in exceptions.items() if exception is not None}
+
+
+async def error_answer(record: RunRecord, outline: Outline, recorded: Recorded, chain: ErrorChain) -> RunError:
+    """Returns the answer about an error, with the turn that led to it."""
+    inner = chain.innermost
+    asking = _may_have_asked(outline, inner) if isinstance(inner, ToolUse) else []
+    refs = [output.message for model in asking for output in model.outputs]
+    refs += [model.begin.tools for model in asking]
+    refs += [inner.begin.arguments] if isinstance(inner, ToolUse) else []
+    cache = await fetch(record.store, record.project_id, refs)
+    asked_by = _asked_by(inner, asking, cache) if isinstance(inner, ToolUse) else None
+    definitions = Definitions(cache)
+
+    def turn_of(call: FailedCall) -> int | None:
+        model = asked_by if call is inner and asked_by is not None else turn_around(outline, call)
+        return None if model is None else model.number
+
+    def line_of(call: FailedCall) -> str:
+        if not isinstance(call, ToolUse):
+            return call.begin.model or "" if isinstance(call, ModelCall) else call.begin.name
+        definition = None if asked_by is None else definitions.of(asked_by.begin, call.begin.name)
+        return call_line(call.begin.name, shown_arguments(cache.parsed(call.begin.arguments), definition))
+
+    return ErrorAnswers(outline, recorded, turn_of, line_of).answer(chain)
+
+
+def _may_have_asked(outline: Outline, tool: ToolUse) -> list[ModelCall]:
+    near = (model for model in outline.models if tool.begin.seq - REACH <= model.begin.seq < tool.begin.seq)
+    group = outline.group_above(tool.begin)
+    return [model for model in near if outline.group_above(model.begin) == group][-_LAST_ANSWERS:]
+
+
+def _asked_by(tool: ToolUse, models: Sequence[ModelCall], cache: ContentCache) -> ModelCall | None:
+    requests = [
+        request
+        for model in models
+        for request in requests_in(model, {out.seq: cache.parsed_message(out.message) for out in model.outputs})
+    ]
+    assign(requests, [(tool, cache.parsed(tool.begin.arguments))])
+    return next((request.model for request in requests if request.made is tool), None)
+
+
+def turn_around(outline: Outline, call: FailedCall) -> ModelCall | None:
+    """The turn that a call belongs to: its own, else the last one of its group that began before it ended."""
+    if isinstance(call, ModelCall):
+        return call
+    group = outline.group_of(call.begin.span)
+    ended = call.end.seq if call.end is not None else outline.last_seq
+    before = (model for model in reversed(outline.models) if model.begin.seq < ended)
+    return next((model for model in before if outline.group_above(model.begin) == group), None)
+
+
+# --- agents and the last answer --------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Agent:
+    """An agent, or the run itself (`step` None): its model calls, and its last call that is under way."""
+
+    name: str | None
+    step: Step | None
+    status: CallStatus
+    calls: list[ModelCall] = field(default_factory=list[ModelCall])
+    under_way: ModelCall | ToolUse | None = None
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """Those under way first, then those that raised, then the others; in each the latest first."""
+        kinds = {OPEN: 0, FAILED: 1}
+        begun = self.step.begin.seq if self.step is not None else 0
+        return kinds.get(self.status, 2), -begun
+
+
+def _chosen_agents(outline: Outline, record: RunRecord) -> list[Agent]:
+    agents = {
+        step.begin.span: Agent(step.begin.name, step, status_of(step.end), step.calls)
+        for step in outline.steps
+        if is_agent(step.begin)
+    }
+    of_the_run = [model for model in outline.models if outline.group_above(model.begin) is None]
+    if of_the_run or not agents:
+        words: dict[str, CallStatus] = {RUNNING: OPEN, COMPLETED: "completed", CANCELLED: "cancelled"}
+        status = words.get(record.row.status, FAILED)
+        agents[None] = Agent(record.row.name, None, status, of_the_run)
+    for call in (*outline.models, *outline.tools):
+        agent = agents.get(outline.group_above(call.begin))
+        if agent is not None and call.end is None and agent.status == OPEN:
+            later = agent.under_way is None or call.begin.seq > agent.under_way.begin.seq
+            agent.under_way = call if later else agent.under_way
+    return sorted(agents.values(), key=lambda agent: agent.order)[:MAX_AGENTS]
+
+
+def _shown_contents(outline: Outline, agents: Iterable[Agent]) -> Iterator[ContentRef | None]:
+    for agent in agents:
+        if isinstance(agent.under_way, ToolUse):
+            yield agent.under_way.begin.arguments
+        for model in agent.calls[-1:]:
+            yield from _answers_of(model)
+    for model in _last_of_the_run(outline):
+        yield from _answers_of(model)
+    if isinstance(outline.run_end, ev.RunCompleted):
+        yield outline.run_end.output
+
+
+def _answers_of(model: ModelCall) -> Iterator[ContentRef | None]:
+    yield from (output.message for output in model.outputs)
+    if isinstance(model.end, ev.LlmCompleted) and not model.outputs:
+        yield model.end.output
+
+
+def _last_of_the_run(outline: Outline) -> list[ModelCall]:
+    """The last model calls that may have answered the user, newest first: of the outermost agent, else of any."""
+    outermost = [model for model in outline.models if outline.group_above(model.begin) is None]
+    return (outermost or outline.models)[: -_LAST_ANSWERS - 1 : -1]
+
+
+@dataclass(slots=True)
+class _Shown:
+    """What is shown of the contents that were read."""
+
+    outline: Outline
+    cache: ContentCache
+    begun_ns: int
+
+    def answer(self) -> tuple[str | None, int | None]:
+        """The last answer to the user, and its event: what the run returned as text, else the last answer of a model
+        without tool calls."""
+        answers = [
+            (text, model.end.seq)
+            for model in _last_of_the_run(self.outline)
+            if model.end is not None
+            and model.begin.span not in self.outline.summarisers
+            and not any(self._calls_tools(output) for output in model.outputs)
+            and (text := self._said(model).strip())
+        ]
+        end = self.outline.run_end
+        output: JsonValue = self.cache.parsed(end.output) if isinstance(end, ev.RunCompleted) else None
+        if end is not None and isinstance(output, str) and output.strip():
+            same = next((seq for text, seq in answers if text == output.strip()), end.seq)
+            return cut(output.strip(), _MAX_ANSWER), same
+        return (cut(answers[0][0], _MAX_ANSWER), answers[0][1]) if answers else (None, None)
+
+    def agent(self, agent: Agent) -> AgentNow:
+        """The last state of an agent."""
+        step, last = agent.step, agent.calls[-1] if agent.calls else None
+        begin = step.begin if step is not None else None
+        text, seq, since = self._state(agent, last)
+        elapsed = step.end.elapsed_ms if step is not None and step.end is not None else None
+        if step is None and self.outline.run_end is not None:
+            elapsed = self.outline.run_end.elapsed_ms
+        return {
+            "group": begin.span if begin is not None else None,
+            "name": agent.name,
+            "status": agent.status,
+            "seq": seq,
+            "turn": last.number if last is not None else None,
+            "text": None if text is None else cut(" ".join(text.split()), _MAX_SAID) or None,
+            "since_ms": max(0.0, (since - self.begun_ns) / 1e6),
+            "elapsed_ms": elapsed,
+        }
+
+    def _state(self, agent: Agent, last: ModelCall | None) -> tuple[str | None, int, int]:
+        """What an agent does, answered or raised: the text, its event, and since when."""
+        step, call = agent.step, agent.under_way
+        if call is not None:
+            return self._line(call), call.begin.seq, call.begin.time_ns
+        began = step.begin.time_ns if step is not None else self.begun_ns
+        end = step.end if step is not None else None
+        if step is not None and end is not None and has_raised(end):
+            error = error_of(step)
+            return f"{error['type']}: {error['message']}", end.seq, began
+        run_end = self.outline.run_end
+        if step is None and isinstance(run_end, ev.RunFailed):
+            return f"{run_end.error_type}: {run_end.message}", run_end.seq, began
+        if last is not None and last.end is not None:
+            return self._said(last), last.end.seq, began
+        at = last.begin.seq if last is not None else step.begin.seq if step is not None else 1
+        return None, at, began
+
+    def _line(self, call: ModelCall | ToolUse) -> str:
+        if isinstance(call, ModelCall):
+            return call.begin.model or ""
+        return call_line(call.begin.name, shown_arguments(self.cache.parsed(call.begin.arguments), None))
+
+    def _said(self, model: ModelCall) -> str:
+        if not model.outputs and isinstance(model.end, ev.LlmCompleted) and model.end.output is not None:
+            value: JsonValue = self.cache.parsed(model.end.output)
+            return "" if value is None else text_of(value)
+        return "\n".join(
+            filter(None, (said_in(self.cache.parsed_message(out.message)) for out in model.outputs if out.message))
+        )
+
+    def _calls_tools(self, output: ev.MessageAdded) -> bool:
+        message = self.cache.parsed_message(output.message) if output.message else None
+        return any(part.get("type") == "tool_call" for part in (message["parts"] if message else ()))
