@@ -7,7 +7,6 @@ import "./styles/frame.css";
 import "./styles/runs.css";
 import "./styles/run.css";
 import "./styles/across.css";
-import "./styles/approvals.css";
 import "./styles/content.css";
 
 const theme = localStorage.getItem("theme");

@@ -9,7 +9,7 @@ import { bytesText } from "../model/bytes";
 import { count, localDateTime, shortId } from "../model/format";
 import { Copy } from "../parts/Copy";
 import { Failed, Loading } from "../parts/Notices";
-import { Status } from "../runs/RunsTable";
+import { Status } from "../parts/Status";
 import { Difference } from "./Difference";
 import { ContentView, VIEWS, type ViewId } from "./ContentView";
 

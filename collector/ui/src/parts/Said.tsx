@@ -2,7 +2,7 @@ import styles from "./Said.module.css";
 import { saidPieces } from "./said";
 
 /** A recorded text, isolated: its direction ends where it ends. Characters that would not be seen are shown by their names. */
-export function Said({ children, className }: { children: string | null | undefined; className?: string }) {
+export function Said({ children, className }: { children: string | null | undefined; className?: string | undefined }) {
   return (
     <bdi className={className}>
       {saidPieces(children ?? "").map((piece, n) =>

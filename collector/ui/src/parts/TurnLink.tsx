@@ -2,8 +2,8 @@ import type { MouseEvent, ReactNode } from "react";
 import { Link, useLocation, useSearchParams } from "wouter";
 
 type Props = {
-  /** The event that is gone to. */
-  seq: number;
+  /** The event that is gone to; null: none is known, and the link leads to the run. */
+  seq: number | null;
   children: ReactNode;
   /** The run, for links from other pages; default: the run that is shown, whose other parameters stay. */
   run?: string;
@@ -16,14 +16,15 @@ export function TurnLink({ seq, children, run, onGo }: Props) {
   const [path] = useLocation();
   const [shown] = useSearchParams();
   const query = new URLSearchParams(run === undefined ? shown : undefined);
-  query.set("at", String(seq));
+  if (seq !== null) query.set("at", String(seq));
+  const address = `${run === undefined ? path : runAddress(run)}${query.size > 0 ? `?${query}` : ""}`;
   const go = (event: MouseEvent) => {
-    if (onGo === undefined || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    if (onGo === undefined || seq === null || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
     onGo(seq);
   };
   return (
-    <Link className="go" href={`${run === undefined ? path : runAddress(run)}?${query}`} onClick={go}>
+    <Link className="go" href={address} onClick={go}>
       {children}
     </Link>
   );

@@ -20,3 +20,7 @@ test("characters that turn the direction around are named where they stand", () 
 test("joiners of emoji and of scripts stay what they are", () => {
   expect(saidPlainly("👩\u200d💻 می\u200cخواهم")).toBe("👩\u200d💻 می\u200cخواهم");
 });
+
+test("texts that are hidden in characters of another plane are seen", () => {
+  expect(saidPlainly("ok\u{e0041}")).toBe("ok[U+E0041]");
+});

@@ -1,9 +1,11 @@
 // Recorded texts as they are shown: nothing in them may change what stands beside them. Pure.
 
-/** Characters that turn the direction of a text around, and others that show nothing: Unicode's general category Cf without joiners, and control characters. */
-const UNSEEN =
-  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/;
-const EACH_UNSEEN = new RegExp(UNSEEN, "g");
+/**
+ * Characters that turn the direction of a text around, or that show nothing (Unicode's Cc and Cf): also those in which
+ * texts are hidden from people. Line ends, tabs, joiners, and signs of Arabic and Syriac that are seen stay.
+ */
+const UNSEEN = /(?!\u200c|\u200d|[\n\r\t\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2])[\p{Cc}\p{Cf}\u2028\u2029]/u;
+const EACH_UNSEEN = new RegExp(UNSEEN, "gu");
 
 /** A piece of a text: as it is, or a character that is named (`U+202E`) because it would not be seen. */
 export type SaidPiece = { text: string; isNamed: boolean };
