@@ -54,7 +54,12 @@ export function FindBar({ find, found, dispatch }: Props) {
       >
         ‹
       </button>
-      <button type="button" className="button" aria-label="Next place" onClick={() => dispatch({ type: "hit", step: 1 })}>
+      <button
+        type="button"
+        className="button"
+        aria-label="Next place"
+        onClick={() => dispatch({ type: "hit", step: 1 })}
+      >
         ›
       </button>
       {hit !== undefined && found !== null && <Where hit={hit} text={found.text} />}

@@ -30,9 +30,7 @@ export function Head({ run, verdict, state, dispatch, at, turn }: Props) {
         </h1>{" "}
         <Copy className={`button quiet ${styles.id}`} text={run.run} label={shortId(run.run)} />{" "}
         <OutcomeTags run={run} verdict={verdict} />
-        {run.last_record !== null && (
-          <span className="sub">no record since {localTime(run.last_record)}</span>
-        )}
+        {run.last_record !== null && <span className="sub">no record since {localTime(run.last_record)}</span>}
       </div>
       <Figures run={run} />
       <div className={styles.acts}>

@@ -4,7 +4,15 @@ import type { Suspects, TurnRow } from "../api/types";
 import { targetOfKey, type Where } from "./keys";
 
 const turn = (turn: number, seq: number, failed?: number): TurnRow =>
-  ({ kind: "turn", turn, seq, ended_seq: seq + 1, group: null, status: "completed", calls: failed === undefined ? [] : [{ seq: failed - 1, ended_seq: failed, status: "failed" }] }) as unknown as TurnRow;
+  ({
+    kind: "turn",
+    turn,
+    seq,
+    ended_seq: seq + 1,
+    group: null,
+    status: "completed",
+    calls: failed === undefined ? [] : [{ seq: failed - 1, ended_seq: failed, status: "failed" }],
+  }) as unknown as TurnRow;
 const turns = [turn(1, 3), turn(2, 8, 12), turn(3, 20)];
 const cut = { kind: "cut", seq: 18, group: null, calls: [] } as unknown as TurnRow;
 const rows = [turns[0], turns[1], cut, turns[2]] as TurnRow[];

@@ -6,7 +6,10 @@ import { asksForSuspects, openingOf } from "./opening";
 const verdict = (word: string, more: object = {}) =>
   ({ outcome: { word, because: "" }, error: null, first_error: null, last: null, ...more }) as unknown as RunVerdict;
 const suspects = { items: [{ rank: 1, seq: 41 }] } as unknown as Suspects;
-const turns = [{ kind: "turn", turn: 1, seq: 3 }, { kind: "turn", turn: 2, seq: 9 }] as TurnRow[];
+const turns = [
+  { kind: "turn", turn: 1, seq: 3 },
+  { kind: "turn", turn: 2, seq: 9 },
+] as TurnRow[];
 
 test.each([
   ["its error comes before its suspect", verdict("crashed", { error: { seq: 32, handled: false } }), suspects, 32],
@@ -24,5 +27,11 @@ test.each(["running", "waiting"])("a run that is %s opens at its end, and is fol
 
 test("suspects are looked for where something went wrong, or nobody knows", () => {
   const words = ["succeeded", "failed", "crashed", "cancelled", "lost", "waiting", "running", "unknown"];
-  expect(words.filter((word) => asksForSuspects(verdict(word)))).toEqual(["failed", "crashed", "cancelled", "lost", "unknown"]);
+  expect(words.filter((word) => asksForSuspects(verdict(word)))).toEqual([
+    "failed",
+    "crashed",
+    "cancelled",
+    "lost",
+    "unknown",
+  ]);
 });

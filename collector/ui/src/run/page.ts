@@ -45,7 +45,13 @@ export type PageAction =
 
 /** The state at an address. */
 export function opened(query: URLSearchParams): PageState {
-  return { ...addressed(query), home: 0, following: false, folded: addressed(query).view === "conversation", found: null };
+  return {
+    ...addressed(query),
+    home: 0,
+    following: false,
+    folded: addressed(query).view === "conversation",
+    found: null,
+  };
 }
 
 export function pageReducer(state: PageState, action: PageAction): PageState {

@@ -23,7 +23,8 @@ export function usePlaying(at: number, turns: readonly TurnRow[], dispatch: (act
   }, [isPlaying, ms]);
   return () => {
     const first = turns[0];
-    if (!isPlaying && first !== undefined && turnAt(turns, at) === turns.at(-1)) dispatch({ type: "go", seq: first.seq });
+    if (!isPlaying && first !== undefined && turnAt(turns, at) === turns.at(-1))
+      dispatch({ type: "go", seq: first.seq });
     setPlaying(!isPlaying);
   };
 }

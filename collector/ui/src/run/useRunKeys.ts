@@ -10,7 +10,6 @@ import { OPEN_CONTEXT } from "./turn/signals";
 import { turnAt } from "./turns/rows";
 import type { Find } from "./useFind";
 import { usePlaying } from "./usePlaying";
-import { ANSWER_FIELDS } from "./verdict/signals";
 import { SHOW_WORK } from "./conversation/signals";
 
 type Props = {
@@ -37,13 +36,12 @@ export function useRunKeys({ run, state, dispatch, rows, turns, suspects, last, 
     w: () => window.dispatchEvent(new Event(SHOW_WORK)),
     t: () => dispatch({ type: "view", view: "turns" }),
     l: () => dispatch({ type: "follow", on: !state.following, last }),
-    End: () => dispatch(isLive(verdict) ? { type: "follow", on: true, last } : { type: "go", seq: lastOf(turns, last) }),
+    End: () =>
+      dispatch(isLive(verdict) ? { type: "follow", on: true, last } : { type: "go", seq: lastOf(turns, last) }),
     r: () => {
       const turn = turnAt(turns, state.at);
       if (turn !== undefined) go(`/runs/${run}/ask/${turn.turn}`);
     },
-    a: () => document.getElementById(ANSWER_FIELDS.approve)?.focus(),
-    d: () => document.getElementById(ANSWER_FIELDS.deny)?.focus(),
     " ": play,
   };
   useKeyPress((event) => {

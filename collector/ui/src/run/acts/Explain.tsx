@@ -25,8 +25,8 @@ export function Explain({ run, seq, onClose }: { run: string; seq: number | null
   return (
     <Dialog title={seq === null ? "Explain the run" : "Explain this turn"} onClose={onClose} isWide>
       <p className="sub">
-        Asks the model that this collector is configured with. Its answer is an opinion, made afterwards; it is kept, and
-        shown again without asking.
+        Asks the model that this collector is configured with. Its answer is an opinion, made afterwards; it is kept,
+        and shown again without asking.
       </p>
       {asked === null && (
         <button type="button" className="button primary" onClick={() => ask(false)}>

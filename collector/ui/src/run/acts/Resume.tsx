@@ -13,7 +13,8 @@ export function Resume({ run, verdict, onClose }: { run: RunDetail; verdict: Run
         Runs your program again: the recorded calls are answered from the record
         {failed != null && (
           <>
-            , <code>
+            ,{" "}
+            <code>
               <Said>{failed}</Said>
             </code>{" "}
             runs again

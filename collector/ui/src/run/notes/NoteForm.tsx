@@ -3,32 +3,28 @@ import { type FormEvent, useState } from "react";
 import { type ApiError, post } from "../../api/client";
 import { useMay } from "../../api/session";
 import type { Note } from "../../api/types";
+import { useAnswerName } from "../../approvals/name";
 import { runPath, useOnPage } from "../OnPage";
 import styles from "./Forms.module.css";
 import { refreshNotes } from "./refresh";
-import { savedAuthor, saveAuthor } from "./values";
 
 /** A note or a label about an event of the run. `onDone` is called when it is stored, or given up. */
 export function NoteForm({ seq, onDone }: { seq: number; onDone: () => void }) {
   const { run } = useOnPage();
   const [problem, setProblem] = useState<string | null>(null);
   const may = useMay("ingest");
+  const [author, setAuthor] = useAnswerName();
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
-    const [text, label, author] = ["text", "label", "author"].map((each) => String(form.get(each) ?? "").trim()) as [
-      string,
-      string,
-      string,
-    ];
+    const [text, label] = [String(form.get("text") ?? "").trim(), String(form.get("label") ?? "").trim()];
     if (text === "" && label === "") return setProblem("A note has a text, a label, or both.");
-    saveAuthor(author);
     try {
       await post<Note>(`${runPath(run.run)}/notes`, {
         text: text || null,
         label: label || null,
         at: seq,
-        author: author || null,
+        author: author.trim() || null,
       });
       refreshNotes();
       onDone();
@@ -48,7 +44,13 @@ export function NoteForm({ seq, onDone }: { seq: number; onDone: () => void }) {
       </label>
       <label>
         Your name
-        <input className="input" name="author" maxLength={200} autoComplete="name" defaultValue={savedAuthor()} />
+        <input
+          className="input"
+          maxLength={200}
+          autoComplete="name"
+          value={author}
+          onChange={(event) => setAuthor(event.target.value)}
+        />
       </label>
       <span className={styles.acts}>
         <button type="submit" className="button primary" disabled={!may}>

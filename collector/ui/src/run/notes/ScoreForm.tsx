@@ -3,10 +3,11 @@ import { type FormEvent, useState } from "react";
 import { type ApiError, post } from "../../api/client";
 import { useMay } from "../../api/session";
 import type { RecordedScore } from "../../api/types";
+import { useAnswerName } from "../../approvals/name";
 import { runPath, useOnPage } from "../OnPage";
 import { refreshNotes } from "./refresh";
 import styles from "./Forms.module.css";
-import { readScore, savedAuthor, saveAuthor } from "./values";
+import { readScore } from "./values";
 
 /** Scores the run, or the call at an event. `onDone` is called when it is stored, or given up. */
 export function ScoreForm({ seq, onDone }: { seq: number | null; onDone: () => void }) {
@@ -14,20 +15,18 @@ export function ScoreForm({ seq, onDone }: { seq: number | null; onDone: () => v
   const [problem, setProblem] = useState<string | null>(null);
   const [isSending, setSending] = useState(false);
   const may = useMay("ingest");
+  const [author, setAuthor] = useAnswerName();
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
-    const [name, value, comment, author] = ["name", "value", "comment", "author"].map((each) =>
-      String(form.get(each) ?? "").trim(),
-    ) as [string, string, string, string];
+    const said = (field: string) => String(form.get(field) ?? "").trim();
     setSending(true);
-    saveAuthor(author);
     try {
       await post<RecordedScore>(`${runPath(run.run)}/scores`, {
-        name,
-        value: readScore(value),
-        comment: comment || null,
-        author: author || null,
+        name: said("name"),
+        value: readScore(said("value")),
+        comment: said("comment") || null,
+        author: author.trim() || null,
         ...(seq === null ? {} : { at: seq }),
       });
       refreshNotes();
@@ -41,7 +40,13 @@ export function ScoreForm({ seq, onDone }: { seq: number | null; onDone: () => v
     <form className={styles.form} aria-label="Score" onSubmit={(event) => void submit(event)}>
       <label>
         Score
-        <input className="input" name="name" required maxLength={200} defaultValue={seq === null ? "reward" : "right"} />
+        <input
+          className="input"
+          name="name"
+          required
+          maxLength={200}
+          defaultValue={seq === null ? "reward" : "right"}
+        />
       </label>
       <label>
         Value
@@ -60,7 +65,13 @@ export function ScoreForm({ seq, onDone }: { seq: number | null; onDone: () => v
       </label>
       <label>
         Your name
-        <input className="input" name="author" maxLength={200} autoComplete="name" defaultValue={savedAuthor()} />
+        <input
+          className="input"
+          maxLength={200}
+          autoComplete="name"
+          value={author}
+          onChange={(event) => setAuthor(event.target.value)}
+        />
       </label>
       <span className={styles.acts}>
         <button type="submit" className="button primary" disabled={isSending || !may}>

@@ -1,4 +1,4 @@
-// Values of scores as people type them, and the name that they give. Pure, but for the browser's storage.
+// Values of scores as people type them. Pure.
 
 const WORDS: Readonly<Record<string, boolean>> = { yes: true, true: true, no: false, false: false };
 
@@ -9,7 +9,3 @@ export function readScore(typed: string): number | boolean | string {
   const number = Number(typed.replace(",", "."));
   return typed !== "" && Number.isFinite(number) ? number : typed;
 }
-
-const KEY = "author";
-export const savedAuthor = (): string => localStorage.getItem(KEY) ?? "";
-export const saveAuthor = (name: string): void => localStorage.setItem(KEY, name);

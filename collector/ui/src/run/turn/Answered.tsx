@@ -32,7 +32,10 @@ export function Answered({
     );
   if (!hasText(turn.answer)) return null;
   const message = asMessage(turn.answer);
-  const said = message === null ? null : { ...message, parts: message.parts.filter((part) => part.type !== "tool_call" && part.type !== "reasoning") };
+  const said =
+    message === null
+      ? null
+      : { ...message, parts: message.parts.filter((part) => part.type !== "tool_call" && part.type !== "reasoning") };
   const findings = findingsOfAnswer(turn, suspect);
   return (
     <Block
@@ -44,9 +47,9 @@ export function Answered({
       <div className={styles.said}>
         <MessageView message={said} marked={[...markedInAnswer(suspect, turn.answer_ref), ...marked]} />
       </div>
-      {turn.finish_reasons.some((reason) => reason !== "stop" && reason !== "tool_calls" && reason !== "end_turn" && reason !== "tool_use") && (
-        <p className="sub">ended by: {turn.finish_reasons.join(", ")}</p>
-      )}
+      {turn.finish_reasons.some(
+        (reason) => reason !== "stop" && reason !== "tool_calls" && reason !== "end_turn" && reason !== "tool_use",
+      ) && <p className="sub">ended by: {turn.finish_reasons.join(", ")}</p>}
     </Block>
   );
 }

@@ -94,7 +94,9 @@ function Origin({ argument }: { argument: TurnArgument }) {
             <>
               ,{" "}
               <TurnLink seq={place.seq}>
-                {place.source === "user" || turns.length === 0 ? "there" : `turn ${turnAt(turns, place.seq)?.turn ?? "?"}`}
+                {place.source === "user" || turns.length === 0
+                  ? "there"
+                  : `turn ${turnAt(turns, place.seq)?.turn ?? "?"}`}
               </TurnLink>
             </>
           )}{" "}
@@ -153,7 +155,9 @@ function Came({ call, marked }: { call: TurnCall; marked: readonly string[] }) {
   return (
     <Block label="Got back" of={of} margin={margin} isSame>
       <div className={styles.result}>
-        <pre>{text === "" ? <span className="ink-faint">an empty text</span> : <MarkedText text={shown} marked={marked} />}</pre>
+        <pre>
+          {text === "" ? <span className="ink-faint">an empty text</span> : <MarkedText text={shown} marked={marked} />}
+        </pre>
         {isLong && (
           <button type="button" className="go" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
             {isWhole ? "less" : `all ${count(lines.length)} lines`}

@@ -26,8 +26,7 @@ export function Causes({ seq }: { seq: number }) {
     <ol className={styles.causes} aria-label="Causes">
       {edges.map((edge, n) => (
         <li key={n}>
-          <TurnLink seq={edge.cause}>{name(edge.cause)}</TurnLink>{" "}
-          <Said>{nodes.get(edge.cause)?.label ?? ""}</Said>{" "}
+          <TurnLink seq={edge.cause}>{name(edge.cause)}</TurnLink> <Said>{nodes.get(edge.cause)?.label ?? ""}</Said>{" "}
           <span className="sub">
             {edge.why.replaceAll("_", " ")} → {name(edge.effect)}
             {edge.path !== null && (

@@ -46,7 +46,8 @@ export function Raised({ error, turn }: { error: RunError; turn: RunTurn }) {
         </p>
         {error.causes.map((cause, n) => (
           <p key={n} className={styles.cause}>
-            because of <b>
+            because of{" "}
+            <b>
               <Said>{cause.type}</Said>
             </b>
             : <Said>{cause.message}</Said>

@@ -112,7 +112,8 @@ export function Reasons({ turn }: { turn: RunTurn }) {
 
 function Outcome({ turn }: { turn: RunTurn }) {
   if (turn.status === "failed") return <span className="ink-bad">the model call failed</span>;
-  if (turn.calls.length === 0) return <>{turn.ended_seq === null ? "under way" : turn.to === "user" ? "an answer to the user" : "an answer"}</>;
+  if (turn.calls.length === 0)
+    return <>{turn.ended_seq === null ? "under way" : turn.to === "user" ? "an answer to the user" : "an answer"}</>;
   return (
     <>
       {turn.calls.map((call, n) => (
@@ -141,7 +142,8 @@ function Left({ options }: { options: TurnChoice["options"] }) {
     <span className={styles.left}>
       {considered.map((option) => (
         <span key={option.name} className={styles.option}>
-          considered <code>
+          considered{" "}
+          <code>
             <Said>{option.name}</Said>
           </code>
           : “<Said>{option.considered}</Said>”

@@ -25,7 +25,11 @@ export function Saw({ turn, marked }: { turn: RunTurn; marked: readonly string[]
   }, []);
   const { saw } = turn;
   return (
-    <Block label="Saw" of={`${count(saw.messages)} ${saw.messages === 1 ? "message" : "messages"}`} margin={<About saw={saw} />}>
+    <Block
+      label="Saw"
+      of={`${count(saw.messages)} ${saw.messages === 1 ? "message" : "messages"}`}
+      margin={<About saw={saw} />}
+    >
       <button type="button" className={styles.summary} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         <ContextBar parts={saw.parts} isEstimated={isEstimated(saw)} />
         <span className={styles.legend}>
@@ -42,7 +46,8 @@ export function Saw({ turn, marked }: { turn: RunTurn; marked: readonly string[]
                   {count(saw.tokens)}
                 </b>{" "}
                 tokens
-                {saw.limit !== null && `, ${percent(saw.tokens / saw.limit)} of ${count(Math.round(saw.limit / 1000))}k`}
+                {saw.limit !== null &&
+                  `, ${percent(saw.tokens / saw.limit)} of ${count(Math.round(saw.limit / 1000))}k`}
               </>
             )}
           </span>{" "}

@@ -157,9 +157,7 @@ function TurnHead({ turn, at }: { turn: RunTurn; at: number }) {
 /** The calls of a turn, or whom it spoke to. */
 function whatOf(turn: RunTurn): string {
   if (turn.calls.length > 0)
-    return turn.calls
-      .map(({ name, shown }) => (shown.startsWith(`${name}(`) ? shown : `${name}(${shown})`))
-      .join(", ");
+    return turn.calls.map(({ name, shown }) => (shown.startsWith(`${name}(`) ? shown : `${name}(${shown})`)).join(", ");
   if (turn.status === "failed") return "no answer";
   if (turn.ended_seq === null) return "…";
   return turn.to === "user" ? "the user" : "its answer";

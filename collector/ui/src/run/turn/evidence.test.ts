@@ -3,13 +3,25 @@ import { expect, test } from "vitest";
 import type { RunTurn, Suspect } from "../../api/types";
 import { findingsOfAnswer, findingsOfCalls, hasText, markedInAnswer } from "./evidence";
 
-const finding = (rule: string, quotes: { ref: string | null; text: string }[] = []) => ({ rule, strength: "strong", reason: rule, quotes });
+const finding = (rule: string, quotes: { ref: string | null; text: string }[] = []) => ({
+  rule,
+  strength: "strong",
+  reason: rule,
+  quotes,
+});
 const suspect = (...findings: object[]) => ({ findings }) as unknown as Suspect;
-const turn = (calls: number, answer: object | null) => ({ calls: Array.from({ length: calls }), answer }) as unknown as RunTurn;
+const turn = (calls: number, answer: object | null) =>
+  ({ calls: Array.from({ length: calls }), answer }) as unknown as RunTurn;
 const SAID = { parts: [{ type: "text", content: "The cheapest is $295." }] };
 
 test("what a finding quotes of the answer is marked there, and nothing of other contents", () => {
-  const found = suspect(finding("not_the_least", [{ ref: "a", text: "$295" }, { ref: "b", text: "207" }, { ref: "a", text: "x".repeat(400) }]));
+  const found = suspect(
+    finding("not_the_least", [
+      { ref: "a", text: "$295" },
+      { ref: "b", text: "207" },
+      { ref: "a", text: "x".repeat(400) },
+    ]),
+  );
   expect(markedInAnswer(found, "a")).toEqual(["$295"]);
   expect(markedInAnswer(undefined, "a")).toEqual([]);
 });
@@ -25,6 +37,13 @@ test("findings stand beside the answer, those about calls beside the calls, each
 
 test("an answer that only asks for tools says nothing", () => {
   expect(hasText(SAID)).toBe(true);
-  expect(hasText({ parts: [{ type: "tool_call", name: "look" }, { type: "text", content: "" }] })).toBe(false);
+  expect(
+    hasText({
+      parts: [
+        { type: "tool_call", name: "look" },
+        { type: "text", content: "" },
+      ],
+    }),
+  ).toBe(false);
   expect(hasText({})).toBe(false);
 });

@@ -14,7 +14,16 @@ export function markedInAnswer(suspect: Suspect | undefined, answer: string | nu
 /** Findings that rest on a value of a call's arguments, by their rules. */
 const OF_ARGUMENTS: readonly string[] = ["value_from_nowhere", "value_unasked", "other_subject"];
 /** Findings about what a call did, or came back with. */
-const OF_CALLS: readonly string[] = ["call_failed", "call_repeated", "diverged", "error_ignored", "order_broken", "limit_broken", "amount_broken", "against_restriction"];
+const OF_CALLS: readonly string[] = [
+  "call_failed",
+  "call_repeated",
+  "diverged",
+  "error_ignored",
+  "order_broken",
+  "limit_broken",
+  "amount_broken",
+  "against_restriction",
+];
 
 /** The findings that are told beside the calls of the turn; all of them, if it has no answer to stand beside. */
 export function findingsOfCalls(turn: RunTurn, suspect: Suspect | undefined): SuspectFinding[] {

@@ -16,7 +16,8 @@ const SOURCES: Readonly<Record<string, string>> = {
  */
 export function originText(origin: ValueOrigin): string {
   if (origin.source === "derived") return `derived (${origin.how.replaceAll("_", " ")})`;
-  if (origin.source === "invented") return origin.suspect ? "invented: stands nowhere before" : "the model’s own wording";
+  if (origin.source === "invented")
+    return origin.suspect ? "invented: stands nowhere before" : "the model’s own wording";
   return SOURCES[origin.source] ?? origin.source.replaceAll("_", " ");
 }
 

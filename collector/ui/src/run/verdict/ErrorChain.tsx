@@ -76,7 +76,9 @@ export function ErrorChain({ error, verdict }: { error: RunError; verdict: RunVe
                   </b>{" "}
                   <span className="ink-good">finished</span>
                   {agent.elapsed_ms !== null && ` after ${duration(agent.elapsed_ms)}`}: “<Said>{agent.text}</Said>”{" "}
-                  <TurnLink seq={agent.seq}>{agent.turn === null ? `event ${agent.seq}` : `turn ${agent.turn}`}</TurnLink>
+                  <TurnLink seq={agent.seq}>
+                    {agent.turn === null ? `event ${agent.seq}` : `turn ${agent.turn}`}
+                  </TurnLink>
                 </p>
               ))}
             </dd>
@@ -91,7 +93,11 @@ function Line({ at }: { at: SourceLine }) {
   return (
     <span className="ink-faint">
       <Said>
-        {[shortFile(at.file), at.line === null ? null : `line ${at.line}`, at.function === null ? null : `in ${at.function}`]
+        {[
+          shortFile(at.file),
+          at.line === null ? null : `line ${at.line}`,
+          at.function === null ? null : `in ${at.function}`,
+        ]
           .filter((part) => part !== null)
           .join(", ")}
       </Said>

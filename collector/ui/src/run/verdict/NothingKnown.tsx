@@ -9,7 +9,15 @@ import { ScoreForm } from "../notes/ScoreForm";
 import styles from "./NothingKnown.module.css";
 
 /** Nothing says what went wrong, or whether anything did: that, and what can be done about it. */
-export function NothingKnown({ run, verdict, suspects }: { run: RunDetail; verdict: RunVerdict; suspects: Suspects | null }) {
+export function NothingKnown({
+  run,
+  verdict,
+  suspects,
+}: {
+  run: RunDetail;
+  verdict: RunVerdict;
+  suspects: Suspects | null;
+}) {
   const [shown, setShown] = useState<"explain" | "compare" | "score" | null>(null);
   const isFailed = verdict.outcome.word === "failed";
   return (

@@ -23,11 +23,13 @@ export function UnderWay({ verdict }: { verdict: RunVerdict }) {
 }
 
 function Now({ agent }: { agent: AgentNow }) {
-  const took = agent.elapsed_ms === null ? "" : ` ${agent.status === "open" ? "for" : "after"} ${duration(agent.elapsed_ms)}`;
+  const took =
+    agent.elapsed_ms === null ? "" : ` ${agent.status === "open" ? "for" : "after"} ${duration(agent.elapsed_ms)}`;
   if (agent.status === "open")
     return (
       <>
-        <span className="ink-play">under way{took}</span>: <code>
+        <span className="ink-play">under way{took}</span>:{" "}
+        <code>
           <Said>{agent.text ?? "…"}</Said>
         </code>
       </>

@@ -87,7 +87,9 @@ function RestsOn({ run, verdict }: { run: RunDetail; verdict: RunVerdict }) {
           <b className="num">
             <Said>{`${scoreName(outcome.because)} ${String(outcome.value)}`}</Said>
           </b>{" "}
-          <span className="ink-faint">success is <Said>{conditionOf(verdict.condition)}</Said></span>
+          <span className="ink-faint">
+            success is <Said>{conditionOf(verdict.condition)}</Said>
+          </span>
         </p>
       ) : error !== null && !error.handled ? (
         <p>
@@ -125,7 +127,10 @@ function RestsOn({ run, verdict }: { run: RunDetail; verdict: RunVerdict }) {
 const scoreName = (condition: string): string => condition.replace(/\s*(>=|<=|=|>|<).*$/, "");
 /** `≥ 0.5` of `reward>=0.5`. */
 const conditionOf = (condition: string): string =>
-  condition.replace(/^[^<>=]*/, "").replace(">=", "≥ ").replace("<=", "≤ ");
+  condition
+    .replace(/^[^<>=]*/, "")
+    .replace(">=", "≥ ")
+    .replace("<=", "≤ ");
 
 /** The list of the runs of a task: by its tag, or by the name of a session or user. */
 function taskQuery(task: string): string {
@@ -134,7 +139,12 @@ function taskQuery(task: string): string {
   return new URLSearchParams(kind === "tag" ? { tag: value } : { text: value }).toString();
 }
 
-function Why({ run, verdict, suspects, isLooking }: Omit<Props, "folded" | "onFold" | "verdict"> & { verdict: RunVerdict }) {
+function Why({
+  run,
+  verdict,
+  suspects,
+  isLooking,
+}: Omit<Props, "folded" | "onFold" | "verdict"> & { verdict: RunVerdict }) {
   const { word } = verdict.outcome;
   if (verdict.waits_for.length > 0) return <WaitsFor asked={verdict.waits_for} />;
   if (word === "running") return <UnderWay verdict={verdict} />;
