@@ -227,7 +227,7 @@ function What({ row }: { row: TurnRow }) {
       return (
         <>
           <Said>{row.agent ?? row.text ?? "agent"}</Said>{" "}
-          {row.turns !== null && (
+          {row.turns !== null && row.turns > 0 && (
             <span className={styles.more}>
               {count(row.turns)} {row.turns === 1 ? "turn" : "turns"}
             </span>

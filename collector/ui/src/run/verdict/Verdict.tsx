@@ -71,8 +71,15 @@ function Word({ verdict }: { verdict: RunVerdict }) {
 
 function FoldButton({ folded, onFold }: { folded: boolean; onFold: () => void }) {
   return (
-    <button type="button" className={`button quiet ${styles.fold}`} aria-expanded={!folded} onClick={onFold}>
-      {folded ? "Unfold" : "Fold"} <kbd>v</kbd>
+    <button
+      type="button"
+      className={`button quiet ${styles.fold}`}
+      aria-expanded={!folded}
+      aria-label={folded ? "Unfold the verdict" : "Fold the verdict"}
+      title={folded ? "Unfold" : "Fold into one line"}
+      onClick={onFold}
+    >
+      {folded && "Unfold"} <kbd>v</kbd>
     </button>
   );
 }
