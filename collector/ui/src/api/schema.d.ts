@@ -100,15 +100,22 @@ export interface components {
             messages?: {
                 [key: string]: unknown;
             }[] | null;
+            /**
+             * Settings
+             * @description Settings in place of the recorded ones, such as `temperature`; null leaves one out, and those that are not named stay as recorded.
+             */
+            settings?: {
+                [key: string]: number | string | string[] | null;
+            } | null;
         };
         /**
          * AskedAgain
          * @description A call of a run asked again, of a model that the operator configured.  Nothing of it becomes a part of the run.
          *
-         *     `seq` is that of the recorded call, `changed` what differs from it (`model`, `system`, `messages`).  `answer` is the
-         *     new answer, `recorded` the one in the record, null if it has none; `same`: both are equal.  `settings` are those of
-         *     the recorded request that were taken over.  `usage` has the tokens that were reported.  The whole is kept as content
-         *     under `ref` until the run is deleted.
+         *     `seq` is that of the recorded call, `changed` what differs from it (`model`, `system`, `messages`, `settings`).
+         *     `answer` is the new answer, `recorded` the one in the record, null if it has none; `same`: both are equal.
+         *     `settings` are those that were sent: of the recorded request, with the changes.  `usage` has the tokens that were
+         *     reported.  The whole is kept as content under `ref` until the run is deleted.
          */
         AskedAgain: {
             /** Run */
@@ -4770,6 +4777,8 @@ export interface components {
             reason: string | null;
             /** Strength */
             strength: ("strong" | "likely" | "weak") | null;
+            /** Rule */
+            rule: string | null;
             /** Promise */
             promise: string | null;
             /** Beside */
@@ -4793,6 +4802,8 @@ export interface components {
             reason: string | null;
             /** Strength */
             strength: ("strong" | "likely" | "weak") | null;
+            /** Rule */
+            rule: string | null;
             /** Options */
             options: components["schemas"]["Option"][];
         };
@@ -4814,6 +4825,8 @@ export interface components {
              * @enum {string}
              */
             strength: "strong" | "likely" | "weak";
+            /** Rule */
+            rule: string;
         };
         /**
          * TurnRow
@@ -4902,6 +4915,8 @@ export interface components {
             text: string;
             /** Strength */
             strength: ("strong" | "likely" | "weak") | null;
+            /** Rule */
+            rule: string | null;
         };
         /**
          * UntakenOption
@@ -4923,10 +4938,10 @@ export interface components {
          * @description Origin of a value in a call's arguments; `path` is like `flights[0].date`.
          *
          *     `source` is user, tool_result, assistant, system, definition (only in the tool's definition), derived, not_found (a
-         *     usual word of code, which stands nowhere), or invented.
-         *     `how` is exact, normalised, implied, or the way it was derived.  `first` and `last` are the first and last places of
-         *     the value in the context.  `suspect`: the value has no origin, or facts in it have none (`unfounded`), or it belongs
-         *     to another subject than the call (`another_subject`).
+         *     usual word of code, which stands nowhere), program (built by the program, which made the call by itself), or
+         *     invented.  `how` is exact, normalised, implied, or the way it was derived.  `first` and `last` are the first and
+         *     last places of the value in the context.  `suspect`: the value has no origin, or facts in it have none
+         *     (`unfounded`), or it belongs to another subject than the call (`another_subject`).
          */
         ValueOrigin: {
             /** Path */

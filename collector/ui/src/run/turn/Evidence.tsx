@@ -7,8 +7,15 @@ import { useOnPage } from "../OnPage";
 import { turnAt } from "../turns/rows";
 import styles from "./Evidence.module.css";
 
+type Props = {
+  suspect: Suspect;
+  findings: readonly SuspectFinding[];
+  /** The content that this stands beside: what is quoted of it is marked there, and not said again. */
+  beside: string | null;
+};
+
 /** What speaks against this turn, with the words that it rests on and where they stand. */
-export function Evidence({ suspect, findings }: { suspect: Suspect; findings: readonly SuspectFinding[] }) {
+export function Evidence({ suspect, findings, beside }: Props) {
   const { turns } = useOnPage();
   return (
     <div className={styles.evidence}>
@@ -18,16 +25,18 @@ export function Evidence({ suspect, findings }: { suspect: Suspect; findings: re
             <Rank as={suspect.rank === 1 ? "suspect" : "evidence"}>{suspect.rank}</Rank>{" "}
             <Strength word={finding.strength} /> <Said>{finding.reason}</Said>
           </p>
-          {finding.quotes.length > 0 && (
+          {finding.quotes.some((quote) => quote.ref !== beside) && (
             <ul>
-              {finding.quotes.map((quote, at) => (
-                <li key={at}>
-                  {quote.seq !== null && (
-                    <TurnLink seq={quote.seq}>turn {turnAt(turns, quote.seq)?.turn ?? "?"}</TurnLink>
-                  )}{" "}
-                  “<Said>{quote.text}</Said>”
-                </li>
-              ))}
+              {finding.quotes
+                .filter((quote) => quote.ref !== beside)
+                .map((quote, at) => (
+                  <li key={at}>
+                    {quote.seq !== null && (
+                      <TurnLink seq={quote.seq}>turn {turnAt(turns, quote.seq)?.turn ?? "?"}</TurnLink>
+                    )}{" "}
+                    “<Said>{quote.text}</Said>”
+                  </li>
+                ))}
             </ul>
           )}
         </div>
