@@ -192,8 +192,8 @@ OtherMessages = Annotated[
 OtherSettings = Annotated[
     Mapping[str, int | float | str | Sequence[str] | None] | None,
     Bounds(
-        description="Settings in place of the recorded ones, such as `temperature`; null leaves one out, and those that "
-        "are not named stay as recorded.",
+        description="Settings in place of the recorded ones, such as `temperature`. Null leaves one out; what is not "
+        "named stays as recorded.",
     ),
 ]
 
