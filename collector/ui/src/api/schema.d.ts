@@ -527,7 +527,7 @@ export interface components {
         Body_sign_in_api_v1_session_post: {
             /**
              * Key
-             * @description An API key with the scope `read`.
+             * @description An API key with the scope `read` or `admin`.
              */
             key: string;
         };
@@ -4663,6 +4663,8 @@ export interface components {
             reason: string | null;
             /** Strength */
             strength: ("strong" | "likely" | "weak") | null;
+            /** Rule */
+            rule: string | null;
             /** Promise */
             promise: string | null;
             /** Beside */
@@ -4686,6 +4688,8 @@ export interface components {
             reason: string | null;
             /** Strength */
             strength: ("strong" | "likely" | "weak") | null;
+            /** Rule */
+            rule: string | null;
             /** Options */
             options: components["schemas"]["Option"][];
         };
@@ -4707,6 +4711,8 @@ export interface components {
              * @enum {string}
              */
             strength: "strong" | "likely" | "weak";
+            /** Rule */
+            rule: string;
         };
         /**
          * TurnRow
@@ -4795,6 +4801,8 @@ export interface components {
             text: string;
             /** Strength */
             strength: ("strong" | "likely" | "weak") | null;
+            /** Rule */
+            rule: string | null;
         };
         /**
          * UntakenOption
@@ -4816,10 +4824,10 @@ export interface components {
          * @description Origin of a value in a call's arguments; `path` is like `flights[0].date`.
          *
          *     `source` is user, tool_result, assistant, system, definition (only in the tool's definition), derived, not_found (a
-         *     usual word of code, which stands nowhere), or invented.
-         *     `how` is exact, normalised, implied, or the way it was derived.  `first` and `last` are the first and last places of
-         *     the value in the context.  `suspect`: the value has no origin, or facts in it have none (`unfounded`), or it belongs
-         *     to another subject than the call (`another_subject`).
+         *     usual word of code, which stands nowhere), program (built by the program, which made the call by itself), or
+         *     invented.  `how` is exact, normalised, implied, or the way it was derived.  `first` and `last` are the first and
+         *     last places of the value in the context.  `suspect`: the value has no origin, or facts in it have none
+         *     (`unfounded`), or it belongs to another subject than the call (`another_subject`).
          */
         ValueOrigin: {
             /** Path */
