@@ -16,19 +16,16 @@ import { RunsPage } from "./runs/RunsPage";
 const BASE = new URL(document.baseURI).pathname.replace(/\/$/, "");
 
 /** A page that is loaded when somebody opens it: the list of runs does not wait for the others. */
-function page<Name extends string, Props extends object>(
-  name: Name,
-  load: () => Promise<Record<Name, ComponentType<Props>>>,
-) {
-  return lazy(async () => ({ default: (await load())[name] }));
+function page<Props extends object>(load: () => Promise<ComponentType<Props>>) {
+  return lazy(async () => ({ default: await load() }));
 }
-const RunPage = page("RunPage", () => import("./run/RunPage"));
-const ComparePage = page("ComparePage", () => import("./compare/ComparePage"));
-const CallsPage = page("CallsPage", () => import("./calls/CallsPage"));
-const AcrossPage = page("AcrossPage", () => import("./across/AcrossPage"));
-const ApprovalsPage = page("ApprovalsPage", () => import("./approvals/ApprovalsPage"));
-const ContentPage = page("ContentPage", () => import("./content/ContentPage"));
-const SearchPage = page("SearchPage", () => import("./search/SearchPage"));
+const RunPage = page(() => import("./run/RunPage").then((module) => module.RunPage));
+const ComparePage = page(() => import("./compare/ComparePage").then((module) => module.ComparePage));
+const CallsPage = page(() => import("./calls/CallsPage").then((module) => module.CallsPage));
+const AcrossPage = page(() => import("./across/AcrossPage").then((module) => module.AcrossPage));
+const ApprovalsPage = page(() => import("./approvals/ApprovalsPage").then((module) => module.ApprovalsPage));
+const ContentPage = page(() => import("./content/ContentPage").then((module) => module.ContentPage));
+const SearchPage = page(() => import("./search/SearchPage").then((module) => module.SearchPage));
 
 export function App() {
   const asked = useApi<Session>("/session");
