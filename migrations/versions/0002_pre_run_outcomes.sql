@@ -79,6 +79,7 @@ insert into run_outcome (
     project_id, run_id, started_ns, elapsed_ns, input_tokens, output_tokens, llm_calls, tool_calls, errors, status,
     undescribed, score_name, score, score_is_boolean, waiting
 )
-select project_id, run_id, started_ns, greatest(0, ended_ns - started_ns), input_tokens, output_tokens, llm_calls,
-    tool_calls, errors, status, projection > 0, score_name, score, score_is_boolean, waiting
+select project_id, run_id, started_ns, case when ended_ns is not null then greatest(0, ended_ns - started_ns) end,
+    input_tokens, output_tokens, llm_calls, tool_calls, errors, status, projection > 0, score_name, score,
+    score_is_boolean, waiting
 from run join run_standing using (project_id, run_id);
