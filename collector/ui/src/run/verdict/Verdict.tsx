@@ -5,6 +5,7 @@ import { OUTCOMES } from "../../parts/Outcome";
 import { Said } from "../../parts/Said";
 import { Link } from "wouter";
 
+import { scoreName } from "../scoreName";
 import { ErrorChain } from "./ErrorChain";
 import { Findings, FirstFinding } from "./Findings";
 import { NothingKnown } from "./NothingKnown";
@@ -123,8 +124,6 @@ function RestsOn({ run, verdict }: { run: RunDetail; verdict: RunVerdict }) {
   );
 }
 
-/** `reward` of `reward>=0.5`. */
-const scoreName = (condition: string): string => condition.replace(/\s*(>=|<=|=|>|<).*$/, "");
 /** `≥ 0.5` of `reward>=0.5`. */
 const conditionOf = (condition: string): string =>
   condition
