@@ -3,7 +3,8 @@
 from typing import Any
 
 from playhead.wire.operations.page import Page
-from playhead.wire.operations.turns import TurnOperations, TurnRow
+from playhead.wire.operations.turns import RunTurn, TurnOperations, TurnRow
+from playhead_collector.analysis.turns.one_turn import answer_turn
 from playhead_collector.analysis.turns.rows import list_turns
 from playhead_collector.handlers.asking import Asking
 from playhead_collector.handlers.handling import handles
@@ -17,8 +18,8 @@ async def turns(asking: Asking, run: str, *, after: int = 0, limit: int | None =
 
 
 @handles(TurnOperations.turn)
-async def turn(asking: Asking, run: Any, turn: Any, *, why: Any = False) -> Any:
-    raise NotImplementedError
+async def turn(asking: Asking, run: str, turn: int, *, why: bool = False) -> RunTurn:
+    return await answer_turn(await asking.record(run), asking.prices, turn, why=why)
 
 
 @handles(TurnOperations.search_run)

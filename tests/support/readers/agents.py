@@ -24,7 +24,7 @@ class AgentsRun:
         self.events: list[RunEvent] = []
         self.tools = None if tools is None else self.store.keep(tools)
         self._spans = 0
-        self._threads: dict[str | None, list[Message]] = {}
+        self.threads: dict[str | None, list[Message]] = {}
         self._pending: dict[str | None, list[Message]] = {}
         self.add(ev.RunStarted, self.root, name="support")
 
@@ -58,7 +58,7 @@ class AgentsRun:
         span = self.span()
         actor = "support" if agent is None else self._begin(agent).actor
         new = self._pending.pop(agent, [])
-        thread = self._threads.setdefault(agent, [])
+        thread = self.threads.setdefault(agent, [])
         thread += new
         kept = self.store.keep_thread(thread) if thread else None
         nodes = kept.nodes if kept else ()
@@ -85,7 +85,7 @@ class AgentsRun:
         end = self.add(ev.LlmCompleted, span, begin.actor, model="gpt-4o", thread=kept.ref, **more)
         self.add(ev.MessageAdded, span, begin.actor, role="assistant", source="output", message=kept.nodes[0].message)
         agent = begin.parent if begin.parent != self.root else None
-        self._threads.setdefault(agent, []).append(output)
+        self.threads.setdefault(agent, []).append(output)
         return end
 
     def model_fails(self, span: str, error_type: str, message: str) -> ev.LlmFailed:

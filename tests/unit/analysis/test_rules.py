@@ -66,7 +66,7 @@ def test_no_answer_has_a_number_that_could_be_taken_for_a_probability():
     assert with_rule == {name for name, field in fields if field == "strength"}
     assert with_rule == {
         "Attribution", "ValueOrigin", "CausalEdge", "CompressionAudit", "FactNeeded", "InferredReasoning",
-        "Suspect", "SuspectFinding",
+        "Suspect", "SuspectFinding", "TurnThought", "TurnChoice", "TurnCall", "TurnEffect", "Happened",
     }  # fmt: skip
 
 

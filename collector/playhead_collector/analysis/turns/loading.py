@@ -125,3 +125,11 @@ async def read_on(record: RunRecord, outline: Outline, is_done: Callable[[], boo
         outline.take(block)
         if is_done():
             return
+
+
+async def read_outline(record: RunRecord) -> Outline:
+    """Reads the calls of the whole run, without content."""
+    outline = Outline()
+    async for block in record.onwards(0):
+        outline.take(block)
+    return outline

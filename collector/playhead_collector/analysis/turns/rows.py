@@ -56,7 +56,7 @@ async def list_turns(record: RunRecord, prices: Prices, limit: int, after: int) 
     part = await read_part(record, after, enough, lambda outline: _texts_to_read(outline, after))
     agents = [step for step in part.outline.steps if is_agent(step.begin) and after < step.begin.seq <= part.upto]
     await _read_ends(record, part.outline, agents)
-    output = await _run_output(record)
+    output = await run_output(record)
     lines = Lines(part, prices, await begun_ns(record), output)
     found = await asyncio.to_thread(lambda: list(islice(lines.after(after), limit + 1)))
     more = len(found) > limit
@@ -92,7 +92,7 @@ async def begun_ns(record: RunRecord) -> int:
     return first[0].time_ns if first else record.row.started_ns
 
 
-async def _run_output(record: RunRecord) -> str | None:
+async def run_output(record: RunRecord) -> str | None:
     """What the run returned, as text; None if it returned nothing, or has not ended."""
     end = await record.event(record.last) if record.last else None
     ref = end.output if isinstance(end, ev.RunCompleted) else None
@@ -125,7 +125,7 @@ class Lines:
         add(self._users(seq, upto))
         add(self._unasked(tool) for tool in self.part.unasked if seq < tool.begin.seq <= upto)
         add(self._cut(event) for event in outline.cuts if seq < event.seq <= upto)
-        add(self._wait(wait) for wait in outline.waits if seq < wait.begin.seq <= upto)
+        add(self.wait(wait) for wait in outline.waits if seq < wait.begin.seq <= upto)
         made.sort(key=lambda item: item[0])
         for _, row in made:
             yield row
@@ -241,7 +241,8 @@ class Lines:
         row["text"] = cut_sentence(event)
         return row
 
-    def _wait(self, wait: Wait) -> TurnRow:
+    def wait(self, wait: Wait) -> TurnRow:
+        """The line of a wait."""
         begin, end = wait.begin, wait.end
         row = self._row("wait", begin, None)
         row["group"] = self.part.outline.group_of(begin.span)

@@ -5,27 +5,19 @@ The events of the whole run are read, without content; then the few contents tha
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from playhead.model import event as ev
-from playhead.model import names
-from playhead.model.json_value import JsonValue, object_of
-from playhead.model.ref import ContentRef, is_ref
+from playhead.model.json_value import JsonValue
+from playhead.model.ref import ContentRef
 from playhead.model.state import CANCELLED, COMPLETED, RUNNING
 from playhead.wire.operations.verdict import AgentNow, CallStatus, RunError, RunVerdict, TaskRuns
 from playhead_collector.analysis.across.same_task import read_task
 from playhead_collector.analysis.transcript.shown_calls import call_line, shown_arguments
-from playhead_collector.analysis.turns.errors import (
-    ErrorAnswers,
-    ErrorChain,
-    FailedCall,
-    Recorded,
-    error_chains,
-    error_of,
-    exception_in,
-)
-from playhead_collector.analysis.turns.loading import Definitions
+from playhead_collector.analysis.turns.error_answers import error_answer, failed_spans, read_exceptions
+from playhead_collector.analysis.turns.errors import error_chains, error_of
+from playhead_collector.analysis.turns.loading import read_outline
 from playhead_collector.analysis.turns.outline import (
     FAILED,
     OPEN,
@@ -37,7 +29,6 @@ from playhead_collector.analysis.turns.outline import (
     is_agent,
     status_of,
 )
-from playhead_collector.analysis.turns.requested import REACH, assign, requests_in
 from playhead_collector.analysis.turns.rows import begun_ns, said_in
 from playhead_collector.read.events import cut
 from playhead_collector.read.outcome import ANY_SCORE, SUCCESS_FROM, DecidingScore, deciding_score, outcome_of
@@ -50,7 +41,7 @@ MAX_AGENTS = 50
 _MAX_SAID, _MAX_ANSWER = 300, 2_000
 _MOST_SCORES = 100
 _MOST_ASKED_FOR_SCORES = 5
-# Answers that are read to find the last one with a text, and that may have asked for a tool that raised.
+# Answers that are read to find the last one with a text.
 _LAST_ANSWERS = 16
 
 
@@ -84,14 +75,6 @@ async def answer_verdict(record: RunRecord) -> RunVerdict:
     return verdict
 
 
-async def read_outline(record: RunRecord) -> Outline:
-    """Reads the calls of the whole run, without content."""
-    outline = Outline()
-    async for block in record.onwards(0):
-        outline.take(block)
-    return outline
-
-
 async def _task(record: RunRecord, score: str | None) -> TaskRuns | None:
     """Returns how many runs of the task there are, and how many succeeded; None if the run has no task. A run without
     a score is counted with the score that decides about another run of the task."""
@@ -123,81 +106,12 @@ async def _errors(record: RunRecord, outline: Outline) -> tuple[RunError | None,
         if not any(has_raised(call.end) for call in calls):
             return None, 0
         return None, len(error_chains(outline, {}))
-    recorded = await read_exceptions(record, _failed_spans(outline))
+    recorded = await read_exceptions(record, failed_spans(outline))
     chains = await asyncio.to_thread(error_chains, outline, recorded)
     out = next((chain for chain in chains if chain.run_end is not None), None)
     if out is None:
         return None, len(chains)
     return await error_answer(record, outline, recorded, out), len(chains) - 1
-
-
-def _failed_spans(outline: Outline) -> Iterator[str]:
-    calls = (*outline.models, *outline.tools, *outline.steps)
-    yield from (call.begin.span for call in calls if has_raised(call.end) and call.begin.span is not None)
-    if outline.run_end is not None and outline.run_end.span is not None:
-        yield outline.run_end.span
-
-
-async def read_exceptions(record: RunRecord, spans: Iterable[str]) -> Recorded:
-    """Returns the exceptions that these spans recorded, by span."""
-    wanted = set(spans)
-    read = await record.store.spans.read(record.project_id, record.run)
-    found = {span.span_id: span for span in read if span.span_id in wanted}
-    refs = {name: span.attributes.get(names.ERROR_REF) for name, span in found.items()}
-    named = {name: ContentRef(ref) for name, ref in refs.items() if isinstance(ref, str) and is_ref(ref)}
-    cache = await fetch(record.store, record.project_id, named.values())
-    exceptions = {name: exception_in(span, object_of(cache.parsed(named.get(name)))) for name, span in found.items()}
-    return {name: exception for name, exception in exceptions.items() if exception is not None}
-
-
-async def error_answer(record: RunRecord, outline: Outline, recorded: Recorded, chain: ErrorChain) -> RunError:
-    """Returns the answer about an error, with the turn that led to it."""
-    inner = chain.innermost
-    asking = _may_have_asked(outline, inner) if isinstance(inner, ToolUse) else []
-    refs = [output.message for model in asking for output in model.outputs]
-    refs += [model.begin.tools for model in asking]
-    refs += [inner.begin.arguments] if isinstance(inner, ToolUse) else []
-    cache = await fetch(record.store, record.project_id, refs)
-    asked_by = _asked_by(inner, asking, cache) if isinstance(inner, ToolUse) else None
-    definitions = Definitions(cache)
-
-    def turn_of(call: FailedCall) -> int | None:
-        model = asked_by if call is inner and asked_by is not None else turn_around(outline, call)
-        return None if model is None else model.number
-
-    def line_of(call: FailedCall) -> str:
-        if not isinstance(call, ToolUse):
-            return call.begin.model or "" if isinstance(call, ModelCall) else call.begin.name
-        definition = None if asked_by is None else definitions.of(asked_by.begin, call.begin.name)
-        return call_line(call.begin.name, shown_arguments(cache.parsed(call.begin.arguments), definition))
-
-    return ErrorAnswers(outline, recorded, turn_of, line_of).answer(chain)
-
-
-def _may_have_asked(outline: Outline, tool: ToolUse) -> list[ModelCall]:
-    near = (model for model in outline.models if tool.begin.seq - REACH <= model.begin.seq < tool.begin.seq)
-    group = outline.group_above(tool.begin)
-    return [model for model in near if outline.group_above(model.begin) == group][-_LAST_ANSWERS:]
-
-
-def _asked_by(tool: ToolUse, models: Sequence[ModelCall], cache: ContentCache) -> ModelCall | None:
-    requests = [
-        request
-        for model in models
-        for request in requests_in(model, {out.seq: cache.parsed_message(out.message) for out in model.outputs})
-    ]
-    assign(requests, [(tool, cache.parsed(tool.begin.arguments))])
-    return next((request.model for request in requests if request.made is tool), None)
-
-
-def turn_around(outline: Outline, call: FailedCall) -> ModelCall | None:
-    """The turn that a call belongs to: its own, else the last one of its group that began before it ended."""
-    if isinstance(call, ModelCall):
-        return call
-    group = outline.group_of(call.begin.span)
-    ended = call.end.seq if call.end is not None else outline.last_seq
-    before = (model for model in reversed(outline.models) if model.begin.seq < ended)
-    return next((model for model in before if outline.group_above(model.begin) == group), None)
 
 
 # --- agents and the last answer --------------------------------------------------------------------------------------

@@ -150,6 +150,7 @@ class TurnThought(TypedDict):
     basis: Literal["captured", "structured", "inferred"]
     text: str
     strength: Strength | None
+    rule: str | None
 
 
 class TurnChoice(TypedDict):
@@ -164,6 +165,7 @@ class TurnChoice(TypedDict):
     kind: str | None
     reason: str | None
     strength: Strength | None
+    rule: str | None
     options: list[Option]
 
 
@@ -194,6 +196,7 @@ class TurnCall(ShownCall):
     kind: str | None
     reason: str | None
     strength: Strength | None
+    rule: str | None
     promise: str | None
     beside: list[str]
 
@@ -206,6 +209,7 @@ class TurnEffect(TypedDict):
     text: str
     why: str
     strength: Strength
+    rule: str
 
 
 class StateChange(TypedDict):
