@@ -4770,6 +4770,8 @@ export interface components {
             reason: string | null;
             /** Strength */
             strength: ("strong" | "likely" | "weak") | null;
+            /** Rule */
+            rule: string | null;
             /** Promise */
             promise: string | null;
             /** Beside */
@@ -4793,6 +4795,8 @@ export interface components {
             reason: string | null;
             /** Strength */
             strength: ("strong" | "likely" | "weak") | null;
+            /** Rule */
+            rule: string | null;
             /** Options */
             options: components["schemas"]["Option"][];
         };
@@ -4814,6 +4818,8 @@ export interface components {
              * @enum {string}
              */
             strength: "strong" | "likely" | "weak";
+            /** Rule */
+            rule: string;
         };
         /**
          * TurnRow
@@ -4902,6 +4908,8 @@ export interface components {
             text: string;
             /** Strength */
             strength: ("strong" | "likely" | "weak") | null;
+            /** Rule */
+            rule: string | null;
         };
         /**
          * UntakenOption
@@ -4923,10 +4931,10 @@ export interface components {
          * @description Origin of a value in a call's arguments; `path` is like `flights[0].date`.
          *
          *     `source` is user, tool_result, assistant, system, definition (only in the tool's definition), derived, not_found (a
-         *     usual word of code, which stands nowhere), or invented.
-         *     `how` is exact, normalised, implied, or the way it was derived.  `first` and `last` are the first and last places of
-         *     the value in the context.  `suspect`: the value has no origin, or facts in it have none (`unfounded`), or it belongs
-         *     to another subject than the call (`another_subject`).
+         *     usual word of code, which stands nowhere), program (built by the program, which made the call by itself), or
+         *     invented.  `how` is exact, normalised, implied, or the way it was derived.  `first` and `last` are the first and
+         *     last places of the value in the context.  `suspect`: the value has no origin, or facts in it have none
+         *     (`unfounded`), or it belongs to another subject than the call (`another_subject`).
          */
         ValueOrigin: {
             /** Path */
