@@ -5,7 +5,7 @@ import type { RunDetail, Suspects, TurnRow } from "../api/types";
 import type { Mark } from "./turns/rows";
 
 /**
- * `go` moves the page to an event. `news` changes when the run has grown: answers about it are asked for again.
+ * `lastAnswer` is the turn with the run's last answer to its user, whose end nobody replied to. `go` moves the page to an event. `news` changes when the run has grown: answers about it are asked for again.
  */
 export type OnPage = {
   run: RunDetail;
@@ -13,6 +13,7 @@ export type OnPage = {
   turns: readonly TurnRow[];
   suspects: Suspects | null;
   marks: ReadonlyMap<number, Mark>;
+  lastAnswer: TurnRow | undefined;
   go: (seq: number) => void;
   news: number;
 };

@@ -1,40 +1,39 @@
 import type { RunDetail, RunVerdict } from "../api/types";
-import { Outcome } from "../parts/Outcome";
+import { Outcome, OUTCOMES } from "../parts/Outcome";
 import { Said } from "../parts/Said";
+import { scoreName } from "./scoreName";
 
-/** Words that say nothing more than the status beside them. */
-const SAME_AS_STATUS: Readonly<Record<string, string>> = { running: "running", cancelled: "cancelled", lost: "lost" };
-
-/** What came of a run, with its scores: a run that has scores is never called completed without them. */
+/**
+ * What came of a run in tags: the error or the score that the outcome rests on with the outcome's mark, else the
+ * outcome's word; further scores; and how it ended, where that is something else. A run that has scores is never called
+ * completed without them.
+ */
 export function OutcomeTags({ run, verdict }: { run: RunDetail; verdict: RunVerdict | null }) {
   const outcome = verdict?.outcome ?? run.outcome;
+  const look = OUTCOMES[outcome.word];
   const error = outcome.word === "crashed" ? (verdict?.error?.type ?? run.error?.type) : undefined;
+  const rested = run.scored.find((score) => outcome.value !== null && score.name === scoreName(outcome.because));
+  const first = error ?? (rested === undefined ? undefined : `${rested.name} ${String(rested.label ?? rested.value)}`);
   return (
     <>
-      <Outcome word={outcome.word} asTag />{" "}
-      {error != null && (
-        <>
-          <span className="tag bad">
-            ✕ <Said>{error}</Said>
-          </span>{" "}
-        </>
-      )}
-      {run.scored.map((score) => (
-        <span key={score.name}>
-          <span className={`tag ${scoreTag(outcome, score.name)}`}>
-            <Said>{`${score.name} ${String(score.label ?? score.value)}`}</Said>
-          </span>{" "}
+      {first === undefined ? (
+        <Outcome word={outcome.word} asTag />
+      ) : (
+        <span className={`tag ${look.tag}`}>
+          <span aria-hidden="true">{look.mark}</span> <span className="visually-hidden">{look.word}: </span>
+          <Said>{first}</Said>
         </span>
-      ))}
-      {SAME_AS_STATUS[outcome.word] !== run.status && outcome.word !== "crashed" && (
-        <span className="tag">{run.status}</span>
-      )}
+      )}{" "}
+      {run.scored
+        .filter((score) => score !== rested)
+        .map((score) => (
+          <span key={score.name}>
+            <span className="tag">
+              <Said>{`${score.name} ${String(score.label ?? score.value)}`}</Said>
+            </span>{" "}
+          </span>
+        ))}
+      {look.word !== run.status && outcome.word !== "crashed" && <span className="tag">{run.status}</span>}
     </>
   );
-}
-
-/** The score that the outcome rests on has the outcome's colour. */
-function scoreTag(outcome: RunVerdict["outcome"], name: string): string {
-  if (!outcome.because.startsWith(name)) return "";
-  return outcome.word === "failed" ? "bad" : outcome.word === "succeeded" ? "good" : "";
 }

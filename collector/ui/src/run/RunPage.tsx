@@ -81,6 +81,7 @@ function OneRun({ run, onNews }: { run: RunDetail; onNews: () => void }) {
   const find = useFind(run.run, state.found, dispatch);
   useRunKeys({ run: run.run, state, dispatch, rows, turns, suspects, last, verdict, find });
   useTitle(run.name);
+  const answerSeq = verdict?.answer_seq ?? null;
   const onPage = useMemo<OnPage>(
     () => ({
       run,
@@ -88,10 +89,11 @@ function OneRun({ run, onNews }: { run: RunDetail; onNews: () => void }) {
       turns,
       suspects,
       marks,
+      lastAnswer: answerSeq === null ? undefined : turnAt(turns, answerSeq),
       go,
       news,
     }),
-    [run, rows, turns, suspects, marks, go, news],
+    [run, rows, turns, suspects, marks, answerSeq, go, news],
   );
   const turn = state.at === 0 ? undefined : turnAt(turns, state.at);
   const error = noRows ?? noVerdict;

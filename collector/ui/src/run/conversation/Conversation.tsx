@@ -20,8 +20,8 @@ import { type Messages, useMessages } from "./useMessages";
 const ROW_PX = 70;
 
 export function Conversation({ at, turn, onFind }: { at: number; turn: TurnRow | undefined; onFind: () => void }) {
-  const { run, rows, news } = useOnPage();
-  const talk = useMemo(() => talkOf(rows), [rows]);
+  const { run, rows, news, lastAnswer } = useOnPage();
+  const talk = useMemo(() => talkOf(rows, lastAnswer), [rows, lastAnswer]);
   const messages = useMessages(run.run, news);
   const [isAllWork, setAllWork] = useState(false);
   const [isSystem, setSystem] = useState(false);

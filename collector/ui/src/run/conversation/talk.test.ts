@@ -42,6 +42,12 @@ test("tool work between two utterances is one item; what nobody saw is left out"
   ]);
 });
 
+test("the last answer counts, although nobody replied to it", () => {
+  const end = row("turn", 20, { turn: 6 });
+  expect(talkOf([...rows, end]).filter((each) => each.kind === "answer")).toHaveLength(2);
+  expect(talkOf([...rows, end], end).filter((each) => each.kind === "answer")).toHaveLength(3);
+});
+
 test("a turn is found in what it said, or in the work", () => {
   const talk = talkOf(rows);
   expect(placeOf(talk, rows[2])).toBe(1);

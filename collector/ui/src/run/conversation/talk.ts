@@ -8,8 +8,8 @@ export type Talk =
   | { kind: "work"; rows: TurnRow[]; calls: { call: ShownCall; turn: number | null; seq: number }[]; ms: number }
   | { kind: "cut" | "wait"; row: TurnRow };
 
-/** Utterances in order. Answers that went to nobody in the conversation, such as summaries, are work or left out. */
-export function talkOf(rows: readonly TurnRow[]): Talk[] {
+/** Utterances in order. Answers that went to nobody in the conversation, such as summaries, are work or left out; `last` is the run's last answer. */
+export function talkOf(rows: readonly TurnRow[], last?: TurnRow): Talk[] {
   const found: Talk[] = [];
   let work: TurnRow[] = [];
   const flush = () => {
@@ -23,7 +23,7 @@ export function talkOf(rows: readonly TurnRow[]): Talk[] {
         found.push({ kind: "user", row });
         break;
       case "turn":
-        if (row.to === "user" && !row.internal) {
+        if ((row.to === "user" || row === last) && !row.internal) {
           flush();
           found.push({ kind: "answer", row });
           if (row.calls.length > 0) work.push(row);

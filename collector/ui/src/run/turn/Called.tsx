@@ -29,6 +29,15 @@ export function Called({ call, turn, suspect, marked }: Props) {
         of={call.promise !== null ? "waits for approval" : isMade ? undefined : "not run"}
         isHot={findings.length > 0}
         margin={suspect !== undefined && findings.length > 0 && <Evidence suspect={suspect} findings={findings} />}
+        rows={
+          call.arguments.length > 0 && (
+            <dl className={styles.args}>
+              {call.arguments.map((argument) => (
+                <Argument key={argument.path} argument={argument} marked={marked} />
+              ))}
+            </dl>
+          )
+        }
       >
         <p className={styles.call}>
           <Said className="ink-tool">{call.name}</Said>
@@ -40,13 +49,6 @@ export function Called({ call, turn, suspect, marked }: Props) {
             </span>
           )}
         </p>
-        {call.arguments.length > 0 && (
-          <dl className={styles.args}>
-            {call.arguments.map((argument) => (
-              <Argument key={argument.path} argument={argument} marked={marked} />
-            ))}
-          </dl>
-        )}
       </Block>
       <Came call={call} marked={marked} />
     </>
@@ -63,8 +65,10 @@ function Argument({ argument, marked }: { argument: TurnArgument; marked: readon
       <dt>
         <Said>{path}</Said>
       </dt>
-      <dd className={isDoubtful && words.length === 0 ? styles.doubtful : undefined}>
-        <MarkedText text={text} marked={[...words, ...marked]} />
+      <dd>
+        <span className={isDoubtful && words.length === 0 ? styles.doubtful : undefined}>
+          <MarkedText text={text} marked={[...words, ...marked]} />
+        </span>
       </dd>
       <dd className={styles.origin}>{origin !== null && <Origin argument={argument} />}</dd>
     </div>
@@ -77,7 +81,7 @@ function Origin({ argument }: { argument: TurnArgument }) {
   const origin = argument.origin;
   if (origin === null) return null;
   const why = doubt(origin);
-  const place = origin.last ?? origin.evidence[0] ?? origin.first;
+  const place = origin.evidence[0] ?? origin.first;
   return (
     <>
       {why !== null && (

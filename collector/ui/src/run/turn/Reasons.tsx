@@ -29,6 +29,10 @@ export function Reasons({ turn }: { turn: RunTurn }) {
   const [isCauses, setCauses] = useState(false);
   const { choice, thoughts } = turn;
   if (choice === null && thoughts.length === 0) return null;
+  const inferred = thoughts.filter((thought) => thought.basis === "inferred" && thought.text !== choice?.reason);
+  // What only says again which calls were made is no reason.
+  const reason =
+    choice?.reason != null && !thoughts.some((thought) => thought.text === choice.reason) ? choice.reason : null;
   const chosen = turn.calls.length > 0 ? turn.calls.map((call) => call.name).join(", ") : "to answer";
   return (
     <>
@@ -60,50 +64,32 @@ export function Reasons({ turn }: { turn: RunTurn }) {
       >
         <ol className={styles.chain}>
           {choice !== null && (
-            <li>
-              <span className={styles.step}>after</span>
-              <span>
-                {TRIGGERS[choice.trigger] ?? choice.trigger.replaceAll("_", " ")}
-                {choice.trigger_text !== null && (
-                  <>
-                    : “<Said>{choice.trigger_text}</Said>”
-                  </>
-                )}
-              </span>
+            <li title={choice.trigger_text ?? undefined}>
+              after {TRIGGERS[choice.trigger] ?? choice.trigger.replaceAll("_", " ")}
             </li>
           )}
-          {thoughts
-            .filter((thought) => thought.basis === "inferred")
-            .map((thought, n) => (
-              <li key={n}>
-                <span className={styles.step}>inferred</span>
-                <span title={BASIS.inferred}>
-                  <Said>{thought.text}</Said>
-                </span>
-              </li>
-            ))}
           <li>
-            <span className={styles.step}>chose</span>
-            <span>
-              <code className={turn.calls.length > 0 ? "ink-tool" : undefined}>
-                <Said>{chosen}</Said>
-              </code>
-              {choice?.reason != null && (
-                <>
-                  {" "}
-                  because <Said>{choice.reason}</Said>
-                </>
-              )}
-              {choice !== null && <Left options={choice.options} />}
-            </span>
+            chose{" "}
+            <code className={turn.calls.length > 0 ? "ink-tool" : undefined}>
+              <Said>{chosen}</Said>
+            </code>
+            {reason !== null && (
+              <>
+                {" "}
+                because <Said>{reason}</Said>
+              </>
+            )}
           </li>
           <li>
-            <span className={styles.step}>result</span>
-            <span>
-              <Outcome turn={turn} />
-            </span>
+            <Outcome turn={turn} />
           </li>
         </ol>
+        {inferred.map((thought, n) => (
+          <p key={n} className={styles.inferred} title={BASIS.inferred}>
+            inferred: <Said>{thought.text}</Said>
+          </p>
+        ))}
+        {choice !== null && <Left options={choice.options} />}
         {isCauses && <Causes seq={turn.ended_seq ?? turn.seq} />}
       </Block>
     </>
@@ -139,24 +125,24 @@ function Left({ options }: { options: TurnChoice["options"] }) {
   const considered = left.filter((option) => option.considered !== null);
   const others = left.filter((option) => option.considered === null);
   return (
-    <span className={styles.left}>
+    <div className={styles.left}>
       {considered.map((option) => (
-        <span key={option.name} className={styles.option}>
+        <p key={option.name}>
           considered{" "}
           <code>
             <Said>{option.name}</Said>
           </code>
           : “<Said>{option.considered}</Said>”
-        </span>
+        </p>
       ))}
       {others.length > 0 && (
-        <span className={styles.option}>
+        <p className={styles.over} title={others.map((option) => option.name).join(", ")}>
           over{" "}
           <code>
             <Said>{others.map((option) => option.name).join(", ")}</Said>
           </code>
-        </span>
+        </p>
       )}
-    </span>
+    </div>
   );
 }

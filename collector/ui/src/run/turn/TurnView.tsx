@@ -91,7 +91,7 @@ function Blocks({ turn, at, found }: { turn: RunTurn; at: number; found: string 
 }
 
 function TurnHead({ turn, at }: { turn: RunTurn; at: number }) {
-  const { run, turns, go } = useOnPage();
+  const { run, turns, lastAnswer, go } = useOnPage();
   const [isForking, setForking] = useState(false);
   const step = (by: 1 | -1) => {
     const to = turnBeside(turns, at, by);
@@ -103,7 +103,7 @@ function TurnHead({ turn, at }: { turn: RunTurn; at: number }) {
       <div className={styles.title}>
         <h2>
           <Said className="ink-model">{turn.model ?? "model"}</Said> <span className="ink-faint">→</span>{" "}
-          <Said>{whatOf(turn)}</Said>
+          <Said>{whatOf(turn, lastAnswer?.turn === turn.number)}</Said>
         </h2>
         <p className={styles.facts}>
           turn {count(turn.number)} of {count(turn.total)}
@@ -155,12 +155,12 @@ function TurnHead({ turn, at }: { turn: RunTurn; at: number }) {
 }
 
 /** The calls of a turn, or whom it spoke to. */
-function whatOf(turn: RunTurn): string {
+function whatOf(turn: RunTurn, isLast: boolean): string {
   if (turn.calls.length > 0)
     return turn.calls.map(({ name, shown }) => (shown.startsWith(`${name}(`) ? shown : `${name}(${shown})`)).join(", ");
   if (turn.status === "failed") return "no answer";
   if (turn.ended_seq === null) return "…";
-  return turn.to === "user" ? "the user" : "its answer";
+  return turn.to === "user" || isLast ? "the user" : "its answer";
 }
 
 /** A run without a model call: its events are all there is. */

@@ -32,7 +32,7 @@ export function TurnList({ at, turn, isWhole, isLive, following, onFollow, onFin
       <div className={styles.bar}>
         <b>Turns</b>{" "}
         <span className={styles.of}>
-          <Said>{describe(turns, run.agents, run.models)}</Said>
+          <Said>{describe(turns, run.models)}</Said>
           {!isWhole && rows.length > 0 && " …"}
         </span>
         <span className={styles.right}>
@@ -57,7 +57,8 @@ export function TurnList({ at, turn, isWhole, isLive, following, onFollow, onFin
 }
 
 /** "10 of airline_agent on gpt-4o" */
-function describe(turns: readonly TurnRow[], agents: readonly string[], models: readonly string[]): string {
+function describe(turns: readonly TurnRow[], models: readonly string[]): string {
+  const agents = [...new Set(turns.flatMap((row) => (row.agent === null ? [] : [row.agent])))];
   const of = agents.length === 0 ? "" : agents.length === 1 ? ` of ${agents[0]}` : ` of ${count(agents.length)} agents`;
   const on = models.length === 0 ? "" : models.length === 1 ? ` on ${models[0]}` : ` on ${count(models.length)} models`;
   return `${count(turns.length)}${of}${on}`;
@@ -154,12 +155,12 @@ type RowProps = ListedRow & {
   onChoose: (row: TurnRow) => void;
 };
 
-const Row = memo(function Row({ row, depth, inRaised, place, of, top, isAt, isNext, mark, onChoose }: RowProps) {
+const Row = memo(function Row({ row, around, place, of, top, isAt, isNext, mark, onChoose }: RowProps) {
   const isFailed = row.kind === "turn" && (row.raised || row.status === "failed");
   const classes = [styles.row, styles[row.kind], isAt && styles.at, isNext && styles.next, isFailed && styles.failed];
   if (row.kind === "agent" && row.raised) classes.push(styles.raised);
   if (row.status === "open" && row.kind === "turn") classes.push(styles.open);
-  const indent = Math.min(depth, DEEPEST) * INDENT_PX;
+  const indent = Math.min(around.length, DEEPEST) * INDENT_PX;
   return (
     <div
       id={`row-${row.seq}`}
@@ -171,19 +172,20 @@ const Row = memo(function Row({ row, depth, inRaised, place, of, top, isAt, isNe
       style={{ transform: `translateY(${top}px)`, paddingLeft: indent }}
       onClick={() => onChoose(row)}
     >
-      {depth > 0 && (
+      {around.slice(0, DEEPEST).map((raised, n) => (
         <i
-          className={inRaised ? `${styles.rail} ${styles.red}` : styles.rail}
-          style={{ left: indent }}
+          key={n}
+          className={raised ? `${styles.rail} ${styles.red}` : styles.rail}
+          style={{ left: (n + 1) * INDENT_PX }}
           aria-hidden="true"
         />
-      )}
+      ))}
       <span className={styles.number}>{numberOf(row)}</span>
       <span className={styles.what}>
         <What row={row} />
       </span>
       <span>
-        {mark !== undefined && (
+        {mark !== undefined && !isFailed && (
           <>
             <span className="visually-hidden">
               {mark.isSuspect ? `suspect ${mark.rank}` : `evidence of suspect ${mark.rank}`}
@@ -193,7 +195,7 @@ const Row = memo(function Row({ row, depth, inRaised, place, of, top, isAt, isNe
             </span>
           </>
         )}
-        {isFailed && mark === undefined && (
+        {isFailed && (
           <>
             <span className="visually-hidden">raised</span>
             <span aria-hidden="true">
@@ -225,7 +227,7 @@ function What({ row }: { row: TurnRow }) {
       return (
         <>
           <Said>{row.agent ?? row.text ?? "agent"}</Said>{" "}
-          {row.turns !== null && (
+          {row.turns !== null && row.turns > 0 && (
             <span className={styles.more}>
               {count(row.turns)} {row.turns === 1 ? "turn" : "turns"}
             </span>

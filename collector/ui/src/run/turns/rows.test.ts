@@ -59,15 +59,15 @@ const REVIEW = [
 
 describe("the list", () => {
   test("has each agent's turns below it, and of parallel agents the one that raised first", () => {
-    expect(listed(REVIEW).map(({ row, depth, inRaised }) => [row.agent ?? row.turn, depth, inRaised])).toEqual([
-      ["review", 0, false],
-      ["performance", 1, true],
-      [3, 2, true],
-      ["security", 1, true],
-      [1, 2, false],
-      [4, 2, false],
-      ["readability", 1, true],
-      [2, 2, false],
+    expect(listed(REVIEW).map(({ row, around }) => [row.agent ?? row.turn, around])).toEqual([
+      ["review", []],
+      ["performance", [true]],
+      [3, [true, true]],
+      ["security", [true]],
+      [1, [true, false]],
+      [4, [true, false]],
+      ["readability", [true]],
+      [2, [true, false]],
     ]);
   });
 
@@ -78,7 +78,7 @@ describe("the list", () => {
 
   test("a single agent has no heading", () => {
     const rows = [agent(1, "a", null), row("user", 2, { group: "a" }), row("turn", 3, { turn: 1, group: "a" })];
-    expect(listed(rows).map(({ row, depth }) => [row.kind, depth])).toEqual([
+    expect(listed(rows).map(({ row, around }) => [row.kind, around.length])).toEqual([
       ["user", 0],
       ["turn", 0],
     ]);

@@ -1,8 +1,8 @@
 // The lines of a run as a list that is read: agents as headings, one below the other; and moving within them. Pure.
 import type { Suspects, TurnRow } from "../../api/types";
 
-/** A line with its place. `depth`: how many agents are around it. `inRaised`: an error came out of the agent around it. */
-export type ListedRow = { row: TurnRow; depth: number; inRaised: boolean };
+/** A line with its place. `around`: of each agent around it, the outermost first, whether an error came out of it. */
+export type ListedRow = { row: TurnRow; around: readonly boolean[] };
 
 /**
  * The lines in the order of the list: each agent's lines below the agent, and of agents that worked at the same time,
@@ -24,15 +24,15 @@ export function listed(rows: readonly TurnRow[]): ListedRow[] {
   }
   const found: ListedRow[] = [];
   const seen = new Set<TurnRow>();
-  const add = (group: string | null, depth: number, inRaised: boolean) => {
+  const add = (group: string | null, inside: readonly boolean[]) => {
     for (const row of raisedFirst(below.get(group) ?? [])) {
       if (seen.has(row)) continue;
       seen.add(row);
-      found.push({ row, depth, inRaised });
-      if (row.kind === "agent" && row.group !== null) add(row.group, depth + 1, row.raised);
+      found.push({ row, around: inside });
+      if (row.kind === "agent" && row.group !== null) add(row.group, [...inside, row.raised]);
     }
   };
-  add(null, 0, false);
+  add(null, []);
   return found;
 }
 

@@ -25,9 +25,11 @@ export function Findings({ run, suspects, isFolded }: { run: string; suspects: S
   return (
     <div className={styles.findings}>
       {!isOpen ? (
-        <button type="button" className={`go ${styles.more}`} onClick={() => setOpen(true)}>
-          {suspects.total} suspected {suspects.total === 1 ? "turn" : "turns"}
-        </button>
+        <p className={styles.more}>
+          <button type="button" className="go" onClick={() => setOpen(true)}>
+            {suspects.total} suspected {suspects.total === 1 ? "turn" : "turns"}
+          </button>
+        </p>
       ) : (
         <>
           {shown.map((suspect, n) => (

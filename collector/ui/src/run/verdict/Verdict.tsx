@@ -5,6 +5,7 @@ import { OUTCOMES } from "../../parts/Outcome";
 import { Said } from "../../parts/Said";
 import { Link } from "wouter";
 
+import { scoreName } from "../scoreName";
 import { ErrorChain } from "./ErrorChain";
 import { Findings, FirstFinding } from "./Findings";
 import { NothingKnown } from "./NothingKnown";
@@ -70,8 +71,15 @@ function Word({ verdict }: { verdict: RunVerdict }) {
 
 function FoldButton({ folded, onFold }: { folded: boolean; onFold: () => void }) {
   return (
-    <button type="button" className={`button quiet ${styles.fold}`} aria-expanded={!folded} onClick={onFold}>
-      {folded ? "Unfold" : "Fold"} <kbd>v</kbd>
+    <button
+      type="button"
+      className={`button quiet ${styles.fold}`}
+      aria-expanded={!folded}
+      aria-label={folded ? "Unfold the verdict" : "Fold the verdict"}
+      title={folded ? "Unfold" : "Fold into one line"}
+      onClick={onFold}
+    >
+      {folded && "Unfold"} <kbd>v</kbd>
     </button>
   );
 }
@@ -123,8 +131,6 @@ function RestsOn({ run, verdict }: { run: RunDetail; verdict: RunVerdict }) {
   );
 }
 
-/** `reward` of `reward>=0.5`. */
-const scoreName = (condition: string): string => condition.replace(/\s*(>=|<=|=|>|<).*$/, "");
 /** `≥ 0.5` of `reward>=0.5`. */
 const conditionOf = (condition: string): string =>
   condition
