@@ -5,7 +5,7 @@ import type { RunHit, TurnRow } from "../api/types";
 import { count } from "../model/format";
 import { MarkedText } from "../parts/MarkedText";
 import styles from "./FindBar.module.css";
-import type { Found, PageAction } from "./page";
+import { asWritten, type Found, type PageAction } from "./page";
 import type { Find } from "./useFind";
 
 type Props = {
@@ -95,13 +95,7 @@ function Where({ hit, text }: { hit: RunHit; text: string }) {
   return (
     <span className={styles.where}>
       {hit.turn === null ? `event ${hit.seq}` : `turn ${hit.turn}`}, {WHERE[hit.where] ?? hit.where}: “
-      <MarkedText text={hit.quote} marked={[...casesOf(hit.quote, text)]} />”
+      <MarkedText text={hit.quote} marked={asWritten(hit, text)} />”
     </span>
   );
-}
-
-/** The text as the quote writes it: upper and lower case are the same. */
-function casesOf(quote: string, text: string): Set<string> {
-  const at = quote.toLowerCase().indexOf(text.toLowerCase());
-  return new Set(at < 0 ? [] : [quote.slice(at, at + text.length)]);
 }

@@ -11,11 +11,11 @@ import { FindBar } from "./FindBar";
 import { Head } from "./Head";
 import { OnPageProvider, runPath, type OnPage } from "./OnPage";
 import { asksForSuspects, openingOf } from "./opening";
-import { address, opened, pageReducer } from "./page";
+import { address, asWritten, opened, pageReducer } from "./page";
 import { Panel } from "./panel/Panel";
 import styles from "./RunPage.module.css";
 import { TurnDock } from "./TurnDock";
-import { TurnView } from "./turn/TurnView";
+import { type ShownHit, TurnView } from "./turn/TurnView";
 import { marksOf, turnAt, turnsOf } from "./turns/rows";
 import { TurnList } from "./turns/TurnList";
 import { useAtMost } from "./useAtMost";
@@ -96,6 +96,12 @@ function OneRun({ run, onNews }: { run: RunDetail; onNews: () => void }) {
     [run, rows, turns, suspects, marks, answerSeq, go, news],
   );
   const turn = state.at === 0 ? undefined : turnAt(turns, state.at);
+  const foundHit = state.found?.hits?.[state.found.place];
+  const foundText = state.found?.text ?? "";
+  const hit = useMemo<ShownHit | null>(
+    () => (foundHit === undefined ? null : { hit: foundHit, marked: asWritten(foundHit, foundText) }),
+    [foundHit, foundText],
+  );
   const error = noRows ?? noVerdict;
   return (
     <OnPageProvider value={onPage}>
@@ -130,7 +136,7 @@ function OneRun({ run, onNews }: { run: RunDetail; onNews: () => void }) {
               onFollow={(on) => dispatch({ type: "follow", on, last })}
               onFind={find.open}
             />
-            <TurnView at={state.at} turn={turn} isEmpty={isWhole && turns.length === 0} found={state.found?.text} />
+            <TurnView at={state.at} turn={turn} isEmpty={isWhole && turns.length === 0} hit={hit} />
           </div>
         )}
         <Panel

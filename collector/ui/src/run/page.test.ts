@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { RunHit } from "../api/types";
-import { address, opened, pageReducer, type PageAction, type PageState } from "./page";
+import { address, asWritten, opened, pageReducer, type PageAction, type PageState } from "./page";
 
 const at = (query: string): PageState => opened(new URLSearchParams(query));
 const after = (state: PageState, ...actions: PageAction[]): PageState => actions.reduce(pageReducer, state);
@@ -104,4 +104,9 @@ test("the conversation takes a verdict of one line, the turns all of it; v turns
   expect(talked.folded).toBe(true);
   expect(after(talked, { type: "view", view: "turns" }).folded).toBe(false);
   expect(after(talked, { type: "fold" }).folded).toBe(false);
+});
+
+test("a found text is marked as it is written there", () => {
+  expect(asWritten({ quote: "a Voucher of" }, "voucher")).toEqual(["Voucher"]);
+  expect(asWritten({ quote: "nothing" }, "voucher")).toEqual([]);
 });

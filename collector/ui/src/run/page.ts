@@ -149,3 +149,9 @@ export function address(state: PageState, before: URLSearchParams = new URLSearc
   set("range", state.range === null ? null : `${state.range.from}-${state.range.to}`);
   return query;
 }
+
+/** The text that was looked for as it is written at a place: upper and lower case are the same to the search. */
+export function asWritten(hit: Pick<RunHit, "quote">, text: string): string[] {
+  const at = hit.quote.toLowerCase().indexOf(text.toLowerCase());
+  return at < 0 ? [] : [hit.quote.slice(at, at + text.length)];
+}

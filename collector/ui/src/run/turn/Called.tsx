@@ -135,7 +135,7 @@ function Origin({ argument }: { argument: TurnArgument }) {
 const LINES = 14;
 
 function Came({ call, marked }: { call: TurnCall; marked: readonly string[] }) {
-  const [isWhole, setWhole] = useState(false);
+  const [isChosen, setWhole] = useState<boolean | null>(null);
   if (call.status === "failed" || call.seq === null) return null; // the error has a block of its own
   const of = call.elapsed_ms === null ? undefined : `after ${duration(call.elapsed_ms)}`;
   const margin = call.beside.length > 0 && (
@@ -161,6 +161,7 @@ function Came({ call, marked }: { call: TurnCall; marked: readonly string[] }) {
   const text = prettyJson(call.result_text);
   const lines = text.split("\n");
   const isLong = lines.length > LINES || text.length > 1500;
+  const isWhole = isChosen ?? marked.some((each) => text.includes(each));
   const shown = isLong && !isWhole ? lines.slice(0, LINES).join("\n").slice(0, 1500) : text;
   return (
     <Block label="Got back" of={of} margin={margin} isSame>

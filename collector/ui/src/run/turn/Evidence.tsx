@@ -65,7 +65,7 @@ function Values({ finding }: { finding: SuspectFinding }) {
           ) : (
             <tr key={n} className={styles[value.mark]}>
               <th scope="row">
-                <Said>{[value.entry, value.path].filter((part) => part !== null).join(" · ")}</Said>
+                <Said>{value.entry ?? value.path ?? ""}</Said>
               </th>
               <td className="num">
                 <Said>{value.value}</Said>

@@ -12,7 +12,7 @@ import { TurnLink } from "../../parts/TurnLink";
 import { Block } from "./Block";
 import styles from "./New.module.css";
 
-export function New({ turn }: { turn: RunTurn }) {
+export function New({ turn, marked = [] }: { turn: RunTurn; marked?: readonly string[] }) {
   const { since, added, dropped, summarised, added_total, dropped_total, summarised_total } = turn.new;
   const lost = [...dropped, ...summarised];
   return (
@@ -28,7 +28,7 @@ export function New({ turn }: { turn: RunTurn }) {
     >
       {added.length === 0 && <p className="sub">Nothing was added.</p>}
       {added.map((message, n) => (
-        <Added key={`${message.message} ${n}`} message={message} />
+        <Added key={`${message.message} ${n}`} message={message} marked={marked} />
       ))}
       {added_total > added.length && <p className="sub">and {count(added_total - added.length)} more</p>}
       {lost.map((message, n) => (
@@ -48,12 +48,13 @@ export function New({ turn }: { turn: RunTurn }) {
 const LONG = 400;
 
 /** A message of the user as it was said; a result by the call that it answers; the system's is named only. */
-function Added({ message }: { message: NewMessage }) {
-  const [isWhole, setWhole] = useState(false);
+function Added({ message, marked }: { message: NewMessage; marked: readonly string[] }) {
+  const [isChosen, setWhole] = useState<boolean | null>(null);
   const value = message.value == null ? null : asMessage(message.value);
   const kind = kindOf(message.role);
   const text = value === null ? "" : value.parts.map(partText).join("\n");
   const isLong = text.length > LONG;
+  const isWhole = isChosen ?? marked.some((each) => text.includes(each));
   const isFolded = (kind === "system" || isLong) && !isWhole;
   return (
     <div className={`${styles.added} ${styles[kind] ?? ""}`}>
@@ -78,7 +79,7 @@ function Added({ message }: { message: NewMessage }) {
           <Said>{`${text.slice(0, kind === "system" ? 160 : LONG)} …`}</Said>
         </p>
       ) : (
-        text !== "" && <MessageView message={value} mode="text" isPlain={!isLong} />
+        text !== "" && <MessageView message={value} mode="text" marked={marked} isPlain={!isLong} />
       )}
       {(isLong || kind === "system") && text.length > 160 && (
         <button type="button" className="go" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>

@@ -4,7 +4,7 @@ import { useEffect, useState } from "react";
 import type { ContextAt, Message, Part, RunTurn, SeenContext } from "../../api/types";
 import { useApi } from "../../api/useApi";
 import { count, percent } from "../../model/format";
-import { inkOf, kindOf, messageTokens, toolNames } from "../../model/context";
+import { inkOf, kindOf, messageTokens, partText, toolNames } from "../../model/context";
 import { ContextBar, ContextLegend } from "../../parts/ContextBar";
 import { MessageView } from "../../parts/MessageView";
 import { asMessage } from "../../parts/messageParts";
@@ -18,6 +18,9 @@ import { OPEN_CONTEXT } from "./signals";
 
 export function Saw({ turn, marked }: { turn: RunTurn; marked: readonly string[] }) {
   const [isOpen, setOpen] = useState(marked.length > 0);
+  useEffect(() => {
+    if (marked.length > 0) setOpen(true);
+  }, [marked]);
   useEffect(() => {
     const turnOver = () => setOpen((before) => !before);
     window.addEventListener(OPEN_CONTEXT, turnOver);
@@ -133,11 +136,15 @@ function systemOf(system: unknown): unknown[] {
 const LONG = 600;
 const WHO: Readonly<Record<string, string>> = { results: "result" };
 
+/** Whether a message has one of these texts. */
+const isIn = (marked: readonly string[], message: Message | null): boolean =>
+  message !== null && marked.some((text) => message.parts.some((part) => partText(part).includes(text)));
+
 type OneProps = { number: number; message: Message | null; tokens: number | null; marked: readonly string[] };
 
 function OneMessage({ number, message, tokens, marked }: OneProps) {
   const length = message === null ? 0 : JSON.stringify(message.parts).length;
-  const [isWhole, setWhole] = useState(length <= LONG);
+  const [isWhole, setWhole] = useState(length <= LONG || isIn(marked, message));
   return (
     <li className={styles.message}>
       <span className={styles.number}>{number}</span>

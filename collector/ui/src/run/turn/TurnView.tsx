@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 
-import type { RunTurn, TurnRow } from "../../api/types";
+import type { RunHit, RunTurn, TurnRow } from "../../api/types";
 import { useApi } from "../../api/useApi";
 import { count, duration, money } from "../../model/format";
 import { Failed, Loading } from "../../parts/Notices";
@@ -28,17 +28,23 @@ import { useTurn } from "./useTurn";
 /** The playhead stands still for so long before the turn is asked for. */
 const REST_MS = 90;
 
-type Props = { at: number; turn: TurnRow | undefined; isEmpty: boolean; found: string | undefined };
+/** A place that was found, and the text as it is written there. */
+export type ShownHit = { hit: RunHit; marked: readonly string[] };
 
-export function TurnView({ at, turn, isEmpty, found }: Props) {
+type Props = { at: number; turn: TurnRow | undefined; isEmpty: boolean; hit: ShownHit | null };
+
+export function TurnView({ at, turn, isEmpty, hit }: Props) {
   const { run, news } = useOnPage();
   const box = useRef<HTMLDivElement>(null);
   const number = useRested(turn?.turn ?? null, REST_MS);
   const { data, error, again } = useTurn(run.run, number, turn, news);
   const shown = data?.number;
   useEffect(() => {
-    if (shown !== undefined) box.current?.scrollTo?.({ top: 0 });
-  }, [shown]);
+    if (shown === undefined) return;
+    const mark = hit === null ? null : box.current?.querySelector("article mark");
+    if (mark != null) mark.scrollIntoView({ block: "center" });
+    else box.current?.scrollTo({ top: 0 });
+  }, [shown, hit]);
   return (
     <div ref={box} className={styles.turn} tabIndex={0} role="region" aria-label="The turn">
       {isEmpty ? (
@@ -53,7 +59,7 @@ export function TurnView({ at, turn, isEmpty, found }: Props) {
         <article key={data.number} aria-label={`Turn ${data.number}`} aria-busy={data.number !== turn?.turn}>
           <TurnHead turn={data} at={at} />
           <div className={styles.body}>
-            <Blocks turn={data} at={at} found={found} />
+            <Blocks turn={data} at={at} hit={hit} />
           </div>
         </article>
       )}
@@ -61,10 +67,12 @@ export function TurnView({ at, turn, isEmpty, found }: Props) {
   );
 }
 
-function Blocks({ turn, at, found }: { turn: RunTurn; at: number; found: string | undefined }) {
+const NOTHING: readonly string[] = [];
+
+function Blocks({ turn, at, hit }: { turn: RunTurn; at: number; hit: ShownHit | null }) {
   const { suspects } = useOnPage();
   const suspect = suspects?.items.find((each) => each.turn === turn.number);
-  const marked = found === undefined ? [] : [found];
+  const marked = hit?.marked ?? NOTHING;
   const error = turn.error ?? turn.calls.find((call) => call.raised !== null)?.raised ?? null;
   return (
     <>
@@ -72,8 +80,8 @@ function Blocks({ turn, at, found }: { turn: RunTurn; at: number; found: string 
         <Compression seq={turn.new.compression} turn={turn} />
       ) : (
         <>
-          <Saw turn={turn} marked={marked} />
-          <New turn={turn} />
+          <Saw turn={turn} marked={hit?.hit.where === "system" ? marked : NOTHING} />
+          <New turn={turn} marked={marked} />
         </>
       )}
       <Reasons turn={turn} />
