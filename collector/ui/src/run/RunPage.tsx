@@ -103,7 +103,7 @@ function OneRun({ run, onNews }: { run: RunDetail; onNews: () => void }) {
       news,
       live,
     }),
-    [run, rows, turns, suspects, marks, answerSeq, go, news],
+    [run, rows, turns, suspects, marks, answerSeq, go, news, live],
   );
   const turn = state.at === 0 ? undefined : turnAt(turns, state.at);
   const error = noRows ?? noVerdict;
