@@ -9,7 +9,7 @@ alter table run add column answer text;
 alter table run add column suspect jsonb;
 
 
--- By what runs are sorted and counted. A row for each projected run, narrow, so that all of them are read in some
+-- By what runs are sorted and counted. A row for each run, narrow, so that all of them are read in some
 -- milliseconds; and apart from `run`, whose row is locked as long as a projection takes: a score and the answer of a person
 -- do not wait for that.
 create table run_outcome (
@@ -79,7 +79,7 @@ insert into run_outcome (
     project_id, run_id, started_ns, elapsed_ns, input_tokens, output_tokens, llm_calls, tool_calls, errors, status,
     undescribed, score_name, score, score_is_boolean, waiting
 )
-select project_id, run_id, started_ns, greatest(0, ended_ns - started_ns), input_tokens, output_tokens, llm_calls,
-    tool_calls, errors, status, true, score_name, score, score_is_boolean, waiting
-from run join run_standing using (project_id, run_id)
-where projection > 0;
+select project_id, run_id, started_ns, case when ended_ns is not null then greatest(0, ended_ns - started_ns) end,
+    input_tokens, output_tokens, llm_calls, tool_calls, errors, status, projection > 0, score_name, score,
+    score_is_boolean, waiting
+from run join run_standing using (project_id, run_id);

@@ -1,17 +1,20 @@
 """What came of runs, what happened in them, and totals over many."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
 
 from playhead.model.message import message_text
 from playhead.model.ref import ContentRef
 from playhead.model.shares import wilson
 from playhead.model.times import rfc3339
-from playhead.projection.happened import LastMoment, one_line
+from playhead.projection.happened import LastMoment, MomentsSoFar, one_line
 from playhead.projection.run_row import RunRow
 from playhead.wire.operations.across import SuccessRate
 from playhead.wire.operations.runs import Happened, OutcomeCount, RunsOverview, StartedRuns
 from playhead.wire.operations.verdict import OutcomeOfRun, OutcomeWord
 from playhead.wire.operations.why import OutcomeScore
+from playhead_collector.read.record import RunRecord
 from playhead_collector.read.values import ContentCache, fetch, text_of
 from playhead_collector.store.ports import ReadStore
 from playhead_collector.store.ports.outcomes import (
@@ -95,6 +98,17 @@ def moment_text(moment: LastMoment, cache: ContentCache) -> str | None:
         return one_line(message_text(message)) or None
     value = cache.parsed(ref)
     return None if value is None else one_line(text_of(value))
+
+
+async def read_moment(record: RunRecord) -> dict[str, Any]:
+    """Returns what happened in a run, from its events: `{"moment": ...}`, whose fields are those of `LastMoment`, or
+    null."""
+    moments = MomentsSoFar()
+    async for block in record.onwards(0):
+        for event in block:
+            moments.add(event)
+    moment = moments.last(record.row.status)
+    return {"moment": None if moment is None else asdict(moment)}
 
 
 def _happened(

@@ -1,7 +1,7 @@
 """projection, workers → [store] → read: what came of runs. It is written with each projection, and again after a change
 of their scores and promises.
 
-`run_outcome` has a row for each projected run. Whoever writes rows takes turns (`take_turns`) first: the statement
+`run_outcome` has a row for each run. Whoever changes rows takes turns (`take_turns`) first: the statement
 after that sees all scores and promises that were committed before, so that none is overlooked.
 """
 

@@ -100,15 +100,22 @@ export interface components {
             messages?: {
                 [key: string]: unknown;
             }[] | null;
+            /**
+             * Settings
+             * @description Settings in place of the recorded ones, such as `temperature`. Null leaves one out; what is not named stays as recorded.
+             */
+            settings?: {
+                [key: string]: number | string | string[] | null;
+            } | null;
         };
         /**
          * AskedAgain
          * @description A call of a run asked again, of a model that the operator configured.  Nothing of it becomes a part of the run.
          *
-         *     `seq` is that of the recorded call, `changed` what differs from it (`model`, `system`, `messages`).  `answer` is the
-         *     new answer, `recorded` the one in the record, null if it has none; `same`: both are equal.  `settings` are those of
-         *     the recorded request that were taken over.  `usage` has the tokens that were reported.  The whole is kept as content
-         *     under `ref` until the run is deleted.
+         *     `seq` is that of the recorded call, `changed` what differs from it (`model`, `system`, `messages`, `settings`).
+         *     `answer` is the new answer, `recorded` the one in the record, null if it has none; `same`: both are equal.
+         *     `settings` are those that were sent: of the recorded request, with the changes.  `usage` has the tokens that were
+         *     reported.  The whole is kept as content under `ref` until the run is deleted.
          */
         AskedAgain: {
             /** Run */
@@ -527,7 +534,7 @@ export interface components {
         Body_sign_in_api_v1_session_post: {
             /**
              * Key
-             * @description An API key with the scope `read`.
+             * @description An API key with the scope `read` or `admin`.
              */
             key: string;
         };
@@ -894,6 +901,30 @@ export interface components {
             outcome: string | null;
             /** More */
             more: boolean;
+        };
+        /**
+         * ComparedValue
+         * @description A value that a finding compares with others: a line of a table.
+         *
+         *     `entry` is what has the value, such as the identifiers of an entry of a listing, null where there is only one thing;
+         *     `path` is its field.  `mark`: `said` (the answer or the call has it), `recorded` (a result has it), `least` (of all
+         *     entries; the answer leaves it out), or `other` (another entry).  `quotes` are where it stands, in results first; of
+         *     an entry of several parts one for each, whose sum the value is.
+         */
+        ComparedValue: {
+            /** Entry */
+            entry: string | null;
+            /** Path */
+            path: string | null;
+            /** Value */
+            value: string;
+            /**
+             * Mark
+             * @enum {string}
+             */
+            mark: "said" | "recorded" | "least" | "other";
+            /** Quotes */
+            quotes: components["schemas"]["Quoted"][];
         };
         /**
          * Comparison
@@ -3295,6 +3326,21 @@ export interface components {
             revoked: boolean;
         };
         /**
+         * RulePrecision
+         * @description How often a rule was right where it was measured: of `found` steps that it spoke against, `right` were the step
+         *     that a reader had named.  `rules` are those that were counted together; `basis` says on what.
+         */
+        RulePrecision: {
+            /** Found */
+            found: number;
+            /** Right */
+            right: number;
+            /** Rules */
+            rules: string[];
+            /** Basis */
+            basis: string;
+        };
+        /**
          * RunDetail
          * @description A run with its number of attempts, its forks (newest first), and `links`: paths of further answers.
          *
@@ -3472,8 +3518,11 @@ export interface components {
         };
         /**
          * RunHits
-         * @description A page of the places in a run where a text stands, in the order of the run.  A content that several events name
-         *     counts once, at its first.  `contents` is the number of contents that were read for this page.
+         * @description A page of the places in a run where a text stands, in the order of the run.
+         *
+         *     A content that several events name, such as a system prompt, counts once, at its first; arguments and results count
+         *     at each call.  `contents` is the number of contents that were read for this page.  A page may have fewer items than
+         *     were asked for, or none, although more follow: continue while there is a `next_cursor`.
          */
         RunHits: {
             /** Items */
@@ -4210,6 +4259,9 @@ export interface components {
         /**
          * SuspectFinding
          * @description Something that speaks against a step, by one rule; `quotes` are the texts that it rests on.
+         *
+         *     `values` are the values that it compares, of a listing at most 20; empty for a rule that compares none. `precision`
+         *     is null for a rule that found nothing where rules were measured.
          */
         SuspectFinding: {
             /** Rule */
@@ -4223,6 +4275,9 @@ export interface components {
             reason: string;
             /** Quotes */
             quotes: components["schemas"]["Quoted"][];
+            /** Values */
+            values: components["schemas"]["ComparedValue"][];
+            precision: components["schemas"]["RulePrecision"] | null;
         };
         /**
          * Suspects

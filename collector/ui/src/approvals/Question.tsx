@@ -14,7 +14,7 @@ const LONG = 1500;
 /** The question in one line: "May it run `edit_file` on `shop/prices.py`?", or what the program asked. */
 export function QuestionLine({ asked }: { asked: WaitedFor }) {
   const { kind, name, action, details } = asked;
-  if (kind === "approval" && name !== null && (action === null || action === name || action.startsWith(`${name}(`))) {
+  if (kind === "approval" && name !== null && (action === null || [name, `run ${name}`].includes(action))) {
     const on = subject(details);
     return (
       <>

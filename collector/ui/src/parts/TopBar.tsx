@@ -74,6 +74,7 @@ export function TopBar({ session, onSession }: Props) {
         onClick={() => setOpen("palette")}
       >
         <span>Find or do anything</span>
+        <b aria-hidden="true">⌕</b>
         <kbd aria-hidden="true">{IS_MAC ? "⌘K" : "Ctrl K"}</kbd>
       </button>
       <Menu label="⋯" name="More" className={styles.more ?? ""} items={more} />

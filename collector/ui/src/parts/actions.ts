@@ -1,5 +1,5 @@
 // What the page that is shown can do: the palette lists it.
-import { useEffect, useEffectEvent, useSyncExternalStore } from "react";
+import { useEffect, useRef, useSyncExternalStore } from "react";
 
 /** An act of a page. `key` is the key that does the same. */
 export type PageAction = { label: string; key?: string; run: () => void };
@@ -14,9 +14,12 @@ function set(next: readonly (() => readonly PageAction[])[]): void {
 
 /** Offers these acts in the palette while the component is shown. They may change at any time. */
 export function usePageActions(actions: readonly PageAction[]): void {
-  const newest = useEffectEvent(() => actions);
+  const newest = useRef(actions); // read while the palette is drawn, when no effect event may be called
   useEffect(() => {
-    const mine = () => newest();
+    newest.current = actions;
+  }, [actions]);
+  useEffect(() => {
+    const mine = () => newest.current;
     set([...shown, mine]);
     return () => set(shown.filter((each) => each !== mine));
   }, []);

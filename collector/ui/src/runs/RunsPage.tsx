@@ -13,6 +13,7 @@ import { Said } from "../parts/Said";
 import { runAddress } from "../parts/TurnLink";
 import { isForPage } from "../parts/typing";
 import { useKeyPress } from "../parts/useKeyPress";
+import { useMedia } from "../parts/useMedia";
 import { COLUMNS, readColumns } from "./columns";
 import { ColumnsChooser } from "./ColumnsChooser";
 import { FilterLine } from "./FilterLine";
@@ -62,6 +63,7 @@ export function RunsPage() {
   const [chosen, setChosen] = useState<number | null>(null);
   const { ticked, tick, clear } = useTicked();
   const [columns, setColumns] = useState(() => readColumns(localStorage.getItem(KEPT_COLUMNS)));
+  const isNarrow = useMedia("(max-width: 1000px)");
   const [isChoosing, setChoosing] = useState(false);
   const change = (changes: Record<string, string | readonly string[] | null>) => {
     setChosen(null);
@@ -127,7 +129,7 @@ export function RunsPage() {
             rows={rows}
             total={totals.shown?.runs ?? null}
             hasMore={runs.hasMore}
-            columns={COLUMNS.filter((column) => columns.includes(column.id))}
+            columns={COLUMNS.filter(({ id, isRoomy }) => columns.includes(id) && !(isNarrow && isRoomy))}
             order={order}
             onSort={(by) => change(sortedBy(by, order))}
             chosen={chosen}

@@ -71,7 +71,7 @@ export function RunsTable(props: Props) {
         <col className={styles.nameColumn} />
         <col />
         {columns.map((column) => (
-          <col key={column.id} className={column.isRoomy ? styles.roomy : ""} style={{ width: column.width }} />
+          <col key={column.id} style={{ width: column.width }} />
         ))}
       </colgroup>
       <thead>
@@ -85,7 +85,7 @@ export function RunsTable(props: Props) {
           {columns.map((column) => (
             <SortHeads
               key={column.id}
-              className={`${styles.number} ${column.isRoomy ? styles.roomy : ""} ${column.isNumber ? "" : styles.words}`}
+              className={column.isNumber ? styles.number : styles.words}
               sorts={column.sorts.map((sort) => (sort.by === "score" ? { ...sort, label: scoreName(rows) } : sort))}
               label={column.label}
               order={order}
@@ -149,7 +149,7 @@ type HeadProps = {
   label?: string;
   order: Order;
   onSort: (by: Sort) => void;
-  className?: string;
+  className?: string | undefined;
 };
 
 /** A head of a column; each of its names sorts. */
@@ -232,8 +232,7 @@ function Row({ ref, run, index, columns, now, isChosen, isTicked, onTick }: RowP
 }
 
 function Cell({ column, run, now }: { column: Column; run: RunSummary; now: number }) {
-  const roomy = column.isRoomy ? styles.roomy : "";
-  const className = `${styles[column.id] ?? ""} ${roomy} ${column.isNumber ? styles.number : styles.words}`;
+  const className = `${styles[column.id] ?? ""} ${column.isNumber ? styles.number : styles.words}`;
   switch (column.id) {
     case "score":
       return (

@@ -3,6 +3,7 @@ import { Link } from "wouter";
 
 import type { Happened, RunSummary } from "../api/types";
 import { Said } from "../parts/Said";
+import { saidPlainly } from "../parts/said";
 import { Strength } from "../parts/Strength";
 import { runAddress } from "../parts/TurnLink";
 import styles from "./RunsPage.module.css";
@@ -20,7 +21,7 @@ export function WhatHappened({ run }: { run: Pick<RunSummary, "run" | "happened"
   const { happened } = run;
   if (happened === null) return null;
   return (
-    <>
+    <div className={happened.kind === "answer" ? styles.answer : ""} title={saidPlainly(happened.text)}>
       {happened.kind === "suspect" && happened.strength !== null && (
         <span className={styles.strength}>
           <Strength word={happened.strength} />
@@ -38,14 +39,16 @@ export function WhatHappened({ run }: { run: Pick<RunSummary, "run" | "happened"
           </Link>
         </>
       )}
-    </>
+    </div>
   );
 }
 
 function Line({ happened: { kind, text, about, turn } }: { happened: Happened }) {
   switch (kind) {
     case "question":
-      return <Said className="ink-state">{text}</Said>;
+      return (
+        <Said className="ink-state">{about !== null && text === `run ${about}` ? `May it run ${about}?` : text}</Said>
+      );
     case "error":
       return (
         <>

@@ -48,18 +48,18 @@ const words = (id: ColumnId, label: string, width: number): Column => ({
 });
 
 export const COLUMNS: readonly Column[] = [
-  number("score", "score", 62, "score", false),
-  number("started", "started", 92, "started"),
-  number("took", "took", 86, "elapsed", false),
+  number("score", "score", 58, "score", false),
+  number("started", "started", 86, "started"),
+  number("took", "took", 82, "elapsed", false),
   {
-    ...number("turns", "turns / tools", 96, null),
+    ...number("turns", "turns / tools", 88, null),
     sorts: [
       { by: "turns", label: "turns" },
       { by: "tool_calls", label: "tools" },
     ],
   },
-  number("tokens", "tokens", 126, "input_tokens"),
-  number("cost", "cost", 72, "cost", false),
+  number("tokens", "tokens", 124, "input_tokens"),
+  number("cost", "cost", 78, "cost", false),
   number("errors", "errors", 54, "errors"),
   number("peak", "context peak", 112, null),
   words("id", "id", 76),

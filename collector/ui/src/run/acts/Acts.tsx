@@ -1,5 +1,6 @@
 // What can be done with a run: compare it, resume it, ask it to stop, and what is rarely needed behind More.
 import { useState } from "react";
+import { useLocation } from "wouter";
 
 import { apiUrl } from "../../api/client";
 import type { RunDetail, RunVerdict, TurnRow } from "../../api/types";
@@ -19,6 +20,7 @@ type Props = { run: RunDetail; verdict: RunVerdict | null; at: number; turn: Tur
 
 export function Acts({ run, verdict, at, turn }: Props) {
   const [shown, setShown] = useState<Shown>(null);
+  const [, go] = useLocation();
   const close = () => setShown(null);
   const isRunning = run.status === "running";
   const mayResume = !isRunning && run.status !== "completed";
@@ -26,6 +28,9 @@ export function Acts({ run, verdict, at, turn }: Props) {
   const acts = [
     ...(turn === undefined ? [] : [open("Fork from here…", "fork")]),
     { label: "Copy link to this moment", onChoose: () => void copied(window.location.href) },
+    ...(turn?.kind === "turn"
+      ? [{ label: "Compare this call with…", onChoose: () => go(`/calls?a=${run.run}:${turn.seq}`) }]
+      : []),
     open("Explain the run…", "explain"),
     open("Decision tree…", "tree"),
     ...(isRunning ? [open("Compare with…", "compare")] : []),

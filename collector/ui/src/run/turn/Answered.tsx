@@ -42,7 +42,10 @@ export function Answered({
       label="Answered"
       of={turn.to === "user" ? "the user" : turn.calls.length > 0 ? "beside its calls" : undefined}
       isHot={findings.length > 0}
-      margin={suspect !== undefined && findings.length > 0 && <Evidence suspect={suspect} findings={findings} />}
+      margin={
+        suspect !== undefined &&
+        findings.length > 0 && <Evidence suspect={suspect} findings={findings} beside={turn.answer_ref} />
+      }
     >
       <div className={styles.said}>
         <MessageView message={said} marked={[...markedInAnswer(suspect, turn.answer_ref), ...marked]} />

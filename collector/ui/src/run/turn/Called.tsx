@@ -28,22 +28,28 @@ export function Called({ call, turn, suspect, marked }: Props) {
         label={isMade ? "Called" : "Asked for"}
         of={call.promise !== null ? "waits for approval" : isMade ? undefined : "not run"}
         isHot={findings.length > 0}
-        margin={suspect !== undefined && findings.length > 0 && <Evidence suspect={suspect} findings={findings} />}
         rows={
-          call.arguments.length > 0 && (
-            <dl className={styles.args}>
-              {call.arguments.map((argument) => (
-                <Argument key={argument.path} argument={argument} marked={marked} />
-              ))}
-            </dl>
-          )
+          <>
+            {call.arguments.length > 0 && (
+              <dl className={styles.args}>
+                {call.arguments.map((argument) => (
+                  <Argument key={argument.path} argument={argument} marked={marked} />
+                ))}
+              </dl>
+            )}
+            {suspect !== undefined && findings.length > 0 && (
+              <div className={styles.evidence}>
+                <Evidence suspect={suspect} findings={findings} beside={null} />
+              </div>
+            )}
+          </>
         }
       >
         <p className={styles.call}>
           <Said className="ink-tool">{call.name}</Said>
           {call.promise !== null && <span className="tag state">waits for approval</span>}
           {call.writes === true && <span className="tag">changes something</span>}
-          {call.reason !== null && (
+          {call.reason !== null && call.reason !== turn.choice?.reason && (
             <span className={styles.because}>
               , because <Said>{call.reason}</Said> {call.strength !== null && <Strength word={call.strength} />}
             </span>

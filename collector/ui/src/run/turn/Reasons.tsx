@@ -29,7 +29,7 @@ export function Reasons({ turn }: { turn: RunTurn }) {
   const [isCauses, setCauses] = useState(false);
   const { choice, thoughts } = turn;
   if (choice === null && thoughts.length === 0) return null;
-  const inferred = thoughts.filter((thought) => thought.basis === "inferred" && thought.text !== choice?.reason);
+  const inferred = choice === null ? thoughts.filter((thought) => thought.basis === "inferred") : [];
   // What only says again which calls were made is no reason.
   const reason =
     choice?.reason != null && !thoughts.some((thought) => thought.text === choice.reason) ? choice.reason : null;

@@ -1,13 +1,15 @@
 import { expect, test } from "vitest";
 
-import type { RunTurn, Suspect } from "../../api/types";
-import { findingsOfAnswer, findingsOfCalls, hasText, markedInAnswer } from "./evidence";
+import type { ComparedValue, RunTurn, Suspect } from "../../api/types";
+import { findingsOfAnswer, findingsOfCalls, hasText, markedInAnswer, shownValues } from "./evidence";
 
 const finding = (rule: string, quotes: { ref: string | null; text: string }[] = []) => ({
   rule,
   strength: "strong",
   reason: rule,
   quotes,
+  values: [] as object[],
+  precision: null,
 });
 const suspect = (...findings: object[]) => ({ findings }) as unknown as Suspect;
 const turn = (calls: number, answer: object | null) =>
@@ -46,4 +48,26 @@ test("an answer that only asks for tools says nothing", () => {
     }),
   ).toBe(false);
   expect(hasText({})).toBe(false);
+});
+
+test("values that are compared are marked in the answer where it says them", () => {
+  const compared = {
+    ...finding("not_the_least"),
+    values: [{ quotes: [{ ref: "a", text: "98" }] }, { quotes: [{ ref: "b", text: "69" }] }],
+  };
+  expect(markedInAnswer(suspect(compared), "a")).toEqual(["98"]);
+});
+
+test("of many other entries, the table says how many it leaves out", () => {
+  const value = (mark: string, value: string) => ({ mark, value, quotes: [] }) as unknown as ComparedValue;
+  const values = [
+    value("least", "69"),
+    value("other", "87"),
+    value("other", "90"),
+    value("other", "95"),
+    value("said", "98"),
+  ];
+  expect(shownValues(values, false)).toEqual([values[0], values[1], { hidden: 2 }, values[4]]);
+  expect(shownValues(values, true)).toEqual(values);
+  expect(shownValues(values.slice(0, 3), false)).toHaveLength(3);
 });

@@ -1,12 +1,15 @@
 // What of a suspect's findings concerns which block of its turn. Pure.
-import type { RunTurn, Suspect, SuspectFinding } from "../../api/types";
+import type { ComparedValue, RunTurn, Suspect, SuspectFinding } from "../../api/types";
 
 /** A quote up to this length is marked in the text; a longer one is most of it. */
 const LONGEST_MARK = 120;
 
 /** Words of the answer that findings quote, to be marked in it. */
 export function markedInAnswer(suspect: Suspect | undefined, answer: string | null): string[] {
-  const quotes = (suspect?.findings ?? []).flatMap((finding) => finding.quotes);
+  const quotes = (suspect?.findings ?? []).flatMap((finding) => [
+    ...finding.quotes,
+    ...finding.values.flatMap((value) => value.quotes),
+  ]);
   const words = quotes.filter((quote) => quote.ref !== null && quote.ref === answer).map((quote) => quote.text.trim());
   return [...new Set(words.filter((text) => text !== "" && text.length <= LONGEST_MARK))];
 }
@@ -51,4 +54,24 @@ export function hasText(answer: Record<string, unknown>): boolean {
       part.type !== "reasoning" &&
       !("content" in part && part.content === ""),
   );
+}
+
+export type ShownValue = ComparedValue | { hidden: number };
+
+/** Values of entries that are neither said nor the least: of many, the first and the last are shown. */
+const OTHERS = 2;
+
+/** The values of a finding as lines of a table; of many other entries, how many are left out. */
+export function shownValues(values: readonly ComparedValue[], isAll: boolean): ShownValue[] {
+  const others = values.filter((value) => value.mark === "other");
+  if (isAll || others.length <= OTHERS) return [...values];
+  const kept = others[0];
+  const found: ShownValue[] = [];
+  for (const value of values) {
+    const last = found.at(-1);
+    if (value.mark !== "other" || value === kept) found.push(value);
+    else if (last !== undefined && "hidden" in last) last.hidden += 1;
+    else found.push({ hidden: 1 });
+  }
+  return found;
 }

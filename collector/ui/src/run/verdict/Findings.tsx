@@ -89,7 +89,7 @@ function OneSuspect({ run, suspect, suspects, children }: OneProps) {
           <li key={n} className={n === 0 && suspect.rank === 1 ? styles.first : undefined}>
             <Strength word={finding.strength} />
             <span className={styles.reason} title={finding.rule}>
-              <Said>{finding.reason}</Said>
+              <Said>{finding.reason}</Said> <Precision finding={finding} />
             </span>
             <span className={styles.rests}>
               <RestsOn run={run} finding={finding} suspects={suspects} />
@@ -98,6 +98,17 @@ function OneSuspect({ run, suspect, suspects, children }: OneProps) {
         ))}
       </ol>
     </>
+  );
+}
+
+/** How often the rule was right where it was measured. */
+export function Precision({ finding }: { finding: SuspectFinding }) {
+  if (finding.precision === null) return null;
+  const { found, right, rules, basis } = finding.precision;
+  return (
+    <span className={styles.precision} title={`${rules.join(", ")}: ${basis}`}>
+      right in {right} of {found}
+    </span>
   );
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { sentencePieces } from "./sentence";
+import { sentencePieces } from "./sentencePieces";
 
 test("names and values are told from words", () => {
   expect(sentencePieces("B went on to call `find(Brno)`, A ended.")).toEqual([
