@@ -2,9 +2,10 @@
 import { Link } from "wouter";
 
 import type { RunDetail, RunVerdict, TurnRow } from "../api/types";
-import { count, duration, localTime, money, shortId } from "../model/format";
+import { count, localTime, money, shortId } from "../model/format";
 import { Copy } from "../parts/Copy";
 import { Said } from "../parts/Said";
+import { Elapsed } from "./live/Elapsed";
 import { OutcomeTags } from "./OutcomeTags";
 import styles from "./Head.module.css";
 import { useOnPage } from "./OnPage";
@@ -50,7 +51,9 @@ function Figures({ run }: { run: RunDetail }) {
   return (
     <div className={styles.figures}>
       <span title={`${run.started} (UTC)`}>
-        <b>{duration(run.elapsed_ms)}</b>
+        <b>
+          <Elapsed run={run} />
+        </b>
       </span>
       {run.agents.length > 1 && (
         <span>

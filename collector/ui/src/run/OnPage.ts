@@ -2,6 +2,7 @@
 import { createContext, useContext } from "react";
 
 import type { RunDetail, Suspects, TurnRow } from "../api/types";
+import type { LiveRun } from "./live/useLiveRun";
 import type { Mark } from "./turns/rows";
 
 /**
@@ -16,6 +17,7 @@ export type OnPage = {
   lastAnswer: TurnRow | undefined;
   go: (seq: number) => void;
   news: number;
+  live: LiveRun;
 };
 
 const Context = createContext<OnPage | null>(null);

@@ -6,9 +6,10 @@ import type { RunDetail, RunVerdict, Suspects } from "../api/types";
 import { useApi } from "../api/useApi";
 import { Failed, Loading } from "../parts/Notices";
 import { Conversation } from "./conversation/Conversation";
-import { useEvents } from "./events/useEvents";
 import { FindBar } from "./FindBar";
 import { Head } from "./Head";
+import { LiveNotice } from "./live/LiveNotice";
+import { type LiveRun, useLiveRun } from "./live/useLiveRun";
 import { OnPageProvider, runPath, type OnPage } from "./OnPage";
 import { asksForSuspects, openingOf } from "./opening";
 import { address, asWritten, opened, pageReducer } from "./page";
@@ -34,10 +35,17 @@ const PATIENCE_MS = 1200;
 export function RunPage({ run: name }: { run: string }) {
   const [again, setAgain] = useState(0);
   const { data: run, error } = useApi<RunDetail>(runPath(name), {}, false, again);
+  const isUnknown = error?.status === 404;
+  useEffect(() => {
+    if (!isUnknown) return;
+    const timer = setInterval(() => setAgain((n) => n + 1), NEWS_MS);
+    return () => clearInterval(timer);
+  }, [isUnknown]);
   if (error !== null && run === null)
     return (
       <main>
         <Failed error={error} isPage />
+        {isUnknown && <p className="notice">A run that has just begun arrives in a moment: it is looked for again.</p>}
       </main>
     );
   if (run === null)
@@ -52,9 +60,10 @@ export function RunPage({ run: name }: { run: string }) {
 function OneRun({ run, onNews }: { run: RunDetail; onNews: () => void }) {
   const [query, setQuery] = useSearchParams();
   const [state, dispatch] = useReducer(pageReducer, query, opened);
-  const events = useEvents(run.run, run.status === "running", run.events);
-  const last = Math.max(1, events.isWhole ? events.items.length : Math.max(run.events, events.items.length));
-  const news = useNews(run, events.items.length, events.isWhole, onNews);
+  const isRunning = run.status === "running";
+  const live = useLiveRun(run.run, isRunning, run.events);
+  const last = Math.max(1, live.last);
+  const news = useNews(isRunning, live, onNews);
   const { data: verdict, error: noVerdict } = useApi<RunVerdict>(`${runPath(run.run)}/verdict`, {}, false, news);
   const isSuspected = asksForSuspects(verdict);
   const suspected = useApi<Suspects>(isSuspected ? `${runPath(run.run)}/suspects` : null, {}, run.ended !== null);
@@ -92,8 +101,9 @@ function OneRun({ run, onNews }: { run: RunDetail; onNews: () => void }) {
       lastAnswer: answerSeq === null ? undefined : turnAt(turns, answerSeq),
       go,
       news,
+      live,
     }),
-    [run, rows, turns, suspects, marks, answerSeq, go, news],
+    [run, rows, turns, suspects, marks, answerSeq, go, news, live],
   );
   const turn = state.at === 0 ? undefined : turnAt(turns, state.at);
   const foundHit = state.found?.hits?.[state.found.place];
@@ -115,11 +125,7 @@ function OneRun({ run, onNews }: { run: RunDetail; onNews: () => void }) {
           folded={state.folded}
           onFold={() => dispatch({ type: "fold" })}
         />
-        {events.isCut && (
-          <p className={styles.cut} role="status">
-            Not connected: what you see is from before. Connecting again.
-          </p>
-        )}
+        <LiveNotice live={live} rows={rows} isWhole={isWhole} isRunning={isRunning} outcome={verdict?.outcome.word} />
         {find.isOpen && <FindBar find={find} found={state.found} turns={turns} dispatch={dispatch} />}
         {error !== null && rows.length === 0 ? (
           <Failed error={error} />
@@ -142,7 +148,6 @@ function OneRun({ run, onNews }: { run: RunDetail; onNews: () => void }) {
         <Panel
           run={run}
           rows={rows}
-          events={events.items}
           at={state.at}
           turn={turn}
           onGo={go}
@@ -160,9 +165,13 @@ function OneRun({ run, onNews }: { run: RunDetail; onNews: () => void }) {
   );
 }
 
-/** A number that changes with what became known of a run, not with each of its events; the run's figures are asked for again then. */
-function useNews(run: RunDetail, known: number, isWhole: boolean, onNews: () => void): number {
-  const news = useAtMost(isWhole && run.status === "running" ? known : 0, NEWS_MS);
+/**
+ * A number that changes with what became known of a run, not with each of its events; the run's figures are asked for again
+ * then, and once it has ended.
+ */
+function useNews(isRunning: boolean, live: LiveRun, onNews: () => void): number {
+  const known = live.last + live.changes + (live.hasEnded ? 0.5 : 0);
+  const news = useAtMost(known, isRunning && !live.hasEnded ? NEWS_MS : 0);
   const told = useRef(news);
   useEffect(() => {
     if (news === told.current) return;

@@ -15,6 +15,7 @@ import { Strength } from "../../parts/Strength";
 import { TurnLink } from "../../parts/TurnLink";
 import { runPath, useOnPage } from "../OnPage";
 import { Block } from "../turn/Block";
+import { shownCall } from "../panel/said";
 import { turnAt } from "../turns/rows";
 import styles from "./Compression.module.css";
 import { type AfterLine, afterLines, type FateLine, fateLines } from "./fates";
@@ -273,7 +274,7 @@ function Need({ need }: { need: NeededFacts }) {
           <>
             :{" "}
             <code>
-              <Said>{call.shown.startsWith(`${call.name}(`) ? call.shown : `${call.name}(${call.shown})`}</Said>
+              <Said>{shownCall(call)}</Said>
             </code>
           </>
         )}

@@ -1,7 +1,7 @@
 // The panel below the turn: the run over time, in four views.
 import { lazy, Suspense, useMemo, useState, type KeyboardEvent, type ReactNode } from "react";
 
-import type { RecordedEvent, RunDetail, Suspects, TurnRow } from "../../api/types";
+import type { RunDetail, Suspects, TurnRow } from "../../api/types";
 import { Failed, Loading } from "../../parts/Notices";
 import { PANELS, type PanelName, type Range } from "../page";
 import { useAtMost } from "../useAtMost";
@@ -22,7 +22,6 @@ const Tokens = lazy(async () => ({ default: (await import("./Tokens")).Tokens })
 export type PanelProps = {
   run: RunDetail;
   rows: readonly TurnRow[];
-  events: readonly RecordedEvent[];
   at: number;
   turn: TurnRow | undefined;
   onGo: (seq: number) => void;

@@ -28,6 +28,10 @@ import styles from "./Tokens.module.css";
 const PAGE = 120;
 /** Points of the API: two for each call, cuts, and ends of calls of the page before. */
 const POINTS = 2 * PAGE + 60;
+/** The grid ends below the name of the axis. */
+const TOPMOST = 0.92;
+/** Columns are at most so wide, in px. */
+const WIDEST = 64;
 /** Numbers below columns that are wide enough for them. */
 const NUMBERED = 40;
 
@@ -159,7 +163,7 @@ function Plot({ columns, cuts, here, peak, limit, scale, run, onGo }: PlotProps)
       <div className={styles.labels} aria-hidden="true">
         <span className={styles.context}>
           context
-          {gridOf(top).map((tokens) => (
+          {gridOf(top * TOPMOST).map((tokens) => (
             <small key={tokens} style={{ bottom: `${(tokens / top) * 100}%` }}>
               {count(tokens)}
             </small>
@@ -171,7 +175,7 @@ function Plot({ columns, cuts, here, peak, limit, scale, run, onGo }: PlotProps)
       </div>
       <div className={styles.columns}>
         <div className={styles.grid} aria-hidden="true">
-          {gridOf(top).map((tokens) => (
+          {gridOf(top * TOPMOST).map((tokens) => (
             <i key={tokens} style={{ bottom: `${(tokens / top) * 100}%` }} />
           ))}
           {limit !== null && (
@@ -184,49 +188,51 @@ function Plot({ columns, cuts, here, peak, limit, scale, run, onGo }: PlotProps)
           )}
           {isBroken && <div className={styles.break} />}
         </div>
-        {columns.map((column, n) => (
-          <button
-            key={column.seq}
-            type="button"
-            tabIndex={-1}
-            className={[
-              styles.column,
-              column === here && styles.here,
-              here !== undefined && column.actor !== here.actor && styles.other,
-            ]
-              .filter(Boolean)
-              .join(" ")}
-            aria-label={`turn ${column.turn ?? "?"}: ${column.context === null ? "size not known" : `${count(column.context)} tokens`}`}
-            aria-current={column === here || undefined}
-            onClick={() => onGo(column.seq)}
-          >
-            <span className={styles.context}>
-              {column.parts === null ? (
-                <i className={styles.unknown} style={share(column.context ?? 0, top)} />
-              ) : (
-                PARTS.toReversed().map((part) => (
-                  <i key={part} className={styles[part]} style={share(column.parts?.[part] ?? 0, top)} />
-                ))
-              )}
-            </span>
-            <span className={styles.low}>
-              <i className={styles.cost} style={share(column.cost ?? 0, dearest)} />
-            </span>
-            <span className={styles.low}>
-              {column.cached === null ? (
-                <i className={styles.none} />
-              ) : (
-                <i className={styles.cached} style={share(column.cached, 1)} />
-              )}
-            </span>
-            <span className={styles.number}>
-              {(n % everyNth === 0 || column === here) && column.turn !== null ? column.turn : ""}
-            </span>
-          </button>
-        ))}
-        {cuts.map((cut) => (
-          <CutLine key={cut.seq} run={run} cut={cut} columns={columns.length} isNamed={cuts.length <= FEW} />
-        ))}
+        <div className={styles.cells} style={{ maxWidth: columns.length * WIDEST }}>
+          {columns.map((column, n) => (
+            <button
+              key={column.seq}
+              type="button"
+              tabIndex={-1}
+              className={[
+                styles.column,
+                column === here && styles.here,
+                here !== undefined && column.actor !== here.actor && styles.other,
+              ]
+                .filter(Boolean)
+                .join(" ")}
+              aria-label={`turn ${column.turn ?? "?"}: ${column.context === null ? "size not known" : `${count(column.context)} tokens`}`}
+              aria-current={column === here || undefined}
+              onClick={() => onGo(column.seq)}
+            >
+              <span className={styles.context}>
+                {column.parts === null ? (
+                  <i className={styles.unknown} style={share(column.context ?? 0, top)} />
+                ) : (
+                  PARTS.toReversed().map((part) => (
+                    <i key={part} className={styles[part]} style={share(column.parts?.[part] ?? 0, top)} />
+                  ))
+                )}
+              </span>
+              <span className={styles.low}>
+                <i className={styles.cost} style={share(column.cost ?? 0, dearest)} />
+              </span>
+              <span className={styles.low}>
+                {column.cached === null ? (
+                  <i className={styles.none} />
+                ) : (
+                  <i className={styles.cached} style={share(column.cached, 1)} />
+                )}
+              </span>
+              <span className={styles.number}>
+                {(n % everyNth === 0 || column === here) && column.turn !== null ? column.turn : ""}
+              </span>
+            </button>
+          ))}
+          {cuts.map((cut) => (
+            <CutLine key={cut.seq} run={run} cut={cut} columns={columns.length} isNamed={cuts.length <= FEW} />
+          ))}
+        </div>
       </div>
     </div>
   );

@@ -11,7 +11,7 @@ import type { Range } from "../page";
 import { InBar } from "./InBar";
 import { endOf, type Moments, msOf } from "./lanes";
 import panelStyles from "./Panel.module.css";
-import { axisTime, ledTo, type Named, namedBy } from "./said";
+import { axisTime, ledTo, type Named, namedBy, shownCall } from "./said";
 import { position, ticks, timeAxis, type TimeAxis } from "./timeAxis";
 import styles from "./Waterfall.module.css";
 import { type Filter, FILTERS, isShown, rowAt, type WaterfallRow, waterfallRows } from "./waterfallRows";
@@ -254,7 +254,7 @@ function Name({ call, named }: { call: TimedCall; named: Named }) {
         {led !== null &&
           ("call" in led ? (
             <>
-              → <Said>{led.call.shown}</Said>
+              → <Said>{shownCall(led.call)}</Said>
             </>
           ) : (
             led.text

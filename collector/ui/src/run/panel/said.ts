@@ -32,3 +32,7 @@ export function ledTo(call: TimedCall, named: Named): { call: ShownCall } | { te
   if (call.status === "open") return { text: "answers" };
   return { text: row.to === "user" ? "the user" : "its answer" };
 }
+
+/** A tool call in one line, with its name: "count_rows(orders)". */
+export const shownCall = ({ name, shown }: Pick<ShownCall, "name" | "shown">): string =>
+  shown.startsWith(`${name}(`) ? shown : `${name}(${shown})`;

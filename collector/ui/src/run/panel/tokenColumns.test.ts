@@ -63,6 +63,20 @@ test("a cut stands before the first call that has the new context", () => {
   expect(cuts).toEqual([{ seq: 3, column: 1, before: 7057, after: 4128 }]);
 });
 
+test("a call that wrote the summary is not the call before", () => {
+  const internal = { kind: "turn", seq: 2, turn: 2, internal: true } as unknown as TurnRow;
+  const { columns, cuts } = columnsOf(
+    [
+      point(1, "llm_called", { context: 283 }),
+      point(2, "llm_called", { context: 332 }),
+      point(3, "context_compressed", {}),
+      point(4, "llm_called", { context: 191 }),
+    ],
+    [turn(1, 1), internal, turn(4, 3)],
+  );
+  expect([columns[2]?.before, cuts[0]?.before]).toEqual([283, 283]);
+});
+
 test("the window is above a break where it is more than twice the peak", () => {
   expect(heightOf(7057, 128_000, "peak")).toEqual({ top: 7057 * 1.25, isBroken: true });
   expect(heightOf(7057, 128_000, "window").isBroken).toBe(false);

@@ -32,7 +32,7 @@ export function columnsOf(
   points: readonly TokenPoint[],
   lines: readonly TurnRow[],
 ): { columns: Column[]; cuts: Cut[] } {
-  const turns = new Map(lines.flatMap((line) => (line.kind === "turn" ? [[line.seq, line.turn] as const] : [])));
+  const turns = new Map(lines.flatMap((line) => (line.kind === "turn" ? [[line.seq, line] as const] : [])));
   const columns: Column[] = [];
   const byCall = new Map<number, Column>();
   const last = new Map<string | null, Column>();
@@ -56,7 +56,7 @@ export function columnsOf(
       };
       const column: Column = {
         ...{ seq, actor, model, context, limit, parts, before: last.get(actor)?.context ?? null },
-        ...{ turn: turns.get(seq) ?? null, isEstimated: point.context_basis !== "reported" },
+        ...{ turn: turns.get(seq)?.turn ?? null, isEstimated: point.context_basis !== "reported" },
         ...{ output: split?.output ?? null, cost: null, cached: null },
       };
       for (const cut of cuts)
@@ -64,7 +64,7 @@ export function columnsOf(
           Object.assign(cut, { after: context, column: columns.length });
       columns.push(column);
       byCall.set(seq, column);
-      last.set(actor, column);
+      if (turns.get(seq)?.internal !== true) last.set(actor, column); // a summary is written in a context of its own
     } else {
       const column = point.call === null ? undefined : byCall.get(point.call);
       if (column === undefined) continue;
