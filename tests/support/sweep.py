@@ -164,6 +164,37 @@ def _within(body: Any, limit: int) -> bool:
     return len(body["items"]) <= limit
 
 
+def _turns(run: Swept) -> Iterator[Question]:
+    """Each model call is one line, in order; pages begin anywhere."""
+
+    def holds(body: Any) -> bool:
+        return [row["seq"] for row in body["items"] if row["kind"] == "turn"] == run.calls or body["next_cursor"]
+
+    yield Question(run.path("/turns"), {"limit": 1000}, holds=holds)
+    for seq in run.some:
+        yield Question(run.path("/turns"), {"limit": 2, "after": seq}, holds=lambda body: _within(body, 2))
+        yield Question(run.path("/turns"), {"limit": 2, "cursor": str(seq)}, holds=lambda body: _within(body, 2))
+
+
+def _turn(run: Swept) -> Iterator[Question]:
+    for number, call in enumerate(run.calls, 1):
+        asked = {"why": number % max(1, run.one_in) == 1 % max(1, run.one_in)}
+        yield Question(run.path(f"/turns/{number}"), asked, holds=lambda body, call=call: body["seq"] == call)
+    yield Question(run.path(f"/turns/{len(run.calls) + 1}"), status=404)
+
+
+def _verdict(run: Swept) -> Iterator[Question]:
+    yield Question(run.path("/verdict"), holds=lambda body: body["turns"] == len(run.calls))
+
+
+def _search_run(run: Swept) -> Iterator[Question]:
+    for text in ("e", "转账", "\\", "İ"):
+        yield Question(run.path("/search"), {"q": text, "limit": 1000}, holds=lambda body: _within(body, 1000))
+    for seq in run.some:
+        asked = {"q": "a", "limit": 2, "cursor": f"{seq}.0"}
+        yield Question(run.path("/search"), asked, holds=lambda body: _within(body, 2))
+
+
 def _each(question: str, is_answered: Callable[[Swept, int], bool]) -> Rule:
     """A question about each event, by its seq and by its id; 404 where the run has nothing to say."""
 
@@ -530,6 +561,10 @@ RULES: dict[str, Rule] = {
     "post /runs/{run}/scores": _score,
     "get /runs/{run}/scores": lambda swept: [Question(swept.path("/scores"), {"limit": 1000}, holds=_has_score)],
     "get /scores": lambda swept: [Question(f"{PREFIX}/scores", {"run": swept.run, "limit": 1000}, holds=_has_score)],
+    "get /runs/{run}/turns": _turns,
+    "get /runs/{run}/turns/{turn}": _turn,
+    "get /runs/{run}/verdict": _verdict,
+    "get /runs/{run}/search": _search_run,
     "get /runs/{run}/state": _state,
     "get /runs/{run}/context": _context,
     "get /runs/{run}/diff": _diff,

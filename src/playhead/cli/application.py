@@ -51,6 +51,10 @@ _AS_GIVEN = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 COMMANDS: Mapping[str, Command] = {
     "runs": Command("runs", "runs", "Look"),
     "show": Command("runs", "show", "Look"),
+    "verdict": Command("turns", "verdict", "Look"),
+    "turns": Command("turns", "turns", "Look"),
+    "turn": Command("turns", "turn", "Look"),
+    "find": Command("turns", "find", "Look"),
     "scores": Command("scores", "scores", "Look"),
     "tree": Command("tree", "tree", "Look"),
     "events": Command("read", "events", "Look"),

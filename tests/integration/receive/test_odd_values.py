@@ -39,6 +39,8 @@ ODD = {
 }
 COMMANDS = (
     "show",
+    "verdict",
+    "turns",
     "events",
     "state",
     "context",

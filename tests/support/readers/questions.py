@@ -21,7 +21,7 @@ async def questions(client: httpx.AsyncClient, run: str) -> list[str]:
     assert len(events) > 10
     lists = ("", "/events", "/messages", "/llm-calls", "/tool-calls", "/spans", "/logs", "/decisions")
     lists += ("/attributions", "/compressions", "/tokens", "/waterfall", "/tree", "/suspects", "/scores")
-    lists += ("/checkpoints", "/test")
+    lists += ("/checkpoints", "/test", "/turns", "/turns/1", "/turns/1?why=true", "/verdict", "/search?q=e")
     found = [f"/runs/{run}{each}" + ("?hydrate=true" if each == "/messages" else "") for each in lists]
     for event in events[:: max(1, len(events) // _EVENTS)]:
         seq = event["seq"]

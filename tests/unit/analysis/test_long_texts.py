@@ -51,6 +51,10 @@ ASKED = {
     "/state": ["?hydrate=true"],
     "/suspects": [""],
     "/tokens": ["?split=true"],
+    "/turns": [""],
+    "/turns/{turn}": ["?why=true"],
+    "/verdict": [""],
+    "/search": ["?q=and another", '?q="', "?q=\u00e4"],
     "/tree": [""],
     "/llm-calls": ["?hydrate=true"],
     "/tool-calls": ["?hydrate=true"],
@@ -111,7 +115,7 @@ def questions(store: FakeStore) -> list[str]:
     }
     about = {"/compressions/{seq}": seq[ev.ContextCompressed], "/attributions/{seq}": seq[ev.ToolCalled]}
     asked = [
-        (PREFIX + path + query).format(run=RUN, seq=about.get(path, seq[ev.LlmCompleted]))
+        (PREFIX + path + query).format(run=RUN, seq=about.get(path, seq[ev.LlmCompleted]), turn=1)
         for path, queries in ASKED.items()
         for query in queries
     ]

@@ -41,7 +41,7 @@ def test_every_reading_command_answers_from_the_journal(playhead: Command):
     listed = playhead("runs", "--local")
     assert {line.split("\t")[0] for line in listed.stdout.splitlines()[1:]} == {RUN, OTHER}
     commands = ("show", "events", "state", "context", "messages", "tree", "tokens", "why", "suspects", "decisions")
-    for command in (*commands, "compressions", "checkpoints"):
+    for command in (*commands, "compressions", "checkpoints", "verdict", "turns"):
         done = playhead(command, RUN, "--local")
         assert (done.exit_code, done.stderr) == (0, ""), (command, done.output)
         assert done.stdout
@@ -154,6 +154,9 @@ FROM_JOURNAL: dict[str, tuple[tuple[str, ...], int, str]] = {
         ("show", "tree", "events", "state", "context", "messages", "tokens", "why", "suspects"), (("last",), 0, "")
     ),
     **dict.fromkeys(("decisions", "compressions", "checkpoints"), (("last",), 0, "")),
+    **dict.fromkeys(("verdict", "turns"), (("last",), 0, "")),
+    "turn": (("last", "1", "--why"), 0, "turn"),
+    "find": (("last", "way"), 0, "way"),
     "scores": ((), 0, ""),
     "content": (("sha256:" + "0" * 64,), 1, "nothing is stored"),
     "search decisions": ((), 0, ""),
