@@ -10,7 +10,7 @@ type Listed = { run: string; name: string; outcome: { word: string } };
 
 /** The newest run of this name with this outcome. */
 async function runWith(name: string, outcome: string): Promise<string> {
-  const answer = await fetch(`${URL_OF_COLLECTOR}/api/v1/runs?limit=100&name=${name}`);
+  const answer = await fetch(`${URL_OF_COLLECTOR}/api/v1/runs?limit=100&text=${name}`);
   const { items } = (await answer.json()) as { items: Listed[] };
   const found = items.find((run) => run.name === name && run.outcome.word === outcome);
   if (found === undefined) throw new Error(`no run ${name} that ${outcome}`);
@@ -22,9 +22,9 @@ const verdict = (page: Page) => page.getByRole("region", { name: "Verdict" });
 const turns = (page: Page) => page.getByRole("listbox", { name: "Turns" });
 
 /** The page of a run, when its turn is there. */
-async function at(run: string, query: string, number: number, options = {}) {
+async function at(run: string, query: string, number: number | null, options = {}) {
   const opened = await open(`/runs/${run}${query}`, options);
-  await turn(opened.page, number).waitFor();
+  await (number === null ? opened.page.getByRole("article") : turn(opened.page, number)).waitFor();
   return opened;
 }
 
@@ -191,8 +191,8 @@ test("a text is found in results beyond their beginning, with next and previous;
 // --- acts -------------------------------------------------------------------------------------------------------------
 
 test("fork from here gives the command with the outcome filled in", async () => {
-  const { page } = await at(await runNamed("support"), "?at=28", 4);
-  await page.getByRole("button", { name: "More" }).click();
+  const { page } = await at(await runNamed("support"), "?at=28", null);
+  await page.getByRole("button", { name: "More about this run" }).click();
   await page.getByRole("button", { name: "Fork from here…" }).click();
   const command = page.getByRole("dialog", { name: "Fork from here" }).getByLabel("Command");
   await command.getByText("--at 28").waitFor();
@@ -218,7 +218,7 @@ test("a link to this moment, and the run as a test, are copied on plain HTTP", a
   await turn(page, 7).getByRole("button", { name: "Copy link to this moment" }).click();
   await page.waitForFunction(() => document.body.dataset.copied !== undefined);
   assert.equal(await copied(), `${URL_OF_COLLECTOR}/runs/${run}?at=35`);
-  await page.getByRole("button", { name: "More" }).click();
+  await page.getByRole("button", { name: "More about this run" }).click();
   await page.getByRole("button", { name: "Copy as test…" }).click();
   const sheet = page.getByRole("dialog", { name: "Copy as test" });
   await sheet.getByRole("button", { name: "Copy the test" }).click();
@@ -230,7 +230,7 @@ test("a run without model calls says why no test can be made of it, and shows it
   const { page } = await open(`/runs/${await runNamed("broken")}`);
   await verdict(page).getByText("ValueError: this agent fails").waitFor();
   await page.getByText("No model call was recorded in this run.").waitFor();
-  await page.getByRole("button", { name: "More" }).click();
+  await page.getByRole("button", { name: "More about this run" }).click();
   await page.getByRole("button", { name: "Copy as test…" }).click();
   await page.getByRole("dialog").getByRole("alert").getByText("model call").waitFor();
 });
@@ -239,7 +239,7 @@ test("the decision tree, and all causes of a turn, are a click away", async () =
   const { page } = await at(await runWith("rail_desk", "failed"), "?at=42", 8);
   await turn(page, 8).getByRole("button", { name: "all its causes" }).click();
   await turn(page, 8).getByRole("list", { name: "Causes" }).getByRole("link").first().waitFor();
-  await page.getByRole("button", { name: "More" }).click();
+  await page.getByRole("button", { name: "More about this run" }).click();
   await page.getByRole("button", { name: "Decision tree…" }).click();
   const sheet = page.getByRole("dialog", { name: "Decision tree" });
   await sheet.getByRole("link", { name: "turn 2" }).first().click();
@@ -247,7 +247,7 @@ test("the decision tree, and all causes of a turn, are a click away", async () =
 });
 
 test("an event is shown as it was recorded, with its span as it was received", async () => {
-  const { page } = await at(await runNamed("support"), "?at=20", 3);
+  const { page } = await at(await runNamed("support"), "?at=20", null);
   const recorded = page.getByRole("article").getByRole("region", { name: "Recorded" });
   await recorded.getByRole("button", { name: /event 20 as recorded/ }).click();
   await recorded.getByRole("button", { name: "Show the span as received" }).click();

@@ -58,7 +58,7 @@ export function Acts({ run, verdict, at, turn }: Props) {
           Resume…
         </button>
       )}
-      <Menu label="More ▾" name="More" items={items} />
+      <Menu label="More ▾" name="More about this run" items={items} />
       {shown === "compare" && <CompareWith run={run} onClose={close} />}
       {shown === "resume" && <Resume run={run} verdict={verdict} onClose={close} />}
       {shown === "stop" && <Stop run={run} onClose={close} />}

@@ -18,7 +18,7 @@ export function CompareWith({ run, onClose }: { run: RunDetail; onClose: () => v
   const { suspects } = useOnPage();
   const [, go] = useLocation();
   const [id, setId] = useState("");
-  const { data } = useApi<Page<RunSummary>>(run.name === null ? null : "/runs", { name: run.name, limit: SHOWN + 1 });
+  const { data } = useApi<Page<RunSummary>>(run.name === null ? null : "/runs", { text: run.name, limit: SHOWN + 1 });
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (id.trim() !== "") go(`/compare/${run.run}/${encodeURIComponent(id.trim())}`);
