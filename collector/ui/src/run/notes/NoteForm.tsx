@@ -23,7 +23,7 @@ export function NoteForm({ seq, onDone }: { seq: number; onDone: () => void }) {
       await post<Note>(`${runPath(run.run)}/notes`, {
         text: text || null,
         label: label || null,
-        at: seq,
+        at: String(seq),
         author: author.trim() || null,
       });
       refreshNotes();

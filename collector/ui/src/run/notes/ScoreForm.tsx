@@ -27,7 +27,7 @@ export function ScoreForm({ seq, onDone }: { seq: number | null; onDone: () => v
         value: readScore(said("value")),
         comment: said("comment") || null,
         author: author.trim() || null,
-        ...(seq === null ? {} : { at: seq }),
+        ...(seq === null ? {} : { at: String(seq) }),
       });
       refreshNotes();
       onDone();

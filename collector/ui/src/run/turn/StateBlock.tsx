@@ -1,20 +1,22 @@
 import { useState } from "react";
 
-import type { RunTurn, StateAt } from "../../api/types";
-import { useApi } from "../../api/useApi";
+import type { RunTurn } from "../../api/types";
 import { compact } from "../../model/format";
-import { Failed, Loading } from "../../parts/Notices";
 import { Said } from "../../parts/Said";
-import { runPath, useOnPage } from "../OnPage";
+import { useOnPage } from "../OnPage";
+import { Pinned, usePinned } from "../state/Pinned";
+import { WholeState } from "../state/WholeState";
 import { Block } from "./Block";
 import styles from "./StateBlock.module.css";
 
 /** A value of the state is shown up to so many characters. */
 const LONGEST = 400;
 
-/** What this turn changed in the state, the old value struck out; the whole state on request. */
+/** What this turn changed in the state, the old value struck out; the whole state on request; pinned keys over the run. */
 export function StateBlock({ turn }: { turn: RunTurn }) {
+  const { run, go, live } = useOnPage();
   const [isWhole, setWhole] = useState(false);
+  const [pinned, pin] = usePinned();
   return (
     <Block
       label="State"
@@ -25,6 +27,7 @@ export function StateBlock({ turn }: { turn: RunTurn }) {
         </button>
       }
     >
+      <Pinned run={run.run} length={live.last} at={turn.last_seq} pinned={pinned} onUnpin={pin} onMove={go} />
       {turn.state.length === 0 && <p className="sub">Nothing of the state changed here.</p>}
       <dl className={styles.state}>
         {turn.state.map((change) => (
@@ -48,7 +51,7 @@ export function StateBlock({ turn }: { turn: RunTurn }) {
           </div>
         ))}
       </dl>
-      {isWhole && <WholeState at={turn.last_seq} />}
+      {isWhole && <WholeState run={run.run} at={turn.last_seq} pinned={pinned} onPin={pin} />}
     </Block>
   );
 }
@@ -56,16 +59,4 @@ export function StateBlock({ turn }: { turn: RunTurn }) {
 function cut(value: unknown): string {
   const text = compact(value);
   return text.length > LONGEST ? `${text.slice(0, LONGEST)} …` : text;
-}
-
-function WholeState({ at }: { at: number }) {
-  const { run } = useOnPage();
-  const { data, error, again } = useApi<StateAt>(`${runPath(run.run)}/state`, { at }, true);
-  if (error !== null) return <Failed error={error} what="the state" onAgain={again} />;
-  if (data === null) return <Loading what="the state" />;
-  return (
-    <pre className={styles.whole} tabIndex={0} aria-label="Whole state">
-      <Said>{JSON.stringify(data, null, 2)}</Said>
-    </pre>
-  );
 }

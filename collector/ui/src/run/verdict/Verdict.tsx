@@ -75,11 +75,12 @@ function FoldButton({ folded, onFold }: { folded: boolean; onFold: () => void })
       type="button"
       className={`button quiet ${styles.fold}`}
       aria-expanded={!folded}
-      aria-label={folded ? "Unfold the verdict" : "Fold the verdict"}
       title={folded ? "Unfold" : "Fold into one line"}
       onClick={onFold}
     >
-      {folded && "Unfold"} <kbd>v</kbd>
+      {folded ? "Unfold" : <span className="visually-hidden">Fold</span>}{" "}
+      <span className="visually-hidden">the verdict, key </span>
+      <kbd>v</kbd>
     </button>
   );
 }
