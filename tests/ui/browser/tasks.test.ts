@@ -8,6 +8,8 @@ import { open, runNamed } from "./support/browser.ts";
 import { answered, ended, runOf, start } from "./support/programs.ts";
 
 const LONGEST_MS = 150_000;
+/** The word of the verdict, with its mark. */
+const RUNNING = /^●?\s*Running$/;
 
 /** Counts what a person does. */
 function counted() {
@@ -36,7 +38,7 @@ test("why did this run fail? One click to the step that said it, two to the step
   const finding = "an entry of the listing costs 69 (prices.standard); the answer has 98 as the least";
   await page.getByRole("article", { name: "Turn 7" }).getByRole("region", { name: "Answered" }).getByText(finding).waitFor();
   const verdict = page.getByRole("region", { name: "Verdict" });
-  await verdict.getByText("Failed", { exact: true }).waitFor();
+  await verdict.getByText(/^✕?\s*Failed$/).waitFor();
   await verdict.getByText(finding).waitFor();
   assert.equal(await page.getByText("Nothing was decided").count(), 0);
   atMost(1);
@@ -117,14 +119,14 @@ test("a live run is followed to its end", async () => {
   await answered<{ items: { kind: string }[] }>(`/runs/${run}/events`, ({ items }) => items.some((event) => event.kind === "tool_completed"));
   const { page } = await open(`/runs/${run}`);
   const verdict = page.getByRole("region", { name: "Verdict" });
-  await verdict.getByText("Running", { exact: true }).waitFor();
+  await verdict.getByText(RUNNING).waitFor();
   const turns = page.getByRole("listbox", { name: "Turns" });
   await turns.getByRole("option", { name: /step\(first\)/ }).waitFor();
   program.process.stdin.write("second\n");
   await turns.getByRole("option", { name: /step\(second\)/ }).waitFor();
   program.process.stdin.end();
   assert.equal(await ended(program), 0);
-  await verdict.getByText("Running", { exact: true }).waitFor({ state: "detached" });
+  await verdict.getByText(RUNNING).waitFor({ state: "detached" });
   await page.getByRole("region", { name: "The run" }).getByText("completed").waitFor();
 });
 
@@ -139,12 +141,12 @@ test("a word is found in a run of 20,000 events, wherever it stands", { timeout:
   await act(page.keyboard.press("f"));
   await act(page.getByRole("searchbox", { name: "Find in this run" }).fill("QUARTZITE"));
   const bar = page.getByRole("search", { name: "In this run" });
-  await bar.getByRole("status").getByText("1 of 1").waitFor();
+  await bar.getByRole("status").getByText("1 of 1").waitFor({ timeout: LONGEST_MS });
   await bar.getByText(/sample 7741: /).waitFor();
   await page.waitForURL(/at=1\d{4}/);
   atMost(2);
   await page.getByRole("searchbox", { name: "Find in this run" }).fill("no such word");
-  await bar.getByText("“no such word” stands nowhere in this run.").waitFor();
+  await bar.getByText("“no such word” stands nowhere in this run.").waitFor({ timeout: LONGEST_MS });
 });
 
 test("which value in this tool call was invented?", async () => {
