@@ -31,7 +31,7 @@ RECORD = "import runpy, sys\nfor program in sys.argv[1:]: runpy.run_path(program
 # With `sign_in`, it begins to ask for a key.
 TESTS = (
     "snapshots", "runs", "run", "steps", "large", "axe", "compare", "live", "across", "approvals", "content", "tasks",
-    "search", "sign_in",
+    "search", "frame", "sign_in",
 )  # fmt: skip
 
 

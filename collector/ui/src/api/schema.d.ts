@@ -527,7 +527,7 @@ export interface components {
         Body_sign_in_api_v1_session_post: {
             /**
              * Key
-             * @description An API key with the scope `read`.
+             * @description An API key with the scope `read` or `admin`.
              */
             key: string;
         };

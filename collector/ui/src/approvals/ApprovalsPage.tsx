@@ -30,6 +30,7 @@ export function ApprovalsPage() {
     a.created < b.created ? -1 : 1,
   );
   const stillOpen = open.filter((each) => !answered.has(each.id));
+  const withKeys = stillOpen.find((each) => each.kind === "approval")?.id;
   return (
     <main className={styles.page} aria-label="Approvals">
       <div className={styles.head}>
@@ -54,7 +55,7 @@ export function ApprovalsPage() {
         <Request
           key={each.id}
           asked={answered.get(each.id) ?? each}
-          hasKeys={each.id === stillOpen[0]?.id}
+          hasKeys={each.id === withKeys}
           onAnswer={(now) => setAnswered((before) => new Map(before).set(now.id, now))}
         />
       ))}

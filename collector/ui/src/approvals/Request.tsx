@@ -3,6 +3,7 @@ import { useApi } from "../api/useApi";
 import type { RunDetail, WaitedFor } from "../api/types";
 import { duration, localDateTime, shortId } from "../model/format";
 import { Said } from "../parts/Said";
+import { saidPlainly } from "../parts/said";
 import { TurnLink } from "../parts/TurnLink";
 import { useNow } from "../parts/useNow";
 import { AnswerForm } from "./AnswerForm";
@@ -13,7 +14,7 @@ type Props = { asked: WaitedFor; hasKeys: boolean; onAnswer: (now: WaitedFor) =>
 
 export function Request({ asked, hasKeys, onAnswer }: Props) {
   return (
-    <article className={styles.request} aria-label={asked.action ?? asked.name ?? asked.key}>
+    <article className={styles.request} aria-label={saidPlainly(asked.action ?? asked.name ?? asked.key)}>
       <div className={styles.since}>
         <p className="ink-state">
           <b>

@@ -54,7 +54,7 @@ export function Palette({ onClose, frame }: { onClose: () => void; frame: readon
       <input
         className={styles.line}
         role="combobox"
-        aria-label="Find runs and pages, or do something"
+        aria-label="Find or do anything"
         aria-expanded="true"
         aria-controls={list}
         aria-autocomplete="list"

@@ -68,7 +68,6 @@ export function TopBar({ session, onSession }: Props) {
       <button
         type="button"
         className={styles.find}
-        aria-label="Find runs and pages, or do something"
         aria-haspopup="dialog"
         aria-keyshortcuts="Meta+K Control+K"
         onClick={() => setOpen("palette")}

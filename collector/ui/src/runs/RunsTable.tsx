@@ -7,6 +7,7 @@ import type { RunSummary } from "../api/types";
 import { count, duration, localDateTime, shortId, startedText } from "../model/format";
 import { Outcome } from "../parts/Outcome";
 import { Said } from "../parts/Said";
+import { saidPlainly } from "../parts/said";
 import { runAddress } from "../parts/TurnLink";
 import { useNow } from "../parts/useNow";
 import { besideName, cellText, type Column, scoreName } from "./columns";
@@ -192,7 +193,7 @@ type RowProps = {
 /** A row opens its run, wherever it is pressed; what happened opens its moment. */
 function Row({ ref, run, index, columns, now, isChosen, isTicked, onTick }: RowProps) {
   const [, go] = useLocation();
-  const name = `${run.name ?? "run"} ${shortId(run.run)}`;
+  const name = saidPlainly(`${run.name ?? "run"} ${shortId(run.run)}`);
   const open = (event: { target: EventTarget; metaKey: boolean; ctrlKey: boolean }) => {
     if (event.target instanceof Element && event.target.closest("a, button, input, label") !== null) return;
     if (getSelection()?.type === "Range") return; // somebody selects a text
@@ -236,7 +237,10 @@ function Cell({ column, run, now }: { column: Column; run: RunSummary; now: numb
   switch (column.id) {
     case "score":
       return (
-        <td className={className} title={run.scored.map(({ name, value }) => `${name}: ${value}`).join("\n")}>
+        <td
+          className={className}
+          title={saidPlainly(run.scored.map(({ name, value }) => `${name}: ${value}`).join("\n"))}
+        >
           <Score run={run} />
         </td>
       );
@@ -254,7 +258,7 @@ function Cell({ column, run, now }: { column: Column; run: RunSummary; now: numb
       );
     default:
       return (
-        <td className={className} title={column.isNumber ? undefined : cellText(column.id, run)}>
+        <td className={className} title={column.isNumber ? undefined : saidPlainly(cellText(column.id, run))}>
           <Said>{cellText(column.id, run)}</Said>
         </td>
       );

@@ -8,6 +8,7 @@ import { useApi } from "../api/useApi";
 import { count } from "../model/format";
 import { Dialog } from "../parts/Dialog";
 import { Said } from "../parts/Said";
+import { saidPlainly } from "../parts/said";
 import { conditionsIn, hasTotals, viewQuery } from "./query";
 import styles from "./RunsPage.module.css";
 
@@ -61,7 +62,7 @@ export function Views({ query, all, turn }: Props) {
                 <button
                   type="button"
                   className="button quiet"
-                  aria-label={`Delete the view ${view.name}`}
+                  aria-label={`Delete the view ${saidPlainly(view.name)}`}
                   title="Delete this view"
                   onClick={() => takeOut(view.name)}
                 >
