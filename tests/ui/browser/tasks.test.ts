@@ -45,7 +45,7 @@ test("why did this run fail? One click to the step that said it, two to the step
   await act(verdict.getByRole("listitem").first().getByRole("link", { name: "turn 6" }).click());
   const turn = page.getByRole("article", { name: "Turn 6" });
   await turn.getByRole("heading", { name: /search_connections\(Graz, Brno, 2026-05-24\)/ }).waitFor();
-  await turn.getByText(/RX172/).first().waitFor();
+  await turn.getByRole("region", { name: "Got back" }).getByText(/RX110/).first().waitFor();
   atMost(2);
   await page.goBack();
   await page.getByRole("article", { name: "Turn 7" }).waitFor();
@@ -95,7 +95,8 @@ test("an approval is given on the run's page, and the run goes on to its end", a
   await act(verdict.getByRole("button", { name: "Approve" }).click());
   atMost(3);
   assert.equal(await ended(program), 0);
-  await verdict.getByText("Fixed: a discount of 10 % now leaves 90 %.").waitFor();
+  await page.getByRole("listbox", { name: "Turns" }).getByRole("option", { name: /Fixed: a discount of 10 % now leaves 90 %/ }).waitFor();
+  await verdict.getByText("Waits for you").waitFor({ state: "detached" });
   assert.equal(await verdict.getByText("Waits for you").count(), 0);
 });
 
@@ -164,7 +165,7 @@ test("what did the compression lose that was needed later?", async () => {
   const { page } = await open("/");
   const { act, atMost } = counted();
   await act(linkTo(page, "tour_desk", "failed").click());
-  await act(page.getByRole("listbox", { name: "Turns" }).getByRole("option", { name: /cut|messages/ }).first().click());
+  await act(page.getByRole("listbox", { name: "Turns" }).getByRole("option", { name: /7 messages summarised/ }).click());
   await page.getByRole("article").getByText("SALT-7741-QX").first().waitFor();
   atMost(2);
 });
