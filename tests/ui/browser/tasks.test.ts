@@ -8,6 +8,8 @@ import { open, runNamed } from "./support/browser.ts";
 import { answered, ended, runOf, start } from "./support/programs.ts";
 
 const LONGEST_MS = 150_000;
+/** The word of the verdict, with its mark. */
+const RUNNING = /^●?\s*Running$/;
 
 /** Counts what a person does. */
 function counted() {
@@ -36,14 +38,14 @@ test("why did this run fail? One click to the step that said it, two to the step
   const finding = "an entry of the listing costs 69 (prices.standard); the answer has 98 as the least";
   await page.getByRole("article", { name: "Turn 7" }).getByRole("region", { name: "Answered" }).getByText(finding).waitFor();
   const verdict = page.getByRole("region", { name: "Verdict" });
-  await verdict.getByText("Failed", { exact: true }).waitFor();
+  await verdict.getByText(/^✕?\s*Failed$/).waitFor();
   await verdict.getByText(finding).waitFor();
   assert.equal(await page.getByText("Nothing was decided").count(), 0);
   atMost(1);
   await act(verdict.getByRole("listitem").first().getByRole("link", { name: "turn 6" }).click());
   const turn = page.getByRole("article", { name: "Turn 6" });
   await turn.getByRole("heading", { name: /search_connections\(Graz, Brno, 2026-05-24\)/ }).waitFor();
-  await turn.getByText(/RX172/).first().waitFor();
+  await turn.getByRole("region", { name: "Got back" }).getByText(/RX110/).first().waitFor();
   atMost(2);
   await page.goBack();
   await page.getByRole("article", { name: "Turn 7" }).waitFor();
@@ -93,7 +95,8 @@ test("an approval is given on the run's page, and the run goes on to its end", a
   await act(verdict.getByRole("button", { name: "Approve" }).click());
   atMost(3);
   assert.equal(await ended(program), 0);
-  await verdict.getByText("Fixed: a discount of 10 % now leaves 90 %.").waitFor();
+  await page.getByRole("listbox", { name: "Turns" }).getByRole("option", { name: /Fixed: a discount of 10 % now leaves 90 %/ }).waitFor();
+  await verdict.getByText("Waits for you").waitFor({ state: "detached" });
   assert.equal(await verdict.getByText("Waits for you").count(), 0);
 });
 
@@ -117,14 +120,14 @@ test("a live run is followed to its end", async () => {
   await answered<{ items: { kind: string }[] }>(`/runs/${run}/events`, ({ items }) => items.some((event) => event.kind === "tool_completed"));
   const { page } = await open(`/runs/${run}`);
   const verdict = page.getByRole("region", { name: "Verdict" });
-  await verdict.getByText("Running", { exact: true }).waitFor();
+  await verdict.getByText(RUNNING).waitFor();
   const turns = page.getByRole("listbox", { name: "Turns" });
   await turns.getByRole("option", { name: /step\(first\)/ }).waitFor();
   program.process.stdin.write("second\n");
   await turns.getByRole("option", { name: /step\(second\)/ }).waitFor();
   program.process.stdin.end();
   assert.equal(await ended(program), 0);
-  await verdict.getByText("Running", { exact: true }).waitFor({ state: "detached" });
+  await verdict.getByText(RUNNING).waitFor({ state: "detached" });
   await page.getByRole("region", { name: "The run" }).getByText("completed").waitFor();
 });
 
@@ -139,12 +142,12 @@ test("a word is found in a run of 20,000 events, wherever it stands", { timeout:
   await act(page.keyboard.press("f"));
   await act(page.getByRole("searchbox", { name: "Find in this run" }).fill("QUARTZITE"));
   const bar = page.getByRole("search", { name: "In this run" });
-  await bar.getByRole("status").getByText("1 of 1").waitFor();
+  await bar.getByRole("status").getByText("1 of 1").waitFor({ timeout: LONGEST_MS });
   await bar.getByText(/sample 7741: /).waitFor();
   await page.waitForURL(/at=1\d{4}/);
   atMost(2);
   await page.getByRole("searchbox", { name: "Find in this run" }).fill("no such word");
-  await bar.getByText("“no such word” stands nowhere in this run.").waitFor();
+  await bar.getByText("“no such word” stands nowhere in this run.").waitFor({ timeout: LONGEST_MS });
 });
 
 test("which value in this tool call was invented?", async () => {
@@ -162,7 +165,7 @@ test("what did the compression lose that was needed later?", async () => {
   const { page } = await open("/");
   const { act, atMost } = counted();
   await act(linkTo(page, "tour_desk", "failed").click());
-  await act(page.getByRole("listbox", { name: "Turns" }).getByRole("option", { name: /cut|messages/ }).first().click());
+  await act(page.getByRole("listbox", { name: "Turns" }).getByRole("option", { name: /7 messages summarised/ }).click());
   await page.getByRole("article").getByText("SALT-7741-QX").first().waitFor();
   atMost(2);
 });

@@ -6,7 +6,7 @@ import type { RunHit, RunHits } from "../api/types";
 import type { Found, PageAction } from "./page";
 import { runPath } from "./OnPage";
 
-/** Pages that are asked for by themselves; more on request. */
+/** Pages with hits that are asked for by themselves; more on request. As long as there is none, all are looked through. */
 const PAGES = 4;
 /** Nobody has typed for so long before it is asked. */
 const REST_MS = 300;
@@ -60,12 +60,11 @@ async function allHits(
 ): Promise<void> {
   let hits: readonly RunHit[] = [];
   let cursor: string | null = null;
-  for (let page = 0; page < PAGES; page++) {
+  for (let page = 0; page < PAGES || hits.length === 0; page++) {
     const answer: RunHits = await get<RunHits>(`${runPath(run)}/search`, { q: text, limit: 200, cursor }, signal);
     hits = [...hits, ...answer.items];
     cursor = answer.next_cursor;
     if (hits.length > 0 || cursor === null) found(hits, cursor !== null);
     if (cursor === null) return;
   }
-  if (hits.length === 0) found(hits, cursor !== null);
 }

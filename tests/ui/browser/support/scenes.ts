@@ -65,7 +65,7 @@ const turn = (page: Page, number: number) => page.getByRole("article", { name: `
 const verdict = (page: Page) => page.getByRole("region", { name: "Verdict" });
 /** The verdict has its suspects, and the turn is there with what followed. */
 const isRead = async (page: Page, number: number) => {
-  await verdict(page).getByText("First suspect").waitFor();
+  await verdict(page).getByText("First suspect").first().waitFor();
   await turn(page, number).getByRole("region", { name: "State" }).waitFor();
 };
 const RAIL_TURN = 7;
