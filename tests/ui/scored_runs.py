@@ -281,7 +281,7 @@ def run_suite(suite: str) -> str:
 CHECKS: dict[str, tuple[str, Any, Callable[..., Any]]] = {
     "tests": ("You say whether the tests allow a release.", TESTS_TOOL, run_suite),
     "licences": ("You say whether the licences allow a release.", LICENCES_TOOL, list_licences),
-    "metrics": ("You say whether the service was healthy in the last day.", METRICS_TOOL, read_metrics),
+    "metrics": ("You say whether the service was healthy in the last 24 hours.", METRICS_TOOL, read_metrics),
 }
 
 

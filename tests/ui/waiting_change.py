@@ -59,11 +59,10 @@ def tool_message(answer: Any, result: str) -> dict[str, str]:
 def scripted(server: MockModelServer) -> None:
     server.when(contains("edited", role="tool", last=True), text("Fixed: a discount of 10 % now leaves 90 %."))
     server.when(contains("denied", role="tool", last=True), text("I leave the file as it is."))
-    server.when(
-        contains("def discounted", role="tool", last=True), text("`shop/prices.py` multiplies by the discount.")
-    )
     edit = thinking("One line is wrong.") + tool_call("edit_file", CHANGE)
     server.when(contains(WISH, role="user", last=True), edit)
+    why = text("`shop/prices.py` multiplies by the discount.")
+    server.when(contains("def discounted", role="tool", last=True), why)
     server.otherwise(tool_call("read_file", {"path": "shop/prices.py"}))
 
 

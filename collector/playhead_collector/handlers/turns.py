@@ -1,11 +1,10 @@
 """Handlers of a run turn by turn."""
 
-from typing import Any
-
 from playhead.wire.operations.page import Page
-from playhead.wire.operations.turns import RunTurn, TurnOperations, TurnRow
+from playhead.wire.operations.turns import RunHits, RunTurn, TurnOperations, TurnRow
 from playhead_collector.analysis.turns.one_turn import answer_turn
 from playhead_collector.analysis.turns.rows import list_turns
+from playhead_collector.analysis.turns.run_search import find_in_run
 from playhead_collector.handlers.asking import Asking
 from playhead_collector.handlers.handling import handles
 from playhead_collector.read.paging import read_seq
@@ -23,5 +22,5 @@ async def turn(asking: Asking, run: str, turn: int, *, why: bool = False) -> Run
 
 
 @handles(TurnOperations.search_run)
-async def search_run(asking: Asking, run: Any, text: Any, *, limit: Any = None) -> Any:
-    raise NotImplementedError
+async def search_run(asking: Asking, run: str, text: str, *, limit: int | None = None) -> RunHits:
+    return await find_in_run(await asking.record(run), text, asking.page(limit), asking.cursor)

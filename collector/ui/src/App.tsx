@@ -20,6 +20,7 @@ function page<Props extends object>(load: () => Promise<ComponentType<Props>>) {
   return lazy(async () => ({ default: await load() }));
 }
 const RunPage = page(() => import("./run/RunPage").then((module) => module.RunPage));
+const AskPage = page(() => import("./run/again/AskPage").then((module) => module.AskPage));
 const ComparePage = page(() => import("./compare/ComparePage").then((module) => module.ComparePage));
 const CallsPage = page(() => import("./calls/CallsPage").then((module) => module.CallsPage));
 const AcrossPage = page(() => import("./across/AcrossPage").then((module) => module.AcrossPage));
@@ -49,6 +50,9 @@ export function App() {
                 <Redirect to="/" replace />
               </Route>
               <Route path="/runs/:run">{({ run }) => <RunPage key={run} run={run} />}</Route>
+              <Route path="/runs/:run/ask/:turn">
+                {({ run, turn }) => <AskPage key={`${run} ${turn}`} run={run} turn={Number(turn)} />}
+              </Route>
               <Route path="/compare/:a/:b">{({ a, b }) => <ComparePage key={`${a} ${b}`} a={a} b={b} />}</Route>
               <Route path="/calls">
                 <CallsPage />

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from playhead.model import event as ev
 from playhead.model.message import Message, text_message
-from playhead_collector.analysis.compare.actions import shown_call
 from playhead_collector.analysis.compare.comparison import answer_compare
 from tests.support.readers.fake import RUN, FakeStore, Story, record_of
 
@@ -340,21 +339,28 @@ async def test_another_result_is_said_and_is_nothing_that_they_did(two: Two):
 
 async def test_equal_runs_runs_without_calls_and_runs_that_end_earlier_say_so(two: Two):
     two.told(RUN)
-    two.told(OTHER, ("tool", "a", 1, 1), ("tool", "b", {"x": [1, "`"]}, 1))
+    two.told(OTHER, ("tool", "a", 1, 1), ("tool", "b", {"x": "a `b"}, 1))
     assert (await two.compared(RUN, RUN))["sentence"] == "Neither made a call."
     assert (await two.compared(OTHER, OTHER))["sentence"] == "Both did the same: 2 calls, all equal."
     answer = await two.compared(RUN, OTHER)
     assert answer["sentence"] == "They part at event 2 of B: B went on to call `a(1)`, A made no more calls."
     two.told(RUN, ("tool", "a", 1, 1))
     answer = await two.compared(RUN, OTHER)
-    assert answer["sentence"].startswith('They part at event 4 of B: B went on to call `b([1,"\'"])`, A made no more')
+    assert answer["sentence"].startswith("They part at event 4 of B: B went on to call `b(a 'b)`, A made no more calls.")
 
 
 async def test_arguments_are_shown_in_the_order_of_the_definition(two: Two):
-    assert shown_call("find", {"a": 1, "b": "x y", "c": None}, ["b", "c"]) == "find(x y, null, 1)"
-    assert shown_call("find", None) == "find()"
-    long = shown_call("find", {"text": "word " * 40})
-    assert (len(long), long[-2:]) == (80, "…)")
+    required = ["origin", "date"]
+    schema = {"type": "object", "properties": {"date": {}, "origin": {}}, "required": required}
+    tools = two.store.keep([{"type": "function", "function": {"name": "find", "parameters": schema}}])
+    for run, date in ((RUN, "2026-05-24"), (OTHER, "2026-05-25")):
+        story = Story(two.store)
+        call = _asks(("find", {"date": date, "origin": "Graz"}), "c")
+        story.model_call(f"{run[:4]}m", [], [SYSTEM, GO], call, tools=tools)
+        story.tool_call(f"{run[:4]}t", "find", {"date": date, "origin": "Graz"}, "found")
+        two.store.keep_run(_of(run, story), run)
+    items = (await two.compared())["items"]
+    assert [pair["a"]["shown"] for pair in items] == ["find(Graz, 2026-05-24)"] * 2
 
 
 @settings(max_examples=60, deadline=None)

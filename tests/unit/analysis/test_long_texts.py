@@ -58,6 +58,7 @@ ASKED = {
 }
 READS_NO_TEXT = {
     "",
+    "/waterfall",
     "/spans",
     "/spans/{span}",
     "/logs",

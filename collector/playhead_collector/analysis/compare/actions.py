@@ -4,17 +4,18 @@ Models never write the same twice, so two tool calls are the same if their argum
 two answers say the same cannot be known: answers with other words differ.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 
 from playhead.model.canonical import canonical_json
-from playhead.model.json_value import JsonValue, is_object
+from playhead.model.json_value import JsonValue
 from playhead.model.message import Message, message_text
 from playhead_collector.analysis.transcript.arguments import scalars, without_prose
+from playhead_collector.read.events import cut
 from playhead_collector.read.values import text_of
 
-_LONGEST_CALL, _LONGEST_TEXT, _LONGEST_VALUE = 80, 200, 60
+_LONGEST_TEXT, _LONGEST_VALUE = 200, 60
 
 
 CalledTools = tuple[tuple[str, bytes], ...]
@@ -58,20 +59,6 @@ def arguments_key(arguments: JsonValue) -> bytes:
 # --- in one line -----------------------------------------------------------------------------------------------------
 
 
-def shown_call(name: str, arguments: JsonValue, order: Iterable[str] = ()) -> str:
-    """A tool call in one line, `get_user_details(aarav_garcia_1177)`, cut at 80 characters.
-
-    `order`: names of arguments as the tool's definition has them; others follow as they were sent.
-    """
-    values: Sequence[JsonValue]
-    if is_object(arguments):
-        values = [arguments[key] for key in dict.fromkeys((*order, *arguments)) if key in arguments]
-    else:
-        values = [] if arguments is None else [arguments]
-    listed = ", ".join(one_line(text_of(value)) for value in values)
-    return f"{cut(f'{name}({listed}', _LONGEST_CALL - 1)})"
-
-
 def shown_text(text: str) -> str:
     """A text in one line, cut at 200 characters."""
     return cut(one_line(text[: 2 * _LONGEST_TEXT]), _LONGEST_TEXT)
@@ -80,11 +67,6 @@ def shown_text(text: str) -> str:
 def one_line(text: str) -> str:
     """The text with single spaces in place of its white space."""
     return " ".join(text.split())
-
-
-def cut(text: str, longest: int) -> str:
-    """The text, or its beginning with `…` if it is longer."""
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def differing_values(ours: JsonValue, theirs: JsonValue) -> list[tuple[str, str, str]]:

@@ -15,7 +15,7 @@ from playhead.model.canonical import canonical_json
 from playhead.model.message import Message, message_lines
 from playhead.model.ref import ContentRef
 from playhead.wire.operations import compare as c
-from playhead_collector.analysis.compare.actions import cut, one_line
+from playhead_collector.analysis.compare.actions import one_line
 from playhead_collector.analysis.compare.alignment import Facets, Pair, align
 from playhead_collector.analysis.compare.comparable_calls import (
     CallMessages,
@@ -40,6 +40,7 @@ from playhead_collector.analysis.compare.deeds import (
     until_then,
     words_sentence,
 )
+from playhead_collector.read.events import cut
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import elapsed_ms
 from playhead_collector.read.values import ContentCache, fetch

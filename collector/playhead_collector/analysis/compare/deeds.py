@@ -8,20 +8,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from playhead.model import event as ev
-from playhead.model.json_value import JsonValue, list_at, object_at, text_at
+from playhead.model.json_value import JsonValue
 from playhead.model.ref import ContentRef
 from playhead.wire.operations.compare import Did
 from playhead_collector.analysis.compare.actions import (
     answer_text,
-    cut,
     differing_values,
     one_line,
     requested_calls,
-    shown_call,
     shown_text,
 )
 from playhead_collector.analysis.compare.comparable_calls import ComparableCall, ComparableRun
-from playhead_collector.analysis.transcript.arguments import definitions_of
+from playhead_collector.analysis.transcript.arguments import ToolDefinition, definitions_of
+from playhead_collector.analysis.transcript.shown_calls import call_line, shown_arguments
+from playhead_collector.read.events import cut
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.values import ContentCache, fetch
 
@@ -54,7 +54,7 @@ class Deeds:
 
     def __init__(self, cache: ContentCache, runs: Sequence[ComparableRun]) -> None:
         self._cache = cache
-        self._orders: dict[ContentRef, Mapping[str, Sequence[str]]] = {}
+        self._definitions: dict[ContentRef, Mapping[str, ToolDefinition]] = {}
         self._tools = [_tools_by_turn(run) for run in runs]
 
     def of(self, call: ComparableCall, side: int) -> Deed:
@@ -79,24 +79,15 @@ class Deeds:
         return Deed(did, shown, uses, call.turn, call.begin.seq, error)
 
     def _use(self, name: str, arguments: JsonValue, tools: ContentRef | None) -> ToolUse:
-        order = self._order(tools).get(name, ())
-        return ToolUse(name, arguments, shown_call(name, arguments, order))
+        definition = self._definitions_in(tools).get(name)
+        return ToolUse(name, arguments, call_line(name, shown_arguments(arguments, definition)))
 
-    def _order(self, tools: ContentRef | None) -> Mapping[str, Sequence[str]]:
-        """Names of the arguments of each tool, in the order of its definition: first those that are required, since
-        the order of an object's members is not recorded."""
+    def _definitions_in(self, tools: ContentRef | None) -> Mapping[str, ToolDefinition]:
         if tools is None:
             return {}
-        if tools not in self._orders:
-            self._orders[tools] = {
-                name: [
-                    *(text_at(required, number) for number in range(len(required))),
-                    *object_at(definition.schema, "properties"),
-                ]
-                for name, definition in definitions_of(self._cache.parsed(tools)).items()
-                for required in [list_at(definition.schema, "required")]
-            }
-        return self._orders[tools]
+        if tools not in self._definitions:
+            self._definitions[tools] = definitions_of(self._cache.parsed(tools))
+        return self._definitions[tools]
 
 
 async def read_deeds(

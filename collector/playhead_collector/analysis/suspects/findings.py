@@ -7,6 +7,7 @@ from typing import Any
 from playhead.model import event as ev
 from playhead.model.ref import ContentRef
 from playhead.wire.operations.reasoning import Quoted
+from playhead.wire.operations.suspects import ComparedValue
 from playhead_collector.analysis.rules import StrengthRule
 from playhead_collector.analysis.texts.passages import (
     ASSISTANT,
@@ -29,12 +30,14 @@ _MAX_NEW_MESSAGES = 256
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Evidence against a step. `step`: number of the step, from 0; `quotes`: the texts on which it is based."""
+    """Evidence against a step. `step`: number of the step, from 0; `quotes`: the texts on which it is based; `values`:
+    the values that it compares."""
 
     step: int
     rule: StrengthRule
     reason: str
     quotes: tuple[Quoted, ...]
+    values: tuple[ComparedValue, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,16 @@ class StepText:
     def beginning(self) -> Quoted:
         """Quotes the beginning of the text."""
         return self.quote(0, min(MAX_QUOTE_LENGTH, len(self.passage.text)))
+
+
+def said(value: str, *quotes: Quoted, path: str | None = None) -> ComparedValue:
+    """A value that an answer has."""
+    return {"entry": None, "path": path, "value": value, "mark": "said", "quotes": list(quotes)}
+
+
+def recorded(value: str, *quotes: Quoted, path: str | None = None) -> ComparedValue:
+    """A value that a result has."""
+    return {"entry": None, "path": path, "value": value, "mark": "recorded", "quotes": list(quotes)}
 
 
 @dataclass(slots=True, eq=False)

@@ -18,6 +18,7 @@ from playhead_collector.analysis.across.same_task import read_succeeded_runs
 from playhead_collector.analysis.compression.compressions import audit_compression
 from playhead_collector.analysis.suspects.findings import MAX_FINDINGS, Finding, RunSteps, Step, run_steps
 from playhead_collector.analysis.suspects.listings import find_in_listings
+from playhead_collector.analysis.suspects.measured import precision_of
 from playhead_collector.analysis.suspects.misread import find_misreadings
 from playhead_collector.analysis.suspects.offers import find_outcome
 from playhead_collector.analysis.suspects.prompt_rules import find_broken_rules
@@ -165,6 +166,8 @@ def _suspect(number: int, ranked: RankedStep) -> Suspect:
                 "strength": finding.rule.strength,
                 "reason": finding.reason,
                 "quotes": list(finding.quotes),
+                "values": list(finding.values),
+                "precision": precision_of(finding.rule.name),
             }
             for finding in ranked.findings[:_SHOWN_FINDINGS]
         ],

@@ -82,7 +82,11 @@ def turn_around(outline: Outline, call: FailedCall) -> ModelCall | None:
     """The turn that a call belongs to: its own, else the last one of its group that began before it ended."""
     if isinstance(call, ModelCall):
         return call
-    group = outline.group_of(call.begin.span)
     ended = call.end.seq if call.end is not None else outline.last_seq
-    before = (model for model in reversed(outline.models) if model.begin.seq < ended)
+    return last_turn_before(outline, outline.group_of(call.begin.span), ended)
+
+
+def last_turn_before(outline: Outline, group: str | None, seq: int) -> ModelCall | None:
+    """The last turn of a group that began before seq; None without one."""
+    before = (model for model in reversed(outline.models) if model.begin.seq < seq)
     return next((model for model in before if outline.group_above(model.begin) == group), None)

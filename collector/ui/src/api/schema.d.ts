@@ -100,15 +100,22 @@ export interface components {
             messages?: {
                 [key: string]: unknown;
             }[] | null;
+            /**
+             * Settings
+             * @description Settings in place of the recorded ones, such as `temperature`. Null leaves one out; what is not named stays as recorded.
+             */
+            settings?: {
+                [key: string]: number | string | string[] | null;
+            } | null;
         };
         /**
          * AskedAgain
          * @description A call of a run asked again, of a model that the operator configured.  Nothing of it becomes a part of the run.
          *
-         *     `seq` is that of the recorded call, `changed` what differs from it (`model`, `system`, `messages`).  `answer` is the
-         *     new answer, `recorded` the one in the record, null if it has none; `same`: both are equal.  `settings` are those of
-         *     the recorded request that were taken over.  `usage` has the tokens that were reported.  The whole is kept as content
-         *     under `ref` until the run is deleted.
+         *     `seq` is that of the recorded call, `changed` what differs from it (`model`, `system`, `messages`, `settings`).
+         *     `answer` is the new answer, `recorded` the one in the record, null if it has none; `same`: both are equal.
+         *     `settings` are those that were sent: of the recorded request, with the changes.  `usage` has the tokens that were
+         *     reported.  The whole is kept as content under `ref` until the run is deleted.
          */
         AskedAgain: {
             /** Run */
@@ -896,6 +903,30 @@ export interface components {
             more: boolean;
         };
         /**
+         * ComparedValue
+         * @description A value that a finding compares with others: a line of a table.
+         *
+         *     `entry` is what has the value, such as the identifiers of an entry of a listing, null where there is only one thing;
+         *     `path` is its field.  `mark`: `said` (the answer or the call has it), `recorded` (a result has it), `least` (of all
+         *     entries; the answer leaves it out), or `other` (another entry).  `quotes` are where it stands, in results first; of
+         *     an entry of several parts one for each, whose sum the value is.
+         */
+        ComparedValue: {
+            /** Entry */
+            entry: string | null;
+            /** Path */
+            path: string | null;
+            /** Value */
+            value: string;
+            /**
+             * Mark
+             * @enum {string}
+             */
+            mark: "said" | "recorded" | "least" | "other";
+            /** Quotes */
+            quotes: components["schemas"]["Quoted"][];
+        };
+        /**
          * Comparison
          * @description Comparison of two runs.
          *
@@ -983,10 +1014,12 @@ export interface components {
          * CompressionAudit
          * @description What happened to each message of a compression, and to the facts in removed messages.
          *
-         *     `summary` is the summarising message.  `lost` begins with the facts that were needed later; `lost_total` is the
-         *     number of all lost facts.  `preserved` are those facts of the removed messages that are not lost; of each list 500
-         *     are shown.  Later needs were searched up to the event `searched_to`.  `strength` and `rule` belong to
-         *     `strategy` and `summary`.  `missing`: refs that are not stored; facts in them are not found.
+         *     `summary` is the summarising message.  `needs` are the facts that were needed later, in groups of one need, each
+         *     fact in the group of its strongest evidence; the strongest groups are first.  `lost` begins with the facts that
+         *     were needed later; `lost_total` is the number of all lost facts.  `preserved` are those facts of the removed
+         *     messages that are not lost; of each list 500 are shown.  Later needs were searched up to the event `searched_to`.
+         *     `strength` and `rule` belong to `strategy` and `summary`.  `missing`: refs that are not stored; facts in them are
+         *     not found.
          */
         CompressionAudit: {
             /** Run */
@@ -1030,6 +1063,8 @@ export interface components {
             rule: string;
             /** Reason */
             reason: string;
+            /** Needs */
+            needs: components["schemas"]["NeededFacts"][];
             /** Lost */
             lost: components["schemas"]["LostFact"][];
             /** Lost Total */
@@ -1279,7 +1314,8 @@ export interface components {
          *
          *     `after` is its position in the new context, `moved` whether its order among the kept ones changed.  `summary` is
          *     the ref of the message that summarises it, `replaced_by` the ref of the message at its position now (a masked
-         *     result, an edit).  `value` is the message, unless it was kept.
+         *     result, an edit).  `value` is the message, unless it was kept.  `lost` is the number of lost facts that were said
+         *     here first, or were read here when they were needed later; `needed` counts those that were needed.
          */
         ContextMessage: {
             /** Position */
@@ -1300,6 +1336,10 @@ export interface components {
             summary: string | null;
             /** Replaced By */
             replaced_by: string | null;
+            /** Lost */
+            lost: number;
+            /** Needed */
+            needed: number;
         };
         /**
          * ContextPart
@@ -2276,6 +2316,21 @@ export interface components {
             };
         };
         /**
+         * LongestPath
+         * @description The longest path: time in its calls, of which `model_ms` and `tool_ms` were in models and tools; and the names of
+         *     the agents that made those calls.
+         */
+        LongestPath: {
+            /** Elapsed Ms */
+            elapsed_ms: number;
+            /** Model Ms */
+            model_ms: number;
+            /** Tool Ms */
+            tool_ms: number;
+            /** Agents */
+            agents: string[];
+        };
+        /**
          * LostFact
          * @description A fact in the removed messages that is neither in the summary nor in the kept messages.
          *
@@ -2407,6 +2462,36 @@ export interface components {
             from: unknown;
             /** To */
             to: unknown;
+        };
+        /**
+         * NeededFacts
+         * @description Lost facts of one message that one later step needed.
+         *
+         *     `seq` is the event of that step and `how` the evidence, as in `FactNeeded`; `used_seq` is the event that used them,
+         *     if that is another one.  `read_seq` is the event of the message that they were read from: of the messages that say
+         *     a fact, the one that says most of those that the step needed.  `values` are what the agent used instead.  `strength`
+         *     is that of the strongest evidence.
+         */
+        NeededFacts: {
+            /** How */
+            how: string;
+            /** Seq */
+            seq: number;
+            /** Used Seq */
+            used_seq: number | null;
+            /** Read Seq */
+            read_seq: number;
+            /** Facts */
+            facts: string[];
+            /** Values */
+            values: string[];
+            /**
+             * Strength
+             * @enum {string}
+             */
+            strength: "strong" | "likely" | "weak";
+            /** Rule */
+            rule: string;
         };
         /**
          * NewInContext
@@ -3241,6 +3326,21 @@ export interface components {
             revoked: boolean;
         };
         /**
+         * RulePrecision
+         * @description How often a rule was right where it was measured: of `found` steps that it spoke against, `right` were the step
+         *     that a reader had named.  `rules` are those that were counted together; `basis` says on what.
+         */
+        RulePrecision: {
+            /** Found */
+            found: number;
+            /** Right */
+            right: number;
+            /** Rules */
+            rules: string[];
+            /** Basis */
+            basis: string;
+        };
+        /**
          * RunDetail
          * @description A run with its number of attempts, its forks (newest first), and `links`: paths of further answers.
          *
@@ -3418,8 +3518,11 @@ export interface components {
         };
         /**
          * RunHits
-         * @description A page of the places in a run where a text stands, in the order of the run.  A content that several events name
-         *     counts once, at its first.  `contents` is the number of contents that were read for this page.
+         * @description A page of the places in a run where a text stands, in the order of the run.
+         *
+         *     A content that several events name, such as a system prompt, counts once, at its first; arguments and results count
+         *     at each call.  `contents` is the number of contents that were read for this page.  A page may have fewer items than
+         *     were asked for, or none, although more follow: continue while there is a `next_cursor`.
          */
         RunHits: {
             /** Items */
@@ -4156,6 +4259,9 @@ export interface components {
         /**
          * SuspectFinding
          * @description Something that speaks against a step, by one rule; `quotes` are the texts that it rests on.
+         *
+         *     `values` are the values that it compares, of a listing at most 20; empty for a rule that compares none. `precision`
+         *     is null for a rule that found nothing where rules were measured.
          */
         SuspectFinding: {
             /** Rule */
@@ -4169,6 +4275,9 @@ export interface components {
             reason: string;
             /** Quotes */
             quotes: components["schemas"]["Quoted"][];
+            /** Values */
+            values: components["schemas"]["ComparedValue"][];
+            precision: components["schemas"]["RulePrecision"] | null;
         };
         /**
          * Suspects
@@ -4253,6 +4362,55 @@ export interface components {
             next_cursor: string | null;
             /** Unindexed */
             unindexed: number;
+        };
+        /**
+         * TimedCall
+         * @description A call, from its event `seq` to `ended_seq` (null: it is under way).
+         *
+         *     `parent` is the seq of the call that made it, null: the run did. `agent` is the seq of the agent that it belongs to
+         *     (of an agent itself: the one around it), null: none; `actor` is the agent's name as recorded. `name` is that of the
+         *     model, the tool or the step. `turn` is the number of the model call, or of the one because of which a tool was
+         *     called; else null. `started_ms` counts from the beginning of the run. `own_ms` is the part of `elapsed_ms` in which
+         *     nothing that it called was under way; both are null while it is. `error` is the type of the error that it raised.
+         *     `on_path`: it is on the longest path. `lost`: it completed, and what called it raised, so that its answer was lost.
+         */
+        TimedCall: {
+            /** Seq */
+            seq: number;
+            /** Ended Seq */
+            ended_seq: number | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "agent" | "step" | "model" | "tool";
+            /** Name */
+            name: string;
+            /** Parent */
+            parent: number | null;
+            /** Agent */
+            agent: number | null;
+            /** Actor */
+            actor: string | null;
+            /** Turn */
+            turn: number | null;
+            /** Started Ms */
+            started_ms: number;
+            /** Elapsed Ms */
+            elapsed_ms: number | null;
+            /** Own Ms */
+            own_ms: number | null;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "open" | "completed" | "failed" | "cancelled";
+            /** Error */
+            error: string | null;
+            /** On Path */
+            on_path: boolean;
+            /** Lost */
+            lost: boolean;
         };
         /**
          * TokenPoint
@@ -4351,6 +4509,8 @@ export interface components {
          * @description Totals of the run: reported usage, cost, and the largest context.
          *
          *     `cache_hit_share` is the share of reported input tokens that came from a provider's cache; null if none reported it.
+         *     `peak_call` is the seq of the call with the largest context.  `split` is of all calls, so that it takes long in long
+         *     runs; with `calls=true` there is none.
          */
         TokenTotals: {
             /** Calls */
@@ -4375,6 +4535,8 @@ export interface components {
             unpriced_calls: number;
             /** Context Peak */
             context_peak: number | null;
+            /** Peak Call */
+            peak_call: number | null;
             /** Peak Ratio */
             peak_ratio: number | null;
             /** Warnings */
@@ -4387,8 +4549,8 @@ export interface components {
          * TokensSaved
          * @description Input tokens of the last call before and of the first call after; null if not known.
          *
-         *     `basis`: `reported` by the provider or declared by the program, `calibrated` (one number estimated and scaled by
-         *     the reported other one) or `estimated`.
+         *     `basis`: `reported` by the provider, else as declared by the program, `calibrated` (one number estimated and scaled
+         *     by the reported other one) or `estimated`.
          */
         TokensSaved: {
             /** Before */
@@ -4858,6 +5020,23 @@ export interface components {
             /** Literals */
             literals: components["schemas"]["LiteralOrigin"][];
             another_subject: components["schemas"]["AnotherSubject"] | null;
+        };
+        /**
+         * Waterfall
+         * @description The calls of a run in the order in which they began. `calls` is the number of all, `path` their longest path.
+         *
+         *     `items` is a page of them; send `next_cursor` as `cursor` to get the next page.
+         */
+        Waterfall: {
+            /** Run */
+            run: string;
+            /** Calls */
+            calls: number;
+            path: components["schemas"]["LongestPath"];
+            /** Items */
+            items: components["schemas"]["TimedCall"][];
+            /** Next Cursor */
+            next_cursor: string | null;
         };
     };
     responses: never;

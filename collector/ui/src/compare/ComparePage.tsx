@@ -4,15 +4,14 @@ import { useSearchParams } from "wouter";
 import type { Comparison } from "../api/types";
 import { count, shortId } from "../model/format";
 import { Failed, Loading } from "../parts/Notices";
-import { Said } from "../parts/Said";
-import { isTyping } from "../parts/TopBar";
+import { isForPage } from "../parts/typing";
 import { useKeyPress } from "../parts/useKeyPress";
 import styles from "./ComparePage.module.css";
 import { PairDetail } from "./PairDetail";
 import { PairList } from "./PairList";
 import { countsText, isDifference, nextDifference } from "./pairs";
 import { RunHead } from "./RunHead";
-import { sentencePieces } from "./sentence";
+import { Sentence } from "./Sentence";
 import { usePairs, type Pairs } from "./usePairs";
 
 export function ComparePage({ a, b }: { a: string; b: string }) {
@@ -55,9 +54,7 @@ function Compared({ data, pairs, asked }: { data: Comparison; pairs: Pairs; aske
       return before;
     });
   useKeyPress((event) => {
-    if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]"))
-      return;
-    if (event.key.toLowerCase() !== "n") return;
+    if (!isForPage(event) || event.key.toLowerCase() !== "n") return;
     const next = nextDifference(items, at, event.shiftKey ? -1 : 1);
     if (next !== null) move(next);
   });
@@ -100,19 +97,6 @@ function Compared({ data, pairs, asked }: { data: Comparison; pairs: Pairs; aske
         {pairs.error !== null && <Failed error={pairs.error} what="more pairs" onAgain={pairs.more} />}
       </section>
     </main>
-  );
-}
-
-/** A sentence, its names and values in mono. */
-export function Sentence({ text }: { text: string }) {
-  return sentencePieces(text).map((piece, n) =>
-    piece.isCode ? (
-      <code key={n} className={styles.code}>
-        <Said>{piece.text}</Said>
-      </code>
-    ) : (
-      piece.text
-    ),
   );
 }
 

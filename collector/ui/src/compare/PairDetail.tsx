@@ -3,14 +3,15 @@ import { useState } from "react";
 import { Link } from "wouter";
 
 import { get } from "../api/client";
-import type { CallPair, ComparedCall, Comparison, RunTurn, StateAt } from "../api/types";
+import type { CallPair, ComparedCall, Comparison, Page, RecordedEvent, RunTurn, StateAt } from "../api/types";
 import { useApi } from "../api/useApi";
 import { partText } from "../model/context";
 import { count } from "../model/format";
 import { Failed } from "../parts/Notices";
+import { Said } from "../parts/Said";
 import { runAddress } from "../parts/TurnLink";
 import { stateRows } from "../run/state/stateRows";
-import { differing, moment } from "./aligned";
+import { differing, moment, outputOf } from "./aligned";
 import { firstDifference } from "./firstDifference";
 import { Moment } from "./Moment";
 import styles from "./PairDetail.module.css";
@@ -114,11 +115,32 @@ function Side({ side, run, at, found, marked, call }: SideProps) {
         <TurnSide key={turn.number} turn={turn} marked={marked} />
       ))}
       {found.turns.length === 0 && !found.isBusy && found.error === null && call != null && (
-        <p>
-          <code>{call.shown}</code> {call.did}
-        </p>
+        <CodeCall run={run} call={call} />
       )}
     </div>
+  );
+}
+
+/** Characters of a result that are shown. */
+const OUTPUT = 600;
+
+/** A call that no model asked for, and what it gave. */
+function CodeCall({ run, call }: { run: string; call: ComparedCall }) {
+  const { data } = useApi<Page<RecordedEvent>>(
+    call.ended_seq === null ? null : `/runs/${run}/events`,
+    { after: (call.ended_seq ?? 1) - 1, limit: 1, preview: OUTPUT },
+    true,
+  );
+  return (
+    <p>
+      <code>
+        <Said>{call.shown}</Said>
+      </code>{" "}
+      →{" "}
+      <Said className={call.did === "failed" ? "ink-bad" : ""}>
+        {call.ended_seq === null ? "not returned yet" : (outputOf(data?.items[0]) ?? "")}
+      </Said>
+    </p>
   );
 }
 

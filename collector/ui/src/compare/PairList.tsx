@@ -1,6 +1,6 @@
 // The pairs of calls as lines, only those in view in the page. One tab stop; ↑ ↓ (or k j) go to another pair.
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type KeyboardEvent, useEffect, useRef } from "react";
+import { type KeyboardEvent, useEffect, useRef, useSyncExternalStore } from "react";
 
 import type { CallPair, ComparedCall } from "../api/types";
 import { Said } from "../parts/Said";
@@ -8,6 +8,9 @@ import { pairWord, sideLine } from "./pairs";
 import styles from "./PairList.module.css";
 
 const ROW_PX = 28;
+const NARROW = "(max-width: 760px)";
+/** On a narrow page a pair has two lines. */
+const NARROW_ROW_PX = 48;
 const AROUND = 10;
 /** Rows before the end at which more are asked for. */
 const NEAR_END = 50;
@@ -28,12 +31,14 @@ export function PairList({ items, shown, at, first, onMove, onEnd }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const place = shown.findIndex((n) => n >= at);
   const here = place < 0 ? shown.length - 1 : place;
+  const height = useMatch(NARROW) ? NARROW_ROW_PX : ROW_PX;
   const rows = useVirtualizer({
     count: shown.length,
     getScrollElement: () => box.current,
-    estimateSize: () => ROW_PX,
+    estimateSize: () => height,
     overscan: AROUND,
   });
+  useEffect(() => rows.measure(), [height, rows]);
   const isFocused = useRef(false);
   useEffect(() => {
     if (here >= 0) rows.scrollToIndex(here);
@@ -83,6 +88,7 @@ export function PairList({ items, shown, at, first, onMove, onEnd }: Props) {
                 pair={pair}
                 index={index}
                 top={start}
+                height={height}
                 isAt={index === here}
                 isFirst={number === first && pair.op !== "same"}
                 onGo={() => onMove(number)}
@@ -95,12 +101,32 @@ export function PairList({ items, shown, at, first, onMove, onEnd }: Props) {
   );
 }
 
+/** Whether the page fits a media query, now and when it changes. */
+function useMatch(query: string): boolean {
+  return useSyncExternalStore(
+    (changed) => {
+      const media = matchMedia(query);
+      media.addEventListener("change", changed);
+      return () => media.removeEventListener("change", changed);
+    },
+    () => matchMedia(query).matches,
+  );
+}
+
 const row = (box: HTMLElement | null, index: number): HTMLElement | null =>
   box?.querySelector<HTMLElement>(`[aria-rowindex="${index + 2}"]`) ?? null;
 
-type RowProps = { pair: CallPair; index: number; top: number; isAt: boolean; isFirst: boolean; onGo: () => void };
+type RowProps = {
+  pair: CallPair;
+  index: number;
+  top: number;
+  height: number;
+  isAt: boolean;
+  isFirst: boolean;
+  onGo: () => void;
+};
 
-function Row({ pair, index, top, isAt, isFirst, onGo }: RowProps) {
+function Row({ pair, index, top, height, isAt, isFirst, onGo }: RowProps) {
   const { sign, word } = pairWord(pair);
   const look = [styles.row, styles.pair, styles[`op_${pair.op}`], isAt ? styles.at : ""].filter(Boolean).join(" ");
   return (
@@ -110,7 +136,7 @@ function Row({ pair, index, top, isAt, isFirst, onGo }: RowProps) {
       aria-rowindex={index + 2}
       aria-selected={isAt}
       tabIndex={isAt ? 0 : -1}
-      style={{ transform: `translateY(${top}px)`, height: ROW_PX }}
+      style={{ transform: `translateY(${top}px)`, height }}
       onClick={onGo}
     >
       <span className={styles.turn} role="gridcell">

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { commonMessages, differing, moment } from "./aligned";
+import { commonMessages, differing, moment, outputOf } from "./aligned";
 
 const call = (seq: number, ended_seq: number | null) => ({ seq, ended_seq }) as never;
 const items = [
@@ -44,4 +44,13 @@ test("contexts have their beginning in common up to the first message that says 
   );
   expect(commonMessages([said("user", "a")], [])).toBe(0);
   expect(commonMessages([said("user", "a")], [said("tool", "a")])).toBe(0);
+});
+
+test("what a call gave is its result, or its error", () => {
+  expect(outputOf({ kind: "tool_completed", data: {}, previews: { result: "3" } })).toBe("3");
+  expect(outputOf({ kind: "tool_failed", data: { error_type: "TimeoutError", message: "30 s" } })).toBe(
+    "TimeoutError: 30 s",
+  );
+  expect(outputOf({ kind: "tool_called", data: {}, previews: { arguments: "{}" } })).toBeNull();
+  expect(outputOf(undefined)).toBeNull();
 });

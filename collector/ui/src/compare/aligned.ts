@@ -1,5 +1,5 @@
 // Where two runs stand at one of their aligned calls. Pure.
-import type { CallPair, Message } from "../api/types";
+import type { CallPair, Message, RecordedEvent } from "../api/types";
 import { partText } from "../model/context";
 
 /** The event of each run at a pair; a run without a call there stays at its call before, or at the end of the common part. */
@@ -45,3 +45,13 @@ export function commonMessages(a: readonly Message[], b: readonly Message[]): nu
 /** A message as its role and what it says. */
 export const saying = (message: Message | undefined): string =>
   message === undefined ? "" : `${message.role}: ${message.parts.map(partText).join("\n")}`;
+
+type Ended = Pick<RecordedEvent, "kind" | "data" | "previews">;
+
+/** What a call gave, in one text: a result, or an error. Null for events that are no end of a call. */
+export function outputOf(event: Ended | undefined): string | null {
+  if (event === undefined || !/_(completed|failed)$/.test(event.kind)) return null;
+  const { error_type: type, message } = event.data as { error_type?: string; message?: string };
+  if (event.kind.endsWith("_failed")) return [type, message].filter(Boolean).join(": ") || "failed";
+  return event.previews?.result ?? event.previews?.output ?? null;
+}

@@ -285,8 +285,12 @@ class RunHit(TypedDict):
 
 
 class RunHits(TypedDict):
-    """A page of the places in a run where a text stands, in the order of the run.  A content that several events name
-    counts once, at its first.  `contents` is the number of contents that were read for this page."""
+    """A page of the places in a run where a text stands, in the order of the run.
+
+    A content that several events name, such as a system prompt, counts once, at its first; arguments and results count
+    at each call.  `contents` is the number of contents that were read for this page.  A page may have fewer items than
+    were asked for, or none, although more follow: continue while there is a `next_cursor`.
+    """
 
     items: list[RunHit]
     next_cursor: str | None
