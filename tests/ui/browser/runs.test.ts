@@ -213,6 +213,7 @@ test("the row of a run that goes on changes when it ends", async () => {
   const agent = spawn(process.env.PLAYHEAD_UI_PYTHON ?? "python", [process.env.PLAYHEAD_UI_WAITING ?? ""], { env: { ...process.env, PLAYHEAD_ENDPOINT: URL_OF_COLLECTOR } });
   try {
     const run = await new Promise<string>((resolve) => createInterface(agent.stdout).once("line", resolve));
+    while (!(await fetch(`${URL_OF_COLLECTOR}/api/v1/runs/${run}`)).ok) await new Promise((resolve) => setTimeout(resolve, 100));
     const { page } = await open("/?text=waiting&sort=started");
     const row = page.locator("tbody tr", { has: page.locator(`a[href$="/runs/${run}"]`) });
     await row.getByText("running").waitFor();
