@@ -45,8 +45,20 @@ create table run_outcome (
             else 'unknown'
         end
     ) stored,
+    -- How much the run needs a person: what waits, then what crashed or is lost, what failed (by its first suspect), what
+    -- runs, all others.
+    attention       smallint not null generated always as (
+        case
+            when status = 'failed' then 80
+            when status = 'running' then case when waiting then 90 else 60 end
+            when score < 0.5 then 70 + suspect
+            when status = 'lost' and score is null then 80
+            else 0
+        end
+    ) stored,
     primary key (project_id, run_id)
 ) with (fillfactor = 80);
+create index run_outcome_attention on run_outcome (project_id, attention desc, started_ns desc, run_id desc);
 create index run_outcome_started on run_outcome (project_id, started_ns desc, run_id desc);
 create index run_outcome_unsuspected on run_outcome (started_ns)
     where suspects_ns is null and outcome in ('failed', 'crashed');

@@ -339,6 +339,28 @@ def _score(run: Swept) -> Iterator[Question]:
     yield Question(run.path("/scores"), body=posted | {"value": 2}, status=409)
 
 
+def _note(run: Swept) -> Iterator[Question]:
+    posted = {"text": "swept", "label": "sweep", "at": str(run.seqs[-1]), "id": "sweep"}
+    for _ in range(2):
+        yield Question(run.path("/notes"), body=posted, holds=lambda body: body["seq"] == run.seqs[-1])
+    yield Question(run.path("/notes"), body=posted | {"text": "another"}, status=409)
+    yield Question(run.path("/notes"), body={"author": "nobody"}, status=422)
+
+
+def _delete_note(run: Swept) -> Iterator[Question]:
+    for deleted in (True, False):
+        yield Question(run.path("/notes/sweep"), holds=lambda body, deleted=deleted: body["deleted"] is deleted)
+
+
+def _overview(run: Swept) -> Iterator[Question]:
+    for conditions in ({}, {"outcome": ["failed", "unknown"], "steps": 5}, {"score": "swept"}):
+        yield Question(
+            f"{PREFIX}/runs/overview",
+            conditions,
+            holds=lambda body: body["runs"] == sum(step["runs"] for step in body["histogram"]["steps"]),
+        )
+
+
 def _has_score(body: Any) -> bool:
     return "sweep" in {score["id"] for score in body["items"]} and body["next_cursor"] is None
 
@@ -539,6 +561,19 @@ def _compare(run: Swept) -> Iterator[Question]:
 
 _COMPRESSED = ("context_compressed",)
 RULES: dict[str, Rule] = {
+    "get /runs/overview": _overview,
+    "post /runs/{run}/notes": _note,
+    "get /runs/{run}/notes": lambda run: [
+        Question(run.path("/notes"), holds=lambda body: [note["id"] for note in body["items"]] == ["sweep"])
+    ],
+    "delete /runs/{run}/notes/{note}": _delete_note,
+    "post /views": lambda run: [
+        Question(f"{PREFIX}/views", body={"name": "swept", "query": f"q={run.run}"}, holds=lambda body: body["query"])
+    ],
+    "get /views": lambda run: [
+        Question(f"{PREFIX}/views", holds=lambda body: [view["name"] for view in body["items"]] == ["swept"])
+    ],
+    "delete /views/{name}": lambda run: [Question(f"{PREFIX}/views/swept", holds=lambda body: body["deleted"] is True)],
     "get /keys": _keys,
     "post /keys": _new_key,
     "delete /keys/{number}": _revoke,

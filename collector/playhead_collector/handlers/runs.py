@@ -15,6 +15,7 @@ from playhead.wire.operations.runs import (
     RunOperations,
     RunsOverview,
     RunSummary,
+    SortName,
 )
 from playhead.wire.operations.verdict import OutcomeWord
 from playhead.wire.operations.why import Strength
@@ -28,7 +29,7 @@ from playhead_collector.read.outcomes import runs_overview
 from playhead_collector.read.paging import read_seq
 from playhead_collector.read.runs import list_runs, run_detail
 from playhead_collector.read.scores import read_condition
-from playhead_collector.store.ports.runs import RunFilter, RunOrder, SortName
+from playhead_collector.store.ports.runs import RunFilter, RunOrder
 
 _EVENTS_PAGE = 100
 

@@ -11,7 +11,7 @@ from playhead.model.times import rfc3339
 from playhead.projection.happened import LastMoment, MomentsSoFar, one_line
 from playhead.projection.run_row import RunRow
 from playhead.wire.operations.across import SuccessRate
-from playhead.wire.operations.runs import Happened, OutcomeCount, RunsOverview, StartedRuns
+from playhead.wire.operations.runs import Happened, HappenedKind, OutcomeCount, RunsOverview, StartedRuns
 from playhead.wire.operations.verdict import OutcomeOfRun, OutcomeWord
 from playhead.wire.operations.why import OutcomeScore
 from playhead_collector.read.record import RunRecord
@@ -51,7 +51,9 @@ async def read_happened(store: ReadStore, project_id: int, rows: Sequence[RunRow
     """Returns in one line what happened in each run. Reads the questions of runs that wait, and the texts of answers
     that are not stored with their runs."""
     waiting = [row.run for row in rows if outcome_of_row(row) == "waiting"]
-    questions = await store.runs.questions(project_id, waiting) if waiting else {}
+    questions: Mapping[str, OpenQuestion] = {}
+    if waiting:
+        questions = await store.runs.questions(project_id, waiting)
     unread = [ref for row in rows if (ref := _unread(row, questions)) is not None]
     cache = await fetch(store, project_id, unread) if unread else ContentCache({})
     return {row.run: happened_answer(row, questions.get(row.run), cache) for row in rows}
@@ -112,7 +114,7 @@ async def read_moment(record: RunRecord) -> dict[str, Any]:
 
 
 def _happened(
-    kind: str, text: str, about: str | None, seq: int | None, turn: int | None, promise: str | None = None
+    kind: HappenedKind, text: str, about: str | None, seq: int | None, turn: int | None, promise: str | None = None
 ) -> Happened:
     return {
         "kind": kind, "text": text, "about": about, "strength": None, "seq": seq, "turn": turn, "promise": promise

@@ -74,6 +74,8 @@ COMMANDS: Mapping[str, Command] = {
     "explain": Command("reasoning", "explain", "Ask"),
     "ask-again": Command("reasoning", "ask_again", "Ask"),
     "score": Command("scores", "score", "Score"),
+    "note": Command("notes", "note", "Score"),
+    "notes": Command("notes", "notes", "Score"),
     "resume": Command("rewinding", "resume", "Rewind"),
     "fork": Command("rewinding", "fork", "Rewind"),
     "checkpoints": Command("read", "checkpoints", "Rewind"),

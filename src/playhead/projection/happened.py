@@ -71,9 +71,10 @@ class MomentsSoFar:
         if status == FAILED:
             return self._error
         if status == RUNNING:
-            for moments in (self._questions, self._open):
-                if moments:
-                    return moments[next(reversed(moments))]
+            if self._questions:
+                return self._questions[next(reversed(self._questions))]
+            if self._open:
+                return self._open[next(reversed(self._open))]
         return self._answer
 
     def add(self, event: ev.RunEvent) -> None:

@@ -16,11 +16,12 @@ from playhead.model.message import text_message
 from playhead.model.span import STATUS_ERROR
 from playhead.projection.inputs import ProjectSettings
 from playhead.projection.projector import project
+from playhead.projection.run_row import FirstSuspect, OutcomeFacts, RunRow
+from playhead.wire.operations.runs import SortName
 from playhead.wire.operations.verdict import OutcomeWord
 from playhead_collector.app import PROJECT, create_app
 from playhead_collector.settings import CollectorSettings
-from playhead_collector.store.ports.outcomes import STEPS_S, outcome_word, step_ns
-from playhead_collector.store.ports.runs import SortName
+from playhead_collector.store.ports.outcomes import STEPS_S, attention, outcome_word, step_ns
 from playhead_collector.store.ports.scores import ScoreToAdd
 from playhead_collector.store.postgres.store import PostgresStore
 from playhead_collector.store.records.memory import MemoryRecords
@@ -83,11 +84,18 @@ async def test_the_column_and_the_code_have_one_rule(sql: asyncpg.Connection):
         for score in (None, -1.0, 0.0, 0.49, 0.5, 1.0, 7.0)
         for waiting in (False, True)
     ]
-    columns = "project_id, run_id, started_ns, status, score, waiting"
-    insert = f"insert into run_outcome ({columns}) values (1, $1, 0, $2, $3, $4)"
+    columns = "project_id, run_id, started_ns, status, score, waiting, suspect"
+    insert = f"insert into run_outcome ({columns}) values (1, $1, 0, $2, $3, $4, $5)"
+    suspects = (None, "weak", "likely", "strong")
     for number, case in enumerate(cases):
-        await sql.execute(insert, f"{number:032x}", *case)
-    words = [row["outcome"] for row in await sql.fetch("select outcome from run_outcome order by run_id")]
+        await sql.execute(insert, f"{number:032x}", *case, number % 4)
+    rows = await sql.fetch("select outcome, attention from run_outcome order by run_id")
+    words = [row["outcome"] for row in rows]
+    for number, ((status, score, waiting), row) in enumerate(zip(cases, rows, strict=True)):
+        strength: Any = suspects[number % 4]
+        suspect = None if strength is None else FirstSuspect(strength, "rule", "reason", 1, 1, 1)
+        facts = OutcomeFacts("good", score, waiting, suspect)
+        assert row["attention"] == attention(RunRow("r", None, status, 0, None, facts=facts)), (status, score, waiting)
     assert words == [outcome_word(status, score, waiting=waiting) for status, score, waiting in cases]
     assert set(words) == set(get_args(OutcomeWord))
 

@@ -57,7 +57,9 @@ async def fill_with_copies(database: str, made: Sequence[VariedRun], copies: int
 async def read_stored(conn: Conn, made: Sequence[VariedRun]) -> list[StoredRun]:
     """The rows of runs that are sealed and were short."""
     tables: defaultdict[str, dict[str, list[Mapping[str, Any]]]] = defaultdict(dict)
-    for name in ("run", "span_page", "event_page", "tool_call", "decision", "error", "llm_call", "search_run"):
+    for name in (
+        "run", "run_outcome", "span_page", "event_page", "tool_call", "decision", "error", "llm_call", "search_run",
+    ):  # fmt: skip
         for row in await conn.fetch(f"select * from {name}"):
             tables[row["run_id"].hex].setdefault(name, []).append(dict(row))
     found: list[StoredRun] = []

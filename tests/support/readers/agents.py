@@ -5,9 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 from playhead.model import event as ev
+from playhead.model import names
+from playhead.model.canonical import content_of
 from playhead.model.event import RunEvent
 from playhead.model.message import Message, text_message
 from playhead.model.ref import ContentRef
+from playhead.model.span import Span
 from tests.support.readers.fake import EPOCH_NS, RUN, FakeStore, record_of
 
 MS = 1_000_000
@@ -148,3 +151,30 @@ class AgentsRun:
 
     def _elapsed(self, begin: RunEvent) -> float:
         return float(len(self.events) + 1 - begin.seq)
+
+
+# --- what spans recorded of an error ---------------------------------------------------------------------------------
+
+TYPE, MESSAGE = "ConnectionError", "db-staging:5432 did not answer"
+STACK = """Traceback (most recent call last):
+  File "/app/review.py", line 52, in plan
+    await connect()
+TimeoutError: timed out
+
+The above exception was the direct cause of the following exception:
+
+Traceback (most recent call last):
+  File "/app/review.py", line 71, in review
+    await plan()
+  File "/venv/lib/python3.12/site-packages/agents/run.py", line 9, in wrapper
+  File "/app/review.py", line 54, in plan
+    raise ConnectionError(why) from error
+ConnectionError: db-staging:5432 did not answer
+"""
+
+
+def span_with_error(run: AgentsRun, span: str, stack: str, type_: str = TYPE, message: str = MESSAGE) -> None:
+    """Keeps the span of a call with the exception that our SDK described."""
+    described = {"type": type_, "message": message, "stacktrace": stack}
+    attributes = {names.ERROR_REF: str(run.store.keep(content_of(described)))}
+    run.store.spans_of.setdefault(RUN, []).append(Span(RUN, span, None, "x", 1, 2, attributes))

@@ -12,7 +12,7 @@ _EVENTS = 3  # of each run, at which questions are asked
 def across() -> list[str]:
     """Questions about all runs."""
     about = ("statistics", "transitions", "patterns", "compression", "compression-timing", "failures", "contents")
-    return ["/runs", *(f"/analytics/{name}" for name in about)]
+    return ["/runs", "/runs?sort=attention", "/runs/overview", *(f"/analytics/{name}" for name in about)]
 
 
 async def questions(client: httpx.AsyncClient, run: str) -> list[str]:

@@ -149,7 +149,7 @@ def test_no_journal_has_no_runs(playhead: Command, tmp_path: Path, monkeypatch: 
 
 # Of each command that can answer from the journal: its arguments, its exit code, and what it says.
 FROM_JOURNAL: dict[str, tuple[tuple[str, ...], int, str]] = {
-    "runs": (("--session", "s", "--status", "completed"), 0, "run"),
+    "runs": (("--session", "s", "--outcome", "unknown", "--sort", "attention"), 0, "run"),
     **dict.fromkeys(
         ("show", "tree", "events", "state", "context", "messages", "tokens", "why", "suspects"), (("last",), 0, "")
     ),
@@ -183,6 +183,8 @@ FROM_JOURNAL: dict[str, tuple[tuple[str, ...], int, str]] = {
 ONLY_A_COLLECTOR: dict[str, tuple[str, ...]] = {
     "watch": (),
     "score": ("last", "name", "1"),
+    "note": ("last", "text"),
+    "notes": ("last",),
     "delete": ("last", "--yes"),
     "gc": (),
     "storage": (),

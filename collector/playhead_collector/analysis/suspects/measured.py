@@ -12,7 +12,7 @@ BASIS = "32 failed runs of an airline agent (gpt-4o), set aside, with one reader
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredRules:
     """Steps that rules spoke against (`found`), and how many of these a reader had named (`right`)."""
 
     rules: tuple[str, ...]
@@ -21,18 +21,18 @@ class Measured:
 
 
 MEASURED = (
-    Measured(("outcome_rests_on",), 25, 13),
-    Measured(("against_restriction",), 17, 2),
-    Measured(("demanded_again",), 13, 5),
-    Measured(("call_missing",), 13, 8),
-    Measured(("call_failed",), 12, 0),
-    Measured(("diverged",), 9, 6),
-    Measured(("tool_not_tried",), 9, 3),
-    Measured(("refused_without_looking",), 8, 5),
-    Measured(("call_repeated",), 5, 0),
-    Measured(("not_the_least", "sign_misread", "comparison_false"), 4, 4),
-    Measured(("age_contradicted",), 2, 1),
-    Measured(("order_broken", "value_from_nowhere"), 4, 0),
+    MeasuredRules(("outcome_rests_on",), 25, 13),
+    MeasuredRules(("against_restriction",), 17, 2),
+    MeasuredRules(("demanded_again",), 13, 5),
+    MeasuredRules(("call_missing",), 13, 8),
+    MeasuredRules(("call_failed",), 12, 0),
+    MeasuredRules(("diverged",), 9, 6),
+    MeasuredRules(("tool_not_tried",), 9, 3),
+    MeasuredRules(("refused_without_looking",), 8, 5),
+    MeasuredRules(("call_repeated",), 5, 0),
+    MeasuredRules(("not_the_least", "sign_misread", "comparison_false"), 4, 4),
+    MeasuredRules(("age_contradicted",), 2, 1),
+    MeasuredRules(("order_broken", "value_from_nowhere"), 4, 0),
 )
 
 

@@ -9,7 +9,7 @@ from playhead.wire.operations.verdict import RunError
 from playhead_collector.analysis.transcript.shown_calls import call_line, shown_arguments
 from playhead_collector.analysis.turns.errors import ErrorAnswers, ErrorChain, FailedCall, Recorded, exception_in
 from playhead_collector.analysis.turns.loading import Definitions
-from playhead_collector.analysis.turns.outline import ModelCall, Outline, ToolUse, has_raised
+from playhead_collector.analysis.turns.outline import MadeCall, ModelCall, Outline, has_raised
 from playhead_collector.analysis.turns.requested import REACH, assign, requests_in
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.values import ContentCache, fetch
@@ -41,12 +41,12 @@ async def read_exceptions(record: RunRecord, spans: Iterable[str]) -> Recorded:
 async def error_answer(record: RunRecord, outline: Outline, recorded: Recorded, chain: ErrorChain) -> RunError:
     """Returns the answer about an error, with the turn that led to it."""
     inner = chain.innermost
-    asking = _may_have_asked(outline, inner) if isinstance(inner, ToolUse) else []
+    asking = _may_have_asked(outline, inner) if isinstance(inner, MadeCall) else []
     refs = [output.message for model in asking for output in model.outputs]
     refs += [model.begin.tools for model in asking]
-    refs += [inner.begin.arguments] if isinstance(inner, ToolUse) else []
+    refs += [inner.begin.arguments] if isinstance(inner, MadeCall) else []
     cache = await fetch(record.store, record.project_id, refs)
-    asked_by = _asked_by(inner, asking, cache) if isinstance(inner, ToolUse) else None
+    asked_by = _asked_by(inner, asking, cache) if isinstance(inner, MadeCall) else None
     definitions = Definitions(cache)
 
     def turn_of(call: FailedCall) -> int | None:
@@ -54,7 +54,7 @@ async def error_answer(record: RunRecord, outline: Outline, recorded: Recorded, 
         return None if model is None else model.number
 
     def line_of(call: FailedCall) -> str:
-        if not isinstance(call, ToolUse):
+        if not isinstance(call, MadeCall):
             return call.begin.model or "" if isinstance(call, ModelCall) else call.begin.name
         definition = None if asked_by is None else definitions.of(asked_by.begin, call.begin.name)
         return call_line(call.begin.name, shown_arguments(cache.parsed(call.begin.arguments), definition))
@@ -62,13 +62,13 @@ async def error_answer(record: RunRecord, outline: Outline, recorded: Recorded, 
     return ErrorAnswers(outline, recorded, turn_of, line_of).answer(chain)
 
 
-def _may_have_asked(outline: Outline, tool: ToolUse) -> list[ModelCall]:
+def _may_have_asked(outline: Outline, tool: MadeCall) -> list[ModelCall]:
     near = (model for model in outline.models if tool.begin.seq - REACH <= model.begin.seq < tool.begin.seq)
     group = outline.group_above(tool.begin)
     return [model for model in near if outline.group_above(model.begin) == group][-_LAST_ANSWERS:]
 
 
-def _asked_by(tool: ToolUse, models: Sequence[ModelCall], cache: ContentCache) -> ModelCall | None:
+def _asked_by(tool: MadeCall, models: Sequence[ModelCall], cache: ContentCache) -> ModelCall | None:
     requests = [
         request
         for model in models

@@ -14,10 +14,10 @@ from playhead.model.span import Span
 from playhead.model.state import CANCELLED
 from playhead.wire.operations.calls import CallError
 from playhead.wire.operations.verdict import ErrorStep, RunError
-from playhead_collector.analysis.turns.outline import CallBegin, ModelCall, Outline, Step, ToolUse, has_raised
+from playhead_collector.analysis.turns.outline import CallBegin, MadeCall, ModelCall, Outline, StepCall, has_raised
 from playhead_collector.analysis.turns.stack_text import ParsedStack, parse_stack
 
-FailedCall: TypeAlias = ModelCall | ToolUse | Step
+FailedCall: TypeAlias = ModelCall | MadeCall | StepCall
 MAX_STACK = 20_000
 
 

@@ -8,14 +8,16 @@ from playhead.model import event as ev
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead_collector.analysis.transcript.arguments import ToolDefinition, definitions_of
-from playhead_collector.analysis.turns.outline import CallBegin, ModelCall, Outline, ToolUse
-from playhead_collector.analysis.turns.requested import REACH, Request, assign, requests_in
+from playhead_collector.analysis.turns.outline import CallBegin, MadeCall, ModelCall, Outline
+from playhead_collector.analysis.turns.requested import REACH, AskedCall, assign, requests_in
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import state_at
 from playhead_collector.read.values import ContentCache, fetch
 
 # A model call that is open for longer than so many events of others is shown without what it led to.
 _MOST_AHEAD = 8 * REACH
+# Events that are read at once for a whole run: fewer requests than its blocks, and not all of a long run in memory.
+_PORTION = 4_096
 
 
 @dataclass(slots=True)
@@ -28,8 +30,8 @@ class RunPart:
     outline: Outline
     upto: int
     cache: ContentCache
-    requests: dict[ModelCall, list[Request]]
-    unasked: list[ToolUse]
+    requests: dict[ModelCall, list[AskedCall]]
+    unasked: list[MadeCall]
     definitions: "Definitions"
 
     def message(self, ref: ContentRef | None) -> Message | None:
@@ -105,7 +107,7 @@ def _is_complete(outline: Outline, upto: int) -> bool:
     return not is_open or read_to >= upto + _MOST_AHEAD
 
 
-def _requests(outline: Outline, cache: ContentCache) -> tuple[dict[ModelCall, list[Request]], list[ToolUse]]:
+def _requests(outline: Outline, cache: ContentCache) -> tuple[dict[ModelCall, list[AskedCall]], list[MadeCall]]:
     by_model = {
         model: list(
             requests_in(model, {out.seq: cache.parsed_message(out.message) for out in model.outputs if out.message})
@@ -130,6 +132,7 @@ async def read_on(record: RunRecord, outline: Outline, is_done: Callable[[], boo
 async def read_outline(record: RunRecord) -> Outline:
     """Reads the calls of the whole run, without content."""
     outline = Outline()
-    async for block in record.onwards(0):
-        outline.take(block)
+    first = (record.row.shared or 0) if record.row.parent_missing else 0
+    for after in range(first, record.last, _PORTION):
+        outline.take(await record.events(after, after + _PORTION))
     return outline

@@ -40,9 +40,9 @@ from playhead_collector.analysis.turns.context_parts import (
 from playhead_collector.analysis.turns.error_answers import error_answer, failed_spans, read_exceptions
 from playhead_collector.analysis.turns.errors import error_chains
 from playhead_collector.analysis.turns.loading import RunPart, read_outline, read_part
-from playhead_collector.analysis.turns.outline import ModelCall, Outline, ToolUse, has_raised
+from playhead_collector.analysis.turns.outline import MadeCall, ModelCall, Outline, has_raised
 from playhead_collector.analysis.turns.reasons import TurnReasons, read_reasons
-from playhead_collector.analysis.turns.requested import Request
+from playhead_collector.analysis.turns.requested import AskedCall
 from playhead_collector.analysis.turns.rows import Lines, begun_ns, run_output, shown_call
 from playhead_collector.errors import ContentMissing
 from playhead_collector.read.calls import CallEvents, llm_call
@@ -125,14 +125,20 @@ class _Context:
     thread: list[ContentRef]
     cache: ContentCache
     since: ModelCall | None
+    messages: Sequence[Message | None] = ()
     cuts: list[ev.ContextCompressed] = field(default_factory=list[ev.ContextCompressed])
     change: ContextChange = field(default_factory=ContextChange)
     whole: bool = True
 
-    def messages(self) -> Iterator[tuple[Message | None, bool]]:
+    def with_new(self) -> Iterator[tuple[Message | None, bool]]:
         """Yields the messages, each with whether it is new."""
-        for place, ref in enumerate(self.thread):
-            yield self.cache.parsed_message(ref), place in self.change.added_at
+        for place, message in enumerate(self.messages):
+            yield message, place in self.change.added_at
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the record has the whole context."""
+        return is_complete(self.messages)
 
 
 async def _read_context(record: RunRecord, part: RunPart, model: ModelCall) -> _Context:
@@ -150,7 +156,8 @@ async def _read_context(record: RunRecord, part: RunPart, model: ModelCall) -> _
     cache = await fetch(record.store, record.project_id, [ref for ref in refs if ref is not begin.thread])
     if begin.thread is not None and not thread:
         cache.value(begin.thread)  # its messages have not arrived
-    return _Context(thread, cache, since, cuts, change, whole)
+    messages = await asyncio.to_thread(lambda: [cache.parsed_message(ref) for ref in thread])
+    return _Context(thread, cache, since, messages, cuts, change, whole)
 
 
 async def _thread(record: RunRecord, ref: ContentRef | None) -> tuple[list[ContentRef], bool]:
@@ -208,7 +215,7 @@ async def _saw(record: RunRecord, prices: Prices, model: ModelCall, context: _Co
     begin, cache = model.begin, context.cache
     estimates = await asyncio.to_thread(
         lambda: part_estimates(
-            context.messages(), cache.parsed(begin.system), cache.parsed(begin.tools), cache.parsed(begin.input)
+            context.with_new(), cache.parsed(begin.system), cache.parsed(begin.tools), cache.parsed(begin.input)
         )
     )
     usage = model.end.usage if isinstance(model.end, ev.LlmCompleted) else ev.TokenUsage()
@@ -226,7 +233,7 @@ async def _saw(record: RunRecord, prices: Prices, model: ModelCall, context: _Co
         "parts": estimates.parts(whole, scale.factor if factor is None else factor) if estimates.total else [],
         "parts_basis": basis if is_known else ESTIMATED,
         "cached": usage.cache_read_tokens,
-        "complete": is_complete(message for message, _ in context.messages()),
+        "complete": context.is_complete,
     }
 
 
@@ -264,8 +271,7 @@ async def _estimates_of(record: RunRecord, begin: ev.LlmCalled) -> PartEstimates
 
 
 def _new(part: RunPart, model: ModelCall, context: _Context) -> NewInContext:
-    change, complete = context.change, is_complete(message for message, _ in context.messages())
-    known = complete and context.whole
+    change, known = context.change, context.is_complete and context.whole
     seqs = {
         event.message: event for other in part.outline.models for event in other.added if event.seq < model.begin.seq
     }
@@ -296,7 +302,7 @@ class _Entries:
 
     cache: ContentCache
     seqs: Mapping[ContentRef | None, ev.MessageAdded]
-    results: Mapping[str, Request]
+    results: Mapping[str, AskedCall]
     part: RunPart
 
     def added(self, ref: ContentRef) -> NewMessage:
@@ -313,14 +319,14 @@ class _Entries:
             "turn": None if request is None else request.model.number,
         }
 
-    def _request(self, message: Message | None) -> Request | None:
+    def _request(self, message: Message | None) -> AskedCall | None:
         for part in message["parts"] if message is not None else ():
             call_id = part.get("id")
             if part.get("type") == "tool_call_response" and isinstance(call_id, str) and call_id in self.results:
                 return self.results[call_id]
         return None
 
-    def _shown(self, request: Request) -> ShownCall:
+    def _shown(self, request: AskedCall) -> ShownCall:
         definition = self.part.definitions.of(request.model.begin, request.name)
         shown = shown_call(request.made, request.name, request.arguments, definition)
         return {**shown, "call_id": request.call_id}
@@ -329,7 +335,7 @@ class _Entries:
 # --- what it answered and called -------------------------------------------------------------------------------------
 
 
-def _own_contents(model: ModelCall, made: Iterable[ToolUse]) -> Iterator[ContentRef | None]:
+def _own_contents(model: ModelCall, made: Iterable[MadeCall]) -> Iterator[ContentRef | None]:
     yield from (output.message for output in model.outputs)
     if isinstance(model.end, ev.LlmCompleted):
         yield model.end.reasoning
@@ -376,7 +382,7 @@ def _thoughts(part: RunPart, model: ModelCall, contents: ContentCache) -> Iterat
 def _call(
     part: RunPart,
     lines: Lines,
-    request: Request,
+    request: AskedCall,
     contents: ContentCache,
     errors: Mapping[int, RunError],
     attributions: Mapping[int, Attribution],
@@ -408,7 +414,7 @@ def _call(
     }
 
 
-def _arguments(part: RunPart, request: Request, why: Attribution | None) -> Iterator[TurnArgument]:
+def _arguments(part: RunPart, request: AskedCall, why: Attribution | None) -> Iterator[TurnArgument]:
     definition = part.definitions.of(request.model.begin, request.name)
     arguments = in_order(request.arguments, {} if definition is None else definition.schema)
     origins = {value["path"]: value for value in why["values"]} if why is not None else {}
@@ -418,14 +424,14 @@ def _arguments(part: RunPart, request: Request, why: Attribution | None) -> Iter
         yield {"path": path, "value": value, "origin": origins.get(path)}
 
 
-def _promise(part: RunPart, lines: Lines, made: ToolUse | None) -> str | None:
+def _promise(part: RunPart, lines: Lines, made: MadeCall | None) -> str | None:
     """What a tool call waited for: a promise that was opened in it."""
     span = made.begin.span if made is not None else None
     waits = (wait for wait in part.outline.waits if span is not None and wait.begin.span == span)
     return next((promise for wait in waits if (promise := lines.wait(wait)["promise"]) is not None), None)
 
 
-def _beside(part: RunPart, made: ToolUse) -> list[str]:
+def _beside(part: RunPart, made: MadeCall) -> list[str]:
     """Calls of other agents that were under way when a tool call ended, in one line each."""
     ended = made.end.seq if made.end is not None else part.outline.last_seq
     group = part.outline.group_above(made.begin)
@@ -439,7 +445,7 @@ def _beside(part: RunPart, made: ToolUse) -> list[str]:
     return found[:_MAX_BESIDE]
 
 
-def _line_of(part: RunPart, call: ModelCall | ToolUse) -> str:
+def _line_of(part: RunPart, call: ModelCall | MadeCall) -> str:
     if isinstance(call, ModelCall):
         line = call.begin.model or ""
     else:
@@ -448,7 +454,7 @@ def _line_of(part: RunPart, call: ModelCall | ToolUse) -> str:
     return f"{call.begin.actor}: {line}" if call.begin.actor else line
 
 
-async def _errors(record: RunRecord, calls: Sequence[ModelCall | ToolUse]) -> dict[int, RunError]:
+async def _errors(record: RunRecord, calls: Sequence[ModelCall | MadeCall]) -> dict[int, RunError]:
     """The errors of these calls, by the seq of their start. The whole run is read only if there are some."""
     failed = {call.begin.seq for call in calls if has_raised(call.end)}
     if not failed:

@@ -43,7 +43,7 @@ class ModelCall:
 
 
 @dataclass(slots=True, eq=False)
-class ToolUse:
+class MadeCall:
     """A tool call that was made."""
 
     begin: ev.ToolCalled
@@ -56,7 +56,7 @@ class ToolUse:
 
 
 @dataclass(slots=True, eq=False)
-class Step:
+class StepCall:
     """A call of another kind, such as an agent's. `calls`: the model calls directly below it, of an agent only."""
 
     begin: ev.StepStarted
@@ -82,18 +82,20 @@ class Outline:
     turns_before: int = 0
     enclosing: Mapping[str, CallBegin] = field(default_factory=dict[str, CallBegin])
     models: list[ModelCall] = field(default_factory=list[ModelCall])
-    tools: list[ToolUse] = field(default_factory=list[ToolUse])
-    steps: list[Step] = field(default_factory=list[Step])
+    tools: list[MadeCall] = field(default_factory=list[MadeCall])
+    steps: list[StepCall] = field(default_factory=list[StepCall])
     waits: list[Wait] = field(default_factory=list[Wait])
     cuts: list[ev.ContextCompressed] = field(default_factory=list[ev.ContextCompressed])
     last_seq: int = 0
     """The seq of the last event that was taken."""
     run_end: ev.RunCompleted | ev.RunFailed | None = None
     _begins: dict[str, CallBegin] = field(default_factory=dict[str, CallBegin])
-    _open: dict[str, ModelCall | ToolUse | Step] = field(default_factory=dict[str, ModelCall | ToolUse | Step])
+    _open: dict[str, ModelCall | MadeCall | StepCall] = field(
+        default_factory=dict[str, ModelCall | MadeCall | StepCall]
+    )
     _added: dict[str, list[ev.MessageAdded]] = field(default_factory=dict[str, list[ev.MessageAdded]])
     _models: dict[str, ModelCall] = field(default_factory=dict[str, ModelCall])
-    _agents: dict[str, Step] = field(default_factory=dict[str, Step])
+    _agents: dict[str, StepCall] = field(default_factory=dict[str, StepCall])
     _open_waits: dict[str, Wait] = field(default_factory=dict[str, Wait])
 
     def __post_init__(self) -> None:
@@ -129,7 +131,7 @@ class Outline:
         """The model call with this span; None if it did not begin in this part."""
         return self._models.get(span or "")
 
-    def agent(self, span: str | None) -> Step | None:
+    def agent(self, span: str | None) -> StepCall | None:
         """The agent with this span; None if it did not begin in this part."""
         return self._agents.get(span or "")
 
@@ -170,7 +172,7 @@ class Outline:
                 pass
 
     def _begin(self, event: CallBegin) -> None:
-        call: ModelCall | ToolUse | Step
+        call: ModelCall | MadeCall | StepCall
         span = event.span or ""
         match event:
             case ev.LlmCalled():
@@ -180,10 +182,10 @@ class Outline:
                 if (agent := self._agents.get(self.group_of(event.parent) or "")) is not None:
                     agent.calls.append(call)
             case ev.ToolCalled():
-                call = ToolUse(event)
+                call = MadeCall(event)
                 self.tools.append(call)
             case ev.StepStarted():
-                call = Step(event)
+                call = StepCall(event)
                 self.steps.append(call)
                 if is_agent(event):
                     self._agents[span] = call
@@ -196,9 +198,9 @@ class Outline:
         match call, event:
             case ModelCall(), ev.LlmCompleted() | ev.LlmFailed():
                 call.end = event
-            case ToolUse(), ev.ToolCompleted() | ev.ToolFailed():
+            case MadeCall(), ev.ToolCompleted() | ev.ToolFailed():
                 call.end = event
-            case Step(), ev.StepCompleted():
+            case StepCall(), ev.StepCompleted():
                 call.end = event
             case _:
                 pass

@@ -26,16 +26,16 @@ from playhead_collector.analysis.turns.outline import (
     OPEN,
     CallBegin,
     CallEnd,
+    MadeCall,
     ModelCall,
     Outline,
-    Step,
-    ToolUse,
+    StepCall,
     Wait,
     has_raised,
     is_agent,
     status_of,
 )
-from playhead_collector.analysis.turns.requested import REACH, Request
+from playhead_collector.analysis.turns.requested import REACH, AskedCall
 from playhead_collector.read.events import cut
 from playhead_collector.read.prices import Prices
 from playhead_collector.read.record import RunRecord
@@ -81,7 +81,7 @@ def _texts_to_read(outline: Outline, after: int) -> Iterator[ContentRef | None]:
         yield wait.begin.prompt if isinstance(wait.begin, ev.InputRequested) else None
 
 
-async def _read_ends(record: RunRecord, outline: Outline, agents: list[Step]) -> None:
+async def _read_ends(record: RunRecord, outline: Outline, agents: list[StepCall]) -> None:
     """Reads on until these agents have ended, for their numbers of turns."""
     await read_on(record, outline, lambda: all(step.end is not None for step in agents))
 
@@ -130,7 +130,7 @@ class Lines:
         for _, row in made:
             yield row
 
-    def agent(self, step: Step) -> TurnRow:
+    def agent(self, step: StepCall) -> TurnRow:
         """The line of an agent's work."""
         row = self._row("agent", step.begin, step.end)
         usages = [_usage(model) for model in step.calls]
@@ -198,7 +198,7 @@ class Lines:
             texts = [] if value is None else [text_of(value)]
         return "\n".join(filter(None, texts))
 
-    def asked_call(self, request: Request) -> ShownCall:
+    def asked_call(self, request: AskedCall) -> ShownCall:
         """A tool call that an answer asked for, made or not."""
         definition = self.part.definitions.of(request.model.begin, request.name)
         shown = shown_call(request.made, request.name, request.arguments, definition)
@@ -224,7 +224,7 @@ class Lines:
         results = [part for part in message["parts"] if part.get("type") == "tool_call_response"] if message else []
         return message is None or len(results) < len(message["parts"]) or not message["parts"]
 
-    def _unasked(self, tool: ToolUse) -> TurnRow:
+    def _unasked(self, tool: MadeCall) -> TurnRow:
         row = self._row("call", tool.begin, tool.end)
         arguments: JsonValue = self.part.cache.parsed(tool.begin.arguments)
         row["calls"] = [shown_call(tool, tool.begin.name, arguments, None)]
@@ -288,7 +288,7 @@ class Lines:
         }
 
 
-def shown_call(tool: ToolUse | None, name: str, arguments: JsonValue, definition: ToolDefinition | None) -> ShownCall:
+def shown_call(tool: MadeCall | None, name: str, arguments: JsonValue, definition: ToolDefinition | None) -> ShownCall:
     """A tool call in one line; `tool` None: it was asked for and not made."""
     end = tool.end if tool else None
     return {
@@ -324,7 +324,7 @@ def cut_sentence(event: ev.ContextCompressed) -> str:
     return (first or "messages left the context") + strategy
 
 
-def turn_elapsed_ms(model: ModelCall, made: Iterable[ToolUse]) -> float | None:
+def turn_elapsed_ms(model: ModelCall, made: Iterable[MadeCall]) -> float | None:
     """From the start of the model call to the last end of it and its tools; None while one is open."""
     ends = [model.end, *(tool.end for tool in made)]
     times = [end.time_ns for end in ends if end is not None]

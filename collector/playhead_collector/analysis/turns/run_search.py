@@ -75,7 +75,7 @@ def read_cursor(cursor: str | None) -> tuple[int, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class SearchedText:
+class EventText:
     """A text of an event: the words of a message, the arguments of a call, an error."""
 
     where: Where
@@ -153,12 +153,12 @@ class _Searching:
             self.named.update(refs_of(event))
         return found
 
-    def _texts(self, event: ev.RunEvent, contents: ContentCache) -> Iterator[SearchedText]:
+    def _texts(self, event: ev.RunEvent, contents: ContentCache) -> Iterator[EventText]:
         for text in texts_of(event, contents):
             if text.ref is None or isinstance(event, _OF_TOOLS) or text.ref not in self.named:
                 yield text
 
-    def _ranges(self, event: ev.RunEvent, text: SearchedText, finder: TextFinder) -> Iterator[tuple[int, int]]:
+    def _ranges(self, event: ev.RunEvent, text: EventText, finder: TextFinder) -> Iterator[tuple[int, int]]:
         ranges = list(islice(finder.ranges(text.text), _MAX_HITS_OF_EVENT))
         if ranges and text.where in ("arguments", "result"):
             seqs = self.twins.setdefault((text.where, _as_json(text.text)), [])
@@ -168,7 +168,7 @@ class _Searching:
                 return
         yield from ranges
 
-    def _hit(self, event: ev.RunEvent, text: SearchedText, start: int, end: int) -> RunHit:
+    def _hit(self, event: ev.RunEvent, text: EventText, start: int, end: int) -> RunHit:
         return {
             "seq": event.seq,
             "turn": self._turn(event),
@@ -244,21 +244,21 @@ def _text_fields(kind: type[ev.Event]) -> tuple[str, ...]:
     return tuple(name for name in _WHERE_OF_FIELD if name in names - repeated)
 
 
-def texts_of(event: ev.RunEvent, contents: ContentCache) -> Iterator[SearchedText]:
+def texts_of(event: ev.RunEvent, contents: ContentCache) -> Iterator[EventText]:
     """Yields the texts of an event that are searched: its names and errors, then its contents."""
     for name in _text_fields(type(event)):
         text = getattr(event, name)
         if isinstance(text, str) and text:
-            yield SearchedText(_WHERE_OF_FIELD[name], None, 0, text)
+            yield EventText(_WHERE_OF_FIELD[name], None, 0, text)
     if isinstance(event, _ERRORS) and event.message:
-        yield SearchedText("error", None, 0, event.message)
+        yield EventText("error", None, 0, event.message)
     if isinstance(event, ev.MessageAdded):
         yield from _texts_of_message(event, contents)
         return
     for name, ref in _named(event):
         value: JsonValue = contents.parsed(ref)
         if value is not None:
-            yield SearchedText(_WHERE_OF_REF.get(name, "state"), ref, 0, text_of(value))
+            yield EventText(_WHERE_OF_REF.get(name, "state"), ref, 0, text_of(value))
 
 
 _ENDS = (ev.LlmCompleted, ev.LlmFailed, ev.ToolCompleted, ev.ToolFailed, ev.StepCompleted)
@@ -269,7 +269,7 @@ _WHERE_OF_FIELD: dict[str, Where] = {
 _ERRORS = (ev.RunFailed, ev.LlmFailed, ev.ToolFailed, ev.StepCompleted)
 
 
-def _texts_of_message(event: ev.MessageAdded, contents: ContentCache) -> Iterator[SearchedText]:
+def _texts_of_message(event: ev.MessageAdded, contents: ContentCache) -> Iterator[EventText]:
     message: Message | None = contents.parsed_message(event.message)
     if message is None or event.message is None:
         return
@@ -279,11 +279,11 @@ def _texts_of_message(event: ev.MessageAdded, contents: ContentCache) -> Iterato
             case "blob":
                 pass
             case "tool_call":
-                yield SearchedText("arguments", event.message, number, text_of(part.get("arguments") or ""))
+                yield EventText("arguments", event.message, number, text_of(part.get("arguments") or ""))
             case "tool_call_response":
-                yield SearchedText("result", event.message, number, text_of(part.get("response") or ""))
+                yield EventText("result", event.message, number, text_of(part.get("response") or ""))
             case "reasoning":
-                yield SearchedText("reasoning", event.message, number, text_of(part.get("content") or ""))
+                yield EventText("reasoning", event.message, number, text_of(part.get("content") or ""))
             case _:
                 content = part.get("content", part.get("uri"))
-                yield SearchedText(where, event.message, number, text_of(content or ""))
+                yield EventText(where, event.message, number, text_of(content or ""))

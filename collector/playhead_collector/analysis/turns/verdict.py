@@ -12,7 +12,7 @@ from playhead.model import event as ev
 from playhead.model.json_value import JsonValue
 from playhead.model.ref import ContentRef
 from playhead.model.state import CANCELLED, COMPLETED, RUNNING
-from playhead.wire.operations.verdict import AgentNow, CallStatus, RunError, RunVerdict, TaskRuns
+from playhead.wire.operations.verdict import AgentNow, CallStatus, OutcomeOfRun, RunError, RunVerdict, TaskRuns
 from playhead_collector.analysis.across.same_task import read_task
 from playhead_collector.analysis.transcript.shown_calls import call_line, shown_arguments
 from playhead_collector.analysis.turns.error_answers import error_answer, failed_spans, read_exceptions
@@ -21,21 +21,21 @@ from playhead_collector.analysis.turns.loading import read_outline
 from playhead_collector.analysis.turns.outline import (
     FAILED,
     OPEN,
+    MadeCall,
     ModelCall,
     Outline,
-    Step,
-    ToolUse,
+    StepCall,
     has_raised,
     is_agent,
     status_of,
 )
 from playhead_collector.analysis.turns.rows import begun_ns, said_in
 from playhead_collector.read.events import cut
-from playhead_collector.read.outcome import ANY_SCORE, SUCCESS_FROM, DecidingScore, deciding_score, outcome_of
 from playhead_collector.read.promises import promise_answer
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.values import ContentCache, fetch, text_of
-from playhead_collector.store.ports.scores import ScoreFilter
+from playhead_collector.store.ports.outcomes import CONDITION, SUCCESS_FROM, deciding_score, outcome_word
+from playhead_collector.store.ports.scores import ScoreFilter, StoredScore
 
 MAX_AGENTS = 50
 _MAX_SAID, _MAX_ANSWER = 300, 2_000
@@ -57,8 +57,8 @@ async def answer_verdict(record: RunRecord) -> RunVerdict:
     answer, answer_seq = shown.answer()
     verdict: RunVerdict = {
         "run": record.run,
-        "outcome": outcome_of(record.row.status, score, waits=bool(promises)),
-        "condition": ANY_SCORE if score is None else score.condition,
+        "outcome": _outcome(record.row.status, score, is_waiting=bool(promises) or record.row.facts.waiting),
+        "condition": CONDITION if score is None else f"{score.name}>={SUCCESS_FROM}",
         "error": error,
         "other_errors": other_errors,
         "waits_for": [promise_answer(promise) for promise in promises],
@@ -73,6 +73,15 @@ async def answer_verdict(record: RunRecord) -> RunVerdict:
     if cache.missing:
         verdict["missing"] = cache.missing
     return verdict
+
+
+def _outcome(status: str, score: StoredScore | None, *, is_waiting: bool) -> OutcomeOfRun:
+    """What came of the run, by the rule of the list of runs."""
+    number = None if score is None or isinstance(score.value, str) else float(score.value)
+    word = outcome_word(status, number, waiting=is_waiting)
+    if word in ("succeeded", "failed") and score is not None:
+        return {"word": word, "because": f"{score.name}>={SUCCESS_FROM}", "value": score.value}
+    return {"word": word, "because": status, "value": None}
 
 
 async def _task(record: RunRecord, score: str | None) -> TaskRuns | None:
@@ -91,7 +100,7 @@ async def _task(record: RunRecord, score: str | None) -> TaskRuns | None:
     return {"task": facts.task, "runs": len(facts.runs), "scored": len(numbers), "succeeded": succeeded}
 
 
-async def _deciding(record: RunRecord, run: str) -> DecidingScore | None:
+async def _deciding(record: RunRecord, run: str) -> StoredScore | None:
     where = ScoreFilter(run=run, latest=True)
     return deciding_score(await record.store.scores.page(record.project_id, where, limit=_MOST_SCORES))
 
@@ -122,10 +131,10 @@ class Agent:
     """An agent, or the run itself (`step` None): its model calls, and its last call that is under way."""
 
     name: str | None
-    step: Step | None
+    step: StepCall | None
     status: CallStatus
     calls: list[ModelCall] = field(default_factory=list[ModelCall])
-    under_way: ModelCall | ToolUse | None = None
+    under_way: ModelCall | MadeCall | None = None
 
     @property
     def order(self) -> tuple[int, int]:
@@ -156,7 +165,7 @@ def _chosen_agents(outline: Outline, record: RunRecord) -> list[Agent]:
 
 def _shown_contents(outline: Outline, agents: Iterable[Agent]) -> Iterator[ContentRef | None]:
     for agent in agents:
-        if isinstance(agent.under_way, ToolUse):
+        if isinstance(agent.under_way, MadeCall):
             yield agent.under_way.begin.arguments
         for model in agent.calls[-1:]:
             yield from _answers_of(model)
@@ -241,7 +250,7 @@ class _Shown:
         at = last.begin.seq if last is not None else step.begin.seq if step is not None else 1
         return None, at, began
 
-    def _line(self, call: ModelCall | ToolUse) -> str:
+    def _line(self, call: ModelCall | MadeCall) -> str:
         if isinstance(call, ModelCall):
             return call.begin.model or ""
         return call_line(call.begin.name, shown_arguments(self.cache.parsed(call.begin.arguments), None))

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from playhead_collector.store.ports.contents import ContentReader
 from playhead_collector.store.ports.events import EventReader
+from playhead_collector.store.ports.notes import NoteReader
 from playhead_collector.store.ports.promises import PromiseReader
 from playhead_collector.store.ports.runs import RunReader
 from playhead_collector.store.ports.scores import ScoreReader
@@ -47,6 +48,11 @@ class ReadStore(Protocol):
     @property
     def promises(self) -> PromiseReader:
         """What runs wait for."""
+        ...
+
+    @property
+    def notes(self) -> NoteReader:
+        """Notes of people about runs."""
         ...
 
     @property

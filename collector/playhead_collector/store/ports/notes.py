@@ -49,18 +49,22 @@ class StoredView:
     saved_ns: int
 
 
-class NoteStore(Protocol):
-    """Stores notes and saved views.  All methods raise StoreUnavailable."""
-
-    async def add(self, project_id: int, run: str, note: NoteToAdd) -> StoredNote | None:
-        """Stores the note and returns it. If the run has a note with this id already, returns that one.  None: there is
-        no such run."""
-        ...
+class NoteReader(Protocol):
+    """Reads notes."""
 
     async def page(
         self, project_id: int, run: str, *, limit: int, before: tuple[int, str] | None = None
     ) -> Sequence[StoredNote]:
         """Returns notes of a run, newest first. `before`: (noted_ns, id) of the last one of the previous page."""
+        ...
+
+
+class NoteStore(NoteReader, Protocol):
+    """Stores notes and saved views.  All methods raise StoreUnavailable."""
+
+    async def add(self, project_id: int, run: str, note: NoteToAdd) -> StoredNote | None:
+        """Stores the note and returns it. If the run has a note with this id already, returns that one.  None: there is
+        no such run."""
         ...
 
     async def remove(self, project_id: int, run: str, note: str) -> bool:

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from playhead.projection.run_row import RunRow
 from playhead.projection.search_rows import ToolOutcome
+from playhead.wire.operations.runs import SortName
 from playhead.wire.operations.verdict import OutcomeWord
 from playhead.wire.operations.why import Strength
 from playhead_collector.store.ports.outcomes import OverviewCell, attention
@@ -48,7 +49,6 @@ class RunFilter:
         return bool(self.outcomes) or self.suspect is not None or self.cost_above is not None
 
 
-SortName = Literal["attention", "started", "elapsed", "turns", "tool_calls", "input_tokens", "cost", "errors", "score"]
 _LAST = float("-inf")
 
 

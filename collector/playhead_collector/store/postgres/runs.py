@@ -50,6 +50,8 @@ _OWN_FORM = ("run", "usage", "continued_by", "processes", "happened", "has_score
 _FIELDS = tuple(field.name for field in fields(RunRow) if field.name not in (*_OWN_FORM, *_THE_STORES, *_MANY))
 _BIG = {"started_ns", "ended_ns", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"}
 _OUTCOMES = {outcome.value: outcome for outcome in ToolOutcome}
+_BY_ATTENTION = RunOrder("attention")
+_MOST_ATTENTION = 100
 _CELL = tuple(field.name for field in fields(OverviewCell) if field.name != "word")
 
 
@@ -133,11 +135,10 @@ class PostgresRuns:
             if order == NEWEST_FIRST and not where.needs_outcome:
                 ids = await _ids(conn, project_id, bounds, where.score)
             else:
-                key = math.inf if before is None else before.key
-                sorting = {"sort": order.sort, "sign": -1.0 if order.ascending else 1.0, "before_key": key}
-                chosen = bounds | _outcome_conditions(where, bounds)
-                ids = await sql.column(conn, "sorted_run_ids", project_id=project_id, **sorting, **chosen)
-            rows = await sql.rows(conn, "runs", project_id=project_id, runs=ids) if ids else []
+                ids = await _sorted_ids(conn, project_id, where, bounds, order, before)
+            rows: Sequence[Record] = ()
+            if ids:
+                rows = await sql.rows(conn, "runs", project_id=project_id, runs=ids)
         by_id = {row["run_id"]: row for row in rows}
         return [_with_facts(by_id[run]) for run in ids if run in by_id]
 
@@ -190,6 +191,28 @@ async def _ids(conn: Conn, project_id: int, bounds: dict[str, Any], score: Score
     if len(ids) == bounds["how_many"]:
         return ids
     return await sql.column(conn, "run_ids_with", project_id=project_id, **bounds)
+
+
+async def _sorted_ids(
+    conn: Conn, project_id: int, where: RunFilter, bounds: dict[str, Any], order: RunOrder, before: RunPosition | None
+) -> list[UUID]:
+    """Returns the ids of the runs of a page that is sorted, or limited, by what came of the runs."""
+    key = math.inf if before is None else before.key
+    conditions = _outcome_conditions(where, bounds)
+    is_plain = conditions["any_run"] and where.score is None and where.suspect is None and where.cost_above is None
+    if order == _BY_ATTENTION and is_plain:
+        named = ("since", "until", "before_started", "before_run", "how_many")
+        chosen = {name: bounds[name] for name in named}
+        return await sql.column(
+            conn,
+            "run_ids_by_attention",
+            project_id=project_id,
+            outcomes=conditions["outcomes"],
+            before_key=int(max(0, min(key, _MOST_ATTENTION))),
+            **chosen,
+        )
+    sorting = {"sort": order.sort, "sign": -1.0 if order.ascending else 1.0, "before_key": key}
+    return await sql.column(conn, "sorted_run_ids", project_id=project_id, **sorting, **bounds, **conditions)
 
 
 def _question(row: Record) -> OpenQuestion:

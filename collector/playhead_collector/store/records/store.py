@@ -7,6 +7,7 @@ from playhead.model.usage import ModelUsage
 from playhead_collector.store.records.contents import RecordContents
 from playhead_collector.store.records.events import RecordEvents, RecordSpans
 from playhead_collector.store.records.memory import MemoryProjections
+from playhead_collector.store.records.notes import NoNotes
 from playhead_collector.store.records.ports import ProjectionCache, RecordSource, RunProjection
 from playhead_collector.store.records.projecting import RecordProjector
 from playhead_collector.store.records.promises import RecordPromises
@@ -41,8 +42,9 @@ class RecordStore:
         self.spans = RecordSpans(self._projector)
         self.events = RecordEvents(self._projector)
         self.scores = RecordScores(source, self._projector)
-        self.runs = RecordRuns(source, self._projector, self.scores, cost_of)
         self.promises = RecordPromises(source, self._projector)
+        self.runs = RecordRuns(source, self._projector, self.scores, cost_of)
+        self.notes = NoNotes()
         self.uses = RecordUses(source, self._projector)
         self.search = RecordSearch(lambda: {run: source.version(run) or "" for run in source.runs()})
 

@@ -494,7 +494,7 @@ export interface components {
             task?: string | null;
             /**
              * Outcome
-             * @description When a run has succeeded: a score as NAME, NAME=VALUE or NAME>=NUMBER; default: the newest score of this run that is false or below 0.5, without any the status.
+             * @description When a run has succeeded: a score as NAME, NAME=VALUE or NAME>=NUMBER; default: the score by which this run has failed (its newest, if that is false or below 0.5), without any the status.
              */
             outcome?: string | null;
             /**

@@ -41,6 +41,9 @@ class Completeness(TypedDict):
     sealed: bool
 
 
+HappenedKind = Literal["question", "error", "suspect", "under_way", "answer"]
+
+
 class Happened(TypedDict):
     """What happened in a run, in one line, cut at 300 characters.
 
@@ -50,7 +53,7 @@ class Happened(TypedDict):
     `turn` are where.  `promise` is that of a question.
     """
 
-    kind: Literal["question", "error", "suspect", "under_way", "answer"]
+    kind: HappenedKind
     text: str
     about: str | None
     strength: Strength | None
@@ -287,8 +290,9 @@ SuspectIs = Annotated[
 CostAbove = Annotated[
     float | None, Bounds(ge=0, description="Only runs that cost more, in the price table's currency.")
 ]
+SortName = Literal["attention", "started", "elapsed", "turns", "tool_calls", "input_tokens", "cost", "errors", "score"]
 SortBy = Annotated[
-    Literal["attention", "started", "elapsed", "turns", "tool_calls", "input_tokens", "cost", "errors", "score"],
+    SortName,
     Bounds(
         description="`attention`: what waits, then what crashed or is lost, what failed (strong suspects first), what "
         "runs, all others; in each the newest first. `score`: by the newest score that is a number."

@@ -160,8 +160,8 @@ Succeeded = Annotated[
     Bounds(
         max_length=500,
         pattern=NOT_EMPTY,
-        description="When a run has succeeded: a score as NAME, NAME=VALUE or NAME>=NUMBER; default: the newest score "
-        "of this run that is false or below 0.5, without any the status.",
+        description="When a run has succeeded: a score as NAME, NAME=VALUE or NAME>=NUMBER; default: the score by "
+        "which this run has failed (its newest, if that is false or below 0.5), without any the status.",
     ),
 ]
 FindSiblings = Annotated[

@@ -3,35 +3,10 @@
 from dataclasses import replace
 
 from playhead.model import event as ev
-from playhead.model import names
-from playhead.model.canonical import content_of
 from playhead.model.span import Span, SpanEvent
 from playhead_collector.analysis.turns.verdict import answer_verdict
-from tests.support.readers.agents import AgentsRun
+from tests.support.readers.agents import MESSAGE, STACK, TYPE, AgentsRun, span_with_error
 from tests.support.readers.fake import RUN, record_of
-
-TYPE, MESSAGE = "ConnectionError", "db-staging:5432 did not answer"
-STACK = """Traceback (most recent call last):
-  File "/app/review.py", line 52, in plan
-    await connect()
-TimeoutError: timed out
-
-The above exception was the direct cause of the following exception:
-
-Traceback (most recent call last):
-  File "/app/review.py", line 71, in review
-    await plan()
-  File "/venv/lib/python3.12/site-packages/agents/run.py", line 9, in wrapper
-  File "/app/review.py", line 54, in plan
-    raise ConnectionError(why) from error
-ConnectionError: db-staging:5432 did not answer
-"""
-
-
-def span_with_error(run: AgentsRun, span: str, stack: str, type_: str = TYPE, message: str = MESSAGE) -> None:
-    described = {"type": type_, "message": message, "stacktrace": stack}
-    attributes = {names.ERROR_REF: str(run.store.keep(content_of(described)))}
-    run.store.spans_of.setdefault(RUN, []).append(Span(RUN, span, None, "x", 1, 2, attributes))
 
 
 def crashed_review() -> tuple[AgentsRun, dict[str, str]]:
@@ -196,6 +171,6 @@ async def test_runs_of_the_task_and_the_score_that_decides():
     assert verdict["condition"] == "reward>=0.5"
     assert verdict["task"] == {"task": "tag:task:6", "runs": 3, "scored": 2, "succeeded": 1}
     unscored = await answer_verdict(record_of(store, "0c" * 16))
-    assert (unscored["outcome"]["word"], unscored["condition"]) == ("unknown", "newest score>=0.5")
+    assert (unscored["outcome"]["word"], unscored["condition"]) == ("unknown", "score>=0.5")
     assert unscored["task"] == {"task": "tag:task:6", "runs": 3, "scored": 2, "succeeded": 1}
     assert (await answer_verdict(AgentsRun().done()))["task"] is None

@@ -37,9 +37,7 @@ update run_outcome set status = 'lost' where project_id = :project_id and run_id
 -- after another.
 select run_id from (
     select started_ns, run_id, coalesce(:sign::double precision * case :sort::text
-        when 'attention' then case outcome
-            when 'waiting' then 90 when 'crashed' then 80 when 'lost' then 80 when 'failed' then 70 + suspect
-            when 'running' then 60 else 0 end::double precision
+        when 'attention' then attention::double precision
         when 'started' then case when :sign < 0 then started_ns::double precision else 0 end
         when 'elapsed' then elapsed_ns::double precision
         when 'turns' then llm_calls::double precision
@@ -69,6 +67,14 @@ select run_id from (
 ) as found
 where (key, started_ns, run_id) < (:before_key::double precision, :before_started::bigint, :before_run::uuid)
 order by key desc, started_ns desc, run_id desc limit :how_many;
+
+-- name: run_ids_by_attention(project_id, since, until, outcomes, before_key, before_started, before_run, how_many)
+-- The same for the order in which most people look at runs, from its index.
+select run_id from run_outcome
+where project_id = :project_id and started_ns >= :since and started_ns <= :until
+    and (:outcomes::text[] = '{}' or outcome = any(:outcomes::text[]))
+    and (attention, started_ns, run_id) < (:before_key::smallint, :before_started::bigint, :before_run::uuid)
+order by attention desc, started_ns desc, run_id desc limit :how_many;
 
 -- name: overview(project_id, labels, any_run, search, id_part, since, until, outcomes, suspect, cost_above, score_name, score_low, score_high, score_label, steps_ns, steps)
 -- The runs of `sorted_run_ids`, by the time of their start and by outcome. `steps_ns`: lengths of steps, of which the first is
