@@ -29,8 +29,8 @@ RECORD = "import runpy, sys\nfor program in sys.argv[1:]: runpy.run_path(program
 # Snapshots come first: the others record more runs. Until `search`, the collector has had time to index the runs.
 # With `sign_in`, it begins to ask for a key.
 TESTS = (
-    "snapshots", "runs", "run", "panel", "steps", "large", "axe", "compare", "live", "across", "approvals", "content", "tasks",
-    "search", "sign_in",
+    "snapshots", "runs", "run", "panel", "steps", "large", "axe", "compare", "live", "across", "approvals", "content",
+    "tasks", "search", "sign_in",
 )  # fmt: skip
 
 
