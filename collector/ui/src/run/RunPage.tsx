@@ -170,7 +170,7 @@ function OneRun({ run, onNews }: { run: RunDetail; onNews: () => void }) {
  * then, and once it has ended.
  */
 function useNews(isRunning: boolean, live: LiveRun, onNews: () => void): number {
-  const known = live.last + live.changes + (live.hasEnded ? 0.5 : 0);
+  const known = live.last + live.changes + (live.hasEnded || !isRunning ? 0.5 : 0);
   const news = useAtMost(known, isRunning && !live.hasEnded ? NEWS_MS : 0);
   const told = useRef(news);
   useEffect(() => {

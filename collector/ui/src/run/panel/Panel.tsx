@@ -53,7 +53,7 @@ export function Panel(props: PanelProps) {
   const isRunning = run.status === "running";
   const news = useAtMost(isRunning ? now : 0, NEWS_MS);
   const { calls, path, isWhole, asOf, error } = useWaterfall(run.run, news, !isRunning);
-  const known = useKnownMs(calls, asOf, isRunning && isWhole);
+  const known = useKnownMs(calls, asOf, isRunning && isWhole, run.elapsed_ms);
   const lanes = useMemo(() => lanesOf(calls, known, run.name ?? "run"), [calls, known, run.name]);
   const moments = useMemo(() => momentsOf(calls), [calls]);
   const usual = AROUND + LANE * Math.max(1, Math.min(lanes.length, LANES_SHOWN));

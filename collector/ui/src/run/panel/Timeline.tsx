@@ -18,13 +18,15 @@ import { useRangeDrag } from "./useRange";
 import { useTheme } from "./useTheme";
 
 const TICKS = 6;
+/** Names of moments behind here stand at the left of them. */
+const LAST = 0.97;
 const PAGE = 10;
 /** Beyond now: what is to come. */
 const AHEAD = 0.06;
 
 type Props = Pick<
   PanelProps,
-  "rows" | "at" | "turn" | "onGo" | "range" | "onRange" | "suspects" | "following" | "now"
+  "run" | "rows" | "at" | "turn" | "onGo" | "range" | "onRange" | "suspects" | "following" | "now"
 > & {
   lanes: readonly Lane[];
   moments: Moments;
@@ -34,6 +36,7 @@ type Props = Pick<
 };
 
 export function Timeline({
+  run,
   rows,
   at,
   turn,
@@ -85,7 +88,7 @@ export function Timeline({
   const mark = turn?.turn == null ? undefined : flags.marks.get(turn.turn);
   return (
     <div className={styles.time}>
-      <InBar>{saidOfTime(lanes, turns.length, known, axis)}</InBar>
+      <InBar>{saidOfTime(lanes, Math.max(turns.length, run.llm_calls), known, axis)}</InBar>
       <div className={styles.lanes}>
         <div className={styles.names} aria-hidden="true">
           {lanes.map((lane, n) => (
@@ -135,7 +138,7 @@ export function Timeline({
               aria-label={flag.title}
               onClick={() => onGo(flag.seq)}
             >
-              {flag.text}
+              <span aria-hidden="true">{flag.text}</span>
             </button>
           );
         })}
@@ -175,7 +178,11 @@ export function Timeline({
         onPointerCancel={drag.cancel}
       >
         {ticks(axis, TICKS).map((ms) => (
-          <span key={ms} style={{ left: percentOf(position(axis, ms)) }}>
+          <span
+            key={ms}
+            className={position(axis, ms) > LAST ? styles.last : undefined}
+            style={{ left: percentOf(position(axis, ms)) }}
+          >
             {axisTime(ms)}
           </span>
         ))}

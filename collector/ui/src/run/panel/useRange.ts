@@ -22,7 +22,10 @@ export function useRangeDrag(axis: TimeAxis, moments: Moments, onRange: (range: 
       event.currentTarget.setPointerCapture(event.pointerId);
       setChosen({ from: at(event), to: at(event) });
     },
-    move: (event: PointerEvent<HTMLElement>) => setChosen((before) => before && { ...before, to: at(event) }),
+    move: (event: PointerEvent<HTMLElement>) => {
+      const to = at(event); // the event has no element any more when the state is set
+      setChosen((before) => before && { ...before, to });
+    },
     end: () => {
       if (chosen !== null && Math.abs(chosen.to - chosen.from) >= LEAST) {
         const [from, to] = [Math.min(chosen.from, chosen.to), Math.max(chosen.from, chosen.to)].map((each) =>
