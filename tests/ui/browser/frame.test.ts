@@ -78,3 +78,27 @@ test("a text is copied on plain HTTP, where browsers give pages no clipboard", a
   await page.getByRole("button", { name: /^[0-9a-f]{8}…[0-9a-f]{6}$/ }).first().click();
   await page.getByRole("button", { name: "Copied" }).waitFor();
 });
+
+test("a message is drawn as Markdown with its pictures, as text or as JSON, and nothing is loaded from other hosts", async () => {
+  const run = await runNamed("photo_desk");
+  const elsewhere: string[] = [];
+  const { page } = await open(`/runs/${run}`, {}, async (page) => {
+    page.on("request", (request) => !request.url().startsWith(URL_OF_COLLECTOR) && !request.url().startsWith("data:") && elsewhere.push(request.url()));
+  });
+  const picture = page.getByRole("img", { name: /^Image in the message: image\/png/ }).first();
+  await picture.waitFor();
+  assert.equal(await picture.evaluate((image) => (image as HTMLImageElement).naturalWidth), 320);
+  const answer = page.getByRole("cell", { name: "Tuesday to Sunday" });
+  await answer.waitFor(); // a table
+  await page.getByText("https://maps.example.com/mine.png").first().waitFor();
+  await page.getByText("<b>no HTML</b>").first().waitFor();
+  assert.equal(await page.locator('a[href*="example.com"], img[src*="example.com"]').count(), 0);
+  assert.deepEqual(await violationsInBothThemes(page), []);
+  const shown = page.getByRole("group", { name: "Show as" }).last();
+  await shown.getByRole("button", { name: "Text" }).click();
+  await page.getByText("## What the photo shows", { exact: false }).last().waitFor();
+  await answer.waitFor({ state: "detached" });
+  await shown.getByRole("button", { name: "JSON" }).click();
+  await page.getByText('"role": "assistant"').waitFor();
+  assert.deepEqual(elsewhere, []);
+});

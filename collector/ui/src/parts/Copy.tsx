@@ -2,6 +2,7 @@ import { type ReactNode, useEffect, useState } from "react";
 
 import { copied } from "./clipboard";
 import { Dialog } from "./Dialog";
+import { saidPlainly } from "./said";
 import { Selected } from "./Selected";
 
 const SAID_MS = 1500;
@@ -9,7 +10,7 @@ const SAID_MS = 1500;
 type Props = { text: string; label: ReactNode; className?: string; title?: string };
 
 /** A button that copies a text, and says that it did; where the browser does not allow it, it shows the text selected. */
-export function Copy({ text, label, className = "button", title = text }: Props) {
+export function Copy({ text, label, className = "button", title = saidPlainly(text) }: Props) {
   const [outcome, setOutcome] = useState<"idle" | "copied" | "shown">("idle");
   useEffect(() => {
     if (outcome !== "copied") return;

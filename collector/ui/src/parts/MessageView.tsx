@@ -4,11 +4,11 @@ import { useState, type ReactNode } from "react";
 import type { Message, Part } from "../api/types";
 import { useApi } from "../api/useApi";
 import { bytesText } from "../model/bytes";
-import { kindOf } from "../model/context";
+import { kindOf, sizeOfBase64 } from "../model/context";
 import { ContentLink } from "./ContentLink";
 import { MarkedText } from "./MarkedText";
 import { Markdown } from "./Markdown";
-import { imageSource, readPart, sizeOfBase64 } from "./messageParts";
+import { imageSource, readPart } from "./messageParts";
 import styles from "./MessageView.module.css";
 import { Said } from "./Said";
 

@@ -13,8 +13,6 @@ import styles from "./TopBar.module.css";
 import { isForPage } from "./typing";
 import { useKeyPress } from "./useKeyPress";
 
-export { isTyping } from "./typing";
-
 /** An element with this id takes `/` on its page; on all others, `/` opens the palette. */
 export const FILTER_LINE = "filter-line";
 

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
-import { asMessage, imageSource, readPart, sizeOfBase64 } from "./messageParts";
+import { partText, sizeOfBase64 } from "../model/context";
+import { asMessage, imageSource, readPart } from "./messageParts";
 
 const PIXEL = "iVBORw0KGgo=";
 
@@ -63,6 +64,7 @@ test("only pictures that cannot run anything are drawn", () => {
   expect(imageSource("image/png", '"><script>')).toBeNull();
   expect(sizeOfBase64("AAAA")).toBe(3);
   expect(sizeOfBase64("AA==")).toBe(1);
+  expect(partText({ type: "blob", mime_type: "image/png", content: "AAAA" })).toBe("[image/png, 3 B]");
 });
 
 test("a message of an answer", () => {

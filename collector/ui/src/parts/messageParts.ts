@@ -59,9 +59,6 @@ export function imageSource(mime: string, base64: string): string | null {
   return `data:${mime.toLowerCase()};base64,${base64.replaceAll("-", "+").replaceAll("_", "/").replaceAll(/\s/g, "")}`;
 }
 
-/** How many bytes a base64 text stands for. */
-export const sizeOfBase64 = (base64: string): number => Math.floor((base64.replaceAll(/[=\s]/g, "").length * 3) / 4);
-
 function text(value: unknown, kind: "text" | "reasoning"): ReadPart {
   return typeof value === "string" ? { kind, text: value } : { kind: "other" };
 }

@@ -28,7 +28,7 @@ import { Views } from "./Views";
 /** What makes a row of the list another one. */
 const NEWS =
   "run_started,run_completed,approval_requested,approval_granted,approval_denied,input_requested,input_received";
-/** Runs that are under way and in view are asked for again so often; their calls do not come with the news. */
+/** Runs in view that can change are asked for again so often: their calls, and what is found out later, do not come with the news. */
 const TICK_MS = 5_000;
 /** Totals are asked for again at most so often while runs end. */
 const TOTALS_MS = 5_000;
@@ -185,26 +185,29 @@ function useTotals(conditions: ReturnType<typeof conditionsIn>, isCounted: boole
   return { all: all.data, shown: !isCounted ? null : isNarrowed ? narrowed.data : all.data, turn, refresh };
 }
 
-/** Asks again for runs that are under way and in view. */
+/** What happened in a run, and its first suspect, are found out soon after its end: so long, its row may change. */
+const SETTLES_MS = 60_000;
+const isSettling = (run: RunSummary, now: number): boolean =>
+  run.outcome.word === "running" || (run.ended !== null && now - Date.parse(run.ended) < SETTLES_MS);
+
+/** Asks again for runs in view that are under way, or ended just now. */
 function useUnderWay(
   rows: readonly RunSummary[],
   view: { current: { from: number; to: number } },
   refresh: (run: string) => void,
 ): void {
-  const open = rows.some((run) => run.outcome.word === "running");
   const newest = useRef(rows);
   useEffect(() => {
     newest.current = rows;
   }, [rows]);
   useEffect(() => {
-    if (!open) return;
     const timer = setInterval(() => {
       if (document.visibilityState !== "visible") return;
       const { from, to } = view.current;
-      for (const run of newest.current.slice(from, to)) if (run.outcome.word === "running") refresh(run.run);
+      for (const run of newest.current.slice(from, to)) if (isSettling(run, Date.now())) refresh(run.run);
     }, TICK_MS);
     return () => clearInterval(timer);
-  }, [open, view, refresh]);
+  }, [view, refresh]);
 }
 
 /** The runs that are ticked: the last two. */

@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState, type KeyboardEvent, type 
 import { Link, useLocation } from "wouter";
 
 import type { RunSummary } from "../api/types";
-import { count, duration, localDateTime, shortId, startedText } from "../model/format";
+import { duration, localDateTime, shortId, startedText } from "../model/format";
 import { Outcome } from "../parts/Outcome";
 import { Said } from "../parts/Said";
 import { saidPlainly } from "../parts/said";
@@ -271,15 +271,4 @@ function Score({ run }: { run: RunSummary }) {
   if (score === undefined) return <span className="ink-faint">—</span>;
   const text = String(score.value);
   return <Said className={run.outcome.word === "failed" ? "ink-bad" : ""}>{text}</Said>;
-}
-
-// For the run's page, until it has its new head.
-export { Status } from "../parts/Status";
-
-/** What the peak is a share of. */
-export function peakTitle(run: Pick<RunSummary, "context_peak" | "context_limit">): string {
-  if (run.context_peak === null) return "No provider counted the tokens of a context.";
-  return run.context_limit === null
-    ? "The largest context, in tokens; the limit of its model is not known."
-    : `The largest context: ${count(run.context_peak)} of ${count(run.context_limit)} tokens that its model takes.`;
 }
