@@ -124,7 +124,7 @@ test("a run beside itself did the same, and an unknown one says so", async () =>
   const { page } = await open(`/compare/${parent}/${parent}`);
   await page.getByRole("heading", { name: /^Both did the same: \d+ calls, all equal\.$/ }).waitFor();
   const { page: unknown } = await open(`/compare/${parent}/${"0".repeat(32)}`);
-  await unknown.getByRole("alert").waitFor();
+  await unknown.getByRole("alert").filter({ hasText: "instead of the comparison" }).waitFor();
 });
 
 test("two calls beside each other, from the pair and from a turn", async () => {

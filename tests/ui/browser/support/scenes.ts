@@ -131,7 +131,7 @@ export const VIEWS: Record<string, Scene> = {
   "run-tokens": { path: failed("panel=tokens"), ready: async (page) => (await page.getByRole("tab", { name: "Tokens", selected: true }).waitFor(), await isRead(page, RAIL_TURN)) },
   "run-found": {
     path: failed(),
-    ready: async (page) => (await isRead(page, RAIL_TURN), await page.keyboard.press("f"), await page.getByRole("searchbox", { name: "Find in this run" }).fill("RX132"), await page.getByRole("search", { name: "In this run" }).getByText(/1 of \d+/).waitFor()),
+    ready: async (page) => (await isRead(page, RAIL_TURN), await page.keyboard.press("f"), await page.getByRole("searchbox", { name: "Find in this run" }).fill("RX132"), await page.getByRole("search", { name: "In this run" }).getByText(/\d+ of \d+/).waitFor()),
   },
   "run-saw": {
     path: failed(),
