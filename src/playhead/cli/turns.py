@@ -49,7 +49,7 @@ def _print_verdict(answer: RunVerdict) -> None:
     value = "" if outcome["value"] is None else f" (it is {output.compact(outcome['value'])})"
     by_task = (
         None
-        if task is None
+        if task is None or task["runs"] < 2
         else f"{task['succeeded']} of {task['scored']} scored, {task['runs']} runs ({task['task']})"
     )
     output.facts(

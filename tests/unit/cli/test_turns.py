@@ -1,7 +1,10 @@
 """`playhead verdict`, `turns`, `turn` and `find`: what they print, to a person and to a program."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -87,3 +90,68 @@ def test_a_text_is_found(playhead: Command):
     lines = playhead("find", RUN, "LANTERN").stdout.splitlines()
     assert len(lines) == 2
     assert "Where is my lantern?" in lines[1]
+
+
+PROGRAM = """
+import asyncio
+import playhead
+
+
+@playhead.observe(kind="tool")
+def query_plan(sql: str) -> str:
+    try:
+        raise TimeoutError("timed out")
+    except TimeoutError as error:
+        raise ConnectionError("db-staging did not answer") from error
+
+
+@playhead.observe(kind="agent", name="performance")
+async def performance() -> str:
+    await asyncio.sleep(0.05)
+    return query_plan("select 1")
+
+
+@playhead.observe(kind="agent", name="security")
+async def security() -> str:
+    return "high: use a parameter"
+
+
+@playhead.observe(kind="tool")
+def retried() -> None:
+    raise ValueError("handled")
+
+
+@playhead.observe(kind="agent", name="review")
+async def review() -> list[str]:
+    try:
+        retried()
+    except ValueError:
+        pass
+    return await asyncio.gather(security(), performance())
+
+
+asyncio.run(review())
+"""
+
+
+def test_a_program_that_crashed_tells_of_it_from_its_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    program = tmp_path / "review.py"
+    program.write_text(PROGRAM)
+    monkeypatch.setenv("PLAYHEAD_JOURNAL_DIR", str(tmp_path / "journal"))
+    monkeypatch.setenv("PLAYHEAD_ENDPOINT", "none")
+    ended = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, check=False)
+    assert "db-staging did not answer" in ended.stderr
+    answer = json.loads(CliRunner().invoke(app, ["verdict", "last", "--local", "--json"]).stdout)
+    error = answer["error"]
+    assert (answer["outcome"]["word"], answer["other_errors"]) == ("crashed", 1)
+    assert (error["type"], error["call"]) == ("ConnectionError", "query_plan(select 1)")
+    raised = PROGRAM.splitlines().index('        raise ConnectionError("db-staging did not answer") from error') + 1
+    assert (error["at"]["file"], error["at"]["line"]) == (str(program), raised)
+    assert [(cause["type"], cause["message"]) for cause in error["causes"]] == [("TimeoutError", "timed out")]
+    assert [(step["kind"], step["name"]) for step in error["went_through"]] == [
+        ("agent", "performance"), ("run", "review"),
+    ]  # fmt: skip
+    assert {agent["name"]: (agent["status"], agent["text"]) for agent in answer["agents"]} == {
+        "performance": ("failed", "ConnectionError: db-staging did not answer"),
+        "security": ("completed", "high: use a parameter"),
+    }

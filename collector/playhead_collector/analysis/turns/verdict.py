@@ -169,6 +169,8 @@ def _shown_contents(outline: Outline, agents: Iterable[Agent]) -> Iterator[Conte
             yield agent.under_way.begin.arguments
         for model in agent.calls[-1:]:
             yield from _answers_of(model)
+        if agent.step is not None and agent.step.end is not None:
+            yield agent.step.end.output
     for model in _last_of_the_run(outline):
         yield from _answers_of(model)
     if isinstance(outline.run_end, ev.RunCompleted):
@@ -245,8 +247,12 @@ class _Shown:
         run_end = self.outline.run_end
         if step is None and isinstance(run_end, ev.RunFailed):
             return f"{run_end.error_type}: {run_end.message}", run_end.seq, began
-        if last is not None and last.end is not None:
-            return self._said(last), last.end.seq, began
+        said = self._said(last) if last is not None else ""
+        if last is not None and last.end is not None and (said or end is None):
+            return said, last.end.seq, began
+        if end is not None:  # an agent that asked no model, or whose program made the answer
+            returned: JsonValue = self.cache.parsed(end.output)
+            return None if returned is None else text_of(returned), end.seq, began
         at = last.begin.seq if last is not None else step.begin.seq if step is not None else 1
         return None, at, began
 
