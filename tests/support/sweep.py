@@ -630,6 +630,7 @@ RULES: dict[str, Rule] = {
     "get /runs/{run}/causes/{seq}": _causes,
     "get /runs/{run}/reasoning/{seq}": _each("reasoning", _after_a_call),
     "get /runs/{run}/tokens": _page("/tokens", split=True),
+    "get /runs/{run}/waterfall": _page("/waterfall", ("llm_called", "tool_called", "step_started")),
     "get /runs/{run}/compressions": _page("/compressions", _COMPRESSED),
     "get /runs/{run}/compressions/{seq}": _each("compressions", lambda run, seq: run.at(seq)["kind"] in _COMPRESSED),
     "post /runs/{run}/explain": _explain,

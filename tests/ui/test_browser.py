@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from playhead.testing import MockModelServer, text
 from playhead_collector.process import CollectorProcess
 from playhead_collector.serve.browser.pages import UiFiles
 from tests.ui.node import FOLDER, run_node
@@ -18,6 +19,7 @@ ROOT = FOLDER.parents[1]
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 # In one process, in this order: the newest run is the first in the list, and the last program ends the recording.
 PROGRAMS = (
+    "tests/ui/scored_runs.py",
     "examples/support_agent.py",
     "examples/scenarios/parallel_review.py",
     "tests/ui/programs.py",
@@ -28,8 +30,8 @@ RECORD = "import runpy, sys\nfor program in sys.argv[1:]: runpy.run_path(program
 # Snapshots come first: the others record more runs. Until `search`, the collector has had time to index the runs.
 # With `sign_in`, it begins to ask for a key.
 TESTS = (
-    "snapshots", "runs", "run", "steps", "large", "axe", "compare", "live", "across", "approvals", "content", "tasks",
-    "search", "sign_in",
+    "snapshots", "runs", "run", "panel", "large", "axe", "compare", "live", "across", "approvals", "content",
+    "tasks", "search", "frame", "sign_in",
 )  # fmt: skip
 
 
@@ -42,16 +44,27 @@ SETTINGS = {"PLAYHEAD_SEAL_AFTER_SECONDS": "0", "PLAYHEAD_STREAM_SECONDS": "1"}
 
 
 def test_in_the_browser(database_url: str, tmp_path: Path, pytestconfig: pytest.Config):
-    with CollectorProcess(database_url=database_url, env=SETTINGS) as collector:
+    with (
+        MockModelServer() as model,
+        CollectorProcess(database_url=database_url, env=SETTINGS | asked_again(model)) as collector,
+    ):
         env = {"PLAYHEAD_ENDPOINT": collector.url, "PLAYHEAD_JOURNAL_DIR": str(tmp_path)}
         record(env)
         env |= {"PLAYHEAD_UI_URL": collector.url, "PLAYHEAD_UI_PYTHON": sys.executable}
         env |= {"PLAYHEAD_UI_WAITING": str(FOLDER / "waiting_agent.py")}
+        env |= {"PLAYHEAD_UI_LONG": str(FOLDER / "long_run.py")}
+        env |= {"PLAYHEAD_UI_CHANGE": str(FOLDER / "waiting_change.py"), "PYTHONPATH": str(ROOT)}
         env |= {"PLAYHEAD_UI_ASKING": str(FOLDER / "asking_agent.py")}
         env |= {"PLAYHEAD_UI_SNAPSHOTS": str(FOLDER / "snapshots"), "PLAYHEAD_UI_PICTURES": str(tmp_path)}
         env |= {"PLAYHEAD_UI_WRITE": "1"} if pytestconfig.getoption("--write-golden") else {}
         env |= {"PLAYHEAD_UI_TESTS": os.environ.get("PLAYHEAD_UI_TESTS") or ",".join(TESTS)}
         run_node("--test", "--test-isolation=none", FOLDER / "browser/in_order.ts", cwd=FOLDER, env=env, seconds=600)
+
+
+def asked_again(model: MockModelServer) -> dict[str, str]:
+    """Settings with which recorded calls are asked again of this server."""
+    model.otherwise(text("RX110 and RX172 together cost €69, which is less."))
+    return {"PLAYHEAD_EXPLAIN_URL": model.base_url, "PLAYHEAD_EXPLAIN_MODEL": "gpt-4o"}
 
 
 def test_every_file_of_the_browser_is_run():

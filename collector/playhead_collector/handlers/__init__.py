@@ -34,6 +34,7 @@ from playhead.wire.operations.suspects import SuspectOperations
 from playhead.wire.operations.tokens import TokenOperations
 from playhead.wire.operations.turns import TurnOperations
 from playhead.wire.operations.verdict import VerdictOperations
+from playhead.wire.operations.waterfall import WaterfallOperations
 from playhead.wire.operations.why import WhyOperations
 from playhead_collector.handlers.handling import Handler, handlers_in
 
@@ -54,6 +55,7 @@ _MODULES: Mapping[type, str] = {
     CompareOperations: "compare",
     CompressionOperations: "compression",
     TokenOperations: "tokens",
+    WaterfallOperations: "waterfall",
     WhyOperations: "why",
     ContentOperations: "content",
     ScopeOperations: "content",

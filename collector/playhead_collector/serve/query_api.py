@@ -28,6 +28,7 @@ from playhead.wire.operations.suspects import SuspectOperations
 from playhead.wire.operations.tokens import TokenOperations
 from playhead.wire.operations.turns import TurnOperations
 from playhead.wire.operations.verdict import VerdictOperations
+from playhead.wire.operations.waterfall import WaterfallOperations
 from playhead.wire.operations.why import WhyOperations
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.handlers.asking import Services
@@ -124,6 +125,7 @@ def add_routes(
     _add_all(declared, api, SuspectOperations)
     _add_all(declared, api, VerdictOperations)
     _add_all(declared, api, TurnOperations)
+    _add_all(declared, api, WaterfallOperations)
     session.add_routes(api, keyring)
     declared.add(api, ScopeOperations.scopes)
     limited = ApiRoutes(app, reads)

@@ -62,6 +62,7 @@ ASKED = {
 }
 READS_NO_TEXT = {
     "",
+    "/waterfall",
     "/spans",
     "/spans/{span}",
     "/logs",

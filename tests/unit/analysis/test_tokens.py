@@ -63,6 +63,30 @@ async def test_what_the_provider_reported_anchors_every_point():
     assert answer["totals"]["context_peak"] == 44
 
 
+async def test_of_model_calls_only_the_points_where_they_begin_and_end_and_splits_of_these():
+    story = Story(FakeStore())
+    before: list[Message] = []
+    for n in range(5):
+        call(story, f"s{n}", before, [QUESTION], usage(input_tokens=100 - abs(n - 3), output_tokens=4))
+        before = [*before, QUESTION, ANSWER]
+    record = story.done()
+    whole = await answer_tokens(record, SMALL, 100, 0, split=True)
+    expected = [point for point in whole["items"] if point["kind"].startswith("llm_")]
+    found: list[Any] = []
+    after = 0
+    while True:
+        page = await answer_tokens(record, SMALL, 3, after, split=True, calls=True)
+        assert "split" not in page["totals"]
+        found += page["items"]
+        if page["next_cursor"] is None:
+            break
+        after = int(page["next_cursor"])
+    assert found == expected
+    assert len(found) == 10
+    peak = next(point for point in expected if point["seq"] == whole["totals"]["peak_call"])
+    assert (peak["context"], whole["totals"]["context_peak"]) == (100, 100)
+
+
 TOOL_TEXT = "The order is on its way, and comes on Friday."
 
 

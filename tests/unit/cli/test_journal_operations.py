@@ -104,6 +104,8 @@ ASKED: list[Callable[[Any], Any]] = [
     lambda client: client.compression("0c0c", next(client.compressions(SUMMED_UP))["seq"]),
     lambda client: client.tokens(RUN),
     lambda client: client.tokens("0a0a", limit=2, cursor="2", split=True),
+    lambda client: client.waterfall(RUN),
+    lambda client: client.waterfall("0a0a", after=3, limit=2, cursor="2"),
     lambda client: list(client.decisions(RUN, limit=2)),
     lambda client: client.decision(RUN, next(client.decisions(RUN))["seq"]),
     lambda client: client.tree(RUN),

@@ -35,6 +35,7 @@ from playhead_collector.analysis.compression.after_compression import (
     tool_call_passages,
 )
 from playhead_collector.analysis.compression.facts import Fact, FactIndex
+from playhead_collector.analysis.compression.grouped_needs import facts_of_messages, grouped_needs, needs_of_facts
 from playhead_collector.analysis.compression.needed_facts import (
     FactNeed,
     LostFactRecord,
@@ -78,10 +79,14 @@ def audit(head: Compression, audit_input: AuditInput) -> CompressionAudit:
     seqs = entry_seqs(outcomes.diff.before, audit_input.entered)
     rule, reason = _recognition(event, outcomes, messages)
     moved = outcomes.moved()
+    needs = needs_of_facts(lost)
+    facts = facts_of_messages(lost, needs)
 
     def context_messages(outcome: str) -> list[ContextMessage]:
         positions = outcomes.positions(outcome)
-        return [_context_message(audit_input, messages, seqs[position], position, moved) for position in positions]
+        return [
+            _context_message(audit_input, messages, seqs[position], position, moved, facts) for position in positions
+        ]
 
     return {
         **head,
@@ -92,6 +97,7 @@ def audit(head: Compression, audit_input: AuditInput) -> CompressionAudit:
         "strength": rule.strength,
         "rule": rule.name,
         "reason": reason,
+        "needs": grouped_needs(needs),
         "lost": [_lost_fact(record) for record in listed],
         "lost_total": len(lost),
         "needed_total": len(missed),
@@ -223,9 +229,16 @@ def _recognition(
 
 
 def _context_message(
-    audit_input: AuditInput, messages: KnownMessages, seq: int | None, position: int, moved: Container[int]
+    audit_input: AuditInput,
+    messages: KnownMessages,
+    seq: int | None,
+    position: int,
+    moved: Container[int],
+    facts: tuple[Mapping[int, int], Mapping[int, int]],
 ) -> ContextMessage:
     outcomes = audit_input.outcomes
+    lost, needed = facts
+    is_gone = outcomes.by_position[position] != KEPT
     ref = outcomes.diff.before[position]
     new = outcomes.replacements.get(position)
     answer: ContextMessage = {
@@ -237,8 +250,10 @@ def _context_message(
         "moved": position in moved,
         "summary": audit_input.event.summary if outcomes.by_position[position] == SUMMARISED else None,
         "replaced_by": None if new is None else outcomes.diff.after[new],
+        "lost": lost.get(seq, 0) if is_gone and seq is not None else 0,
+        "needed": needed.get(seq, 0) if is_gone and seq is not None else 0,
     }
-    if outcomes.by_position[position] != KEPT:
+    if is_gone:
         answer["value"] = audit_input.cache.parsed_message(ref)
     return answer
 

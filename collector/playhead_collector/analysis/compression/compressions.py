@@ -152,12 +152,15 @@ async def _with_summariser(record: RunRecord, entry: _CompressionAndCall) -> _Co
 
 
 async def _reported(record: RunRecord, entry: _CompressionAndCall) -> TokensSaved:
-    """Token counts before and after: as declared, else as the provider counted the calls before and after."""
+    """Token counts before and after: as the provider counted the calls before and after, else as declared."""
     before, after = entry.event.tokens_before, entry.event.tokens_after
-    if before is None and entry.event.origin == "declared":
-        before = await _counted_before(record, entry.event)
-    if after is None and entry.call is not None:
-        after = await _counted(record, entry.call)
+    if entry.event.origin == "declared":
+        counted = await _counted_before(record, entry.event), await _counted_after(record, entry)
+        # Declared numbers are often estimates without the definitions of tools: the two kinds cannot be subtracted.
+        if None not in counted or before is None or after is None:
+            before, after = counted
+    elif after is None:
+        after = await _counted_after(record, entry)
     saved = None if before is None or after is None else before - after
     return {"before": before, "after": after, "saved": saved, "basis": REPORTED}
 
@@ -172,8 +175,11 @@ async def _counted_before(record: RunRecord, since: ContextCompressed) -> int | 
     return None
 
 
-async def _counted(record: RunRecord, call: LlmCalled) -> int | None:
-    """Returns the input tokens of a call; None if they are not known."""
+async def _counted_after(record: RunRecord, entry: _CompressionAndCall) -> int | None:
+    """Returns the input tokens of the first call after the compression; None if they are not known."""
+    call = entry.call
+    if call is None:
+        return None
     async for block in record.onwards(call.seq):
         for event in block:
             if isinstance(event, LlmCompleted) and event.span == call.span:

@@ -100,15 +100,22 @@ export interface components {
             messages?: {
                 [key: string]: unknown;
             }[] | null;
+            /**
+             * Settings
+             * @description Settings in place of the recorded ones, such as `temperature`. Null leaves one out; what is not named stays as recorded.
+             */
+            settings?: {
+                [key: string]: number | string | string[] | null;
+            } | null;
         };
         /**
          * AskedAgain
          * @description A call of a run asked again, of a model that the operator configured.  Nothing of it becomes a part of the run.
          *
-         *     `seq` is that of the recorded call, `changed` what differs from it (`model`, `system`, `messages`).  `answer` is the
-         *     new answer, `recorded` the one in the record, null if it has none; `same`: both are equal.  `settings` are those of
-         *     the recorded request that were taken over.  `usage` has the tokens that were reported.  The whole is kept as content
-         *     under `ref` until the run is deleted.
+         *     `seq` is that of the recorded call, `changed` what differs from it (`model`, `system`, `messages`, `settings`).
+         *     `answer` is the new answer, `recorded` the one in the record, null if it has none; `same`: both are equal.
+         *     `settings` are those that were sent: of the recorded request, with the changes.  `usage` has the tokens that were
+         *     reported.  The whole is kept as content under `ref` until the run is deleted.
          */
         AskedAgain: {
             /** Run */
@@ -527,7 +534,7 @@ export interface components {
         Body_sign_in_api_v1_session_post: {
             /**
              * Key
-             * @description An API key with the scope `read`.
+             * @description An API key with the scope `read` or `admin`.
              */
             key: string;
         };
@@ -617,25 +624,16 @@ export interface components {
          * CallPair
          * @description Two corresponding calls; `op` is `same`, `similar`, `changed`, `only_a` or `only_b`.
          *
-         *     `similar`: both did the same in other words: two answers without tools, or calls of the same tools whose arguments
-         *     are equal but for texts of prose.  `a_turn` and `b_turn` are the turns that the calls belong to, `a_shown` and
-         *     `b_shown` the calls in one line each.  `differs` lists the differences of a changed pair: of the inputs `model`,
-         *     `system`, `tools`, `settings`, `messages` (those that were new in the call), `input`, `arguments`; of the results
-         *     `status`, `error`, `answer`, `result`.
+         *     `similar`: both did the same. Two models called the same tools in other words, or answered the same to other input;
+         *     two tool calls have equal arguments but for prose (texts of 8 words or more), and equal results.
+         *     `differs` lists the differences: of the inputs `model`, `system`, `tools`, `settings`, `messages` (those that were
+         *     new in the call), `input`, `arguments`; of the results `status`, `error`, `answer`, `result`.
          */
         CallPair: {
             /** Op */
             op: string;
             a: components["schemas"]["ComparedCall"] | null;
             b: components["schemas"]["ComparedCall"] | null;
-            /** A Turn */
-            a_turn: number | null;
-            /** B Turn */
-            b_turn: number | null;
-            /** A Shown */
-            a_shown: string | null;
-            /** B Shown */
-            b_shown: string | null;
             /** Differs */
             differs: string[];
         };
@@ -812,7 +810,9 @@ export interface components {
          * ComparedCall
          * @description A call: of a model (`kind` is `llm`, `name` the model), a tool, a retriever or an embedding.
          *
-         *     `status`: `open`, `failed` or `completed`.  `refs` has the refs of its inputs and results.
+         *     `status`: `open`, `failed` or `completed`.  `turn` is the number of the model call, or of the one that led to this
+         *     call; null if there was none before it.  `shown` is the call in one line: `get_user(ada)`, of a model the tools
+         *     that it called, else its answer, cut.  `refs` has the refs of its inputs and results.
          */
         ComparedCall: {
             /** Seq */
@@ -829,6 +829,15 @@ export interface components {
             actor: string | null;
             /** Status */
             status: string;
+            /** Turn */
+            turn: number | null;
+            /**
+             * Did
+             * @enum {string}
+             */
+            did: "called" | "answered" | "returned" | "failed" | "open";
+            /** Shown */
+            shown: string;
             /** Refs */
             refs: {
                 [key: string]: unknown;
@@ -921,10 +930,11 @@ export interface components {
          * Comparison
          * @description Comparison of two runs.
          *
-         *     `parts` is the first difference, null if there is none; `acts` the first one in what was done (a tool call that only
-         *     one of them made, or with other arguments), null if both did the same.  `sentence` says both in words, and what
-         *     differs in the end.  `items` are the pairs after the common beginning.  Every
-         *     call of both runs is in the common beginning or in one pair.
+         *     `parts` is the first difference, null if there is none.  `acts` is the first difference in what was done: a tool
+         *     call that only one of them made, with other arguments, or that failed in one of them; null if both did the same.
+         *     `sentence` says in words where they part, `more` what was equal until then and what differs in the end; names and
+         *     values in them stand between backticks.  `items` are the pairs after the common beginning.  Every call of both runs
+         *     is in the common beginning or in one pair.
          */
         Comparison: {
             a: components["schemas"]["ComparedRun"];
@@ -934,6 +944,8 @@ export interface components {
             acts: components["schemas"]["FirstDifference"] | null;
             /** Sentence */
             sentence: string;
+            /** More */
+            more: string[];
             counts: components["schemas"]["PairCounts"];
             outcome: components["schemas"]["ComparedOutcome"];
             /** Items */
@@ -1002,10 +1014,12 @@ export interface components {
          * CompressionAudit
          * @description What happened to each message of a compression, and to the facts in removed messages.
          *
-         *     `summary` is the summarising message.  `lost` begins with the facts that were needed later; `lost_total` is the
-         *     number of all lost facts.  `preserved` are those facts of the removed messages that are not lost; of each list 500
-         *     are shown.  Later needs were searched up to the event `searched_to`.  `strength` and `rule` belong to
-         *     `strategy` and `summary`.  `missing`: refs that are not stored; facts in them are not found.
+         *     `summary` is the summarising message.  `needs` are the facts that were needed later, in groups of one need, each
+         *     fact in the group of its strongest evidence; the strongest groups are first.  `lost` begins with the facts that
+         *     were needed later; `lost_total` is the number of all lost facts.  `preserved` are those facts of the removed
+         *     messages that are not lost; of each list 500 are shown.  Later needs were searched up to the event `searched_to`.
+         *     `strength` and `rule` belong to `strategy` and `summary`.  `missing`: refs that are not stored; facts in them are
+         *     not found.
          */
         CompressionAudit: {
             /** Run */
@@ -1049,6 +1063,8 @@ export interface components {
             rule: string;
             /** Reason */
             reason: string;
+            /** Needs */
+            needs: components["schemas"]["NeededFacts"][];
             /** Lost */
             lost: components["schemas"]["LostFact"][];
             /** Lost Total */
@@ -1298,7 +1314,8 @@ export interface components {
          *
          *     `after` is its position in the new context, `moved` whether its order among the kept ones changed.  `summary` is
          *     the ref of the message that summarises it, `replaced_by` the ref of the message at its position now (a masked
-         *     result, an edit).  `value` is the message, unless it was kept.
+         *     result, an edit).  `value` is the message, unless it was kept.  `lost` is the number of lost facts that were said
+         *     here first, or were read here when they were needed later; `needed` counts those that were needed.
          */
         ContextMessage: {
             /** Position */
@@ -1319,6 +1336,10 @@ export interface components {
             summary: string | null;
             /** Replaced By */
             replaced_by: string | null;
+            /** Lost */
+            lost: number;
+            /** Needed */
+            needed: number;
         };
         /**
          * ContextPart
@@ -1880,22 +1901,19 @@ export interface components {
         /**
          * FirstDifference
          * @description The first pair of calls that differs, with its changes.
+         *
+         *     `number` is that of the pair, counted from 0 after the common beginning: the pair is `items[number]` if `items` is
+         *     not a later page.
          */
         FirstDifference: {
             /** Op */
             op: string;
             a: components["schemas"]["ComparedCall"] | null;
             b: components["schemas"]["ComparedCall"] | null;
-            /** A Turn */
-            a_turn: number | null;
-            /** B Turn */
-            b_turn: number | null;
-            /** A Shown */
-            a_shown: string | null;
-            /** B Shown */
-            b_shown: string | null;
             /** Differs */
             differs: string[];
+            /** Number */
+            number: number;
             /** Changes */
             changes: components["schemas"]["ChangedText"][];
         };
@@ -2298,6 +2316,21 @@ export interface components {
             };
         };
         /**
+         * LongestPath
+         * @description The longest path: time in its calls, of which `model_ms` and `tool_ms` were in models and tools; and the names of
+         *     the agents that made those calls.
+         */
+        LongestPath: {
+            /** Elapsed Ms */
+            elapsed_ms: number;
+            /** Model Ms */
+            model_ms: number;
+            /** Tool Ms */
+            tool_ms: number;
+            /** Agents */
+            agents: string[];
+        };
+        /**
          * LostFact
          * @description A fact in the removed messages that is neither in the summary nor in the kept messages.
          *
@@ -2429,6 +2462,36 @@ export interface components {
             from: unknown;
             /** To */
             to: unknown;
+        };
+        /**
+         * NeededFacts
+         * @description Lost facts of one message that one later step needed.
+         *
+         *     `seq` is the event of that step and `how` the evidence, as in `FactNeeded`; `used_seq` is the event that used them,
+         *     if that is another one.  `read_seq` is the event of the message that they were read from: of the messages that say
+         *     a fact, the one that says most of those that the step needed.  `values` are what the agent used instead.  `strength`
+         *     is that of the strongest evidence.
+         */
+        NeededFacts: {
+            /** How */
+            how: string;
+            /** Seq */
+            seq: number;
+            /** Used Seq */
+            used_seq: number | null;
+            /** Read Seq */
+            read_seq: number;
+            /** Facts */
+            facts: string[];
+            /** Values */
+            values: string[];
+            /**
+             * Strength
+             * @enum {string}
+             */
+            strength: "strong" | "likely" | "weak";
+            /** Rule */
+            rule: string;
         };
         /**
          * NewInContext
@@ -4301,6 +4364,55 @@ export interface components {
             unindexed: number;
         };
         /**
+         * TimedCall
+         * @description A call, from its event `seq` to `ended_seq` (null: it is under way).
+         *
+         *     `parent` is the seq of the call that made it, null: the run did. `agent` is the seq of the agent that it belongs to
+         *     (of an agent itself: the one around it), null: none; `actor` is the agent's name as recorded. `name` is that of the
+         *     model, the tool or the step. `turn` is the number of the model call, or of the one because of which a tool was
+         *     called; else null. `started_ms` counts from the beginning of the run. `own_ms` is the part of `elapsed_ms` in which
+         *     nothing that it called was under way; both are null while it is. `error` is the type of the error that it raised.
+         *     `on_path`: it is on the longest path. `lost`: it completed, and what called it raised, so that its answer was lost.
+         */
+        TimedCall: {
+            /** Seq */
+            seq: number;
+            /** Ended Seq */
+            ended_seq: number | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "agent" | "step" | "model" | "tool";
+            /** Name */
+            name: string;
+            /** Parent */
+            parent: number | null;
+            /** Agent */
+            agent: number | null;
+            /** Actor */
+            actor: string | null;
+            /** Turn */
+            turn: number | null;
+            /** Started Ms */
+            started_ms: number;
+            /** Elapsed Ms */
+            elapsed_ms: number | null;
+            /** Own Ms */
+            own_ms: number | null;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "open" | "completed" | "failed" | "cancelled";
+            /** Error */
+            error: string | null;
+            /** On Path */
+            on_path: boolean;
+            /** Lost */
+            lost: boolean;
+        };
+        /**
          * TokenPoint
          * @description Change of a context's size by an event, in tokens.  `added` is negative if a compression reduced the size.
          *
@@ -4397,6 +4509,8 @@ export interface components {
          * @description Totals of the run: reported usage, cost, and the largest context.
          *
          *     `cache_hit_share` is the share of reported input tokens that came from a provider's cache; null if none reported it.
+         *     `peak_call` is the seq of the call with the largest context.  `split` is of all calls, so that it takes long in long
+         *     runs; with `calls=true` there is none.
          */
         TokenTotals: {
             /** Calls */
@@ -4421,6 +4535,8 @@ export interface components {
             unpriced_calls: number;
             /** Context Peak */
             context_peak: number | null;
+            /** Peak Call */
+            peak_call: number | null;
             /** Peak Ratio */
             peak_ratio: number | null;
             /** Warnings */
@@ -4433,8 +4549,8 @@ export interface components {
          * TokensSaved
          * @description Input tokens of the last call before and of the first call after; null if not known.
          *
-         *     `basis`: `reported` by the provider or declared by the program, `calibrated` (one number estimated and scaled by
-         *     the reported other one) or `estimated`.
+         *     `basis`: `reported` by the provider, else as declared by the program, `calibrated` (one number estimated and scaled
+         *     by the reported other one) or `estimated`.
          */
         TokensSaved: {
             /** Before */
@@ -4904,6 +5020,23 @@ export interface components {
             /** Literals */
             literals: components["schemas"]["LiteralOrigin"][];
             another_subject: components["schemas"]["AnotherSubject"] | null;
+        };
+        /**
+         * Waterfall
+         * @description The calls of a run in the order in which they began. `calls` is the number of all, `path` their longest path.
+         *
+         *     `items` is a page of them; send `next_cursor` as `cursor` to get the next page.
+         */
+        Waterfall: {
+            /** Run */
+            run: string;
+            /** Calls */
+            calls: number;
+            path: components["schemas"]["LongestPath"];
+            /** Items */
+            items: components["schemas"]["TimedCall"][];
+            /** Next Cursor */
+            next_cursor: string | null;
         };
     };
     responses: never;

@@ -1,5 +1,6 @@
 // A context window as blocks against the model's limit, and messages as text. Pure.
 import type { Message, Part } from "../api/types";
+import { bytesText } from "./bytes";
 
 export type BlockKind = "system" | "tools" | "user" | "assistant" | "results";
 export type Block = { kind: BlockKind; tokens: number };
@@ -46,7 +47,7 @@ const INKS: Record<BlockKind, string> = {
 /** The class that gives a role its colour, the same everywhere. */
 export const inkOf = (role: string): string => INKS[kindOf(role)];
 
-/** A part as text: what was said, the call as `name(argument=value)`, or the JSON of a kind that is not known. */
+/** A part as text: what was said, the call as `name(argument=value)`, the kind and size of bytes, or the JSON of a kind that is not known. */
 export function partText(part: Part): string {
   if (part.type === "text" || part.type === "reasoning") return String(part.content ?? part.text ?? "");
   if (part.type === "tool_call") return `${String(part.name)}(${argumentsText(part.arguments)})`;
@@ -54,8 +55,13 @@ export function partText(part: Part): string {
     const response = part.response ?? part.result;
     return typeof response === "string" ? response : JSON.stringify(response);
   }
+  if (part.type === "blob" && typeof part.content === "string")
+    return `[${String(part.mime_type ?? "bytes")}, ${bytesText(sizeOfBase64(part.content))}]`; // base64: nobody reads it
   return JSON.stringify(part);
 }
+
+/** How many bytes a base64 text stands for. */
+export const sizeOfBase64 = (base64: string): number => Math.floor((base64.replaceAll(/[=\s]/g, "").length * 3) / 4);
 
 /** `order="A1001", amount=178` */
 export function argumentsText(given: unknown): string {

@@ -26,8 +26,8 @@ class MessageCounts(TypedDict):
 class TokensSaved(TypedDict):
     """Input tokens of the last call before and of the first call after; null if not known.
 
-    `basis`: `reported` by the provider or declared by the program, `calibrated` (one number estimated and scaled by
-    the reported other one) or `estimated`.
+    `basis`: `reported` by the provider, else as declared by the program, `calibrated` (one number estimated and scaled
+    by the reported other one) or `estimated`.
     """
 
     before: int | None
@@ -65,7 +65,8 @@ class ContextMessage(TypedDict):
 
     `after` is its position in the new context, `moved` whether its order among the kept ones changed.  `summary` is
     the ref of the message that summarises it, `replaced_by` the ref of the message at its position now (a masked
-    result, an edit).  `value` is the message, unless it was kept.
+    result, an edit).  `value` is the message, unless it was kept.  `lost` is the number of lost facts that were said
+    here first, or were read here when they were needed later; `needed` counts those that were needed.
     """
 
     position: int
@@ -77,6 +78,8 @@ class ContextMessage(TypedDict):
     moved: bool
     summary: str | None
     replaced_by: str | None
+    lost: int
+    needed: int
 
 
 class FactNeeded(TypedDict):
@@ -110,6 +113,25 @@ class LostFact(TypedDict):
     needed: list[FactNeeded]
 
 
+class NeededFacts(TypedDict):
+    """Lost facts of one message that one later step needed.
+
+    `seq` is the event of that step and `how` the evidence, as in `FactNeeded`; `used_seq` is the event that used them,
+    if that is another one.  `read_seq` is the event of the message that they were read from: of the messages that say
+    a fact, the one that says most of those that the step needed.  `values` are what the agent used instead.  `strength`
+    is that of the strongest evidence.
+    """
+
+    how: str
+    seq: int
+    used_seq: int | None
+    read_seq: int
+    facts: list[str]
+    values: list[str]
+    strength: Strength
+    rule: str
+
+
 class KeptIn(TypedDict):
     """Where a fact still stands: in the `summary`, in the `system` instructions, or in what was `kept` or said anew.
 
@@ -138,10 +160,12 @@ class PreservedFact(TypedDict):
 class CompressionAudit(Compression):
     """What happened to each message of a compression, and to the facts in removed messages.
 
-    `summary` is the summarising message.  `lost` begins with the facts that were needed later; `lost_total` is the
-    number of all lost facts.  `preserved` are those facts of the removed messages that are not lost; of each list 500
-    are shown.  Later needs were searched up to the event `searched_to`.  `strength` and `rule` belong to
-    `strategy` and `summary`.  `missing`: refs that are not stored; facts in them are not found.
+    `summary` is the summarising message.  `needs` are the facts that were needed later, in groups of one need, each
+    fact in the group of its strongest evidence; the strongest groups are first.  `lost` begins with the facts that
+    were needed later; `lost_total` is the number of all lost facts.  `preserved` are those facts of the removed
+    messages that are not lost; of each list 500 are shown.  Later needs were searched up to the event `searched_to`.
+    `strength` and `rule` belong to `strategy` and `summary`.  `missing`: refs that are not stored; facts in them are
+    not found.
     """
 
     kept: list[ContextMessage]
@@ -151,6 +175,7 @@ class CompressionAudit(Compression):
     strength: Strength
     rule: str
     reason: str
+    needs: list[NeededFacts]
     lost: list[LostFact]
     lost_total: int
     needed_total: int

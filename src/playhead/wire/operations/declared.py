@@ -26,6 +26,7 @@ from playhead.wire.operations.suspects import SuspectOperations
 from playhead.wire.operations.tokens import TokenOperations
 from playhead.wire.operations.turns import TurnOperations
 from playhead.wire.operations.verdict import VerdictOperations
+from playhead.wire.operations.waterfall import WaterfallOperations
 from playhead.wire.operations.why import WhyOperations
 
 PREFIX: Final = "/api/v1"
@@ -43,6 +44,7 @@ class DeclaredOperations(
     CompareOperations,
     CompressionOperations,
     TokenOperations,
+    WaterfallOperations,
     WhyOperations,
     ReasoningOperations,
     SuspectOperations,

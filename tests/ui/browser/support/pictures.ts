@@ -8,7 +8,7 @@ import { decoded, small } from "./png.ts";
 import { MAIN, requests, type Scene, STATES, VIEWS } from "./scenes.ts";
 
 const FOLDER = process.env.PLAYHEAD_UI_PICTURES ?? ".";
-const WIDTHS = (process.env.PLAYHEAD_UI_WIDTHS ?? "1440,900").split(",").map(Number);
+const WIDTHS = (process.env.PLAYHEAD_UI_WIDTHS ?? "1440,900,390").split(",").map(Number);
 const ONLY = (process.env.PLAYHEAD_UI_SCENES ?? "").split(",").filter(Boolean);
 const COLOURS = 256;
 const LONGEST_MS = 150_000;
@@ -21,7 +21,7 @@ before(async () => {
   if (!scenes.some(([name]) => name.startsWith("search"))) return;
   const end = Date.now() + LONGEST_MS;
   while (Date.now() < end) {
-    const answer = await fetch(`${URL_OF_COLLECTOR}/api/v1/search/decisions?source=invented&tool=send_item`);
+    const answer = await fetch(`${URL_OF_COLLECTOR}/api/v1/search/decisions?source=invented`);
     if (((await answer.json()) as { items: unknown[] }).items.length > 0) return;
     await new Promise((done) => setTimeout(done, 250));
   }

@@ -1,0 +1,34 @@
+// Flags above the lanes: suspects and their evidence, errors, and cuts of the context. Pure.
+import type { TurnRow } from "../../api/types";
+import type { Mark } from "../turns/rows";
+
+export type Flag = { seq: number; kind: "suspect" | "evidence" | "error" | "cut"; text: string; title: string };
+
+/** `marks` names the mark of a turn, as it is read out. */
+export type Flags = { items: Flag[]; marks: ReadonlyMap<number, string> };
+
+const ORDINALS = ["first", "second", "third"];
+/** More flags than this are no help. */
+const MOST = 200;
+
+export function flagsOf(rows: readonly TurnRow[], marks: ReadonlyMap<number, Mark>, errors: readonly number[]): Flags {
+  const items: Flag[] = [];
+  const named = new Map<number, string>();
+  for (const row of rows) {
+    const mark = row.kind === "turn" && row.turn !== null ? marks.get(row.turn) : undefined;
+    if (mark !== undefined && row.turn !== null) {
+      const which = `${ORDINALS[mark.rank - 1] ?? `${mark.rank}th`} suspect`;
+      const title = mark.isSuspect ? which : `evidence for the ${which}`;
+      named.set(row.turn, title);
+      items.push({
+        seq: row.seq,
+        kind: mark.isSuspect ? "suspect" : "evidence",
+        text: String(mark.rank),
+        title: `Turn ${row.turn}: ${title}`,
+      });
+    }
+    if (row.kind === "cut") items.push({ seq: row.seq, kind: "cut", text: "cut", title: "The context was compressed" });
+  }
+  for (const seq of errors) items.push({ seq, kind: "error", text: "✕", title: `Error at event ${seq}` });
+  return { items: items.slice(0, MOST), marks: named };
+}

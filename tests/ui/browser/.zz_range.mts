@@ -1,0 +1,15 @@
+import { open, runNamed } from "/work/wt/ui-panel/tests/ui/browser/support/browser.ts";
+const id = await runNamed("rail_desk");
+const { page, problems } = await open(`/runs/${id}?at=1`);
+const s = page.getByRole("slider", { name: "Playhead" }); await s.waitFor(); await page.waitForTimeout(3000);
+const room = (await s.boundingBox())!;
+await page.evaluate(() => { for (const k of ["pointerdown","pointermove","pointerup","pointercancel"]) window.addEventListener(k, (e) => console.error(k, (e as PointerEvent).shiftKey, (e.target as Element).className, (e as PointerEvent).clientX), true); });
+await page.keyboard.down("Shift");
+await page.mouse.move(room.x + room.width * 0.3, room.y + 8);
+await page.mouse.down(); 
+await page.mouse.move(room.x + room.width * 0.8, room.y + 8, { steps: 4 });
+await page.mouse.up();
+await page.keyboard.up("Shift"); await page.waitForTimeout(1000);
+console.log(JSON.stringify(room), page.url(), JSON.stringify(problems));
+await page.screenshot({ path: "/tmp/p6.png" });
+process.exit(0);
