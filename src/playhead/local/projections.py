@@ -107,6 +107,7 @@ def _kept(projection: RunProjection, run: str, records: JournalRecords) -> KeptP
             "code": code_stamp(), "row": asdict(projection.row), "events": len(events),
             "states": len(projection.snapshots), "awaited": sorted(projection.awaited),
             "last_ns": projection.last_ns, "is_quiet": projection.is_quiet, "above": projection.parent_version,
+            "has_scores": projection.has_scores,
         }  # fmt: skip
         return KeptProjection(run, projection.version, orjson.dumps(head), [states, *blocks], records.lifted(run))
     except (TypeError, ValueError):  # numbers beyond 64 bits, halves of surrogate pairs
@@ -139,6 +140,7 @@ def _read(index: JournalIndex, run: str, version: str, head: bytes) -> RunProjec
             last_ns=fields["last_ns"],
             is_quiet=fields["is_quiet"],
             parent_version=fields["above"],
+            has_scores=fields["has_scores"],
         )
     except (ValueError, KeyError, TypeError):  # damaged
         return None

@@ -114,7 +114,5 @@ class RunRow:
     """Set by the store for a lost run: when its last record was recorded or, in a collector, arrived."""
     happened: LastMoment | None = None
     """What happened in it; None: nothing that is worth a line, or an older version of Playhead projected it."""
-    has_scores: bool = True
-    """Whether the record may have scores. Stores that have them in a table do not keep this."""
     facts: OutcomeFacts = OutcomeFacts()
     """Set by the store, except for the cost, which is set by whoever projects the run."""

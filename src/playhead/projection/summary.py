@@ -37,7 +37,6 @@ class RunTotals:
         self.last = 0
         self.context_peak: int | None = None
         self.moments = MomentsSoFar()
-        self.has_scores = False
         self._agents: dict[str | None, None] = {}
         self._requested_models: dict[str | None, None] = {}
         self._answering_models: dict[str | None, None] = {}
@@ -79,8 +78,6 @@ class RunTotals:
                 self.ended_ns = max(self.ended_ns or 0, event.time_ns)
             case ev.RunContinued(next_run=run) if run:
                 self._continued_by[run] = None
-            case ev.ScoreRecorded():
-                self.has_scores = True
             case _:
                 pass
 
@@ -175,7 +172,6 @@ def row_of(
         process_count=len(processes),
         processes_open=sum(process.ended_ns is None for process in processes),
         happened=totals.moments.last(state.status),
-        has_scores=totals.has_scores,
     )
 
 

@@ -72,6 +72,8 @@ READS_NO_TEXT = {
     "/suspects/rerank",
     "/ask-again",
     "/scores",
+    "/notes",
+    "/notes/{note}",
 }
 READS_NO_TEXT |= {"/test", "/bundle"}  # they write texts down, and read none
 SHAPES: dict[str, Callable[[int], str]] = {

@@ -54,7 +54,7 @@ class RecordScores:
         scores = [
             _score(item.row.run, event)
             for item in projected
-            if item.row.has_scores
+            if item.has_scores
             for event in item.events
             if isinstance(event, ScoreRecorded)
         ]
