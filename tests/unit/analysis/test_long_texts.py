@@ -75,6 +75,7 @@ READS_NO_TEXT = {
     "/notes",
     "/notes/{note}",
 }
+READS_NO_TEXT |= {"/notes", "/notes/{note}"}  # people wrote them
 READS_NO_TEXT |= {"/test", "/bundle"}  # they write texts down, and read none
 SHAPES: dict[str, Callable[[int], str]] = {
     **{
