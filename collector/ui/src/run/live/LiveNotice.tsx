@@ -28,6 +28,9 @@ export function LiveNotice({ live, rows, isWhole, isRunning, outcome }: Props) {
   );
 }
 
+/** Outcomes of runs that have not ended. */
+const GOING_ON = ["running", "waiting"];
+
 /** The one live region of the page: it says what is over, of what became known while the page was open. */
 function Announcer({ rows, isWhole, isRunning, outcome }: Omit<Props, "live">) {
   const known = useRef<readonly TurnRow[] | null>(null);
@@ -40,8 +43,11 @@ function Announcer({ rows, isWhole, isRunning, outcome }: Omit<Props, "live">) {
     if (wasRunning.current && news.length > 0) setSaid(news.join(". "));
   }, [rows, isWhole]);
   useEffect(() => {
-    if (wasRunning.current && !isRunning) setSaid(`The run has ended: ${outcome ?? "it is over"}`);
-    wasRunning.current = isRunning;
+    if (isRunning) wasRunning.current = true;
+    else if (wasRunning.current && outcome !== undefined && !GOING_ON.includes(outcome)) {
+      wasRunning.current = false; // what came of it is asked for after the end: until then, the answer is the old one
+      setSaid(`The run has ended: ${outcome}`);
+    }
   }, [isRunning, outcome]);
   return (
     <div className="visually-hidden" role="log" aria-live="polite" aria-label="What has ended">
