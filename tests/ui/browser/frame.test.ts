@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { alone, open, runNamed, URL_OF_COLLECTOR, violationsInBothThemes } from "./support/browser.ts";
+import { recordSpans } from "./support/spans.ts";
 
 test("the palette finds runs and pages and does what the page can do, by keys alone", async () => {
   const { page, problems } = await open("/across");
@@ -101,4 +102,26 @@ test("a message is drawn as Markdown with its pictures, as text or as JSON, and 
   await shown.getByRole("button", { name: "JSON" }).click();
   await page.getByText('"role": "assistant"').waitFor();
   assert.deepEqual(elsewhere, []);
+});
+
+// After all tests that look for a run among the newest ones.
+test("all runs are listed, however many there are", async () => {
+  await recordSpans("crowd", 320);
+  for (;;) {
+    const answer = await fetch(`${URL_OF_COLLECTOR}/api/v1/runs/overview?agent=crowd`);
+    if (((await answer.json()) as { runs: number }).runs === 320) break;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  const { page } = await open("/?agent=crowd&sort=started");
+  const totals = page.getByRole("region", { name: "Of all that meet the conditions" });
+  await totals.getByText("320", { exact: true }).waitFor();
+  await page.getByText(/of 320 runs are loaded/).waitFor();
+  assert.ok((await page.locator("tbody tr:not([aria-hidden])").count()) < 100, "only rows in view are drawn");
+  for (let tries = 0; (await page.getByText("All 320 runs.").count()) === 0; tries += 1) {
+    assert.ok(tries < 50, "the end of the list is never reached");
+    await page.getByRole("main").evaluate((main) => main.scrollTo(0, main.scrollHeight));
+    await page.waitForTimeout(100);
+  }
+  await page.getByRole("main").evaluate((main) => main.scrollTo(0, main.scrollHeight));
+  await page.locator("tr[aria-rowindex='321']").waitFor();
 });

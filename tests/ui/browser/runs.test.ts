@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
 
 import type { Page } from "playwright-core";
 
 import { alone, open, URL_OF_COLLECTOR, violationsInBothThemes } from "./support/browser.ts";
+import { recordSpans } from "./support/spans.ts";
 
 const rows = (page: Page) => page.locator("tbody tr:not([aria-hidden])");
 const cell = (page: Page, run: string) => rows(page).filter({ has: page.getByRole("link", { name: run, exact: true }) });
@@ -57,19 +57,6 @@ test("two runs that are ticked are compared, the earlier one first", async () =>
   await page.getByRole("link", { name: /^Compare triage/ }).click();
   await page.waitForURL(new RegExp(`/compare/${ids[2]}/${ids[0]}$`));
 });
-
-/** What an OpenTelemetry exporter sends of runs with one call each. */
-async function recordSpans(agent: string, times = 1): Promise<void> {
-  const now = Date.now();
-  const attributes = [{ key: "gen_ai.operation.name", value: { stringValue: "invoke_agent" } }, { key: "gen_ai.agent.name", value: { stringValue: agent } }];
-  const spans = Array.from({ length: times }, (_, n) => {
-    const startTimeUnixNano = `${now - 1_000 * (times - n)}000000`;
-    return { traceId: randomBytes(16).toString("hex"), spanId: randomBytes(8).toString("hex"), name: `invoke_agent ${agent}`, kind: 1, startTimeUnixNano, endTimeUnixNano: startTimeUnixNano, attributes };
-  });
-  const body = JSON.stringify({ resourceSpans: [{ resource: {}, scopeSpans: [{ scope: { name: "test" }, spans }] }] });
-  const answer = await fetch(`${URL_OF_COLLECTOR}/v1/traces`, { method: "POST", headers: { "content-type": "application/json" }, body });
-  assert.equal(answer.status, 200);
-}
 
 test("conditions are written in one line, completed, and stand in the address", async () => {
   const { page } = await open("/");
@@ -173,27 +160,6 @@ test("a view is saved, counted, and deleted", async () => {
   assert.deepEqual(await violationsInBothThemes(page), []);
   await page.getByRole("button", { name: "Delete the view triage only" }).click();
   await page.getByRole("link", { name: /^triage only/ }).waitFor({ state: "detached" });
-});
-
-test("all runs are listed, however many there are", async () => {
-  await recordSpans("crowd", 320);
-  for (;;) {
-    const answer = await fetch(`${URL_OF_COLLECTOR}/api/v1/runs/overview?agent=crowd`);
-    if (((await answer.json()) as { runs: number }).runs === 320) break;
-    await new Promise((resolve) => setTimeout(resolve, 200));
-  }
-  const { page } = await open("/?agent=crowd&sort=started");
-  const totals = page.getByRole("region", { name: "Of all that meet the conditions" });
-  await totals.getByText("320", { exact: true }).waitFor();
-  await page.getByText(/of 320 runs are loaded/).waitFor();
-  assert.ok((await rows(page).count()) < 100, "only rows in view are drawn");
-  for (let tries = 0; (await page.getByText("All 320 runs.").count()) === 0; tries += 1) {
-    assert.ok(tries < 50, "the end of the list is never reached");
-    await page.getByRole("main").evaluate((main) => main.scrollTo(0, main.scrollHeight));
-    await page.waitForTimeout(100);
-  }
-  await page.getByRole("main").evaluate((main) => main.scrollTo(0, main.scrollHeight));
-  await page.locator("tr[aria-rowindex='321']").waitFor();
 });
 
 test("a run that arrives is announced, and the page does not move", async () => {

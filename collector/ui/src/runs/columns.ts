@@ -50,7 +50,7 @@ const words = (id: ColumnId, label: string, width: number): Column => ({
 export const COLUMNS: readonly Column[] = [
   number("score", "score", 58, "score", false),
   number("started", "started", 86, "started"),
-  number("took", "took", 82, "elapsed", false),
+  number("took", "took", 92, "elapsed", false),
   {
     ...number("turns", "turns / tools", 88, null),
     sorts: [

@@ -89,7 +89,7 @@ export function once(does: () => Promise<void>): () => Promise<void> {
 
 /** A run of this name, by the API. */
 export async function runNamed(name: string): Promise<string> {
-  const answer = await fetch(`${URL_OF_COLLECTOR}/api/v1/runs?limit=100`);
+  const answer = await fetch(`${URL_OF_COLLECTOR}/api/v1/runs?limit=100&text=${encodeURIComponent(name)}`);
   const found = ((await answer.json()) as { items: { run: string; name: string }[] }).items.find((run) => run.name === name);
   if (found === undefined) throw new Error(`no run ${name}`);
   return found.run;
