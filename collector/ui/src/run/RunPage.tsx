@@ -105,7 +105,9 @@ function OneRun({ run, onNews }: { run: RunDetail; onNews: () => void }) {
     }),
     [run, rows, turns, suspects, marks, answerSeq, go, news, live],
   );
-  const turn = state.at === 0 ? undefined : turnAt(turns, state.at);
+  // While a long run loads, the turn of a later event is not known: no other one stands for it.
+  const isKnown = state.at > 0 && (isWhole || state.at <= (rows.at(-1)?.seq ?? 0));
+  const turn = isKnown ? turnAt(turns, state.at) : undefined;
   const foundHit = state.found?.hits?.[state.found.place];
   const foundText = state.found?.text ?? "";
   const hit = useMemo<ShownHit | null>(

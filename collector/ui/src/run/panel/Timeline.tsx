@@ -135,10 +135,10 @@ export function Timeline({
               className={`${styles.flag ?? ""} ${styles[flag.kind] ?? ""}`}
               style={{ left: percentOf(x) }}
               title={flag.title}
-              aria-label={flag.title}
               onClick={() => onGo(flag.seq)}
             >
-              <span aria-hidden="true">{flag.text}</span>
+              <span className="visually-hidden">{flag.title} </span>
+              {flag.text}
             </button>
           );
         })}

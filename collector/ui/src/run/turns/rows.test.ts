@@ -121,6 +121,8 @@ describe("moving", () => {
     const rows = [row("user", 1), row("turn", 2, { turn: 1 }), row("user", 5), row("turn", 6, { turn: 2 })];
     expect(targetOf(rows, rows[2] as TurnRow)).toBe(6);
     expect(targetOf(REVIEW, REVIEW[5] as TurnRow)).toBe(7);
+    const cut = row("cut", 3);
+    expect(targetOf([...rows, cut], cut)).toBe(6);
   });
 });
 

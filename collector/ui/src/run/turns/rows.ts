@@ -95,9 +95,9 @@ export const errorsIn = (rows: readonly TurnRow[]): number[] =>
     ])
     .sort((a, b) => a - b);
 
-/** The event that choosing a line goes to: of a user's message, the turn that first saw it; of an agent, its first turn. */
+/** The event that choosing a line goes to: of a user's message and of a cut, the turn that first saw it; of an agent, its first turn. */
 export function targetOf(rows: readonly TurnRow[], row: TurnRow): number {
-  if (row.kind === "user")
+  if (row.kind === "user" || row.kind === "cut")
     return rows.find((next) => next.kind === "turn" && next.seq > row.seq && next.group === row.group)?.seq ?? row.seq;
   if (row.kind === "agent")
     return rows.find((next) => next.kind === "turn" && next.group === row.group)?.seq ?? row.seq;
