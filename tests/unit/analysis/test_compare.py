@@ -346,7 +346,9 @@ async def test_equal_runs_runs_without_calls_and_runs_that_end_earlier_say_so(tw
     assert answer["sentence"] == "They part at event 2 of B: B went on to call `a(1)`, A made no more calls."
     two.told(RUN, ("tool", "a", 1, 1))
     answer = await two.compared(RUN, OTHER)
-    assert answer["sentence"].startswith("They part at event 4 of B: B went on to call `b(a 'b)`, A made no more calls.")
+    assert answer["sentence"].startswith(
+        "They part at event 4 of B: B went on to call `b(a 'b)`, A made no more calls."
+    )
 
 
 async def test_arguments_are_shown_in_the_order_of_the_definition(two: Two):

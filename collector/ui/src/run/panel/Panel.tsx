@@ -1,14 +1,14 @@
 // The panel below the turn: the run over time, in four views.
 import { lazy, Suspense, useMemo, useState, type KeyboardEvent, type ReactNode } from "react";
 
-import type { RunDetail, Suspects, TurnRow } from "../../api/types";
 import { Failed, Loading } from "../../parts/Notices";
-import { PANELS, type PanelName, type Range } from "../page";
+import { PANELS, type PanelName } from "../page";
 import { useAtMost } from "../useAtMost";
 import { lanesOf, momentsOf } from "./lanes";
 import styles from "./Panel.module.css";
 import { SlotProvider } from "./InBar";
 import { Timeline } from "./Timeline";
+import type { PanelProps } from "./props";
 import { useHeight } from "./useHeight";
 import { useKnownMs } from "./useKnownMs";
 import { useRangeKeys } from "./useRange";
@@ -17,22 +17,6 @@ import { useWaterfall } from "./useWaterfall";
 const Waterfall = lazy(async () => ({ default: (await import("./Waterfall")).Waterfall }));
 const Agents = lazy(async () => ({ default: (await import("./Agents")).Agents }));
 const Tokens = lazy(async () => ({ default: (await import("./Tokens")).Tokens }));
-
-/** `now`: the seq of the last event that is known. */
-export type PanelProps = {
-  run: RunDetail;
-  rows: readonly TurnRow[];
-  at: number;
-  turn: TurnRow | undefined;
-  onGo: (seq: number) => void;
-  range: Range | null;
-  onRange: (range: Range | null) => void;
-  panel: PanelName;
-  onPanel: (panel: PanelName) => void;
-  suspects: Suspects | null;
-  following: boolean;
-  now: number;
-};
 
 const TITLES: Readonly<Record<PanelName, string>> = {
   timeline: "Timeline",

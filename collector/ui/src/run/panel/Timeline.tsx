@@ -10,7 +10,7 @@ import { barAt, coloursOf, drawLanes, LANE_HEIGHT } from "./drawLanes";
 import { flagsOf } from "./flags";
 import { InBar } from "./InBar";
 import { type Lane, type Moments, msOf, seqAt, workload, workOf } from "./lanes";
-import type { PanelProps } from "./Panel";
+import type { PanelProps } from "./props";
 import { axisTime } from "./said";
 import styles from "./Timeline.module.css";
 import { momentAt, position, ticks, timeAxis, type TimeAxis } from "./timeAxis";
