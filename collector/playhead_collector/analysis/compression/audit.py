@@ -17,13 +17,13 @@ from playhead.projection.message_diff import pair_by_meaning
 from playhead.projection.message_outcomes import DROPPED, KEPT, SUMMARISED, MessageOutcomes, with_replacements
 from playhead.projection.summary_texts import says_summary
 from playhead.wire.operations.compression import (
-    Compression,
     CompressionAudit,
     ContextMessage,
     FactNeeded,
     KeptIn,
     LostFact,
     PreservedFact,
+    RecordedCompression,
 )
 from playhead.wire.operations.reasoning import Quoted
 from playhead_collector.analysis.compression import rules
@@ -65,7 +65,7 @@ class AuditInput:
     system: ContentRef | None
 
 
-def audit(head: Compression, audit_input: AuditInput) -> CompressionAudit:
+def audit(head: RecordedCompression, audit_input: AuditInput) -> CompressionAudit:
     """Builds the whole answer. `head`: the compression as an answer."""
     event, cache = audit_input.event, audit_input.cache
     messages = _known_messages(audit_input.outcomes, cache)

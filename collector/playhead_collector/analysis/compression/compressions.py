@@ -13,7 +13,7 @@ from playhead.model.ref import ContentRef
 from playhead.model.times import rfc3339
 from playhead.projection.message_outcomes import DROPPED, KEPT, SUMMARISED, MessageOutcomes, outcomes_of_event
 from playhead.wire.operations import Page
-from playhead.wire.operations.compression import Compression, CompressionAudit, TokensSaved
+from playhead.wire.operations.compression import CompressionAudit, RecordedCompression, TokensSaved
 from playhead_collector.analysis.compression.after_compression import (
     entered_before,
     events_after,
@@ -40,11 +40,11 @@ class _CompressionAndCall:
     summariser: int | None = None
 
 
-async def list_compressions(record: RunRecord, limit: int, after: int) -> Page[Compression]:
+async def list_compressions(record: RunRecord, limit: int, after: int) -> Page[RecordedCompression]:
     """Lists compressions after seq `after`, in order."""
     compressions = await _find(record, after, limit)
     threads: dict[ContentRef, Sequence[ContentRef]] = {}
-    items: list[Compression] = []
+    items: list[RecordedCompression] = []
     for found in compressions[:limit]:
         entry = await _with_summariser(record, found)
         outcomes = await _read_outcomes(record, entry.event, threads)
@@ -77,7 +77,7 @@ async def audit_compression(record: RunRecord, at: str) -> CompressionAudit:
     return await asyncio.to_thread(audit, compression(entry, outcomes, tokens), evidence)
 
 
-def compression(entry: _CompressionAndCall, outcomes: MessageOutcomes, tokens: TokensSaved) -> Compression:
+def compression(entry: _CompressionAndCall, outcomes: MessageOutcomes, tokens: TokensSaved) -> RecordedCompression:
     """Converts a compression to an answer."""
     event = entry.event
     refs: Mapping[str, ContentRef | None] = {"before": event.before, "after": event.after, "summary": event.summary}

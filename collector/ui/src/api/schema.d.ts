@@ -844,42 +844,6 @@ export interface components {
             sealed: boolean;
         };
         /**
-         * Compression
-         * @description A compression: messages were removed from a context.
-         *
-         *     `origin` is `declared` (by the program), `inferred` (from the input of a call) or `provider`.  `strategy` is
-         *     `summary`, `sliding_window`, `tool_result_masking`, `dropped_tool_results`, `hybrid` (masking and summary), `edit`,
-         *     `selection`, `unknown`, or the declared one.  `call` is the seq of the first model call after it, `summariser` that
-         *     of the model call that wrote the summary; null if none is known.  `refs` has the threads `before` and `after` and
-         *     the `summary`.
-         */
-        Compression: {
-            /** Run */
-            run: string;
-            /** Seq */
-            seq: number;
-            /** Event */
-            event: string;
-            /** Time */
-            time: string;
-            /** Actor */
-            actor: string | null;
-            /** Origin */
-            origin: string;
-            /** Strategy */
-            strategy: string | null;
-            /** Call */
-            call: number | null;
-            /** Summariser */
-            summariser: number | null;
-            messages: components["schemas"]["MessageCounts"];
-            tokens: components["schemas"]["TokensSaved"];
-            /** Refs */
-            refs: {
-                [key: string]: string;
-            };
-        };
-        /**
          * CompressionAudit
          * @description What happened to each message of a compression, and to the facts in removed messages.
          *
@@ -2390,7 +2354,7 @@ export interface components {
          */
         PageOfCompression: {
             /** Items */
-            items: components["schemas"]["Compression"][];
+            items: components["schemas"]["RecordedCompression"][];
             /** Next Cursor */
             next_cursor: string | null;
         };
@@ -2764,6 +2728,42 @@ export interface components {
             explanation: components["schemas"]["Explanation"] | null;
             /** Cut */
             cut?: components["schemas"]["CutText"][];
+        };
+        /**
+         * RecordedCompression
+         * @description A compression: messages were removed from a context.
+         *
+         *     `origin` is `declared` (by the program), `inferred` (from the input of a call) or `provider`.  `strategy` is
+         *     `summary`, `sliding_window`, `tool_result_masking`, `dropped_tool_results`, `hybrid` (masking and summary), `edit`,
+         *     `selection`, `unknown`, or the declared one.  `call` is the seq of the first model call after it, `summariser` that
+         *     of the model call that wrote the summary; null if none is known.  `refs` has the threads `before` and `after` and
+         *     the `summary`.
+         */
+        RecordedCompression: {
+            /** Run */
+            run: string;
+            /** Seq */
+            seq: number;
+            /** Event */
+            event: string;
+            /** Time */
+            time: string;
+            /** Actor */
+            actor: string | null;
+            /** Origin */
+            origin: string;
+            /** Strategy */
+            strategy: string | null;
+            /** Call */
+            call: number | null;
+            /** Summariser */
+            summariser: number | null;
+            messages: components["schemas"]["MessageCounts"];
+            tokens: components["schemas"]["TokensSaved"];
+            /** Refs */
+            refs: {
+                [key: string]: string;
+            };
         };
         /**
          * RecordedEvent

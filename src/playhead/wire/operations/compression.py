@@ -36,7 +36,7 @@ class TokensSaved(TypedDict):
     basis: str
 
 
-class Compression(TypedDict):
+class RecordedCompression(TypedDict):
     """A compression: messages were removed from a context.
 
     `origin` is `declared` (by the program), `inferred` (from the input of a call) or `provider`.  `strategy` is
@@ -135,7 +135,7 @@ class PreservedFact(TypedDict):
     kept_in: list[KeptIn]
 
 
-class CompressionAudit(Compression):
+class CompressionAudit(RecordedCompression):
     """What happened to each message of a compression, and to the facts in removed messages.
 
     `summary` is the summarising message.  `lost` begins with the facts that were needed later; `lost_total` is the
@@ -168,7 +168,7 @@ class CompressionOperations:
     """Compressions of contexts and the facts lost in them."""
 
     @get_list("/runs/{run}/compressions", scope=READ, tag="moments", page_size=100, in_worker=True)
-    def compressions(self, run: RunName, *, limit: Most = None) -> Page[Compression]:
+    def compressions(self, run: RunName, *, limit: Most = None) -> Page[RecordedCompression]:
         """Compressions of contexts, declared or inferred, with counts of messages and tokens before and after."""
         ...
 
