@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from playhead.model import event as ev
 from playhead.model.message import Message, message_contents, text_message
 from playhead.model.models import ModelFacts
+from playhead.model.token_estimates import estimate_message
 from playhead_collector.analysis.tokens.split import shares
 from playhead_collector.analysis.tokens.tokens import answer_tokens
 from playhead_collector.errors import BadSetting
 from playhead_collector.read.prices import Prices, read_prices, shipped
-from playhead_collector.read.token_estimates import Sample, Scale, calibrate, estimate_message
+from playhead_collector.read.token_estimates import Sample, Scale, calibrate
 from tests.support.readers.fake import FakeStore, Story, record_of
 
 SMALL = Prices("2026-01-01", "a test", "EUR", {"gpt-4o": ModelFacts("gpt-4o", 40, 2.0, 10.0, 0.5)})

@@ -8,6 +8,7 @@ message that was kept or is new.
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from playhead.model.canonical import text_of
 from playhead.model.event import ContextCompressed, RunEvent
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
@@ -46,7 +47,7 @@ from playhead_collector.analysis.compression.needed_facts import (
 from playhead_collector.analysis.rules import StrengthRule
 from playhead_collector.analysis.texts.limits import readable
 from playhead_collector.analysis.texts.passages import SYSTEM, Passage, passages_of, quoted
-from playhead_collector.read.values import ContentCache, text_of
+from playhead_collector.read.values import ContentCache
 
 _MAX_FACTS, _MAX_QUOTES = 500, 3
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from playhead.model.event import ContextCompressed, LlmCalled, LlmCompleted
 from playhead.model.ref import ContentRef
 from playhead.model.times import rfc3339
+from playhead.model.token_estimates import estimate_all
 from playhead.projection.message_outcomes import DROPPED, KEPT, SUMMARISED, MessageOutcomes, outcomes_of_event
 from playhead.wire.operations import Page
 from playhead.wire.operations.compression import CompressionAudit, RecordedCompression, TokensSaved
@@ -24,7 +25,7 @@ from playhead_collector.analysis.compression.audit import AuditInput, audit
 from playhead_collector.errors import ContentMissing, Refused
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import seq_at
-from playhead_collector.read.token_estimates import CALIBRATED, ESTIMATED, REPORTED, estimate_all
+from playhead_collector.read.token_estimates import CALIBRATED, ESTIMATED, REPORTED
 from playhead_collector.read.values import ContentCache, fetch, messages_of
 
 # Events after the start of a call in which its end is looked for.
