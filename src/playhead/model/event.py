@@ -136,12 +136,16 @@ class RunDiverged(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class MessageAdded(Event):
-    """A message entered the run's context: from a call's input, or as a model's output (`source`)."""
+    """A message entered the run's context: from a call's input, or as a model's output (`source`).
+
+    `tags` and `preserved` (no compression removes it) are those of a managed context, from before the call."""
 
     kind: ClassVar[str] = "message_added"
     role: str
     source: str = "input"
     tokens: int | None = None
+    tags: tuple[str, ...] = ()
+    preserved: bool | None = None
     message: ContentRef | None = ref()
 
 
@@ -379,7 +383,11 @@ class ContextWarning(Event):
 @dataclass(frozen=True, kw_only=True)
 class ContextCompressed(Event):
     """The context lost messages.  `origin` is `declared`, `inferred` from a cut between calls of one agent, or
-    `provider`: the provider compacted or edited it.  `summariser`: span id of the model call that wrote the summary."""
+    `provider`: the provider compacted or edited it.  `summariser`: span id of the model call that wrote the summary.
+
+    Of a managed context also: `trigger` is `threshold`, `manual` or `limit_error`; `note` what the program said;
+    `fallback` why the policy's fallback was used; `preserved` the messages that no compression removes; `policy` the
+    policy as JSON."""
 
     kind: ClassVar[str] = "context_compressed"
     priority: ClassVar[str] = CRITICAL
@@ -391,9 +399,14 @@ class ContextCompressed(Event):
     kept: tuple[ContentRef, ...] = ()
     summarised: tuple[ContentRef, ...] = ()
     dropped: tuple[ContentRef, ...] = ()
+    preserved: tuple[ContentRef, ...] = ()
+    note: str | None = None
+    trigger: str | None = None
+    fallback: str | None = None
     before: ContentRef | None = ref()
     after: ContentRef | None = ref()
     summary: ContentRef | None = ref()
+    policy: ContentRef | None = ref()
 
 
 @dataclass(frozen=True, kw_only=True)
