@@ -18,7 +18,7 @@ _MAX_DECIMALS = 3
 _MIN_DIGITS = 2
 
 
-class _Unit(NamedTuple):
+class _Alias(NamedTuple):
     """A unit: `number * factor + offset` is the number in the base unit of its kind. `words`: folded, see `fold`."""
 
     kind: str
@@ -29,114 +29,114 @@ class _Unit(NamedTuple):
 
 
 _TABLE = (
-    _Unit("length", "mm", "0.001", "mm millimeter millimeters millimetre millimetres milimetro milimetros millimetri"),
-    _Unit("length", "cm", "0.01", "cm centimeter centimeters centimetre centimetres zentimeter centimetro centimetros "
+    _Alias("length", "mm", "0.001", "mm millimeter millimeters millimetre millimetres milimetro milimetros millimetri"),
+    _Alias("length", "cm", "0.01", "cm centimeter centimeters centimetre centimetres zentimeter centimetro centimetros "
          "centimetri 厘米 センチ см"),
-    _Unit("length", "m", "1", "m meter meters metre metres metro metros metri 米 メートル м метр метра метров"),
-    _Unit("length", "km", "1000", "km kms kilometer kilometers kilometre kilometres chilometro chilometri kilometro "
+    _Alias("length", "m", "1", "m meter meters metre metres metro metros metri 米 メートル м метр метра метров"),
+    _Alias("length", "km", "1000", "km kms kilometer kilometers kilometre kilometres chilometro chilometri kilometro "
          "kilometros quilometro quilometros 公里 千米 キロ км километр километра километров"),
-    _Unit("length", "in", "0.0254", 'in " ins inch inches zoll pouce pouces pulgada pulgadas pollici'),
-    _Unit("length", "ft", "0.3048", "ft ' foot feet fuss pied pieds pie pies piedi"),
-    _Unit("length", "yd", "0.9144", "yd yds yard yards"),
-    _Unit("length", "mi", "1609.344", "mi mile miles meile meilen milla millas miglio miglia milhas"),
-    _Unit("length", "nmi", "1852", "nmi seemeilen"),
-    _Unit("time", "ms", "0.001", "ms msec millisecond milliseconds millisekunden millisecondes milisegundos"),
-    _Unit("time", "s", "1", "s sec secs second seconds sekunde sekunden seconde secondes segundo segundos secondo "
+    _Alias("length", "in", "0.0254", 'in " ins inch inches zoll pouce pouces pulgada pulgadas pollici'),
+    _Alias("length", "ft", "0.3048", "ft ' foot feet fuss pied pieds pie pies piedi"),
+    _Alias("length", "yd", "0.9144", "yd yds yard yards"),
+    _Alias("length", "mi", "1609.344", "mi mile miles meile meilen milla millas miglio miglia milhas"),
+    _Alias("length", "nmi", "1852", "nmi seemeilen"),
+    _Alias("time", "ms", "0.001", "ms msec millisecond milliseconds millisekunden millisecondes milisegundos"),
+    _Alias("time", "s", "1", "s sec secs second seconds sekunde sekunden seconde secondes segundo segundos secondo "
          "secondi seconden 秒 секунда секунды секунд"),
-    _Unit("time", "min", "60", "min mins minute minutes minuten minuto minutos minuti minuut 分钟 分鐘 分間 分 мин "
+    _Alias("time", "min", "60", "min mins minute minutes minuten minuto minutos minuti minuut 分钟 分鐘 分間 分 мин "
          "минута минуты минут"),
-    _Unit("time", "h", "3600", "h hr hrs hour hours std stunde stunden heure heures hora horas ora ore uur uren "
+    _Alias("time", "h", "3600", "h hr hrs hour hours std stunde stunden heure heures hora horas ora ore uur uren "
          "小时 小時 時間 час часа часов"),
-    _Unit("time", "days", "86400", "d day days tag tage tagen jour jours dia dias giorno giorni dag dagen 天 日間 "
+    _Alias("time", "days", "86400", "d day days tag tage tagen jour jours dia dias giorno giorni dag dagen 天 日間 "
          "день дня дней"),
-    _Unit("time", "weeks", "604800", "wk wks week weeks woche wochen semaine semaines semana semanas settimana "
+    _Alias("time", "weeks", "604800", "wk wks week weeks woche wochen semaine semaines semana semanas settimana "
          "settimane weken 周 週 星期 週間 неделя недели недель"),
-    _Unit("time", "fortnights", "1209600", "fortnight fortnights"),
-    _Unit("months", "months", "1", "mo mos month months monat monate monaten mois mes meses mese mesi maand "
+    _Alias("time", "fortnights", "1209600", "fortnight fortnights"),
+    _Alias("months", "months", "1", "mo mos month months monat monate monaten mois mes meses mese mesi maand "
          "maanden 个月 個月 ヶ月 месяц месяца месяцев"),
-    _Unit("months", "quarters", "3", "quarters quartale trimestres"),
-    _Unit("months", "years", "12", "yr yrs year years jahr jahre jahren an ans annee annees ano anos anni jaar "
+    _Alias("months", "quarters", "3", "quarters quartale trimestres"),
+    _Alias("months", "years", "12", "yr yrs year years jahr jahre jahren an ans annee annees ano anos anni jaar "
          "jaren 年 год года лет"),
-    _Unit("months", "decades", "120", "decade decades"),
+    _Alias("months", "decades", "120", "decade decades"),
     # A year as days, and a month as people count its days.
-    _Unit("days", "days", "1", ""),
-    _Unit("days", "days", "30", "month months monat monate mois mes meses mese mesi"),
-    _Unit("days", "days", "365", "year years jahr jahre an ans ano anos anni"),
-    _Unit("mass", "mg", "0.001", "mg milligram milligrams milligramm"),
-    _Unit("mass", "g", "1", "g gr grs gram grams gramm gramme grammes gramo gramos grammi grama gramas 克 грамм "
+    _Alias("days", "days", "1", ""),
+    _Alias("days", "days", "30", "month months monat monate mois mes meses mese mesi"),
+    _Alias("days", "days", "365", "year years jahr jahre an ans ano anos anni"),
+    _Alias("mass", "mg", "0.001", "mg milligram milligrams milligramm"),
+    _Alias("mass", "g", "1", "g gr grs gram grams gramm gramme grammes gramo gramos grammi grama gramas 克 грамм "
          "грамма граммов"),
-    _Unit("mass", "kg", "1000", "kg kgs kilo kilos kilogram kilograms kilogramm kilogramme kilogrammes chilo "
+    _Alias("mass", "kg", "1000", "kg kgs kilo kilos kilogram kilograms kilogramm kilogramme kilogrammes chilo "
          "chili quilo quilos 公斤 千克 キログラム кг килограмм килограмма килограммов"),
-    _Unit("mass", "t", "1000000", "t ton tons tonne tonnes tonnen tonelada toneladas tonnellate 吨 噸 "
+    _Alias("mass", "t", "1000000", "t ton tons tonne tonnes tonnen tonelada toneladas tonnellate 吨 噸 "
          "тонна тонны тонн"),
-    _Unit("mass", "oz", "28.349523125", "oz ozs ounce ounces unze unzen"),
-    _Unit("mass", "lb", "453.59237", "lb lbs pound pounds livre livres libra libras"),
-    _Unit("mass", "st", "6350.29318", "stone"),
-    _Unit("mass", "pfund", "500", "pfund"),
-    _Unit("volume", "ml", "0.001", "ml mls milliliter milliliters millilitre millilitres cc"),
-    _Unit("volume", "cl", "0.01", "cl centiliter centilitre centilitres"),
-    _Unit("volume", "l", "1", "l lt liter liters litre litres litro litros litri 升 リットル литр литра литров"),
-    _Unit("volume", "m³", "1000", "m3 m³ cbm"),
-    _Unit("volume", "gal", "3.785411784", "gal gallon gallons"),
-    _Unit("volume", "cups", "0.2365882365", "cup cups"),
-    _Unit("volume", "pt", "0.473176473", "pint pints"),
-    _Unit("volume", "qt", "0.946352946", "quart quarts"),
-    _Unit("temperature", "°C", "1", "°c c celsius centigrade"),
-    _Unit("temperature", "K", "1", "k kelvin", "-273.15"),
-    _Unit("speed", "m/s", "3.6", "m/s mps"),
-    _Unit("speed", "km/h", "1", "km/h kmh kph"),
-    _Unit("speed", "mph", "1.609344", "mph mi/h"),
-    _Unit("speed", "kn", "1.852", "kn knot knots knoten"),
-    _Unit("area", "cm²", "0.0001", "cm2 cm²"),
-    _Unit("area", "m²", "1", "m2 m² sqm qm"),
-    _Unit("area", "km²", "1000000", "km2 km²"),
-    _Unit("area", "ha", "10000", "ha hectare hectares hektar"),
-    _Unit("area", "acres", "4046.8564224", "acre acres"),
-    _Unit("area", "ft²", "0.09290304", "ft2 ft² sqft"),
-    _Unit("energy", "J", "1", "j joule joules"),
-    _Unit("energy", "kJ", "1000", "kj kilojoule kilojoules"),
-    _Unit("energy", "kcal", "4184", "kcal cal calories kalorien"),
-    _Unit("energy", "Wh", "3600", "wh"),
-    _Unit("energy", "kWh", "3600000", "kwh"),
-    _Unit("energy", "MWh", "3600000000", "mwh"),
-    _Unit("power", "W", "1", "w watt watts"),
-    _Unit("power", "kW", "1000", "kw kilowatt kilowatts"),
-    _Unit("power", "MW", "1000000", "mw megawatt megawatts"),
-    _Unit("power", "hp", "745.69987158227", "hp horsepower"),
-    _Unit("power", "PS", "735.49875", "ps"),
-    _Unit("pressure", "Pa", "1", "pa pascal"),
-    _Unit("pressure", "hPa", "100", "hpa mbar"),
-    _Unit("pressure", "kPa", "1000", "kpa"),
-    _Unit("pressure", "bar", "100000", "bar bars"),
-    _Unit("pressure", "psi", "6894.757293168", "psi"),
-    _Unit("frequency", "Hz", "1", "hz hertz"),
-    _Unit("frequency", "kHz", "1000", "khz"),
-    _Unit("frequency", "MHz", "1000000", "mhz"),
-    _Unit("frequency", "GHz", "1000000000", "ghz"),
-    _Unit("bits", "bit/s", "1", "bps bit bits"),
-    _Unit("bits", "kbit/s", "1000", "kbps kbit"),
-    _Unit("bits", "Mbit/s", "1000000", "mbps mbit"),
-    _Unit("bits", "Gbit/s", "1000000000", "gbps gbit"),
-    _Unit("data", "bytes", "1", "byte bytes"),
-    *(_Unit("data", name, str(base**power), words)
+    _Alias("mass", "oz", "28.349523125", "oz ozs ounce ounces unze unzen"),
+    _Alias("mass", "lb", "453.59237", "lb lbs pound pounds livre livres libra libras"),
+    _Alias("mass", "st", "6350.29318", "stone"),
+    _Alias("mass", "pfund", "500", "pfund"),
+    _Alias("volume", "ml", "0.001", "ml mls milliliter milliliters millilitre millilitres cc"),
+    _Alias("volume", "cl", "0.01", "cl centiliter centilitre centilitres"),
+    _Alias("volume", "l", "1", "l lt liter liters litre litres litro litros litri 升 リットル литр литра литров"),
+    _Alias("volume", "m³", "1000", "m3 m³ cbm"),
+    _Alias("volume", "gal", "3.785411784", "gal gallon gallons"),
+    _Alias("volume", "cups", "0.2365882365", "cup cups"),
+    _Alias("volume", "pt", "0.473176473", "pint pints"),
+    _Alias("volume", "qt", "0.946352946", "quart quarts"),
+    _Alias("temperature", "°C", "1", "°c c celsius centigrade"),
+    _Alias("temperature", "K", "1", "k kelvin", "-273.15"),
+    _Alias("speed", "m/s", "3.6", "m/s mps"),
+    _Alias("speed", "km/h", "1", "km/h kmh kph"),
+    _Alias("speed", "mph", "1.609344", "mph mi/h"),
+    _Alias("speed", "kn", "1.852", "kn knot knots knoten"),
+    _Alias("area", "cm²", "0.0001", "cm2 cm²"),
+    _Alias("area", "m²", "1", "m2 m² sqm qm"),
+    _Alias("area", "km²", "1000000", "km2 km²"),
+    _Alias("area", "ha", "10000", "ha hectare hectares hektar"),
+    _Alias("area", "acres", "4046.8564224", "acre acres"),
+    _Alias("area", "ft²", "0.09290304", "ft2 ft² sqft"),
+    _Alias("energy", "J", "1", "j joule joules"),
+    _Alias("energy", "kJ", "1000", "kj kilojoule kilojoules"),
+    _Alias("energy", "kcal", "4184", "kcal cal calories kalorien"),
+    _Alias("energy", "Wh", "3600", "wh"),
+    _Alias("energy", "kWh", "3600000", "kwh"),
+    _Alias("energy", "MWh", "3600000000", "mwh"),
+    _Alias("power", "W", "1", "w watt watts"),
+    _Alias("power", "kW", "1000", "kw kilowatt kilowatts"),
+    _Alias("power", "MW", "1000000", "mw megawatt megawatts"),
+    _Alias("power", "hp", "745.69987158227", "hp horsepower"),
+    _Alias("power", "PS", "735.49875", "ps"),
+    _Alias("pressure", "Pa", "1", "pa pascal"),
+    _Alias("pressure", "hPa", "100", "hpa mbar"),
+    _Alias("pressure", "kPa", "1000", "kpa"),
+    _Alias("pressure", "bar", "100000", "bar bars"),
+    _Alias("pressure", "psi", "6894.757293168", "psi"),
+    _Alias("frequency", "Hz", "1", "hz hertz"),
+    _Alias("frequency", "kHz", "1000", "khz"),
+    _Alias("frequency", "MHz", "1000000", "mhz"),
+    _Alias("frequency", "GHz", "1000000000", "ghz"),
+    _Alias("bits", "bit/s", "1", "bps bit bits"),
+    _Alias("bits", "kbit/s", "1000", "kbps kbit"),
+    _Alias("bits", "Mbit/s", "1000000", "mbps mbit"),
+    _Alias("bits", "Gbit/s", "1000000000", "gbps gbit"),
+    _Alias("data", "bytes", "1", "byte bytes"),
+    *(_Alias("data", name, str(base**power), words)
       for base in (1000, 1024)
       for power, name, words in ((1, "kB", "kb kilobyte kilobytes"), (2, "MB", "mb megabyte megabytes"),
                                  (3, "GB", "gb gigabyte gigabytes gig gigs"), (4, "TB", "tb terabyte terabytes"))),
-    *(_Unit("data", name, str(1024**power), name.lower())
+    *(_Alias("data", name, str(1024**power), name.lower())
       for power, name in enumerate(("KiB", "MiB", "GiB", "TiB"), 1)),
-    _Unit(SHARE, "", "0.01", "% percent pct prozent procent percento porcento pourcent процент процента процентов"),
-    _Unit(COUNT, "", "12", "dozen dozens dutzend douzaine douzaines docena docenas dozzina dozzine duzia duzias"),
-    _Unit(COUNT, "", "100", "hundred hundreds"),
-    _Unit(COUNT, "", "1000", "k thousand thousands grand tsd tausend mil mila mille 千 тыс тысяча тысячи тысяч"),
-    _Unit(COUNT, "", "1000000", "m mn mm mio million millions millionen millones milhoes milioni miljoen млн "
+    _Alias(SHARE, "", "0.01", "% percent pct prozent procent percento porcento pourcent процент процента процентов"),
+    _Alias(COUNT, "", "12", "dozen dozens dutzend douzaine douzaines docena docenas dozzina dozzine duzia duzias"),
+    _Alias(COUNT, "", "100", "hundred hundreds"),
+    _Alias(COUNT, "", "1000", "k thousand thousands grand tsd tausend mil mila mille 千 тыс тысяча тысячи тысяч"),
+    _Alias(COUNT, "", "1000000", "m mn mm mio million millions millionen millones milhoes milioni miljoen млн "
          "миллион миллиона миллионов"),
-    _Unit(COUNT, "", "1000000000", "b bn billion billions mrd milliarde milliarden milliard milliards miliardi "
+    _Alias(COUNT, "", "1000000000", "b bn billion billions mrd milliarde milliarden milliard milliards miliardi "
          "млрд миллиард миллиарда миллиардов"),
-    _Unit(COUNT, "", "1000000000000", "tn trillion trillions billionen"),
-    _Unit(COUNT, "", "10000", "万 萬"),
-    _Unit(COUNT, "", "100000000", "亿 億"),
-    _Unit(COUNT, "", "100000", "lakh lakhs lac lacs"),
-    _Unit(COUNT, "", "10000000", "crore crores"),
+    _Alias(COUNT, "", "1000000000000", "tn trillion trillions billionen"),
+    _Alias(COUNT, "", "10000", "万 萬"),
+    _Alias(COUNT, "", "100000000", "亿 億"),
+    _Alias(COUNT, "", "100000", "lakh lakhs lac lacs"),
+    _Alias(COUNT, "", "10000000", "crore crores"),
 )  # fmt: skip
 _FAHRENHEIT = frozenset(("°f", "f", "fahrenheit"))
 
@@ -187,7 +187,7 @@ def _key(word: str) -> str:
     return fold("".join(word.split())).removesuffix(".")
 
 
-def _conversion(unit: _Unit, target: _Unit) -> Conversion:
+def _conversion(unit: _Alias, target: _Alias) -> Conversion:
     factor = Decimal(target.factor)
     return Conversion(
         target.name, Decimal(unit.factor) / factor, (Decimal(unit.offset) - Decimal(target.offset)) / factor
