@@ -61,6 +61,7 @@ _COMPRESSION_COLUMNS: output.Columns[RecordedCompression] = (
     ("actor", lambda row: row["actor"]),
     ("strategy", lambda row: row["strategy"]),
     ("origin", lambda row: row["origin"]),
+    ("note", lambda row: row["note"]),
     ("messages", lambda row: f"{row['messages']['before']} to {row['messages']['after']}"),
     ("kept", lambda row: row["messages"]["kept"]),
     ("summarised", lambda row: row["messages"]["summarised"]),
@@ -72,8 +73,8 @@ _COMPRESSION_COLUMNS: output.Columns[RecordedCompression] = (
 
 def _print_audit(audit: CompressionAudit) -> None:
     names = (
-        *("run", "seq", "actor", "origin", "strategy", "strength", "rule", "reason", "call", "summariser"),
-        *("messages", "tokens"),
+        *("run", "seq", "actor", "origin", "strategy", "trigger", "note", "fallback", "strength", "rule", "reason"),
+        *("call", "summariser", "preserved_messages", "messages", "tokens"),
     )
     facts: dict[str, Any] = {name: cast(dict[str, Any], audit)[name] for name in names}
     counts = {

@@ -64,6 +64,7 @@ class AuditInput:
     events: Sequence[RunEvent]
     searched_to: int
     system: ContentRef | None
+    tags: Mapping[ContentRef, Sequence[str]] = field(default_factory=dict[ContentRef, Sequence[str]])
 
 
 def audit(head: RecordedCompression, audit_input: AuditInput) -> CompressionAudit:
@@ -238,6 +239,8 @@ def _context_message(
         "moved": position in moved,
         "summary": audit_input.event.summary if outcomes.by_position[position] == SUMMARISED else None,
         "replaced_by": None if new is None else outcomes.diff.after[new],
+        "tags": [*audit_input.tags.get(ref, ())],
+        "preserved": ref in audit_input.event.preserved,
     }
     if outcomes.by_position[position] != KEPT:
         answer["value"] = audit_input.cache.parsed_message(ref)

@@ -5,7 +5,7 @@ the messages before and after, and later events.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from playhead.model.event import ContextCompressed, LlmCalled, LlmCompleted
@@ -67,21 +67,21 @@ async def audit_compression(record: RunRecord, at: str) -> CompressionAudit:
     entry = await _with_summariser(record, compressions[0])
     event, call = entry.event, entry.call
     outcomes = await _read_outcomes(record, event, {})
-    entered = await entered_before(record, event.seq)
+    entered, tags = await entered_before(record, event.seq)
     events, searched_to = await events_after(record, event)
     system = call.system if call else None
     threads = (*outcomes.diff.before, *outcomes.diff.after)
     wanted = (*last_messages(entered), *threads, event.summary, system, *refs_to_read(events))
     cache = await fetch(record.store, record.project_id, wanted)
     tokens = _estimated(await _reported(record, entry), outcomes, cache)
-    evidence = AuditInput(event, outcomes, cache, entered, events, searched_to, system)
+    evidence = AuditInput(event, outcomes, cache, entered, events, searched_to, system, tags)
     return await asyncio.to_thread(audit, compression(entry, outcomes, tokens), evidence)
 
 
 def compression(entry: _CompressionAndCall, outcomes: MessageOutcomes, tokens: TokensSaved) -> RecordedCompression:
     """Converts a compression to an answer."""
     event = entry.event
-    refs: Mapping[str, ContentRef | None] = {"before": event.before, "after": event.after, "summary": event.summary}
+    refs = {"before": event.before, "after": event.after, "summary": event.summary, "policy": event.policy}
     return {
         "run": event.run,
         "seq": event.seq,
@@ -92,6 +92,10 @@ def compression(entry: _CompressionAndCall, outcomes: MessageOutcomes, tokens: T
         "strategy": event.strategy,
         "call": entry.call and entry.call.seq,
         "summariser": entry.summariser,
+        "trigger": event.trigger,
+        "note": event.note,
+        "fallback": event.fallback,
+        "preserved_messages": len(event.preserved),
         "messages": {
             "before": len(outcomes.diff.before),
             "after": len(outcomes.diff.after),

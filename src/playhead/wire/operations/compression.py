@@ -42,8 +42,11 @@ class RecordedCompression(TypedDict):
     `origin` is `declared` (by the program), `inferred` (from the input of a call) or `provider`.  `strategy` is
     `summary`, `sliding_window`, `tool_result_masking`, `dropped_tool_results`, `hybrid` (masking and summary), `edit`,
     `selection`, `unknown`, or the declared one.  `call` is the seq of the first model call after it, `summariser` that
-    of the model call that wrote the summary; null if none is known.  `refs` has the threads `before` and `after` and
-    the `summary`.
+    of the model call that wrote the summary; null if none is known.  `refs` has the threads `before` and `after`, the
+    `summary` and the `policy`.
+
+    Of a managed context: `trigger` is `threshold`, `manual` or `limit_error`, `note` what the program said, `fallback`
+    why the policy's fallback was used, `preserved_messages` how many messages no compression removes; else null and 0.
     """
 
     run: str
@@ -55,6 +58,10 @@ class RecordedCompression(TypedDict):
     strategy: str | None
     call: int | None
     summariser: int | None
+    trigger: str | None
+    note: str | None
+    fallback: str | None
+    preserved_messages: int
     messages: MessageCounts
     tokens: TokensSaved
     refs: dict[str, str]
@@ -65,7 +72,8 @@ class ContextMessage(TypedDict):
 
     `after` is its position in the new context, `moved` whether its order among the kept ones changed.  `summary` is
     the ref of the message that summarises it, `replaced_by` the ref of the message at its position now (a masked
-    result, an edit).  `value` is the message, unless it was kept.
+    result, an edit).  `value` is the message, unless it was kept.  `tags` and `preserved` are those that the program
+    gave it.
     """
 
     position: int
@@ -77,6 +85,8 @@ class ContextMessage(TypedDict):
     moved: bool
     summary: str | None
     replaced_by: str | None
+    tags: list[str]
+    preserved: bool
 
 
 class FactNeeded(TypedDict):
