@@ -23,13 +23,17 @@ def ref() -> Any:
 
 @dataclass(frozen=True, slots=True)
 class TokenUsage:
-    """Tokens as the provider reported them.  None: not reported, which is not zero."""
+    """Tokens as the provider reported them.  None: not reported, which is not zero.
+
+    `compaction_...`: of the provider's own summary of the context, which none of the others has, at the same price."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
     cache_read_tokens: int | None = None
     cache_write_tokens: int | None = None
     reasoning_tokens: int | None = None
+    compaction_input_tokens: int | None = None
+    compaction_output_tokens: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -562,6 +566,10 @@ def event_to_json(event: RunEvent) -> dict[str, Any]:
     return out
 
 
+# Of a compression: lists of refs.
+_REF_LISTS = ("kept", "summarised", "dropped", "preserved")
+
+
 def event_from_json(value: dict[str, Any]) -> RunEvent:
     """The inverse of `event_to_json`; an unknown kind becomes an UnknownEvent."""
     header: dict[str, Any] = {name: value[name] for name in _HEADER if name in value}
@@ -573,7 +581,7 @@ def event_from_json(value: dict[str, Any]) -> RunEvent:
     for name in _TUPLES[cls]:
         data[name] = tuple(data.get(name, ()))
     if cls is ContextCompressed:
-        data |= {name: tuple(map(ContentRef, data[name])) for name in ("kept", "summarised", "dropped")}
+        data |= {name: tuple(map(ContentRef, data[name])) for name in _REF_LISTS}
     if "usage" in data:
         data["usage"] = TokenUsage(
             **{name: count for name, count in data["usage"].items() if name in TokenUsage.__slots__}

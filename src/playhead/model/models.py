@@ -56,6 +56,7 @@ class ModelFacts:
         total = fresh * plain + cast(int, usage.output_tokens) * output
         total += read * (plain if self.cache_read is None else self.cache_read)
         total += written * (plain if self.cache_write is None else self.cache_write)
+        total += (usage.compaction_input_tokens or 0) * plain + (usage.compaction_output_tokens or 0) * output
         return round(total / _MILLION, 10)
 
 

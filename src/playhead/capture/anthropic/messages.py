@@ -286,6 +286,7 @@ def _response(answer: Json, run: ActiveRun | None, kwargs: Mapping[str, object])
     attributes = usage_of(usage, _USAGE)
     if usage.get("input_tokens") is not None:
         attributes[names.INPUT_TOKENS] = sum(int_at(usage, key) for key in _INPUT_COUNTS)
+    attributes |= _compaction_usage(usage)
     stopped = text_at(answer, "stop_reason")
     attributes[names.FINISH_REASONS] = [_FINISH_REASONS.get(stopped, stopped)] if stopped else []
     for key, name in (("id", names.RESPONSE_ID), ("model", names.RESPONSE_MODEL)):
@@ -295,6 +296,17 @@ def _response(answer: Json, run: ActiveRun | None, kwargs: Mapping[str, object])
     if run is not None and "thread" in kwargs and isinstance(kwargs["thread"], Mapping):
         remember(run, kwargs, sent_messages(kwargs)[0], answer)
     return ObservedResponse([message], answer, reasoning, attributes)
+
+
+def _compaction_usage(usage: JsonMapping) -> dict[str, object]:
+    """Returns the tokens of the provider's own summaries of the context, which the counts at the top leave out."""
+    summaries = [each for each in objects_at(usage, "iterations") if each.get("type") == "compaction"]
+    if not summaries:
+        return {}
+    return {
+        names.COMPACTION_INPUT_TOKENS: sum(int_at(each, key) for each in summaries for key in _INPUT_COUNTS),
+        names.COMPACTION_OUTPUT_TOKENS: sum(int_at(each, "output_tokens") for each in summaries),
+    }
 
 
 def _dumped(value: DumpedModel) -> Json:
