@@ -34,8 +34,9 @@ OUTPUT_TOKENS: Final = "gen_ai.usage.output_tokens"  # all output, reasoning inc
 CACHE_READ_TOKENS: Final = "gen_ai.usage.cache_read.input_tokens"  # included in INPUT_TOKENS: read from the cache
 CACHE_WRITE_TOKENS: Final = "gen_ai.usage.cache_write.input_tokens"  # included in INPUT_TOKENS: written to the cache
 CACHE_CREATION_TOKENS: Final = "gen_ai.usage.cache_creation.input_tokens"  # the older name of CACHE_WRITE_TOKENS
-# Input and output of the provider's own summary of the context; not included in INPUT_TOKENS and OUTPUT_TOKENS.
+# Input of the provider's own summary of the context; not included in INPUT_TOKENS.
 COMPACTION_INPUT_TOKENS: Final = "playhead.usage.compaction.input_tokens"
+# Output of the same; not included in OUTPUT_TOKENS.
 COMPACTION_OUTPUT_TOKENS: Final = "playhead.usage.compaction.output_tokens"
 REASONING_TOKENS: Final = "gen_ai.usage.reasoning.output_tokens"  # included in OUTPUT_TOKENS: reasoning
 AUDIO_INPUT_TOKENS: Final = "gen_ai.usage.audio.input_tokens"  # included in INPUT_TOKENS: sound
