@@ -73,9 +73,9 @@ def test_a_compression_is_declared_with_all_that_is_known_of_it(
         context.compress(note="subtask done")
         chat(server, context, client, 1)
     with asked() as journal:
-        [listed] = journal.compressions(run.id)
-        audit = journal.compression(run.id, str(listed["seq"]))
-        events = list(journal.events(run.id))
+        [listed] = journal.compressions(run.id or "")
+        audit = journal.compression(run.id or "", str(listed["seq"]))
+        events = list(journal.events(run.id or ""))
         policy_content = journal.content(audit["refs"]["policy"])
     assert (listed["origin"], listed["strategy"], listed["trigger"]) == ("declared", "summary", "manual")
     assert (listed["note"], listed["fallback"], listed["preserved_messages"]) == ("subtask done", None, 1)
@@ -119,8 +119,8 @@ def test_the_outcomes_of_all_messages_are_recorded_for_each_api(
         report = context.compress()
     assert report.changed
     with asked() as journal:
-        [listed] = journal.compressions(run.id)
-        audit = journal.compression(run.id, str(listed["seq"]))
+        [listed] = journal.compressions(run.id or "")
+        audit = journal.compression(run.id or "", str(listed["seq"]))
     assert audit["missing"] == []
     counts = audit["messages"]
     in_system = summary_in == "system" and report.summarised and api in ("anthropic", "gemini")
@@ -138,8 +138,8 @@ def test_a_model_without_an_instrumented_client_is_recorded_once(asked: Callable
         play(context, [("user", "word " * 50), ("assistant", "word " * 50), ("user", "a"), ("assistant", "b")])
         context.compress()
     with asked() as journal:
-        [call] = journal.llm_calls(run.id)
-        [listed] = journal.compressions(run.id)
+        [call] = journal.llm_calls(run.id or "")
+        [listed] = journal.compressions(run.id or "")
     assert call["model"] == "mock-model"
     assert listed["summariser"] == call["seq"]
 
@@ -153,7 +153,7 @@ def test_an_instrumented_client_records_the_summary_once(server: MockModelServer
         play(context, [("user", "word " * 50), ("assistant", "word " * 50), ("user", "a"), ("assistant", "b")])
         context.compress()
     with asked() as journal:
-        [call] = journal.llm_calls(run.id)
+        [call] = journal.llm_calls(run.id or "")
     assert call["provider"] == "anthropic"
 
 
@@ -167,7 +167,7 @@ def test_the_fallback_is_recorded_with_its_reason(asked: Callable[[], JournalCli
         play(context, [("user", "word " * 50), ("assistant", "word " * 50), ("user", "a"), ("assistant", "b")])
         context.compress()
     with asked() as journal:
-        [listed] = journal.compressions(run.id)
+        [listed] = journal.compressions(run.id or "")
     assert (listed["strategy"], listed["fallback"]) == ("sliding_window", "TimeoutError: slow")
 
 

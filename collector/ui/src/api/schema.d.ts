@@ -871,6 +871,14 @@ export interface components {
             call: number | null;
             /** Summariser */
             summariser: number | null;
+            /** Trigger */
+            trigger: string | null;
+            /** Note */
+            note: string | null;
+            /** Fallback */
+            fallback: string | null;
+            /** Preserved Messages */
+            preserved_messages: number;
             messages: components["schemas"]["MessageCounts"];
             tokens: components["schemas"]["TokensSaved"];
             /** Refs */
@@ -1143,7 +1151,8 @@ export interface components {
          *
          *     `after` is its position in the new context, `moved` whether its order among the kept ones changed.  `summary` is
          *     the ref of the message that summarises it, `replaced_by` the ref of the message at its position now (a masked
-         *     result, an edit).  `value` is the message, unless it was kept.
+         *     result, an edit).  `value` is the message, unless it was kept.  `tags` and `preserved` are those that the program
+         *     gave it.
          */
         ContextMessage: {
             /** Position */
@@ -1164,6 +1173,10 @@ export interface components {
             summary: string | null;
             /** Replaced By */
             replaced_by: string | null;
+            /** Tags */
+            tags: string[];
+            /** Preserved */
+            preserved: boolean;
         };
         /**
          * ContextQuote
@@ -2736,8 +2749,11 @@ export interface components {
          *     `origin` is `declared` (by the program), `inferred` (from the input of a call) or `provider`.  `strategy` is
          *     `summary`, `sliding_window`, `tool_result_masking`, `dropped_tool_results`, `hybrid` (masking and summary), `edit`,
          *     `selection`, `unknown`, or the declared one.  `call` is the seq of the first model call after it, `summariser` that
-         *     of the model call that wrote the summary; null if none is known.  `refs` has the threads `before` and `after` and
-         *     the `summary`.
+         *     of the model call that wrote the summary; null if none is known.  `refs` has the threads `before` and `after`, the
+         *     `summary` and the `policy`.
+         *
+         *     Of a managed context: `trigger` is `threshold`, `manual` or `limit_error`, `note` what the program said, `fallback`
+         *     why the policy's fallback was used, `preserved_messages` how many messages no compression removes; else null and 0.
          */
         RecordedCompression: {
             /** Run */
@@ -2758,6 +2774,14 @@ export interface components {
             call: number | null;
             /** Summariser */
             summariser: number | null;
+            /** Trigger */
+            trigger: string | null;
+            /** Note */
+            note: string | null;
+            /** Fallback */
+            fallback: string | null;
+            /** Preserved Messages */
+            preserved_messages: number;
             messages: components["schemas"]["MessageCounts"];
             tokens: components["schemas"]["TokensSaved"];
             /** Refs */
