@@ -2089,7 +2089,8 @@ export interface components {
          * LostFact
          * @description A fact in the removed messages that is neither in the summary nor in the kept messages.
          *
-         *     `kind`: `identifier`, `number`, `date`, `name`, `path`, `url`, `quoted` or `code`.  `label` is its name in the text.
+         *     `kind`: `identifier`, `number`, `date`, `name`, `path`, `url`, `quoted` or `code`, and of sentences, found by rules,
+         *     `goal`, `instruction`, `preference` or `error`.  `label` is its name in the text.
          *     It occurs `times` times; `quotes` has the first few.
          */
         LostFact: {
