@@ -29,7 +29,7 @@ from playhead.context.report import Basis, CompressionReport, ContextStats, Trig
 from playhead.context.strategies import BuiltIn
 from playhead.context.too_long import says_too_long
 from playhead.kernel.guard import guarded, warn_once
-from playhead.model.json_value import JsonMapping, JsonValue
+from playhead.model.json_value import Json, JsonMapping, JsonValue
 from playhead.model.message import Message, text_message
 from playhead.models.apis import APIS, ApiName, as_json
 from playhead.models.model import Model
@@ -106,6 +106,7 @@ class Context:
         self._compressions = self._checkpoints = 0
         self._not_before: int | None = None
         self._is_on_server = False
+        self._followed: list[Json] = []
         self.raw = RawMessages(self)
         if system is not None:
             self._append_entry(text_message(SYSTEM, system))
@@ -202,8 +203,23 @@ class Context:
         with self._lock:
             if self._due() is None:
                 return self.for_model()
-        await _in_thread(self._compress_if_due)
+        await in_thread(self._compress_if_due)
         return self.for_model()
+
+    def follow(self, messages: Sequence[object]) -> list[JsonMapping]:
+        """Adds what is new in a list that a framework hands over whole at each call, and returns `for_model()`.
+
+        `messages`: in the provider's form, all of the conversation so far, without the system prompt. Raises ValueError
+        for a list that does not begin with the messages of the last one: it is another conversation.
+        """
+        with self._lock:
+            given = [as_json(message) for message in messages]
+            if given[: len(self._followed)] != self._followed:
+                raise ValueError("this is not the conversation that the context has: begin another Context")
+            for native in given[len(self._followed) :]:
+                self.add_native(native)
+            self._followed = given
+            return self.for_model()
 
     @property
     def system(self) -> JsonValue:
@@ -268,7 +284,7 @@ class Context:
         only: Callable[[Entry], bool] | None = None,
     ) -> CompressionReport:
         """The same, with the summary written in another thread."""
-        return await _in_thread(lambda: self.compress(note, strategy=strategy, only=only))
+        return await in_thread(lambda: self.compress(note, strategy=strategy, only=only))
 
     def refused(self, error: BaseException) -> bool:
         """Compresses if a provider's error says that the context is too long. Returns whether it is shorter now, so
@@ -430,6 +446,6 @@ def _policy_of(given: Compression | BuiltIn | CompressionPolicy | None) -> Compr
     return given
 
 
-async def _in_thread(work: Callable[[], T]) -> T:
+async def in_thread(work: Callable[[], T]) -> T:
     """Runs the function in another thread, in the current run."""
     return await asyncio.to_thread(propagate_to_thread(work))
