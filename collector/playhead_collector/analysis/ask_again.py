@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 from playhead.dialect import openai_chat
-from playhead.model.canonical import JSON, Content, canonical_json
+from playhead.model.canonical import JSON, Content, canonical_json, text_of
 from playhead.model.event import LlmCalled
 from playhead.model.json_value import int_at, object_at, object_of
 from playhead.model.message import Message
@@ -22,7 +22,7 @@ from playhead_collector.errors import Refused
 from playhead_collector.read.owning_call import model_call_at
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import seq_at
-from playhead_collector.read.values import ContentCache, fetch, fetch_thread, text_of
+from playhead_collector.read.values import ContentCache, fetch, fetch_thread
 
 # --- the request, pure -----------------------------------------------------------------------------------------------
 

@@ -165,7 +165,8 @@ async def test_runs_that_an_older_version_projected_are_described(store, analysi
     assert await listed(store) is not None
     await sql.execute("update run set happened = null; update run_outcome set undescribed = true, priced = null")
     run = await listed(store)
-    assert run is not None and run["happened"] is None
+    assert run is not None
+    assert run["happened"] is None
     await found(finder_of(store, analysis))
     assert await happened(store) == ("answer", "It is lost.")
     assert analysis.asked == ["happened"]

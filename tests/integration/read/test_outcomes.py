@@ -178,7 +178,8 @@ async def test_each_run_says_what_happened(store: PostgresStore):
         assert await store.promises.answer(P, PROMISE, answer, late=False)
         run = await client.run(waits.run)
         assert run["outcome"]["word"] == "running"
-        assert run["happened"] is not None and run["happened"]["kind"] == "under_way"
+        assert run["happened"] is not None
+        assert run["happened"]["kind"] == "under_way"
 
 
 async def test_a_request_to_stop_is_no_question(store: PostgresStore):

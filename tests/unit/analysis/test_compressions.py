@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from playhead.model.canonical import value_of
+from playhead.model.canonical import text_of, value_of
 from playhead.model.event import ContextCompressed, LlmCalled
 from playhead.model.message import Message, message_contents, text_message
 from playhead.model.ref import ContentRef
@@ -19,7 +19,7 @@ from playhead_collector.analysis.compression import rules
 from playhead_collector.analysis.compression.compressions import audit_compression, list_compressions
 from playhead_collector.errors import Refused
 from playhead_collector.read.record import RunRecord
-from playhead_collector.read.values import messages_of, text_of
+from playhead_collector.read.values import messages_of
 from playhead_collector.serve.routing import schema
 from tests.support.compressed_runs import (
     FOUND,

@@ -10,15 +10,16 @@ from hypothesis import strategies as st
 
 from playhead.model import event as ev
 from playhead.model.message import Message, message_contents, text_message
-from playhead.model.models import Model
+from playhead.model.models import ModelFacts
+from playhead.model.token_estimates import estimate_message
 from playhead_collector.analysis.tokens.split import counted_parts, shares
 from playhead_collector.analysis.tokens.tokens import answer_tokens
 from playhead_collector.errors import BadSetting
 from playhead_collector.read.prices import Prices, read_prices, shipped
-from playhead_collector.read.token_estimates import Sample, Scale, calibrate, estimate_message
+from playhead_collector.read.token_estimates import Sample, Scale, calibrate
 from tests.support.readers.fake import FakeStore, Story, record_of
 
-SMALL = Prices("2026-01-01", "a test", "EUR", {"gpt-4o": Model("gpt-4o", 40, 2.0, 10.0, 0.5)})
+SMALL = Prices("2026-01-01", "a test", "EUR", {"gpt-4o": ModelFacts("gpt-4o", 40, 2.0, 10.0, 0.5)})
 QUESTION, ANSWER = text_message("user", "Where is my order?"), text_message("assistant", "On its way.")
 
 
@@ -339,7 +340,7 @@ def test_an_operator_s_table_takes_its_place(tmp_path: Path):
     path = tmp_path / "prices.json"
     path.write_text(json.dumps({"date": "2026-02-02", "source": "our contract", "models": {"Mine": {"limit": 9}}}))
     prices = read_prices(path)
-    assert (prices.of("mine"), prices.currency) == (Model("mine", 9), "USD")
+    assert (prices.of("mine"), prices.currency) == (ModelFacts("mine", 9), "USD")
     assert prices.of("gpt-4o") is None
 
 
@@ -363,10 +364,10 @@ def test_a_table_that_cannot_be_used_says_why(tmp_path: Path, text: str | None, 
 
 
 def test_a_call_that_did_not_report_has_no_cost():
-    price = Model("m", None, 1.0, 1.0)
+    price = ModelFacts("m", None, 1.0, 1.0)
     assert price.cost(ev.TokenUsage(input_tokens=5)) is None
     assert price.cost(ev.TokenUsage(output_tokens=5)) is None
-    assert Model("m", 5).cost(ev.TokenUsage(1, 1)) is None
+    assert ModelFacts("m", 5).cost(ev.TokenUsage(1, 1)) is None
     assert price.cost(ev.TokenUsage(1_000_000, 0)) == 1.0
 
 

@@ -8,6 +8,7 @@ message that was kept or is new.
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from playhead.model.canonical import text_of
 from playhead.model.event import ContextCompressed, RunEvent
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
@@ -17,13 +18,13 @@ from playhead.projection.message_diff import pair_by_meaning
 from playhead.projection.message_outcomes import DROPPED, KEPT, SUMMARISED, MessageOutcomes, with_replacements
 from playhead.projection.summary_texts import says_summary
 from playhead.wire.operations.compression import (
-    Compression,
     CompressionAudit,
     ContextMessage,
     FactNeeded,
     KeptIn,
     LostFact,
     PreservedFact,
+    RecordedCompression,
 )
 from playhead.wire.operations.reasoning import Quoted
 from playhead_collector.analysis.compression import rules
@@ -47,7 +48,7 @@ from playhead_collector.analysis.compression.needed_facts import (
 from playhead_collector.analysis.rules import StrengthRule
 from playhead_collector.analysis.texts.limits import readable
 from playhead_collector.analysis.texts.passages import SYSTEM, Passage, passages_of, quoted
-from playhead_collector.read.values import ContentCache, text_of
+from playhead_collector.read.values import ContentCache
 
 _MAX_FACTS, _MAX_QUOTES = 500, 3
 
@@ -64,9 +65,10 @@ class AuditInput:
     events: Sequence[RunEvent]
     searched_to: int
     system: ContentRef | None
+    tags: Mapping[ContentRef, Sequence[str]] = field(default_factory=dict[ContentRef, Sequence[str]])
 
 
-def audit(head: Compression, audit_input: AuditInput) -> CompressionAudit:
+def audit(head: RecordedCompression, audit_input: AuditInput) -> CompressionAudit:
     """Builds the whole answer. `head`: the compression as an answer."""
     event, cache = audit_input.event, audit_input.cache
     messages = _known_messages(audit_input.outcomes, cache)
@@ -252,6 +254,8 @@ def _context_message(
         "replaced_by": None if new is None else outcomes.diff.after[new],
         "lost": lost.get(seq, 0) if is_gone and seq is not None else 0,
         "needed": needed.get(seq, 0) if is_gone and seq is not None else 0,
+        "tags": [*audit_input.tags.get(ref, ())],
+        "preserved": ref in audit_input.event.preserved,
     }
     if is_gone:
         answer["value"] = audit_input.cache.parsed_message(ref)

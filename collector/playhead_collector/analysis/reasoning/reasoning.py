@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
+from playhead.model.canonical import text_of
 from playhead.model.event import LlmCompleted
 from playhead.wire.operations import Quoted, ReasonedOption, Reasoning, StructuredReasoning
 from playhead_collector.analysis.reasoning import TAG
@@ -19,7 +20,6 @@ from playhead_collector.read.calls import llm_call
 from playhead_collector.read.owning_call import model_call_at
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import seq_at
-from playhead_collector.read.values import text_of
 
 ANSWER, THINKING = "answer", "thinking"
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from playhead.model import event as ev
+from playhead.model.canonical import text_of
 from playhead.model.ref import ContentRef
 from playhead.wire.operations.reasoning import Quoted
 from playhead.wire.operations.suspects import ComparedValue
@@ -20,7 +21,6 @@ from playhead_collector.analysis.texts.passages import (
     quoted,
 )
 from playhead_collector.analysis.transcript.transcript import ToolRun, Transcript, Turn, failure_in
-from playhead_collector.read.values import text_of
 
 # Findings of one finder that are used per run: a finder with more is no evidence against any step.
 MAX_FINDINGS = 200

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from playhead.model.canonical import text_of
 from playhead.model.event import ContextCompressed, RunEvent
 from playhead.wire.operations.compression import CompressionAudit
 from playhead.wire.operations.suspects import ComparedSiblings, Suspect, Suspects
@@ -28,7 +29,6 @@ from playhead_collector.analysis.suspects.text_protocols import text_protocol
 from playhead_collector.analysis.suspects.tool_calls import find_calls, find_lost_facts, find_values
 from playhead_collector.analysis.transcript.loading import read_transcript
 from playhead_collector.read.record import RunRecord
-from playhead_collector.read.values import text_of
 
 # --- ranking, pure ---------------------------------------------------------------------------------------------------
 

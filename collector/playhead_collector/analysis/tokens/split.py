@@ -11,10 +11,11 @@ from typing import Any
 
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
+from playhead.model.token_estimates import estimate_message, estimate_value
 from playhead.wire.operations.tokens import TokenSplit, TotalSplit
 from playhead_collector.analysis.tokens.measures import TokenCounts, model_of, usage_of
 from playhead_collector.analysis.transcript.transcript import Transcript, Turn
-from playhead_collector.read.token_estimates import CALIBRATED, ESTIMATED, REPORTED, estimate_message, estimate_value
+from playhead_collector.read.token_estimates import CALIBRATED, ESTIMATED, REPORTED
 
 _SYSTEM_ROLES = ("system", "developer")
 _WEAKEST_FIRST = (ESTIMATED, CALIBRATED, REPORTED)

@@ -13,7 +13,7 @@ from itertools import islice
 from operator import itemgetter
 
 from playhead.model import event as ev
-from playhead.model.models import Model
+from playhead.model.models import ModelFacts
 from playhead.model.ref import ContentRef
 from playhead.model.times import rfc3339
 from playhead.wire.operations import ModelTokens, TokenPoint, TokenTimeline, TokenTotals
@@ -137,7 +137,7 @@ class _MeasuredCall:
     prices: Prices
     context: TokenCount = _NOTHING
     usage: ev.TokenUsage = ev.TokenUsage()
-    price: Model | None = None
+    price: ModelFacts | None = None
     limit: int | None = None
     cost: float | None = None
 

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from playhead.model.canonical import text_of
 from playhead.model.json_value import JsonValue
 from playhead_collector.analysis.texts.limits import readable
 from playhead_collector.analysis.texts.passages import Hit, Passage, Visible
 from playhead_collector.analysis.texts.words import is_same_word, name_words, words_in
-from playhead_collector.read.values import text_of
 
 Json = Any
 Scalar = str | int | float | bool | None

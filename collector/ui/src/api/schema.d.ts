@@ -975,42 +975,6 @@ export interface components {
             sealed: boolean;
         };
         /**
-         * Compression
-         * @description A compression: messages were removed from a context.
-         *
-         *     `origin` is `declared` (by the program), `inferred` (from the input of a call) or `provider`.  `strategy` is
-         *     `summary`, `sliding_window`, `tool_result_masking`, `dropped_tool_results`, `hybrid` (masking and summary), `edit`,
-         *     `selection`, `unknown`, or the declared one.  `call` is the seq of the first model call after it, `summariser` that
-         *     of the model call that wrote the summary; null if none is known.  `refs` has the threads `before` and `after` and
-         *     the `summary`.
-         */
-        Compression: {
-            /** Run */
-            run: string;
-            /** Seq */
-            seq: number;
-            /** Event */
-            event: string;
-            /** Time */
-            time: string;
-            /** Actor */
-            actor: string | null;
-            /** Origin */
-            origin: string;
-            /** Strategy */
-            strategy: string | null;
-            /** Call */
-            call: number | null;
-            /** Summariser */
-            summariser: number | null;
-            messages: components["schemas"]["MessageCounts"];
-            tokens: components["schemas"]["TokensSaved"];
-            /** Refs */
-            refs: {
-                [key: string]: string;
-            };
-        };
-        /**
          * CompressionAudit
          * @description What happened to each message of a compression, and to the facts in removed messages.
          *
@@ -1040,6 +1004,14 @@ export interface components {
             call: number | null;
             /** Summariser */
             summariser: number | null;
+            /** Trigger */
+            trigger: string | null;
+            /** Note */
+            note: string | null;
+            /** Fallback */
+            fallback: string | null;
+            /** Preserved Messages */
+            preserved_messages: number;
             messages: components["schemas"]["MessageCounts"];
             tokens: components["schemas"]["TokensSaved"];
             /** Refs */
@@ -1316,6 +1288,8 @@ export interface components {
          *     the ref of the message that summarises it, `replaced_by` the ref of the message at its position now (a masked
          *     result, an edit).  `value` is the message, unless it was kept.  `lost` is the number of lost facts that were said
          *     here first, or were read here when they were needed later; `needed` counts those that were needed.
+         *     result, an edit).  `value` is the message, unless it was kept.  `tags` and `preserved` are those that the program
+         *     gave it.
          */
         ContextMessage: {
             /** Position */
@@ -1354,6 +1328,10 @@ export interface components {
             kind: "system" | "tools" | "user" | "model" | "results" | "new";
             /** Tokens */
             tokens: number;
+            /** Tags */
+            tags: string[];
+            /** Preserved */
+            preserved: boolean;
         };
         /**
          * ContextQuote
@@ -2334,7 +2312,8 @@ export interface components {
          * LostFact
          * @description A fact in the removed messages that is neither in the summary nor in the kept messages.
          *
-         *     `kind`: `identifier`, `number`, `date`, `name`, `path`, `url`, `quoted` or `code`.  `label` is its name in the text.
+         *     `kind`: `identifier`, `number`, `date`, `name`, `path`, `url`, `quoted` or `code`, and of sentences, found by rules,
+         *     `goal`, `instruction`, `preference` or `error`.  `label` is its name in the text.
          *     It occurs `times` times; `quotes` has the first few.
          */
         LostFact: {
@@ -2748,7 +2727,7 @@ export interface components {
          */
         PageOfCompression: {
             /** Items */
-            items: components["schemas"]["Compression"][];
+            items: components["schemas"]["RecordedCompression"][];
             /** Next Cursor */
             next_cursor: string | null;
         };
@@ -3171,6 +3150,53 @@ export interface components {
             explanation: components["schemas"]["Explanation"] | null;
             /** Cut */
             cut?: components["schemas"]["CutText"][];
+        };
+        /**
+         * RecordedCompression
+         * @description A compression: messages were removed from a context.
+         *
+         *     `origin` is `declared` (by the program), `inferred` (from the input of a call) or `provider`.  `strategy` is
+         *     `summary`, `sliding_window`, `tool_result_masking`, `dropped_tool_results`, `hybrid` (masking and summary), `edit`,
+         *     `selection`, `unknown`, or the declared one.  `call` is the seq of the first model call after it, `summariser` that
+         *     of the model call that wrote the summary; null if none is known.  `refs` has the threads `before` and `after`, the
+         *     `summary` and the `policy`.
+         *
+         *     Of a managed context: `trigger` is `threshold`, `manual` or `limit_error`, `note` what the program said, `fallback`
+         *     why the policy's fallback was used, `preserved_messages` how many messages no compression removes; else null and 0.
+         */
+        RecordedCompression: {
+            /** Run */
+            run: string;
+            /** Seq */
+            seq: number;
+            /** Event */
+            event: string;
+            /** Time */
+            time: string;
+            /** Actor */
+            actor: string | null;
+            /** Origin */
+            origin: string;
+            /** Strategy */
+            strategy: string | null;
+            /** Call */
+            call: number | null;
+            /** Summariser */
+            summariser: number | null;
+            /** Trigger */
+            trigger: string | null;
+            /** Note */
+            note: string | null;
+            /** Fallback */
+            fallback: string | null;
+            /** Preserved Messages */
+            preserved_messages: number;
+            messages: components["schemas"]["MessageCounts"];
+            tokens: components["schemas"]["TokensSaved"];
+            /** Refs */
+            refs: {
+                [key: string]: string;
+            };
         };
         /**
          * RecordedEvent
