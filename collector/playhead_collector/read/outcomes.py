@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from playhead.model.canonical import text_of
 from playhead.model.message import message_text
 from playhead.model.ref import ContentRef
 from playhead.model.shares import wilson
@@ -15,7 +16,7 @@ from playhead.wire.operations.runs import Happened, HappenedKind, OutcomeCount, 
 from playhead.wire.operations.verdict import OutcomeOfRun, OutcomeWord
 from playhead.wire.operations.why import OutcomeScore
 from playhead_collector.read.record import RunRecord
-from playhead_collector.read.values import ContentCache, fetch, text_of
+from playhead_collector.read.values import ContentCache, fetch
 from playhead_collector.store.ports import ReadStore
 from playhead_collector.store.ports.outcomes import (
     CONDITION,

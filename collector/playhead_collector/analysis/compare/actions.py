@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 
-from playhead.model.canonical import canonical_json
+from playhead.model.canonical import canonical_json, text_of
 from playhead.model.json_value import JsonValue
 from playhead.model.message import Message, message_text
 from playhead_collector.analysis.transcript.arguments import scalars, without_prose
 from playhead_collector.read.events import cut
-from playhead_collector.read.values import text_of
 
 _LONGEST_TEXT, _LONGEST_VALUE = 200, 60
 

@@ -4,10 +4,10 @@ Stored JSON has its keys sorted, so the order of a definition's properties is no
 schemas write in the order of the parameters, comes first, then the other arguments by name.
 """
 
+from playhead.model.canonical import text_of
 from playhead.model.json_value import JsonValue, is_list, is_object, list_at, object_at
 from playhead_collector.analysis.transcript.arguments import ToolDefinition
 from playhead_collector.read.events import cut
-from playhead_collector.read.values import text_of
 
 MAX_SHOWN = 80
 _MAX_VALUE = 60

@@ -11,10 +11,10 @@ from typing import Final
 from playhead.model.json_value import JsonValue
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
+from playhead.model.token_estimates import estimate_value
 from playhead.projection.message_diff import diff_messages
 from playhead.wire.operations.turns import ContextPart
 from playhead_collector.analysis.tokens.split import counted_parts, parts_of
-from playhead_collector.read.token_estimates import estimate_value
 
 ELSEWHERE = "playhead.elsewhere"
 """The type of a part that stands for messages that only the provider has."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from playhead.model import event as ev
+from playhead.model.canonical import text_of
 from playhead.model.json_value import JsonValue, is_object
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
@@ -50,7 +51,7 @@ from playhead_collector.read.prices import Prices
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import seq_at, state_at
 from playhead_collector.read.token_estimates import CALIBRATED, ESTIMATED, REPORTED, Scale, read_scales
-from playhead_collector.read.values import ContentCache, fetch, messages_of, text_of
+from playhead_collector.read.values import ContentCache, fetch, messages_of
 
 MAX_MESSAGES, MAX_RESULT = 100, 20_000
 _MAX_BESIDE, _MAX_CHANGES = 20, 100

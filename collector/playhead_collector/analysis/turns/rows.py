@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Final, Literal
 
 from playhead.model import event as ev
+from playhead.model.canonical import text_of
 from playhead.model.json_value import JsonValue
 from playhead.model.message import Message, message_text
 from playhead.model.ref import ContentRef
@@ -39,7 +40,7 @@ from playhead_collector.analysis.turns.requested import REACH, AskedCall
 from playhead_collector.read.events import cut
 from playhead_collector.read.prices import Prices
 from playhead_collector.read.record import RunRecord
-from playhead_collector.read.values import fetch, text_of
+from playhead_collector.read.values import fetch
 
 MAX_TEXT = 200
 _PROMISE_ID = re.compile("[0-9a-f]{32}")

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Final, Literal, TypeAlias
 
 from playhead.model import event as ev
-from playhead.model.canonical import canonical_json, parse_json
+from playhead.model.canonical import canonical_json, parse_json, text_of
 from playhead.model.json_value import JsonValue, object_at
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef, is_ref
@@ -26,7 +26,7 @@ from playhead_collector.analysis.turns.outline import Outline
 from playhead_collector.analysis.turns.requested import REACH
 from playhead_collector.errors import Refused
 from playhead_collector.read.record import RunRecord
-from playhead_collector.read.values import ContentCache, fetch, text_of
+from playhead_collector.read.values import ContentCache, fetch
 
 Where: TypeAlias = Literal["user", "answer", "reasoning", "system", "arguments", "result", "error", "state", "name"]
 

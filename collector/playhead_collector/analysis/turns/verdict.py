@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from playhead.model import event as ev
+from playhead.model.canonical import text_of
 from playhead.model.json_value import JsonValue
 from playhead.model.ref import ContentRef
 from playhead.model.state import CANCELLED, COMPLETED, RUNNING
@@ -33,7 +34,7 @@ from playhead_collector.analysis.turns.rows import begun_ns, said_in
 from playhead_collector.read.events import cut
 from playhead_collector.read.promises import promise_answer
 from playhead_collector.read.record import RunRecord
-from playhead_collector.read.values import ContentCache, fetch, text_of
+from playhead_collector.read.values import ContentCache, fetch
 from playhead_collector.store.ports.outcomes import CONDITION, SUCCESS_FROM, deciding_score, outcome_word
 from playhead_collector.store.ports.scores import ScoreFilter, StoredScore
 

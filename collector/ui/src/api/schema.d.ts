@@ -1288,8 +1288,7 @@ export interface components {
          *     the ref of the message that summarises it, `replaced_by` the ref of the message at its position now (a masked
          *     result, an edit).  `value` is the message, unless it was kept.  `lost` is the number of lost facts that were said
          *     here first, or were read here when they were needed later; `needed` counts those that were needed.
-         *     result, an edit).  `value` is the message, unless it was kept.  `tags` and `preserved` are those that the program
-         *     gave it.
+         *     `tags` and `preserved` are those that the program gave it.
          */
         ContextMessage: {
             /** Position */
@@ -1314,6 +1313,10 @@ export interface components {
             lost: number;
             /** Needed */
             needed: number;
+            /** Tags */
+            tags: string[];
+            /** Preserved */
+            preserved: boolean;
         };
         /**
          * ContextPart
@@ -1328,10 +1331,6 @@ export interface components {
             kind: "system" | "tools" | "user" | "model" | "results" | "new";
             /** Tokens */
             tokens: number;
-            /** Tags */
-            tags: string[];
-            /** Preserved */
-            preserved: boolean;
         };
         /**
          * ContextQuote
@@ -2720,18 +2719,6 @@ export interface components {
             next_cursor: string | null;
         };
         /**
-         * PageOfCompression
-         * @description A page of a list.  Send `next_cursor` as `cursor` to get the next page; null: this is the last page.
-         *
-         *     `cut`: texts that were too long and not read completely.  `hint`: a possible reason why nothing was found.
-         */
-        PageOfCompression: {
-            /** Items */
-            items: components["schemas"]["RecordedCompression"][];
-            /** Next Cursor */
-            next_cursor: string | null;
-        };
-        /**
          * PageOfDecision
          * @description A page of a list.  Send `next_cursor` as `cursor` to get the next page; null: this is the last page.
          *
@@ -2800,6 +2787,18 @@ export interface components {
         PageOfPromise: {
             /** Items */
             items: components["schemas"]["Promise"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
+         * PageOfRecordedCompression
+         * @description A page of a list.  Send `next_cursor` as `cursor` to get the next page; null: this is the last page.
+         *
+         *     `cut`: texts that were too long and not read completely.  `hint`: a possible reason why nothing was found.
+         */
+        PageOfRecordedCompression: {
+            /** Items */
+            items: components["schemas"]["RecordedCompression"][];
             /** Next Cursor */
             next_cursor: string | null;
         };
