@@ -19,7 +19,14 @@ test("once the beginning reaches behind them, they add nothing", () => {
 
 test("an event between two loaded parts has no lines yet", () => {
   const near = { rows: rows(30), from: 25, to: 40 };
-  expect([9, 10, 24, 25, 40, 41].map((seq) => holds([start, near], seq))).toEqual([true, false, false, true, true, false]);
+  expect([9, 10, 24, 25, 40, 41].map((seq) => holds([start, near], seq))).toEqual([
+    true,
+    false,
+    false,
+    true,
+    true,
+    false,
+  ]);
   expect(holds([start, null], 30)).toBe(false);
 });
 
