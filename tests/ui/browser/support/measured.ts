@@ -64,7 +64,7 @@ test("a run is scrubbed", { skip: RUN === "" }, async () => {
   const { page } = await open(`/runs/${RUN}?at=1`);
   const asked = performance.now();
   await page.waitForFunction(
-    () => document.querySelector('[aria-label="Turns"] [role="option"]') !== null && !document.querySelector('[aria-label="Turns"]')?.textContent?.includes(" …"),
+    () => document.querySelector('[aria-label="Turns"] [role="option"]') !== null && !document.querySelector('[aria-label="Turns"] > div')?.textContent?.includes(" …"),
     undefined,
     { timeout: WHOLE_MS },
   );
