@@ -16,7 +16,7 @@ const REST_MS = 300;
 /** The page moves for so long before the lines around it are asked for. */
 const MOVED_MS = 60;
 /** Between two pages, what is in view is asked for: the collector answers one question after the other. */
-const PAUSE_MS = 150;
+const PAUSE_MS = 500;
 
 /** `isKnown`: the lines around the event that the page is about are loaded. */
 export type Turns = Lines & { isKnown: boolean };
@@ -40,9 +40,10 @@ export function useTurns(run: string, at: number, news: number): Turns {
 function useNear(run: string, at: number, start: Part): Part | null {
   const [near, setNear] = useState<Part | null>(null);
   const isNeeded = at > 0 && !holds([start, near], at);
-  const hasBegun = start.rows.length > 0;
+  // What stands near the beginning comes with the first page.
+  const comes = at <= EVENTS_BEFORE && start.rows.length === 0;
   useEffect(() => {
-    if (!isNeeded || !hasBegun) return;
+    if (!isNeeded || comes) return;
     const stop = new AbortController();
     const after = Math.max(0, at - EVENTS_BEFORE);
     const timer = setTimeout(() => {
@@ -56,7 +57,7 @@ function useNear(run: string, at: number, start: Part): Part | null {
       clearTimeout(timer);
       stop.abort();
     };
-  }, [run, at, isNeeded, hasBegun]);
+  }, [run, at, isNeeded, comes]);
   return near;
 }
 
