@@ -31,6 +31,8 @@ const REST_MS = 250;
 const NEWS_MS = 2000;
 /** A run that failed waits so long for its suspects before it opens elsewhere. */
 const PATIENCE_MS = 1200;
+/** Of more events, suspects take seconds: the page opens without them. */
+const LONG_RUN = 5_000;
 
 export function RunPage({ run: name }: { run: string }) {
   const [again, setAgain] = useState(0);
@@ -65,14 +67,17 @@ function OneRun({ run, onNews }: { run: RunDetail; onNews: () => void }) {
   const last = Math.max(1, live.last);
   const news = useNews(isRunning, live, onNews);
   const { data: verdict, error: noVerdict } = useApi<RunVerdict>(`${runPath(run.run)}/verdict`, {}, false, news);
+  const { rows, isWhole, isKnown, error: noRows } = useTurns(run.run, state.at, news);
+  const isReady = useOnce(isKnown || isWhole);
+  const isLong = run.events > LONG_RUN;
   const isSuspected = asksForSuspects(verdict);
-  const suspected = useApi<Suspects>(isSuspected ? `${runPath(run.run)}/suspects` : null, {}, run.ended !== null);
+  const mayAsk = isSuspected && (!isLong || isReady);
+  const suspected = useApi<Suspects>(mayAsk ? `${runPath(run.run)}/suspects` : null, {}, run.ended !== null);
   const suspects = isSuspected ? suspected.data : null;
-  const { rows, isWhole, error: noRows } = useTurns(run.run, news, 0);
   const turns = useMemo(() => turnsOf(rows), [rows]);
   const marks = useMemo(() => marksOf(suspects, turns), [suspects, turns]);
 
-  const mayWait = isSuspected && suspects === null && suspected.error === null;
+  const mayWait = isSuspected && !isLong && suspects === null && suspected.error === null;
   const isPatient = usePatience(mayWait);
   useEffect(() => {
     if (verdict === null || (rows.length === 0 && !isWhole) || isPatient) return;
@@ -106,7 +111,6 @@ function OneRun({ run, onNews }: { run: RunDetail; onNews: () => void }) {
     [run, rows, turns, suspects, marks, answerSeq, go, news, live],
   );
   // While a long run loads, the turn of a later event is not known: no other one stands for it.
-  const isKnown = state.at > 0 && (isWhole || state.at <= (rows.at(-1)?.seq ?? 0));
   const turn = isKnown ? turnAt(turns, state.at) : undefined;
   const foundHit = state.found?.hits?.[state.found.place];
   const foundText = state.found?.text ?? "";
@@ -160,6 +164,7 @@ function OneRun({ run, onNews }: { run: RunDetail; onNews: () => void }) {
           suspects={suspects}
           following={state.following}
           now={last}
+          isReady={isReady}
         />
         <TurnDock at={state.at} turn={turn} />
       </main>
@@ -181,6 +186,13 @@ function useNews(isRunning: boolean, live: LiveRun, onNews: () => void): number 
     onNews();
   }, [news, onNews]);
   return news;
+}
+
+/** True from the first time on that it is given true. */
+function useOnce(is: boolean): boolean {
+  const [was, setWas] = useState(is);
+  if (is && !was) setWas(true);
+  return is || was;
 }
 
 /** True for a while, as long as there is something to wait for. */

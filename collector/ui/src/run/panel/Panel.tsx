@@ -33,10 +33,10 @@ const LANES_SHOWN = 8;
 const NEWS_MS = 1_000;
 
 export function Panel(props: PanelProps) {
-  const { run, at, turn, onGo, range, onRange, panel, onPanel, now } = props;
+  const { run, at, turn, onGo, range, onRange, panel, onPanel, now, isReady } = props;
   const isRunning = run.status === "running";
   const news = useAtMost(isRunning ? now : 0, NEWS_MS);
-  const { calls, path, isWhole, asOf, error } = useWaterfall(run.run, news, !isRunning);
+  const { calls, path, isWhole, asOf, error } = useWaterfall(run.run, news, !isRunning, isReady);
   const known = useKnownMs(calls, asOf, isRunning && isWhole, run.elapsed_ms);
   const lanes = useMemo(() => lanesOf(calls, known, run.name ?? "run"), [calls, known, run.name]);
   const moments = useMemo(() => momentsOf(calls), [calls]);

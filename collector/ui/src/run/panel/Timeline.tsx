@@ -104,8 +104,8 @@ export function Timeline({
           aria-label="Playhead"
           aria-orientation="horizontal"
           aria-valuemin={1}
-          aria-valuemax={Math.max(1, turns.length)}
-          aria-valuenow={Math.max(1, place + 1)}
+          aria-valuemax={Math.max(1, turns.length, run.llm_calls)}
+          aria-valuenow={turn?.turn ?? Math.max(1, place + 1)}
           aria-valuetext={valueText(turn, turns.length, at, mark)}
           onKeyDown={keys}
           style={{ height: lanes.length * LANE_HEIGHT }}

@@ -16,4 +16,6 @@ export type PanelProps = {
   suspects: Suspects | null;
   following: boolean;
   now: number;
+  /** What the page is about is loaded: the panel's own questions come after it. */
+  isReady: boolean;
 };

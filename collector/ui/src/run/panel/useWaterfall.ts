@@ -18,11 +18,15 @@ export type Calls = {
 
 const NOTHING: Calls = { calls: [], path: null, isWhole: false, asOf: 0, error: null };
 
-/** `news` changes when the run has grown. Once it has ended (`isOver`) all is read again: the longest path is known then. */
-export function useWaterfall(run: string, news: number, isOver: boolean): Calls {
+/**
+ * Nothing is asked until `isReady`. `news` changes when the run has grown. Once it has ended (`isOver`) all is read again: the longest path is
+ * known then.
+ */
+export function useWaterfall(run: string, news: number, isOver: boolean, isReady: boolean): Calls {
   const [found, setFound] = useState<Calls>(NOTHING);
   const known = useRef<{ run: string; isOver: boolean; calls: readonly TimedCall[] } | null>(null);
   useEffect(() => {
+    if (!isReady) return;
     const stop = new AbortController();
     const before = known.current?.run === run && known.current.isOver === isOver ? known.current.calls : [];
     const after = before.reduce((most, call) => Math.max(most, call.seq, call.ended_seq ?? 0), 0);
@@ -44,7 +48,7 @@ export function useWaterfall(run: string, news: number, isOver: boolean): Calls 
     };
     read().catch((error: ApiError) => stop.signal.aborted || setFound((now) => ({ ...now, error })));
     return () => stop.abort();
-  }, [run, news, isOver]);
+  }, [run, news, isOver, isReady]);
   return found;
 }
 
