@@ -1,4 +1,4 @@
-"""A run of more than 20,000 events, and a word that stands in one of its results only."""
+"""A run of more than 20,000 events with 1,000 turns, and a word that stands in one of its results only."""
 
 import openai
 
@@ -6,8 +6,9 @@ import playhead
 from playhead import observe
 from playhead.testing import MockModelServer, text
 
-CALLS = 10_000
-"""Each one has two events."""
+TURNS = 1_000
+SAMPLES = 10
+"""Read in each turn; each reading is two events."""
 AT = 7_741
 WORD = "quartzite"
 
@@ -18,13 +19,12 @@ def read_sample(number: int) -> str:
 
 
 @observe(kind="agent", name="surveyor")
-def survey(client: openai.OpenAI) -> str:
-    first = client.chat.completions.create(
-        model="gpt-4o-mini", messages=[{"role": "user", "content": "Which samples are worth a closer look?"}]
-    )
-    for number in range(CALLS):
-        read_sample(number)
-    return first.choices[0].message.content or ""
+def survey(client: openai.OpenAI) -> None:
+    for first in range(0, TURNS * SAMPLES, SAMPLES):
+        question = f"Which of the samples {first} to {first + SAMPLES - 1} are worth a closer look?"
+        client.chat.completions.create(model="gpt-4o-mini", messages=[{"role": "user", "content": question}])
+        for number in range(first, first + SAMPLES):
+            read_sample(number)
 
 
 if __name__ == "__main__":
