@@ -69,11 +69,12 @@ const RAIL_TURN = 7;
 
 /** The main page of each kind, as somebody meets it. */
 export const MAIN: Record<string, Scene> = {
-  runs: { path: async () => (await suspected(), "/"), ready: (page) => page.getByRole("link", { name: "support" }).first().waitFor() },
+  runs: { path: async () => (await suspected(), "/"), ready: (page) => page.locator("tbody a").first().waitFor() },
   run: {
     path: failed(),
     ready: async (page) => {
       await isRead(page, RAIL_TURN);
+      await turn(page, RAIL_TURN).getByRole("region", { name: "Why" }).waitFor();
       await turn(page, RAIL_TURN).getByRole("region", { name: "Answered" }).locator("strong").first().waitFor(); // the Markdown is drawn
     },
   },
@@ -112,7 +113,7 @@ export const MAIN: Record<string, Scene> = {
 export const VIEWS: Record<string, Scene> = {
   "runs-filter": {
     path: () => "/?agent=support_agent&status=completed",
-    ready: async (page) => (await page.getByRole("link", { name: "support" }).first().waitFor(), await page.keyboard.press("/"), await page.keyboard.type("t"), await page.getByRole("option").first().waitFor()),
+    ready: async (page) => (await page.locator("tbody a").first().waitFor(), await page.keyboard.press("/"), await page.keyboard.type("t"), await page.getByRole("option").first().waitFor()),
   },
   "run-crashed": {
     path: at("release_check"),
@@ -149,8 +150,8 @@ export const VIEWS: Record<string, Scene> = {
     path: failed(),
     ready: async (page) => (await isRead(page, RAIL_TURN), await page.getByRole("button", { name: "Fork from here" }).click(), await page.getByRole("dialog").locator("pre").waitFor()),
   },
-  palette: { path: () => "/", ready: async (page) => (await page.getByRole("link", { name: "support" }).first().waitFor(), await page.keyboard.press("Control+K"), await page.getByRole("dialog").waitFor()) },
-  keys: { path: () => "/", ready: async (page) => (await page.getByRole("link", { name: "support" }).first().waitFor(), await page.keyboard.press("?"), await page.getByRole("dialog").waitFor()) },
+  palette: { path: () => "/", ready: async (page) => (await page.locator("tbody a").first().waitFor(), await page.keyboard.press("Control+K"), await page.getByRole("dialog").waitFor()) },
+  keys: { path: () => "/", ready: async (page) => (await page.locator("tbody a").first().waitFor(), await page.keyboard.press("?"), await page.getByRole("dialog").waitFor()) },
   "compare-fork": {
     path: async () => {
       const { items } = await asked<{ items: Summary[] }>("/runs?limit=100");
