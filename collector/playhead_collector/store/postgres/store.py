@@ -39,22 +39,26 @@ async def connect(
     timeouts: DatabaseTimeouts = DatabaseTimeouts(),  # noqa: B008 - immutable
     clock: Callable[[], int] = time.time_ns,
     recipients: Sequence[Recipient] = (),
+    kept_pages: int = 0,
 ) -> "PostgresStore":
     """Opens a store on a database that has the schema. Raises StoreUnavailable.  `clock`: current time in ns since
-    1970. `recipients`: the destinations in whose outboxes ingest enters what arrives."""
-    return PostgresStore(await Database.open(dsn, pool_size, timeouts), clock, recipients)
+    1970. `recipients`: the destinations in whose outboxes ingest enters what arrives.
+    `kept_pages`: so many pages of events that were read stay decoded in memory."""
+    return PostgresStore(await Database.open(dsn, pool_size, timeouts), clock, recipients, kept_pages)
 
 
 class PostgresStore:
     """All that is stored, by subject. Implements `ports.ReadStore`."""
 
-    def __init__(self, db: Database, clock: Callable[[], int], recipients: Sequence[Recipient] = ()) -> None:
+    def __init__(
+        self, db: Database, clock: Callable[[], int], recipients: Sequence[Recipient] = (), kept_pages: int = 0
+    ) -> None:
         self._db = db
         memory = StoreMemory()
         trainer = DictionaryTrainer(db, memory.packs.dictionaries)
         self.contents = PostgresContents(db, clock, memory, trainer)
         self.spans = PostgresSpans(db, clock, memory, trainer, recipients)
-        self.events = PostgresEvents(db)
+        self.events = PostgresEvents(db, kept_pages)
         self.runs = PostgresRuns(db)
         self.outcomes = PostgresOutcomes(db)
         self.scores = PostgresScores(db, clock, recipients)

@@ -68,7 +68,7 @@ function OneRun({ run, onNews }: { run: RunDetail; onNews: () => void }) {
   const isSuspected = asksForSuspects(verdict);
   const suspected = useApi<Suspects>(isSuspected ? `${runPath(run.run)}/suspects` : null, {}, run.ended !== null);
   const suspects = isSuspected ? suspected.data : null;
-  const { rows, isWhole, error: noRows } = useTurns(run.run, news, 0);
+  const { rows, isWhole, isKnown, error: noRows } = useTurns(run.run, state.at, news);
   const turns = useMemo(() => turnsOf(rows), [rows]);
   const marks = useMemo(() => marksOf(suspects, turns), [suspects, turns]);
 
@@ -106,7 +106,6 @@ function OneRun({ run, onNews }: { run: RunDetail; onNews: () => void }) {
     [run, rows, turns, suspects, marks, answerSeq, go, news, live],
   );
   // While a long run loads, the turn of a later event is not known: no other one stands for it.
-  const isKnown = state.at > 0 && (isWhole || state.at <= (rows.at(-1)?.seq ?? 0));
   const turn = isKnown ? turnAt(turns, state.at) : undefined;
   const foundHit = state.found?.hits?.[state.found.place];
   const foundText = state.found?.text ?? "";

@@ -1,8 +1,10 @@
-// The lines of a run: the first page is there at once, the others follow; those of a run that goes on are asked for again.
-import { useEffect, useRef, useState } from "react";
+// The lines of a run: the first page and those around the event that the page is about are there at once, the others follow;
+// those of a run that goes on are asked for again.
+import { useEffect, useMemo, useRef, useState } from "react";
 
 import { type ApiError, get } from "../api/client";
 import type { Page, TurnRow } from "../api/types";
+import { EVENTS_BEFORE, holds, joined, LINES, type Part } from "./turns/near";
 import { withNewer } from "./turns/newer";
 
 const FIRST_PAGE = 200;
@@ -11,13 +13,55 @@ const PAGE = 1000;
 /** After news, the lines are asked for so much later: what comes together is asked for once. */
 const REST_MS = 300;
 
-export type Turns = { rows: readonly TurnRow[]; isWhole: boolean; error: ApiError | null };
+/** The page moves for so long before the lines around it are asked for. */
+const MOVED_MS = 60;
+/** Between two pages, what is in view is asked for: the collector answers one question after the other. */
+const PAUSE_MS = 150;
 
-const NONE: Turns = { rows: [], isWhole: false, error: null };
+/** `isKnown`: the lines around the event that the page is about are loaded. */
+export type Turns = Lines & { isKnown: boolean };
+type Lines = { rows: readonly TurnRow[]; isWhole: boolean; error: ApiError | null };
 
-/** `news` changes whenever the run has grown, or something of it arrived late. `again` counts how often a reader asked once more. */
-export function useTurns(run: string, news: number, again: number): Turns {
-  const [turns, setTurns] = useState<Turns>(NONE);
+const NONE: Lines = { rows: [], isWhole: false, error: null };
+
+/** `at`: the event that the page is about; 0: none yet. `news` changes whenever the run has grown, or something of it arrived late. */
+export function useTurns(run: string, at: number, news: number): Turns {
+  const lines = useLines(run, news);
+  const start = useMemo<Part>(
+    () => ({ rows: lines.rows, from: 0, to: lines.isWhole ? Infinity : (lines.rows.at(-1)?.seq ?? -1) }),
+    [lines],
+  );
+  const near = useNear(run, at, start);
+  const rows = useMemo(() => joined(start, near), [start, near]);
+  return { ...lines, rows, isKnown: at > 0 && holds([start, near], at) };
+}
+
+/** The lines around an event that those of the beginning do not reach. */
+function useNear(run: string, at: number, start: Part): Part | null {
+  const [near, setNear] = useState<Part | null>(null);
+  const isNeeded = at > 0 && !holds([start, near], at);
+  const hasBegun = start.rows.length > 0;
+  useEffect(() => {
+    if (!isNeeded || !hasBegun) return;
+    const stop = new AbortController();
+    const after = Math.max(0, at - EVENTS_BEFORE);
+    const timer = setTimeout(() => {
+      get<Page<TurnRow>>(`/runs/${encodeURIComponent(run)}/turns`, { after, limit: LINES }, stop.signal).then(
+        ({ items, next_cursor: next }) =>
+          setNear({ rows: items, from: after + 1, to: next === null ? Infinity : (items.at(-1)?.seq ?? after) }),
+        () => undefined, // the pages that follow bring them, or say what is wrong
+      );
+    }, MOVED_MS);
+    return () => {
+      clearTimeout(timer);
+      stop.abort();
+    };
+  }, [run, at, isNeeded, hasBegun]);
+  return near;
+}
+
+function useLines(run: string, news: number): Lines {
+  const [turns, setTurns] = useState<Lines>(NONE);
   const latest = useRef(turns);
   useEffect(() => {
     latest.current = turns;
@@ -28,7 +72,7 @@ export function useTurns(run: string, news: number, again: number): Turns {
       (error: ApiError) => stop.signal.aborted || setTurns((before) => ({ ...before, error })),
     );
     return () => stop.abort();
-  }, [run, again]);
+  }, [run]);
   const isFirst = useRef(true);
   useEffect(() => {
     if (isFirst.current) return void (isFirst.current = false);
@@ -67,6 +111,8 @@ async function readFrom(
   let rows: readonly TurnRow[] = [];
   let cursor: string | null = null;
   do {
+    if (cursor !== null) await new Promise((go) => setTimeout(go, PAUSE_MS));
+    if (signal.aborted) return;
     const page: Page<TurnRow> = await get<Page<TurnRow>>(
       `/runs/${encodeURIComponent(run)}/turns`,
       { after, limit: rows.length === 0 ? first : PAGE, cursor },
