@@ -21,7 +21,9 @@ test("nothing is marked by an empty text, and nothing is lost", () => {
 });
 
 test("a number or a name is marked as a whole", () => {
-  expect(shown("4 of 2026-05-24, 14:40, RX4 and €4.", [{ whole: "4" }])).toBe("[4] of 2026-05-24, 14:40, RX4 and €[4].");
+  expect(shown("4 of 2026-05-24, 14:40, RX4 and €4.", [{ whole: "4" }])).toBe(
+    "[4] of 2026-05-24, 14:40, RX4 and €[4].",
+  );
   expect(shown("98 or 98.50 or 1998", [{ whole: "98" }])).toBe("[98] or 98.50 or 1998");
   expect(shown("RX132, not RX1325", [{ whole: "RX132" }])).toBe("[RX132], not RX1325");
 });

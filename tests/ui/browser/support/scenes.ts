@@ -67,13 +67,20 @@ const verdict = (page: Page) => page.getByRole("region", { name: "Verdict" });
 const isRead = async (page: Page, number: number) => {
   await verdict(page).getByText("First suspect").first().waitFor();
   await turn(page, number).getByRole("region", { name: "State" }).waitFor();
+  await turn(page, number).getByRole("region", { name: "Why" }).waitFor(); // asked for after what was recorded
 };
 const RAIL_TURN = 7;
 
 /** The main page of each kind, as somebody meets it. */
 export const MAIN: Record<string, Scene> = {
   runs: { path: () => "/", ready: (page) => page.getByRole("link", { name: "support" }).first().waitFor() },
-  run: { path: failed(), ready: (page) => isRead(page, RAIL_TURN) },
+  run: {
+    path: failed(),
+    ready: async (page) => {
+      await isRead(page, RAIL_TURN);
+      await turn(page, RAIL_TURN).locator("li strong").first().waitFor(); // its Markdown is rendered
+    },
+  },
   "run-compression": {
     path: at("tour_desk", "at=27"),
     ready: async (page) => {
