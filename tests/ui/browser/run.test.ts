@@ -277,3 +277,35 @@ for (const width of [390, 720])
     await turn(page, 4).waitFor();
     assert.deepEqual(await violationsInBothThemes(page), []);
   });
+
+test("a score that failed to be sent stays in its form, is sent again, and is in the verdict at once", async () => {
+  const id = await runNamed("chat");
+  const { page } = await open(`/runs/${id}`);
+  await verdict(page).getByText("nobody scored it", { exact: false }).waitFor();
+  await verdict(page).getByRole("button", { name: "Score it…" }).click();
+  const form = verdict(page).getByRole("form", { name: "Score" });
+  await form.getByRole("textbox", { name: "Value" }).fill("1");
+  await form.getByRole("textbox", { name: "Why" }).fill("it is booked");
+  await page.route("**/scores", (route) => route.abort());
+  await form.getByRole("button", { name: "Save" }).click();
+  await form.getByRole("alert").waitFor();
+  await page.unroute("**/scores");
+  assert.equal(await form.getByRole("textbox", { name: "Why" }).inputValue(), "it is booked");
+  await form.getByRole("button", { name: "Save" }).click();
+  await verdict(page).getByText("Succeeded").waitFor();
+  await page.getByRole("main").getByText("reward 1").first().waitFor();
+});
+
+test("a note that failed to be sent stays in its form, and is sent again", async () => {
+  const { page } = await open(`/runs/${await runNamed("chat")}`);
+  const notes = page.getByRole("article").getByRole("region", { name: "Notes" });
+  await notes.getByRole("button", { name: "Note…" }).click();
+  await notes.getByRole("textbox", { name: "Note" }).fill("asked for twice");
+  await page.route("**/notes", (route) => (route.request().method() === "POST" ? route.abort() : route.continue()));
+  await notes.getByRole("button", { name: "Save" }).click();
+  await notes.getByRole("alert").waitFor();
+  await page.unroute("**/notes");
+  await notes.getByRole("button", { name: "Save" }).click();
+  await notes.getByText("asked for twice").waitFor();
+  assert.equal(await notes.getByRole("form").count(), 0);
+});

@@ -64,6 +64,7 @@ const verdict = (page: Page) => page.getByRole("region", { name: "Verdict" });
 const isRead = async (page: Page, number: number) => {
   await verdict(page).getByText("First suspect").first().waitFor();
   await turn(page, number).getByRole("region", { name: "State" }).waitFor();
+  await turn(page, number).getByRole("region", { name: "Why" }).waitFor(); // asked for after what was recorded
 };
 const RAIL_TURN = 7;
 
