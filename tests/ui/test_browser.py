@@ -16,10 +16,13 @@ from playhead_collector.serve.browser.pages import UiFiles
 from tests.ui.node import FOLDER, run_node
 
 ROOT = FOLDER.parents[1]
+# Programs that are recorded run with the packages of this tree, wherever others are installed.
+PYTHONPATH = os.pathsep.join(str(ROOT / folder) for folder in ("", "src", "collector"))
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 # In one process, in this order: the newest run is the first in the list, and the last program ends the recording.
 PROGRAMS = (
     "tests/ui/scored_runs.py",
+    "examples/managed_context.py",
     "examples/support_agent.py",
     "examples/scenarios/parallel_review.py",
     "tests/ui/programs.py",
@@ -28,10 +31,11 @@ PROGRAMS = (
 )
 RECORD = "import runpy, sys\nfor program in sys.argv[1:]: runpy.run_path(program, run_name='__main__')"
 # Snapshots come first: the others record more runs. Until `search`, the collector has had time to index the runs.
-# With `sign_in`, it begins to ask for a key.
+# `large` records a run of 24,000 events, which the collector is busy with for a while. With `sign_in`, it begins to ask
+# for a key.
 TESTS = (
-    "snapshots", "runs", "run", "panel", "large", "axe", "compare", "live", "across", "approvals", "content",
-    "tasks", "search", "frame", "sign_in",
+    "snapshots", "runs", "run", "panel", "axe", "compare", "live", "across", "approvals", "content", "tasks",
+    "search", "frame", "large", "sign_in",
 )  # fmt: skip
 
 
@@ -53,7 +57,7 @@ def test_in_the_browser(database_url: str, tmp_path: Path, pytestconfig: pytest.
         env |= {"PLAYHEAD_UI_URL": collector.url, "PLAYHEAD_UI_PYTHON": sys.executable}
         env |= {"PLAYHEAD_UI_WAITING": str(FOLDER / "waiting_agent.py")}
         env |= {"PLAYHEAD_UI_LONG": str(FOLDER / "long_run.py")}
-        env |= {"PLAYHEAD_UI_CHANGE": str(FOLDER / "waiting_change.py"), "PYTHONPATH": str(ROOT)}
+        env |= {"PLAYHEAD_UI_CHANGE": str(FOLDER / "waiting_change.py"), "PYTHONPATH": PYTHONPATH}
         env |= {"PLAYHEAD_UI_ASKING": str(FOLDER / "asking_agent.py")}
         env |= {"PLAYHEAD_UI_SNAPSHOTS": str(FOLDER / "snapshots"), "PLAYHEAD_UI_PICTURES": str(tmp_path)}
         env |= {"PLAYHEAD_UI_WRITE": "1"} if pytestconfig.getoption("--write-golden") else {}
@@ -73,7 +77,7 @@ def test_every_file_of_the_browser_is_run():
 
 def record(env: dict[str, str]) -> None:
     """Runs the programs, which send what they record to the collector."""
-    env = env | {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)}
+    env = env | {"PATH": "/usr/bin:/bin", "PYTHONPATH": PYTHONPATH}
     subprocess.run(
         [sys.executable, "-c", RECORD, *PROGRAMS], cwd=ROOT, env=env, check=True, capture_output=True, timeout=120
     )

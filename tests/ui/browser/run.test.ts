@@ -6,17 +6,6 @@ import type { Page } from "playwright-core";
 
 import { open, runNamed, URL_OF_COLLECTOR, violationsInBothThemes } from "./support/browser.ts";
 
-type Listed = { run: string; name: string; outcome: { word: string } };
-
-/** The newest run of this name with this outcome. */
-async function runWith(name: string, outcome: string): Promise<string> {
-  const answer = await fetch(`${URL_OF_COLLECTOR}/api/v1/runs?limit=100&text=${name}`);
-  const { items } = (await answer.json()) as { items: Listed[] };
-  const found = items.find((run) => run.name === name && run.outcome.word === outcome);
-  if (found === undefined) throw new Error(`no run ${name} that ${outcome}`);
-  return found.run;
-}
-
 const turn = (page: Page, number: number) => page.getByRole("article", { name: `Turn ${number}`, exact: true });
 const verdict = (page: Page) => page.getByRole("region", { name: "Verdict" });
 const turns = (page: Page) => page.getByRole("listbox", { name: "Turns" });
@@ -31,7 +20,7 @@ async function at(run: string, query: string, number: number | null, options = {
 // --- where it opens, and the verdict ----------------------------------------------------------------------------------
 
 test("a failed run opens at its first suspect, and says how often such a rule is right", async () => {
-  const { page, problems } = await at(await runWith("rail_desk", "failed"), "", 7);
+  const { page, problems } = await at(await runNamed("rail_desk", "failed"), "", 7);
   await verdict(page).getByText("First suspect:").waitFor();
   await verdict(page).getByText(/right in \d+ of \d+/).first().waitFor();
   assert.equal(await page.getByText("Nothing was decided").count(), 0);
@@ -43,7 +32,7 @@ test("a failed run opens at its first suspect, and says how often such a rule is
 });
 
 test("a run that nobody scored is not called a success, and says what can be done", async () => {
-  const run = await runWith("rail_desk", "unknown");
+  const run = await runNamed("rail_desk", "unknown");
   const { page } = await at(run, "", 1);
   await verdict(page).getByText("nobody scored it", { exact: false }).waitFor();
   await verdict(page).getByRole("button", { name: "Score it…" }).click();
@@ -59,7 +48,7 @@ test("a run that nobody scored is not called a success, and says what can be don
 });
 
 test("a crashed run has its agents as groups: the one that raised comes first, and is red", async () => {
-  const { page } = await at(await runWith("release_check", "crashed"), "", 3);
+  const { page } = await at(await runNamed("release_check", "crashed"), "", 3);
   const rows = turns(page).getByRole("option");
   const texts = await rows.allInnerTexts();
   const raised = texts.findIndex((text) => /checker/.test(text) && /raised/.test(text));
@@ -74,7 +63,7 @@ test("a crashed run has its agents as groups: the one that raised comes first, a
 // --- moving, and the address ------------------------------------------------------------------------------------------
 
 test("keys go by turns, errors and suspects; back goes through the moments", async () => {
-  const { page } = await at(await runWith("rail_desk", "failed"), "?at=1", 1);
+  const { page } = await at(await runNamed("rail_desk", "failed"), "?at=1", 1);
   await verdict(page).getByText("First suspect:").waitFor();
   /** Presses the key, and waits until the address has the moment of that turn. */
   const press = async (key: string, number: number) => {
@@ -94,7 +83,7 @@ test("keys go by turns, errors and suspects; back goes through the moments", asy
 });
 
 test("the list of turns is one stop of the Tab key, and arrows move within it", async () => {
-  const { page } = await at(await runWith("rail_desk", "failed"), "?at=1", 1);
+  const { page } = await at(await runNamed("rail_desk", "failed"), "?at=1", 1);
   assert.equal(await turns(page).locator("[tabindex='0'], button, a").count(), 0);
   await turns(page).focus();
   await page.keyboard.press("ArrowDown");
@@ -105,7 +94,7 @@ test("the list of turns is one stop of the Tab key, and arrows move within it", 
 });
 
 test("the verdict folds into one line, and the conversation keeps the turn", async () => {
-  const { page } = await at(await runWith("rail_desk", "failed"), "", 7);
+  const { page } = await at(await runNamed("rail_desk", "failed"), "", 7);
   await page.keyboard.press("v");
   await verdict(page).getByRole("button", { name: /^Unfold the verdict/ }).waitFor();
   await page.getByRole("button", { name: "Conversation" }).click();
@@ -121,7 +110,7 @@ test("the verdict folds into one line, and the conversation keeps the turn", asy
 // --- one turn ---------------------------------------------------------------------------------------------------------
 
 test("arguments stand with where their values come from, and what was seen is a click away, in order", async () => {
-  const { page } = await at(await runWith("rail_desk", "failed"), "?at=42", 8);
+  const { page } = await at(await runNamed("rail_desk", "failed"), "?at=42", 8);
   const called = turn(page, 8).getByRole("region", { name: "Called" });
   await called.getByText("said by the user").first().waitFor();
   await called.getByText("“K7QM2X, please.”").waitFor();
@@ -135,7 +124,7 @@ test("arguments stand with where their values come from, and what was seen is a 
 });
 
 test("a value that the program built is not called invented", async () => {
-  const { page } = await at(await runWith("release_check", "crashed"), "", 3);
+  const { page } = await at(await runNamed("release_check", "crashed"), "", 3);
   const called = turn(page, 3).getByRole("region", { name: "Called" });
   await called.getByText("service").first().waitFor();
   const text = await called.innerText();
@@ -143,7 +132,7 @@ test("a value that the program built is not called invented", async () => {
 });
 
 test("a note about a turn stays with it, and is deleted", async () => {
-  const { page } = await at(await runWith("rail_desk", "succeeded"), "", 10);
+  const { page } = await at(await runNamed("rail_desk", "succeeded"), "", 10);
   const notes = turn(page, 10).getByRole("region", { name: "Notes" });
   await notes.getByRole("button", { name: "Note…" }).click();
   await notes.getByRole("textbox", { name: "Note" }).fill("It is <b>right</b>.");
@@ -170,7 +159,7 @@ test("images are drawn, Markdown is rendered, and the switch shows the text and 
 // --- finding ----------------------------------------------------------------------------------------------------------
 
 test("a text is found in results beyond their beginning, with next and previous; nothing found is said", async () => {
-  const { page } = await at(await runWith("rail_desk", "failed"), "?at=1", 1);
+  const { page } = await at(await runNamed("rail_desk", "failed"), "?at=1", 1);
   await page.keyboard.press("f");
   const field = page.getByRole("searchbox", { name: "Find in this run" });
   await field.fill("rx304"); // in the last entry of a listing of 1,600 characters
@@ -212,7 +201,7 @@ const withoutClipboard = (page: Page, mayCopy: boolean) =>
   }, mayCopy);
 
 test("a link to this moment, and the run as a test, are copied on plain HTTP", async () => {
-  const run = await runWith("rail_desk", "failed");
+  const run = await runNamed("rail_desk", "failed");
   const { page } = await at(run, "", 7);
   await withoutClipboard(page, true);
   const copied = () => page.locator("body").getAttribute("data-copied");
@@ -237,7 +226,7 @@ test("a run without model calls says why no test can be made of it, and shows it
 });
 
 test("the decision tree, and all causes of a turn, are a click away", async () => {
-  const { page } = await at(await runWith("rail_desk", "failed"), "?at=42", 8);
+  const { page } = await at(await runNamed("rail_desk", "failed"), "?at=42", 8);
   await turn(page, 8).getByRole("button", { name: "all its causes" }).click();
   await turn(page, 8).getByRole("list", { name: "Causes" }).getByRole("link").first().waitFor();
   await page.getByRole("button", { name: "More about this run" }).click();
@@ -275,7 +264,7 @@ test("an unknown run says so", async () => {
 
 for (const width of [390, 720])
   test(`${width} px wide, the page has one axis of scrolling, and turns are within reach`, async () => {
-    const { page } = await at(await runWith("rail_desk", "failed"), "", 7, { viewport: { width, height: 844 } });
+    const { page } = await at(await runNamed("rail_desk", "failed"), "", 7, { viewport: { width, height: 844 } });
     const right = await page.locator("main").evaluate((main) => main.getBoundingClientRect().right);
     const inner = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(Math.max(right, inner) <= width, `${right} and ${inner} px of ${width}`);
@@ -288,3 +277,35 @@ for (const width of [390, 720])
     await turn(page, 4).waitFor();
     assert.deepEqual(await violationsInBothThemes(page), []);
   });
+
+test("a score that failed to be sent stays in its form, is sent again, and is in the verdict at once", async () => {
+  const id = await runNamed("chat");
+  const { page } = await open(`/runs/${id}`);
+  await verdict(page).getByText("nobody scored it", { exact: false }).waitFor();
+  await verdict(page).getByRole("button", { name: "Score it…" }).click();
+  const form = verdict(page).getByRole("form", { name: "Score" });
+  await form.getByRole("textbox", { name: "Value" }).fill("1");
+  await form.getByRole("textbox", { name: "Why" }).fill("it is booked");
+  await page.route("**/scores", (route) => route.abort());
+  await form.getByRole("button", { name: "Save" }).click();
+  await form.getByRole("alert").waitFor();
+  await page.unroute("**/scores");
+  assert.equal(await form.getByRole("textbox", { name: "Why" }).inputValue(), "it is booked");
+  await form.getByRole("button", { name: "Save" }).click();
+  await verdict(page).getByText("Succeeded").waitFor();
+  await page.getByRole("main").getByText("reward 1").first().waitFor();
+});
+
+test("a note that failed to be sent stays in its form, and is sent again", async () => {
+  const { page } = await open(`/runs/${await runNamed("chat")}`);
+  const notes = page.getByRole("article").getByRole("region", { name: "Notes" });
+  await notes.getByRole("button", { name: "Note…" }).click();
+  await notes.getByRole("textbox", { name: "Note" }).fill("asked for twice");
+  await page.route("**/notes", (route) => (route.request().method() === "POST" ? route.abort() : route.continue()));
+  await notes.getByRole("button", { name: "Save" }).click();
+  await notes.getByRole("alert").waitFor();
+  await page.unroute("**/notes");
+  await notes.getByRole("button", { name: "Save" }).click();
+  await notes.getByText("asked for twice").waitFor();
+  assert.equal(await notes.getByRole("form").count(), 0);
+});

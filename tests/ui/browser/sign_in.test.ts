@@ -66,5 +66,5 @@ test("a session that expires says so over the page, and the page goes on after s
   await sheet.waitFor({ state: "detached" });
   await page.waitForURL(/agent=triage/);
   await page.getByRole("link", { name: "triage", exact: true }).first().waitFor();
-  assert.equal(await page.getByText("Not loaded").count(), 0);
+  await page.getByText("Not loaded").first().waitFor({ state: "detached" });
 });

@@ -7,6 +7,7 @@ import type { CallPair, ComparedCall, Comparison, Page, RecordedEvent, RunTurn, 
 import { useApi } from "../api/useApi";
 import { partText } from "../model/context";
 import { count } from "../model/format";
+import type { Marked } from "../parts/marks";
 import { Failed } from "../parts/Notices";
 import { Said } from "../parts/Said";
 import { runAddress } from "../parts/TurnLink";
@@ -19,6 +20,8 @@ import { onlyNamedIn } from "./pairs";
 import { TurnSide } from "./TurnSide";
 import { turnsBeside } from "./turnsBeside";
 
+const NONE: readonly Marked[] = [];
+
 type Props = { data: Comparison; items: readonly CallPair[]; at: number; onMove: (to: number) => void };
 
 export function PairDetail({ data, items, at, onMove }: Props) {
@@ -29,6 +32,8 @@ export function PairDetail({ data, items, at, onMove }: Props) {
   const here = moment(items, at, data.common);
   const pair = items[at];
   const [ours, theirs] = [said(first.turns), said(second.turns)];
+  const areBoth = ours !== "" && theirs !== "" && !first.isBusy && !second.isBusy;
+  const marks = (text: string, other: string) => (areBoth ? onlyIn(text, other) : NONE);
   const states = (name: string) =>
     void firstDifference(at, (n) => stateDiffers(data, items, n, name)).then(onMove, () => undefined);
   return (
@@ -42,8 +47,8 @@ export function PairDetail({ data, items, at, onMove }: Props) {
         {pair !== undefined && <CompareCalls data={data} pair={pair} />}
       </h2>
       <div className={styles.beside}>
-        <Side side="A" run={data.a.run} at={here.a} found={first} marked={onlyNamedIn(ours, theirs)} call={pair?.a} />
-        <Side side="B" run={data.b.run} at={here.b} found={second} marked={onlyNamedIn(theirs, ours)} call={pair?.b} />
+        <Side side="A" run={data.a.run} at={here.a} found={first} marked={marks(ours, theirs)} call={pair?.a} />
+        <Side side="B" run={data.b.run} at={here.b} found={second} marked={marks(theirs, ours)} call={pair?.b} />
       </div>
       <button type="button" className="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         State and context there
@@ -91,12 +96,14 @@ const said = (turns: readonly RunTurn[]): string =>
     .map(partText)
     .join("\n");
 
+const onlyIn = (text: string, other: string): Marked[] => onlyNamedIn(text, other).map((whole) => ({ whole }));
+
 type SideProps = {
   side: "A" | "B";
   run: string;
   at: number;
   found: Found;
-  marked: readonly string[];
+  marked: readonly Marked[];
   call: ComparedCall | null | undefined;
 };
 

@@ -4,6 +4,7 @@ import { useState } from "react";
 import type { Message, RunTurn, TurnCall } from "../api/types";
 import { CallLine } from "../parts/CallLine";
 import { Markdown } from "../parts/Markdown";
+import type { Marked } from "../parts/marks";
 import { Said } from "../parts/Said";
 import styles from "./TurnSide.module.css";
 
@@ -11,7 +12,7 @@ import styles from "./TurnSide.module.css";
 const SHORT = 240;
 
 /** `marked`: numbers and names that only this run has. */
-export function TurnSide({ turn, marked }: { turn: RunTurn; marked: readonly string[] }) {
+export function TurnSide({ turn, marked }: { turn: RunTurn; marked: readonly Marked[] }) {
   const answer = turn.answer as Message | null;
   const texts = (answer?.parts ?? []).filter((part) => part.type === "text");
   return (

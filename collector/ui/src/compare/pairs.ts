@@ -74,15 +74,9 @@ export function delta(a: number | null | undefined, b: number | null | undefined
   return share === null || share === 0 ? "" : ` (${sign}${count(share)} %)`;
 }
 
-/**
- * Numbers and identifiers of a text that the other text does not have, each once, as they stand there. Left out is what
- * stands within another one, such as a single digit: where it is marked, other words would be marked, too.
- */
+/** Numbers and identifiers of a text that the other text does not have, each once, as they stand there. */
 export function onlyNamedIn(text: string, other: string): string[] {
   const named = (of: string) => of.match(/[\p{L}\p{N}]*\d[\p{L}\p{N}.,:-]*[\p{L}\p{N}]|\d/gu) ?? [];
   const theirs = new Set(named(other).map((each) => each.toLowerCase()));
-  const ours = [...new Set(named(text))];
-  return ours.filter(
-    (each) => !theirs.has(each.toLowerCase()) && !ours.some((other) => other !== each && other.includes(each)),
-  );
+  return [...new Set(named(text))].filter((each) => !theirs.has(each.toLowerCase()));
 }

@@ -1,5 +1,6 @@
 // A context window as blocks against the model's limit, and messages as text. Pure.
 import type { Message, Part } from "../api/types";
+import { readPart } from "../parts/messageParts";
 import { bytesText } from "./bytes";
 
 export type BlockKind = "system" | "tools" | "user" | "assistant" | "results";
@@ -49,15 +50,21 @@ export const inkOf = (role: string): string => INKS[kindOf(role)];
 
 /** A part as text: what was said, the call as `name(argument=value)`, the kind and size of bytes, or the JSON of a kind that is not known. */
 export function partText(part: Part): string {
-  if (part.type === "text" || part.type === "reasoning") return String(part.content ?? part.text ?? "");
-  if (part.type === "tool_call") return `${String(part.name)}(${argumentsText(part.arguments)})`;
-  if (part.type === "tool_call_response") {
-    const response = part.response ?? part.result;
-    return typeof response === "string" ? response : JSON.stringify(response);
+  const read = readPart(part);
+  switch (read.kind) {
+    case "text":
+    case "reasoning":
+      return read.text;
+    case "call":
+      return `${read.name}(${argumentsText(read.given)})`;
+    case "result":
+      if (read.parts !== null) return read.parts.map(partText).join("\n");
+      return typeof read.value === "string" ? read.value : (JSON.stringify(read.value) ?? "");
+    case "blob":
+      return `[${read.mime}, ${bytesText(sizeOfBase64(read.base64))}]`; // base64: nobody reads it
+    default:
+      return JSON.stringify(part);
   }
-  if (part.type === "blob" && typeof part.content === "string")
-    return `[${String(part.mime_type ?? "bytes")}, ${bytesText(sizeOfBase64(part.content))}]`; // base64: nobody reads it
-  return JSON.stringify(part);
 }
 
 /** How many bytes a base64 text stands for. */

@@ -4,7 +4,7 @@ import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
 
 import styles from "./Markdown.module.css";
-import { markedPieces } from "./marks";
+import { type Marked, markedPieces } from "./marks";
 import { saidPieces } from "./said";
 
 /** Nothing of other hosts is loaded, and no link leaves this page: an address is shown as a text that can be copied. */
@@ -49,7 +49,7 @@ const asWritten = (address: string): string => address;
 type Node = { type: string; value?: string; children?: Node[]; tagName?: string; properties?: Record<string, unknown> };
 
 /** A rehype plugin: marks words, and names characters that would not be seen, in every text of the tree. HTML is a text, too. */
-function markTexts(marked: readonly string[]) {
+function markTexts(marked: readonly Marked[]) {
   const pieces = (text: string): Node[] =>
     markedPieces(text, marked).flatMap((piece) => {
       const said = saidPieces(piece.text).map((each) =>
@@ -76,7 +76,7 @@ const element = (tagName: string, children: Node[], className: string | undefine
   children,
 });
 
-export default function MarkdownBody({ text, marked }: { text: string; marked: readonly string[] }) {
+export default function MarkdownBody({ text, marked }: { text: string; marked: readonly Marked[] }) {
   return (
     <div className={styles.markdown} dir="auto">
       <ReactMarkdown

@@ -1,8 +1,8 @@
-import { markedPieces } from "./marks";
+import { type Marked, markedPieces } from "./marks";
 import { Said } from "./Said";
 
 /** A recorded text as it is, with some of its words marked. */
-export function MarkedText({ text, marked = [] }: { text: string; marked?: readonly string[] }) {
+export function MarkedText({ text, marked = [] }: { text: string; marked?: readonly Marked[] }) {
   return (
     <bdi>
       {markedPieces(text, marked).map((piece, n) =>

@@ -64,7 +64,16 @@ test("only pictures that cannot run anything are drawn", () => {
   expect(imageSource("image/png", '"><script>')).toBeNull();
   expect(sizeOfBase64("AAAA")).toBe(3);
   expect(sizeOfBase64("AA==")).toBe(1);
-  expect(partText({ type: "blob", mime_type: "image/png", content: "AAAA" })).toBe("[image/png, 3 B]");
+  const said = "[image/png, 3 B]";
+  expect(partText({ type: "blob", mime_type: "image/png", content: "AAAA" })).toBe(said);
+  const native = [
+    { type: "image", source: { type: "base64", media_type: "image/png", data: "AAAA" } },
+    { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } },
+  ];
+  expect(native.map(partText)).toEqual([said, said]);
+  expect(partText({ type: "tool_call_response", response: [{ type: "text", content: "seen" }, ...native] })).toBe(
+    `seen\n${said}\n${said}`,
+  );
 });
 
 test("a message of an answer", () => {

@@ -10,6 +10,7 @@ import { FindBar } from "./FindBar";
 import { Head } from "./Head";
 import { LiveNotice } from "./live/LiveNotice";
 import { type LiveRun, useLiveRun } from "./live/useLiveRun";
+import { useAdded } from "./notes/refresh";
 import { OnPageProvider, runPath, type OnPage } from "./OnPage";
 import { asksForSuspects, openingOf } from "./opening";
 import { address, asWritten, opened, pageReducer } from "./page";
@@ -65,7 +66,7 @@ function OneRun({ run, onNews }: { run: RunDetail; onNews: () => void }) {
   const isRunning = run.status === "running";
   const live = useLiveRun(run.run, isRunning, run.events);
   const last = Math.max(1, live.last);
-  const news = useNews(isRunning, live, onNews);
+  const news = useNews(isRunning, live, useAdded(), onNews);
   const { data: verdict, error: noVerdict } = useApi<RunVerdict>(`${runPath(run.run)}/verdict`, {}, false, news);
   const { rows, isWhole, isKnown, error: noRows } = useTurns(run.run, state.at, news);
   const isReady = useOnce(isKnown || isWhole);
@@ -173,11 +174,11 @@ function OneRun({ run, onNews }: { run: RunDetail; onNews: () => void }) {
 }
 
 /**
- * A number that changes with what became known of a run, not with each of its events; the run's figures are asked for again
- * then, and once it has ended.
+ * A number that changes with what became known of a run, not with each of its events: the run's figures are asked for again
+ * then, once it has ended, and when this page `added` a score or a note.
  */
-function useNews(isRunning: boolean, live: LiveRun, onNews: () => void): number {
-  const known = live.last + live.changes + (live.hasEnded || !isRunning ? 0.5 : 0);
+function useNews(isRunning: boolean, live: LiveRun, added: number, onNews: () => void): number {
+  const known = live.last + live.changes + (live.hasEnded || !isRunning ? 0.5 : 0) + added;
   const news = useAtMost(known, isRunning && !live.hasEnded ? NEWS_MS : 0);
   const told = useRef(news);
   useEffect(() => {

@@ -9,23 +9,20 @@ import { answered, runOf, start } from "./programs.ts";
 /** `before` runs before the page is opened, `ready` on the open page: it does what is left to do, and waits. */
 export type Scene = { path: () => string | Promise<string>; before?: (page: Page) => Promise<unknown>; ready: (page: Page) => Promise<unknown> };
 
-type Summary = { run: string; name: string; fork_of: string | null; errors: number; outcome: { word: string } };
+type Summary = { run: string; fork_of: string | null; errors: number; outcome: { word: string }; happened: { kind: string } | null };
+
+/** First suspects are found in the background, after the runs have ended. */
+const suspected = once(async () => {
+  await answered<{ items: Summary[] }>("/runs?limit=100", ({ items }) => items.every((run) => run.outcome.word !== "failed" || run.happened?.kind === "suspect"), 150_000);
+});
 
 async function asked<T>(path: string): Promise<T> {
   return (await (await fetch(`${URL_OF_COLLECTOR}/api/v1${path}`)).json()) as T;
 }
 
-/** The newest run of this name with this outcome. */
-async function runWith(name: string, outcome: string): Promise<string> {
-  const { items } = await asked<{ items: Summary[] }>("/runs?limit=100");
-  const found = items.find((each) => each.name === name && each.outcome.word === outcome);
-  if (found === undefined) throw new Error(`no run ${name} that ${outcome}`);
-  return found.run;
-}
-
 /** A failed trial and the one that succeeded. */
 async function trials(): Promise<[string, string]> {
-  return [await runWith("rail_desk", "failed"), await runWith("rail_desk", "succeeded")];
+  return [await runNamed("rail_desk", "failed"), await runNamed("rail_desk", "succeeded")];
 }
 
 let waiting = "";
@@ -60,20 +57,28 @@ export async function requests(): Promise<void> {
 
 const text = (page: Page, words: string | RegExp) => page.getByText(words).first().waitFor();
 const at = (name: string, more = "") => async () => `/runs/${await runNamed(name)}${more === "" ? "" : `?${more}`}`;
-const failed = (more = "") => async () => `/runs/${await runWith("rail_desk", "failed")}${more === "" ? "" : `?${more}`}`;
+const failed = (more = "") => async () => `/runs/${await runNamed("rail_desk", "failed")}${more === "" ? "" : `?${more}`}`;
 const turn = (page: Page, number: number) => page.getByRole("article", { name: `Turn ${number}` });
 const verdict = (page: Page) => page.getByRole("region", { name: "Verdict" });
 /** The verdict has its suspects, and the turn is there with what followed. */
 const isRead = async (page: Page, number: number) => {
   await verdict(page).getByText("First suspect").first().waitFor();
   await turn(page, number).getByRole("region", { name: "State" }).waitFor();
+  await turn(page, number).getByRole("region", { name: "Why" }).waitFor(); // asked for after what was recorded
 };
 const RAIL_TURN = 7;
 
 /** The main page of each kind, as somebody meets it. */
 export const MAIN: Record<string, Scene> = {
-  runs: { path: () => "/", ready: (page) => page.getByRole("link", { name: "support" }).first().waitFor() },
-  run: { path: failed(), ready: (page) => isRead(page, RAIL_TURN) },
+  runs: { path: async () => (await suspected(), "/"), ready: (page) => page.locator("tbody a").first().waitFor() },
+  run: {
+    path: failed(),
+    ready: async (page) => {
+      await isRead(page, RAIL_TURN);
+      await turn(page, RAIL_TURN).getByRole("region", { name: "Why" }).waitFor();
+      await turn(page, RAIL_TURN).getByRole("region", { name: "Answered" }).locator("strong").first().waitFor(); // the Markdown is drawn
+    },
+  },
   "run-compression": {
     path: at("tour_desk", "at=27"),
     ready: async (page) => {
@@ -109,7 +114,7 @@ export const MAIN: Record<string, Scene> = {
 export const VIEWS: Record<string, Scene> = {
   "runs-filter": {
     path: () => "/?agent=support_agent&status=completed",
-    ready: async (page) => (await page.getByRole("link", { name: "support" }).first().waitFor(), await page.keyboard.press("/"), await page.keyboard.type("t"), await page.getByRole("option").first().waitFor()),
+    ready: async (page) => (await page.locator("tbody a").first().waitFor(), await page.keyboard.press("/"), await page.keyboard.type("t"), await page.getByRole("option").first().waitFor()),
   },
   "run-crashed": {
     path: at("release_check"),
@@ -146,8 +151,8 @@ export const VIEWS: Record<string, Scene> = {
     path: failed(),
     ready: async (page) => (await isRead(page, RAIL_TURN), await page.getByRole("button", { name: "Fork from here" }).click(), await page.getByRole("dialog").locator("pre").waitFor()),
   },
-  palette: { path: () => "/", ready: async (page) => (await page.getByRole("link", { name: "support" }).first().waitFor(), await page.keyboard.press("Control+K"), await page.getByRole("dialog").waitFor()) },
-  keys: { path: () => "/", ready: async (page) => (await page.getByRole("link", { name: "support" }).first().waitFor(), await page.keyboard.press("?"), await page.getByRole("dialog").waitFor()) },
+  palette: { path: () => "/", ready: async (page) => (await page.locator("tbody a").first().waitFor(), await page.keyboard.press("Control+K"), await page.getByRole("dialog").waitFor()) },
+  keys: { path: () => "/", ready: async (page) => (await page.locator("tbody a").first().waitFor(), await page.keyboard.press("?"), await page.getByRole("dialog").waitFor()) },
   "compare-fork": {
     path: async () => {
       const { items } = await asked<{ items: Summary[] }>("/runs?limit=100");

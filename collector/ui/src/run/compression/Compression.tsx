@@ -20,6 +20,7 @@ import { turnAt } from "../turns/rows";
 import styles from "./Compression.module.css";
 import { type AfterLine, afterLines, type FateLine, fateLines } from "./fates";
 import { Facts } from "./Facts";
+import { Managed } from "./Managed";
 import { needSaid } from "./needSaid";
 import { Summariser } from "./Summariser";
 
@@ -99,12 +100,15 @@ function Compressed({ audit, turn, before }: { audit: CompressionAudit; turn: Ru
             {audit.origin !== "declared" && <Strength word={audit.strength} />}
           </p>
           <p>
-            {count(messages.kept)} kept, {count(messages.summarised)} summarised
+            {count(messages.kept)} kept
+            {audit.preserved_messages > 0 && ` (${count(audit.preserved_messages)} preserved)`},{" "}
+            {count(messages.summarised)} summarised
             {messages.summarised > 0 && audit.summary != null && " into 1"}, {count(messages.dropped)} dropped.
             {sizeBefore !== null &&
               turn.saw.limit !== null &&
               ` Before, the context was ${percent(sizeBefore / turn.saw.limit)} of ${count(Math.round(turn.saw.limit / 1000))}k.`}
           </p>
+          <Managed audit={audit} />
         </>
       }
     >
@@ -410,6 +414,16 @@ function Fate({ line }: { line: FateLine }) {
           (said === null ? <span className="sub">not stored</span> : <Said className={inkOf(line.role)}>{said}</Said>)}
       </button>
       <span className={styles.losses}>
+        {line.tags.map((tag) => (
+          <span key={tag} className="tag" title="a tag that the program gave it">
+            <Said>{tag}</Said>
+          </span>
+        ))}{" "}
+        {line.preserved && (
+          <span className="tag good" title="no compression removes it">
+            preserved
+          </span>
+        )}{" "}
         {line.lost > 0 && `${count(line.lost)} lost`} {line.needed > 0 && <b>{count(line.needed)} needed</b>}
       </span>
     </div>

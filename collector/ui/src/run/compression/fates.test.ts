@@ -13,7 +13,7 @@ const result: Message = { role: "tool", parts: [{ type: "tool_call_response", id
 function message(position: number, value: Message | null, more: Partial<ContextMessage> = {}): ContextMessage {
   return {
     ...{ position, seq: position + 10, role: value?.role ?? null, message: `m${position}`, after: null, moved: false },
-    ...{ summary: null, replaced_by: null, lost: 0, needed: 0 },
+    ...{ summary: null, replaced_by: null, lost: 0, needed: 0, tags: [], preserved: false },
     ...(value === null ? {} : { value }),
     ...more,
   } as ContextMessage;
@@ -42,6 +42,15 @@ test("each message has a line with its fate, and a call and its result have one 
     [6, 6, "−", null, 0, 0],
   ]);
   expect(fateLines(audit, after)[2]?.call).toEqual({ name: "find", shown: "DEN, 2" });
+});
+
+test("a line has the tags of its messages, and says what is preserved", () => {
+  const marked = [
+    message(1, call, { tags: ["goal"], preserved: true }),
+    message(2, result, { tags: ["goal", "facts"], preserved: false }),
+  ];
+  const [line] = fateLines({ kept: [], summarised: marked, dropped: [] }, []);
+  expect([line?.tags, line?.preserved]).toEqual([["goal", "facts"], true]);
 });
 
 test("a call that was kept and its result that went are two lines", () => {

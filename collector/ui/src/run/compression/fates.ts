@@ -11,7 +11,7 @@ export type Fate = "=" | "∑" | "−";
 /**
  * A line: a message, or a call with its result. `from` and `to` are positions before the cut, from 1. `call` is the tool's name
  * and its arguments, `text` what was said or came back; null: it is not stored. `lost` facts were said here, `needed` of them
- * were needed later.
+ * were needed later. `tags` are the program's, and no compression removes what it `preserved`.
  */
 export type FateLine = {
   from: number;
@@ -23,6 +23,8 @@ export type FateLine = {
   lost: number;
   needed: number;
   seq: number | null;
+  tags: readonly string[];
+  preserved: boolean;
 };
 
 /** The lines of the context before, in order. `after`: the messages of the new context, where the kept ones are. */
@@ -45,6 +47,8 @@ export function fateLines(audit: Audit, after: readonly (Message | null)[]): Fat
         lost: before.lost + each.lost,
         needed: before.needed + each.needed,
         seq: each.seq,
+        tags: [...new Set([...before.tags, ...each.tags])],
+        preserved: before.preserved || each.preserved,
       });
       continue;
     }
@@ -61,6 +65,8 @@ export function fateLines(audit: Audit, after: readonly (Message | null)[]): Fat
       lost: each.lost,
       needed: each.needed,
       seq: each.seq,
+      tags: each.tags,
+      preserved: each.preserved,
     });
   }
   return lines;

@@ -38,7 +38,9 @@ export function Agents({ calls, rows: lines, at, known, unnamed, onGo }: Props) 
             <th scope="col">model</th>
             <th scope="col">tool</th>
             <th scope="col">took</th>
-            <th scope="col" aria-label="Share of the longest" />
+            <th scope="col">
+              <span className="visually-hidden">share of the longest</span>
+            </th>
           </tr>
         </thead>
         <tbody>

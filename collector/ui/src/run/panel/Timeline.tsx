@@ -21,6 +21,8 @@ const TICKS = 6;
 /** Names of moments behind here stand at the left of them. */
 const LAST = 0.97;
 const PAGE = 10;
+/** Pixels of the text at the playhead. */
+const LABEL_WIDTH = 52;
 /** Beyond now: what is to come. */
 const AHEAD = 0.06;
 
@@ -177,7 +179,7 @@ export function Timeline({
         onPointerUp={drag.end}
         onPointerCancel={drag.cancel}
       >
-        {ticks(axis, TICKS).map((ms) => (
+        {ticksBeside(axis, here, width).map((ms) => (
           <span
             key={ms}
             className={position(axis, ms) > LAST ? styles.last : undefined}
@@ -190,6 +192,10 @@ export function Timeline({
     </div>
   );
 }
+
+/** Ticks whose text is not below that of the playhead. `width` in pixels. */
+const ticksBeside = (axis: TimeAxis, here: number, width: number): number[] =>
+  ticks(axis, TICKS).filter((ms) => Math.abs(position(axis, ms) - here) * width > LABEL_WIDTH);
 
 const percentOf = (share: number) => `${(share * 100).toFixed(3)}%`;
 

@@ -27,7 +27,10 @@ export function flagsOf(rows: readonly TurnRow[], marks: ReadonlyMap<number, Mar
         title: `Turn ${row.turn}: ${title}`,
       });
     }
-    if (row.kind === "cut") items.push({ seq: row.seq, kind: "cut", text: "cut", title: "The context was compressed" });
+    if (row.kind === "cut") {
+      const title = row.text === null ? "The context was compressed" : `The context was compressed: ${row.text}`;
+      items.push({ seq: row.seq, kind: "cut", text: "cut", title });
+    }
   }
   for (const seq of errors) items.push({ seq, kind: "error", text: "✕", title: `Error at event ${seq}` });
   return { items: items.slice(0, MOST), marks: named };

@@ -28,7 +28,7 @@ export function StateBlock({ turn }: { turn: RunTurn }) {
       }
     >
       <Pinned run={run.run} length={live.last} at={turn.last_seq} pinned={pinned} onUnpin={pin} onMove={go} />
-      {turn.state.length === 0 && <p className="sub">Nothing of the state changed here.</p>}
+      {turn.state.length === 0 && <p className={`sub ${styles.none}`}>Nothing of the state changed here.</p>}
       <dl className={styles.state}>
         {turn.state.map((change) => (
           <div key={change.path}>

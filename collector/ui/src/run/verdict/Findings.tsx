@@ -9,6 +9,7 @@ import { Strength } from "../../parts/Strength";
 import { TurnLink } from "../../parts/TurnLink";
 import { Explain } from "../acts/Explain";
 import { useOnPage } from "../OnPage";
+import { shownCall } from "../panel/said";
 import { turnAt } from "../turns/rows";
 import styles from "./Findings.module.css";
 
@@ -80,7 +81,7 @@ function OneSuspect({ run, suspect, suspects, children }: OneProps) {
           <TurnLink seq={suspect.seq}>turn {suspect.turn}</TurnLink>
         </b>
         <span className={styles.does}>
-          <Said>{suspect.does}</Said>
+          <Does suspect={suspect} />
         </span>
         {children}
       </p>
@@ -97,6 +98,27 @@ function OneSuspect({ run, suspect, suspects, children }: OneProps) {
           </li>
         ))}
       </ol>
+    </>
+  );
+}
+
+/** What the suspected turn did: its calls in the words of the tools, or what it answered. */
+function Does({ suspect }: { suspect: Suspect }) {
+  const { turns } = useOnPage();
+  const row = turns.find((each) => each.turn === suspect.turn);
+  if (row === undefined) return <Said>{suspect.does}</Said>;
+  if (row.calls.length > 0)
+    return (
+      <>
+        <Said>{row.model ?? "it"}</Said> called{" "}
+        <code>
+          <Said>{row.calls.map(shownCall).join(", ")}</Said>
+        </code>
+      </>
+    );
+  return (
+    <>
+      <Said>{row.model ?? "it"}</Said> answered: “<Said>{row.text ?? suspect.does}</Said>”
     </>
   );
 }
