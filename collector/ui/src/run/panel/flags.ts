@@ -3,7 +3,13 @@ import type { TurnRow } from "../../api/types";
 import { type Mark, targetOf } from "../turns/rows";
 
 /** `seq` is where it stands, `to` the event that choosing it goes to: of a cut, the turn that first saw it. */
-export type Flag = { seq: number; to: number; kind: "suspect" | "evidence" | "error" | "cut"; text: string; title: string };
+export type Flag = {
+  seq: number;
+  to: number;
+  kind: "suspect" | "evidence" | "error" | "cut";
+  text: string;
+  title: string;
+};
 
 /** `marks` names the mark of a turn, as it is read out. */
 export type Flags = { items: Flag[]; marks: ReadonlyMap<number, string> };
