@@ -21,7 +21,7 @@ PROGRAMS = (
     "examples/scenarios/error_recovery.py",
     "examples/scenarios/code_assistant.py",
     "examples/what_if.py",
-    "examples/managed_context.py",
+    "tests/ui/managed_chat.py",
     "tests/ui/many_runs.py",
     "tests/ui/programs.py",
     "examples/support_agent.py",

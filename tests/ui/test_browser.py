@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 # In one process, in this order: the newest run is the first in the list, and the last program ends the recording.
 PROGRAMS = (
     "tests/ui/scored_runs.py",
-    "examples/managed_context.py",
+    "tests/ui/managed_chat.py",
     "examples/support_agent.py",
     "examples/scenarios/parallel_review.py",
     "tests/ui/programs.py",

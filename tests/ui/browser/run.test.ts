@@ -309,3 +309,11 @@ test("a note that failed to be sent stays in its form, and is sent again", async
   await notes.getByText("asked for twice").waitFor();
   assert.equal(await notes.getByRole("form").count(), 0);
 });
+
+test("at 200 % zoom the page is one column that scrolls, and nothing is wider than it", async () => {
+  const { page } = await open(`/runs/${await runNamed("rail_desk")}`, { viewport: { width: 720, height: 450 } });
+  await page.getByRole("button", { name: /^Turn \d+ of \d+/ }).waitFor();
+  const box = await page.getByRole("article").boundingBox();
+  assert.ok(box !== null && box.width > 600 && box.height > 450, JSON.stringify(box));
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 720);
+});

@@ -11,6 +11,8 @@ const FOLDER = process.env.PLAYHEAD_UI_PICTURES ?? ".";
 const WIDTHS = (process.env.PLAYHEAD_UI_WIDTHS ?? "1440,900,390").split(",").map(Number);
 const ONLY = (process.env.PLAYHEAD_UI_SCENES ?? "").split(",").filter(Boolean);
 const COLOURS = 256;
+/** Pages of this width or less have no panel and no list of turns beside the turn. */
+const NARROW = 620;
 const LONGEST_MS = 150_000;
 
 const scenes = Object.entries<Scene>({ ...MAIN, ...VIEWS, ...STATES }).filter(([name]) => ONLY.length === 0 || ONLY.includes(name));
@@ -29,7 +31,7 @@ before(async () => {
 
 for (const colorScheme of ["dark", "light"] as const)
   for (const width of WIDTHS)
-    for (const [name, scene] of scenes)
+    for (const [name, scene] of scenes.filter(([, scene]) => width > NARROW || scene.isWide !== true))
       test(`${name}, ${colorScheme}, ${width}`, { timeout: 40_000 }, async () => {
         const { page } = await open(await scene.path(), { colorScheme, viewport: { width, height: 900 } }, async (page) => {
           page.setDefaultTimeout(10_000);

@@ -6,8 +6,11 @@ import type { Page } from "playwright-core";
 import { once, runNamed, URL_OF_COLLECTOR } from "./browser.ts";
 import { answered, runOf, start } from "./programs.ts";
 
-/** `before` runs before the page is opened, `ready` on the open page: it does what is left to do, and waits. */
-export type Scene = { path: () => string | Promise<string>; before?: (page: Page) => Promise<unknown>; ready: (page: Page) => Promise<unknown> };
+/**
+ * `before` runs before the page is opened, `ready` on the open page: it does what is left to do, and waits. `isWide`: what
+ * it shows is not on narrow pages.
+ */
+export type Scene = { isWide?: boolean; path: () => string | Promise<string>; before?: (page: Page) => Promise<unknown>; ready: (page: Page) => Promise<unknown> };
 
 type Summary = { run: string; fork_of: string | null; errors: number; outcome: { word: string }; happened: { kind: string } | null };
 
@@ -67,6 +70,13 @@ const isRead = async (page: Page, number: number) => {
   await turn(page, number).getByRole("region", { name: "Why" }).waitFor(); // asked for after what was recorded
 };
 const RAIL_TURN = 7;
+/** An act of a turn; on narrow pages it is in the menu of the run. */
+const act = async (page: Page, name: string) => {
+  const here = turn(page, RAIL_TURN).getByText(name);
+  if (await here.isVisible()) return here.click();
+  await page.getByRole("button", { name: "More about this run" }).click();
+  await page.getByRole("button", { name }).last().click();
+};
 
 /** The main page of each kind, as somebody meets it. */
 export const MAIN: Record<string, Scene> = {
@@ -131,9 +141,9 @@ export const VIEWS: Record<string, Scene> = {
   "run-not-scored": { path: at("support"), ready: (page) => isRead(page, 3) },
   "run-media": { path: at("photo_desk"), ready: (page) => turn(page, 1).getByRole("region", { name: "State" }).waitFor() },
   "run-conversation": { path: failed("view=conversation"), ready: (page) => page.getByRole("region", { name: "Conversation" }).getByText("The total is €98").waitFor() },
-  "run-waterfall": { path: at("release_check", "panel=waterfall"), ready: async (page) => (await page.getByRole("tab", { name: "Waterfall", selected: true }).waitFor(), await turn(page, 3).getByRole("region", { name: "State" }).waitFor()) },
-  "run-agents": { path: at("release_check", "panel=agents"), ready: async (page) => (await page.getByRole("tab", { name: "Agents", selected: true }).waitFor(), await turn(page, 3).getByRole("region", { name: "State" }).waitFor()) },
-  "run-tokens": { path: failed("panel=tokens"), ready: async (page) => (await page.getByRole("tab", { name: "Tokens", selected: true }).waitFor(), await isRead(page, RAIL_TURN)) },
+  "run-waterfall": { isWide: true, path: at("release_check", "panel=waterfall"), ready: async (page) => (await page.getByRole("tab", { name: "Waterfall", selected: true }).waitFor(), await turn(page, 3).getByRole("region", { name: "State" }).waitFor()) },
+  "run-agents": { isWide: true, path: at("release_check", "panel=agents"), ready: async (page) => (await page.getByRole("tab", { name: "Agents", selected: true }).waitFor(), await turn(page, 3).getByRole("region", { name: "State" }).waitFor()) },
+  "run-tokens": { isWide: true, path: failed("panel=tokens"), ready: async (page) => (await page.getByRole("tab", { name: "Tokens", selected: true }).waitFor(), await isRead(page, RAIL_TURN)) },
   "run-found": {
     path: failed(),
     ready: async (page) => (await isRead(page, RAIL_TURN), await page.keyboard.press("f"), await page.getByRole("searchbox", { name: "Find in this run" }).fill("RX132"), await page.getByRole("search", { name: "In this run" }).getByText(/\d+ of \d+/).waitFor()),
@@ -144,12 +154,12 @@ export const VIEWS: Record<string, Scene> = {
   },
   "ask-again": {
     path: failed(),
-    ready: async (page) => (await turn(page, RAIL_TURN).getByRole("link", { name: "Edit and ask again" }).click(), await page.getByRole("heading", { name: "Ask turn 7 again" }).waitFor(), await page.getByRole("region", { name: "Recorded" }).getByText("The total is €98").waitFor()),
+    ready: async (page) => (await act(page, "Edit and ask again"), await page.getByRole("heading", { name: "Ask turn 7 again" }).waitFor(), await page.getByRole("region", { name: "Recorded" }).getByText("The total is €98").waitFor()),
   },
   "compare-dialog": { path: failed(), ready: async (page) => (await isRead(page, RAIL_TURN), await page.getByRole("button", { name: "Compare with…" }).click(), await page.getByRole("dialog").getByRole("link").first().waitFor()) },
   "fork-dialog": {
     path: failed(),
-    ready: async (page) => (await isRead(page, RAIL_TURN), await page.getByRole("button", { name: "Fork from here" }).click(), await page.getByRole("dialog").locator("pre").waitFor()),
+    ready: async (page) => (await isRead(page, RAIL_TURN), await act(page, "Fork from here"), await page.getByRole("dialog").locator("pre").waitFor()),
   },
   palette: { path: () => "/", ready: async (page) => (await page.locator("tbody a").first().waitFor(), await page.keyboard.press("Control+K"), await page.getByRole("dialog").waitFor()) },
   keys: { path: () => "/", ready: async (page) => (await page.locator("tbody a").first().waitFor(), await page.keyboard.press("?"), await page.getByRole("dialog").waitFor()) },
@@ -193,7 +203,7 @@ export const STATES: Record<string, Scene> = {
   "state-no-such-run": { path: () => `/runs/${"0".repeat(32)}`, ready: (page) => text(page, "there is no run") },
   "state-no-runs-meet": { path: () => "/?user=nobody", ready: (page) => text(page, /[Nn]o run/) },
   "state-no-answer": { path: () => "/", before: (page) => page.route("**/api/v1/runs?*", (route) => route.abort()), ready: (page) => text(page, "Not loaded") },
-  "state-loading-run": { path: failed(), before: silent(/\/(turns|verdict|suspects)/), ready: (page) => text(page, "Loading the turns") },
+  "state-loading-run": { isWide: true, path: failed(), before: silent(/\/(turns|verdict|suspects)/), ready: (page) => text(page, "Loading the turns") },
   "state-turn-fails": { path: failed(), before: (page) => page.route(/\/turns\/\d+/, (route) => route.fulfill({ status: 500, json: { error: { message: "the collector failed at this request" } } })), ready: (page) => text(page, "Error 500 instead of") },
   "state-no-decisions": { path: () => "/search?tool=no_such_tool", ready: (page) => text(page, "No decisions meet") },
   "state-no-runs-across": { path: () => "/across?agent=nobody", ready: (page) => text(page, "No run that has ended") },

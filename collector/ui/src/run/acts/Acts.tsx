@@ -26,6 +26,9 @@ export function Acts({ run, verdict, at, turn }: Props) {
   const mayResume = !isRunning && run.status !== "completed";
   const open = (label: string, what: Shown) => ({ label, onChoose: () => setShown(what) });
   const acts = [
+    ...(turn?.kind === "turn" && turn.ended_seq !== null
+      ? [{ label: "Edit and ask again", onChoose: () => go(`/runs/${run.run}/ask/${turn.turn}`) }]
+      : []),
     ...(turn === undefined ? [] : [open("Fork from here…", "fork")]),
     { label: "Copy link to this moment", onChoose: () => void copied(window.location.href) },
     ...(turn?.kind === "turn"

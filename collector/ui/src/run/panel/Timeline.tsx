@@ -137,7 +137,7 @@ export function Timeline({
               className={`${styles.flag ?? ""} ${styles[flag.kind] ?? ""}`}
               style={{ left: percentOf(x) }}
               title={flag.title}
-              onClick={() => onGo(flag.seq)}
+              onClick={() => onGo(flag.to)}
             >
               <span className="visually-hidden">{flag.title} </span>
               {flag.text}

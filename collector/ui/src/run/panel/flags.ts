@@ -1,8 +1,15 @@
 // Flags above the lanes: suspects and their evidence, errors, and cuts of the context. Pure.
 import type { TurnRow } from "../../api/types";
-import type { Mark } from "../turns/rows";
+import { type Mark, targetOf } from "../turns/rows";
 
-export type Flag = { seq: number; kind: "suspect" | "evidence" | "error" | "cut"; text: string; title: string };
+/** `seq` is where it stands, `to` the event that choosing it goes to: of a cut, the turn that first saw it. */
+export type Flag = {
+  seq: number;
+  to: number;
+  kind: "suspect" | "evidence" | "error" | "cut";
+  text: string;
+  title: string;
+};
 
 /** `marks` names the mark of a turn, as it is read out. */
 export type Flags = { items: Flag[]; marks: ReadonlyMap<number, string> };
@@ -22,6 +29,7 @@ export function flagsOf(rows: readonly TurnRow[], marks: ReadonlyMap<number, Mar
       named.set(row.turn, title);
       items.push({
         seq: row.seq,
+        to: row.seq,
         kind: mark.isSuspect ? "suspect" : "evidence",
         text: String(mark.rank),
         title: `Turn ${row.turn}: ${title}`,
@@ -29,9 +37,9 @@ export function flagsOf(rows: readonly TurnRow[], marks: ReadonlyMap<number, Mar
     }
     if (row.kind === "cut") {
       const title = row.text === null ? "The context was compressed" : `The context was compressed: ${row.text}`;
-      items.push({ seq: row.seq, kind: "cut", text: "cut", title });
+      items.push({ seq: row.seq, to: targetOf(rows, row), kind: "cut", text: "cut", title });
     }
   }
-  for (const seq of errors) items.push({ seq, kind: "error", text: "✕", title: `Error at event ${seq}` });
+  for (const seq of errors) items.push({ seq, to: seq, kind: "error", text: "✕", title: `Error at event ${seq}` });
   return { items: items.slice(0, MOST), marks: named };
 }

@@ -46,6 +46,8 @@ export function New({ turn, marked = [] }: { turn: RunTurn; marked?: readonly st
 }
 
 const LONG = 400;
+/** Of longer texts, so many characters are shown at first: what was said matters more than what came back. */
+const BEGINNINGS: Readonly<Record<string, number>> = { system: 160, results: 200 };
 
 /** A message of the user as it was said; a result by the call that it answers; the system's is named only. */
 function Added({ message, marked }: { message: NewMessage; marked: readonly string[] }) {
@@ -76,7 +78,7 @@ function Added({ message, marked }: { message: NewMessage; marked: readonly stri
         <p className="sub">It is not stored: it arrives later, or was masked.</p>
       ) : isFolded ? (
         <p className={styles.text}>
-          <Said>{`${text.slice(0, kind === "system" ? 160 : LONG)} …`}</Said>
+          <Said>{`${text.slice(0, BEGINNINGS[kind] ?? LONG)} …`}</Said>
         </p>
       ) : (
         text !== "" && <MessageView message={value} mode="text" marked={marked} isPlain={!isLong} />
