@@ -3,8 +3,6 @@
 -- What happened: {"kind", "seq", "turn", "about", "text", "ref", "promise"}, as the projection says; null: nothing that is
 -- worth a line, or a version before this one projected the run.
 alter table run add column happened jsonb;
--- The text of the last answer, in one line, read once in the background.
-alter table run add column answer text;
 -- The step of a failed run that most likely went wrong, {"strength", "rule", "reason", "seq", "turn", "found_ns"}.
 alter table run add column suspect jsonb;
 
@@ -30,7 +28,7 @@ create table run_outcome (
     suspect         smallint not null default 0,        -- the first one: 1 weak, 2 likely, 3 strong; 0: none is known
     score_is_boolean boolean not null default false,
     waiting         boolean not null default false,     -- for an answer
-    undescribed     boolean not null default false,     -- what happened, or the text of the answer, is to be read
+    undescribed     boolean not null default false,     -- what happened is to be read, in the background
     run_id          uuid not null,
     status          text not null,
     score_name      text,

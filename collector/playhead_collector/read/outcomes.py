@@ -49,8 +49,8 @@ def scored_answer(scores: Iterable[StoredScore]) -> list[OutcomeScore]:
 
 
 async def read_happened(store: ReadStore, project_id: int, rows: Sequence[RunRow]) -> Mapping[str, Happened | None]:
-    """Returns in one line what happened in each run. Reads the questions of runs that wait, and the texts of answers
-    that are not stored with their runs."""
+    """Returns in one line what happened in each run. Reads the questions of runs that wait, and the texts of
+    answers."""
     waiting = [row.run for row in rows if outcome_of_row(row) == "waiting"]
     questions: Mapping[str, OpenQuestion] = {}
     if waiting:
@@ -63,14 +63,14 @@ async def read_happened(store: ReadStore, project_id: int, rows: Sequence[RunRow
 def _unread(row: RunRow, questions: Mapping[str, OpenQuestion]) -> ContentRef | None:
     """Returns the content with the text of what happened in a run; None if it is not needed."""
     moment = row.happened
-    if moment is None or moment.ref is None or row.facts.answer is not None or row.run in questions:
+    if moment is None or moment.ref is None or row.run in questions:
         return None
     return None if _suspected(row) else ContentRef(moment.ref)
 
 
 def happened_answer(row: RunRow, question: OpenQuestion | None, cache: ContentCache) -> Happened | None:
-    """Returns in one line what happened in a run. `question`: what it waits for. `cache` has the text of its answer,
-    if `row` does not have it."""
+    """Returns in one line what happened in a run. `question`: what it waits for. `cache` has the text of its
+    answer."""
     moment, suspect = row.happened, row.facts.suspect
     if question is not None:
         is_recorded = moment is not None and moment.promise == question.promise
@@ -81,9 +81,7 @@ def happened_answer(row: RunRow, question: OpenQuestion | None, cache: ContentCa
         return {**happened, "strength": suspect.strength}
     if moment is None:
         return None
-    text = moment.text if moment.text is not None else row.facts.answer
-    if text is None:
-        text = moment_text(moment, cache)
+    text = moment.text if moment.text is not None else moment_text(moment, cache)
     kind = "under_way" if moment.kind == "question" and not row.facts.waiting else moment.kind
     return _happened(kind, text or "", moment.about, moment.seq, moment.turn, moment.promise)
 

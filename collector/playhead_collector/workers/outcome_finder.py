@@ -1,5 +1,5 @@
-"""store → [workers]: finds out in the background what lists of runs say about them: the text of the last answer, the
-first suspect of a failed run, the cost by the prices in force.
+"""store → [workers]: finds out in the background what lists of runs say about them: the first suspect of a
+failed run, the cost by the prices in force.
 
 Suspects are computed in a worker process, and so is what happened in runs that an older version of Playhead projected.
 Clients' questions and a backlog of the projector go first, and it rests as long as it has worked. Several collectors on
@@ -10,20 +10,17 @@ import asyncio
 import json
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from time import monotonic, time_ns
 from typing import Any
 
-from playhead.model.ref import ContentRef
 from playhead.projection.happened import LastMoment
 from playhead.projection.run_row import FirstSuspect
 from playhead.wire.operations.suspects import SuspectOperations, Suspects
 from playhead_collector.background import BackgroundLoop
 from playhead_collector.errors import Refused, StoreUnavailable
 from playhead_collector.projection import Pricing
-from playhead_collector.read.outcomes import moment_text
-from playhead_collector.read.values import fetch
 from playhead_collector.store.ports import ReadStore
 from playhead_collector.store.ports.outcomes import FailedRun, OutcomeStore, UndescribedRun
 from playhead_collector.workers.ports import Analysis
@@ -31,7 +28,6 @@ from playhead_collector.workers.questions import AnalysisQuestion
 
 log = logging.getLogger(__name__)
 
-# The texts of so many answers are read in one statement.
 _DESCRIBED_AT_A_TIME = 64
 # Computing so many costs takes some milliseconds.
 _PRICED_AT_A_TIME = 500
@@ -95,18 +91,10 @@ class OutcomeFinder:
 
     async def _describe(self) -> bool:
         due = await self._outcomes.undescribed_runs(_DESCRIBED_AT_A_TIME)
-        for project_id in dict.fromkeys(run.project_id for run in due):
-            await self._describe_runs(project_id, [run for run in due if run.project_id == project_id])
-        return bool(due)
-
-    async def _describe_runs(self, project_id: int, due: Sequence[UndescribedRun]) -> None:
-        moments = {run: run.moment or await self._moment_of(run) for run in due}
-        refs = [ContentRef(moment.ref) for moment in moments.values() if moment is not None and moment.ref is not None]
-        cache = await fetch(self._store, project_id, refs)
-        for run, moment in moments.items():
-            text = None if moment is None else moment_text(moment, cache)
-            await self._outcomes.write_moment(run, moment, text)
+        for run in due:
+            await self._outcomes.write_moment(run, await self._moment_of(run))
             self.counts["described"] += 1
+        return bool(due)
 
     async def _moment_of(self, run: UndescribedRun) -> LastMoment | None:
         """Returns what happened in a run that an older version of Playhead projected."""

@@ -42,16 +42,14 @@ class OutcomeFacts:
 
     `score_name`, `score`: the run's newest score as a whole that is a number or a boolean; None: there is none.
     `waiting`: it has an open promise, or has recorded a question that no promise answers. `suspect`: the first one;
-    None: nothing was found, or not looked for yet. `answer`: the text of its last answer, in one line; None: it has to
-    be read. `cost`: of calls with a known price; None: no price is known. `price_table`: the number of the table of
-    prices with which that was computed.
+    None: nothing was found, or not looked for yet. `cost`: of calls with a known price; None: no price is known.
+    `price_table`: the number of the table of prices with which that was computed.
     """
 
     score_name: str | None = None
     score: float | bool | None = None
     waiting: bool = False
     suspect: FirstSuspect | None = None
-    answer: str | None = None
     cost: float | None = None
     price_table: int | None = None
 

@@ -67,7 +67,7 @@ def test_no_answer_has_a_number_that_could_be_taken_for_a_probability():
     assert with_rule == {name for name, field in fields if field == "strength"} - {"Happened"}
     assert with_rule == {
         "Attribution", "ValueOrigin", "CausalEdge", "CompressionAudit", "FactNeeded", "InferredReasoning",
-        "Suspect", "SuspectFinding", "TurnThought", "TurnChoice", "TurnCall", "TurnEffect",
+        "NeededFacts", "Suspect", "SuspectFinding", "TurnThought", "TurnChoice", "TurnCall", "TurnEffect",
     }  # fmt: skip
 
 

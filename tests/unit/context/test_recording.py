@@ -161,7 +161,12 @@ def test_the_fallback_is_recorded_with_its_reason(asked: Callable[[], JournalCli
     def broken(_: object) -> str:
         raise TimeoutError("slow")
 
-    policy = Compression(limit=500, strategy=LlmSummary(model=MockModel(broken)), keep=Keep(messages=2))
+    policy = Compression(
+        limit=500,
+        strategy=LlmSummary(model=MockModel(broken)),
+        keep=Keep(messages=2),
+        fallback=SlidingWindow(2),
+    )
     with playhead.run("agent") as run:
         context = Context(compression=policy)
         play(context, [("user", "word " * 50), ("assistant", "word " * 50), ("user", "a"), ("assistant", "b")])

@@ -22,7 +22,7 @@ CalledTools = tuple[tuple[str, bytes], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class RequestedCall:
+class WantedCall:
     """A tool call that a model asked for."""
 
     call_id: str | None
@@ -35,12 +35,12 @@ def called_tools(message: Message) -> CalledTools:
     return tuple((call.name, arguments_key(call.arguments)) for call in requested_calls(message))
 
 
-def requested_calls(message: Message) -> Iterator[RequestedCall]:
+def requested_calls(message: Message) -> Iterator[WantedCall]:
     """The tool calls that a message asks for."""
     for part in message["parts"]:
         if part.get("type") == "tool_call":
             call_id = part.get("id")
-            yield RequestedCall(
+            yield WantedCall(
                 call_id if isinstance(call_id, str) else None, str(part.get("name") or ""), part.get("arguments")
             )
 

@@ -29,7 +29,7 @@ _LONGEST_ERROR = 120
 
 
 @dataclass(frozen=True, slots=True)
-class ToolUse:
+class ComparedTool:
     """A tool with its arguments, and the call in one line."""
 
     name: str
@@ -43,7 +43,7 @@ class Deed:
 
     did: Did
     shown: str
-    uses: Sequence[ToolUse]
+    uses: Sequence[ComparedTool]
     turn: int | None
     seq: int
     error: str | None = None
@@ -78,9 +78,9 @@ class Deeds:
         shown = shown_text("; ".join(use.shown for use in uses)) or said or error or ""
         return Deed(did, shown, uses, call.turn, call.begin.seq, error)
 
-    def _use(self, name: str, arguments: JsonValue, tools: ContentRef | None) -> ToolUse:
+    def _use(self, name: str, arguments: JsonValue, tools: ContentRef | None) -> ComparedTool:
         definition = self._definitions_in(tools).get(name)
-        return ToolUse(name, arguments, call_line(name, shown_arguments(arguments, definition)))
+        return ComparedTool(name, arguments, call_line(name, shown_arguments(arguments, definition)))
 
     def _definitions_in(self, tools: ContentRef | None) -> Mapping[str, ToolDefinition]:
         if tools is None:
@@ -209,7 +209,7 @@ def _where(sides: Sides) -> str:
     return "at " + " and ".join(f"turn {deed.turn} of {name}" for name, deed in present)
 
 
-def _same_tool(a: Deed, b: Deed) -> tuple[ToolUse, ToolUse] | None:
+def _same_tool(a: Deed, b: Deed) -> tuple[ComparedTool, ComparedTool] | None:
     """The first tools that differ, if both deeds used the same tools; else the first ones; None for other tools."""
     if not a.uses or [use.name for use in a.uses] != [use.name for use in b.uses]:
         return None
@@ -217,7 +217,7 @@ def _same_tool(a: Deed, b: Deed) -> tuple[ToolUse, ToolUse] | None:
     return next((pair for pair in pairs if differing_values(pair[0].arguments, pair[1].arguments)), pairs[0])
 
 
-def _differing_arguments(ours: ToolUse, theirs: ToolUse) -> str | None:
+def _differing_arguments(ours: ComparedTool, theirs: ComparedTool) -> str | None:
     differing = differing_values(ours.arguments, theirs.arguments)
     if not differing:
         return None

@@ -116,7 +116,7 @@ async def answer_turn(record: RunRecord, prices: Prices, number: int, *, why: bo
 
 
 @dataclass(slots=True)
-class _Context:
+class _TurnContext:
     """What a model call saw: the messages of its thread, and how they differ from the agent's last call.
 
     `since`: the agent's last call, and the number of its turn.  `cuts`: compressions since then.  `whole`: all
@@ -142,7 +142,7 @@ class _Context:
         return is_complete(self.messages)
 
 
-async def _read_context(record: RunRecord, part: RunPart, model: ModelCall) -> _Context:
+async def _read_context(record: RunRecord, part: RunPart, model: ModelCall) -> _TurnContext:
     begin = model.begin
     since = _call_before(part.outline, model) or await _earlier_call(record, part.outline, model)
     thread, whole = await _thread(record, begin.thread)
@@ -158,7 +158,7 @@ async def _read_context(record: RunRecord, part: RunPart, model: ModelCall) -> _
     if begin.thread is not None and not thread:
         cache.value(begin.thread)  # its messages have not arrived
     messages = await asyncio.to_thread(lambda: [cache.parsed_message(ref) for ref in thread])
-    return _Context(thread, cache, since, messages, cuts, change, whole)
+    return _TurnContext(thread, cache, since, messages, cuts, change, whole)
 
 
 async def _thread(record: RunRecord, ref: ContentRef | None) -> tuple[list[ContentRef], bool]:
@@ -212,7 +212,7 @@ async def _earlier_call(record: RunRecord, outline: Outline, model: ModelCall) -
     return None
 
 
-async def _saw(record: RunRecord, prices: Prices, model: ModelCall, context: _Context) -> SeenContext:
+async def _saw(record: RunRecord, prices: Prices, model: ModelCall, context: _TurnContext) -> SeenContext:
     begin, cache = model.begin, context.cache
     estimates = await asyncio.to_thread(
         lambda: part_estimates(
@@ -271,7 +271,7 @@ async def _estimates_of(record: RunRecord, begin: ev.LlmCalled) -> PartEstimates
 # --- what is new -----------------------------------------------------------------------------------------------------
 
 
-def _new(part: RunPart, model: ModelCall, context: _Context) -> NewInContext:
+def _new(part: RunPart, model: ModelCall, context: _TurnContext) -> NewInContext:
     change, known = context.change, context.is_complete and context.whole
     seqs = {
         event.message: event for other in part.outline.models for event in other.added if event.seq < model.begin.seq

@@ -113,12 +113,11 @@ class FailedRun(NamedTuple):
 
 
 class UndescribedRun(NamedTuple):
-    """A run of which it is not stored what its last answer was, or what happened at all (`moment` None)."""
+    """A run of which it is not stored what happened: an older version of Playhead projected it."""
 
     project_id: int
     run: str
     projection: int
-    moment: LastMoment | None
 
 
 class OutcomeStore(Protocol):
@@ -137,8 +136,8 @@ class OutcomeStore(Protocol):
         """Returns runs of which it is not stored what happened, newest first."""
         ...
 
-    async def write_moment(self, run: UndescribedRun, moment: LastMoment | None, answer: str | None) -> None:
-        """Stores what happened in a run, and the text of its answer in one line."""
+    async def write_moment(self, run: UndescribedRun, moment: LastMoment | None) -> None:
+        """Stores what happened in a run."""
         ...
 
     async def unpriced_runs(self, table: int, limit: int) -> Sequence[tuple[int, RunRow]]:

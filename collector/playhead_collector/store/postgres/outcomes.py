@@ -23,7 +23,6 @@ from playhead_collector.store.postgres.runs import (
     clamp_int,
     id_of,
     moment_json,
-    moment_of,
     usage_of,
     without_nul,
 )
@@ -52,7 +51,7 @@ async def lose(conn: Conn, project_id: int, runs: Sequence[UUID]) -> None:
 def _json_of(row: RunRow) -> dict[str, Any]:
     """Returns the columns of a run that its record decides."""
     elapsed = None if row.ended_ns is None else max(0, row.ended_ns - row.started_ns)
-    facts, moment = row.facts, row.happened
+    facts = row.facts
     return {
         "run_id": row.run,
         "started_ns": clamp_int(row.started_ns, BIGINT),
@@ -65,7 +64,7 @@ def _json_of(row: RunRow) -> dict[str, Any]:
         "tool_calls": clamp_int(row.tool_calls, INT),
         "errors": clamp_int(row.errors, INT),
         "status": without_nul(row.status),
-        "undescribed": elapsed is not None and moment is not None and moment.ref is not None and moment.text is None,
+        "undescribed": False,
     }
 
 
@@ -95,20 +94,15 @@ class PostgresOutcomes:
     async def undescribed_runs(self, limit: int) -> Sequence[UndescribedRun]:
         async with self._db.reading() as conn:
             rows = await sql.rows(conn, "undescribed_runs", how_many=limit)
-        return [
-            UndescribedRun(row["project_id"], row["run_id"].hex, row["projection"], moment_of(row["happened"]))
-            for row in rows
-        ]
+        return [UndescribedRun(row["project_id"], row["run_id"].hex, row["projection"]) for row in rows]
 
-    async def write_moment(self, run: UndescribedRun, moment: LastMoment | None, answer: str | None) -> None:
+    async def write_moment(self, run: UndescribedRun, moment: LastMoment | None) -> None:
         number = id_of(run.run)
         async with self._db.transaction() as conn:
             if await self._is_unchanged(conn, run.project_id, number, run.projection):
                 named: dict[str, Any] = {"project_id": run.project_id, "run": number}
-                text = None if answer is None else without_nul(answer)
-                await sql.run(conn, "write_moment", **named, happened=moment_json(moment), answer=text)
-                if run.moment is None:  # a question that it has recorded says that it waits
-                    await refresh(conn, run.project_id, [number])
+                await sql.run(conn, "write_moment", **named, happened=moment_json(moment))
+                await refresh(conn, run.project_id, [number])  # a question that it has recorded says that it waits
                 await sql.run(conn, "is_described", **named)
 
     async def _is_unchanged(self, conn: Conn, project_id: int, run: UUID, projection: int) -> bool:

@@ -313,7 +313,6 @@ def _with_facts(row: Record) -> RunRow:
         score=score if score is None or not row["score_is_boolean"] else score != 0,
         waiting=row["waiting"],
         suspect=None if row["suspect"] is None else FirstSuspect(**orjson.loads(row["suspect"])),
-        answer=row["answer"],
         cost=row["cost"],
         price_table=row["priced"],
     )

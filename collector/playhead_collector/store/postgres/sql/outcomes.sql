@@ -138,8 +138,8 @@ select run.project_id, run.run_id, run.projection, run.happened
 from run_outcome as here join run using (project_id, run_id)
 where here.undescribed order by here.started_ns desc limit :how_many;
 
--- name: write_moment(project_id, run, happened, answer)!
-update run set happened = :happened::jsonb, answer = :answer where project_id = :project_id and run_id = :run;
+-- name: write_moment(project_id, run, happened)!
+update run set happened = :happened::jsonb where project_id = :project_id and run_id = :run;
 
 -- name: is_described(project_id, run)!
 update run_outcome set undescribed = false where project_id = :project_id and run_id = :run;
