@@ -6,6 +6,7 @@ One process of Node runs all files of tests/ui/browser, with one browser.  PLAYH
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -30,13 +31,14 @@ PROGRAMS = (
     "examples/what_if.py",
 )
 RECORD = "import runpy, sys\nfor program in sys.argv[1:]: runpy.run_path(program, run_name='__main__')"
-# Snapshots come first: the others record more runs. Until `search`, the collector has had time to index the runs.
-# `large` records a run of 24,000 events, which the collector is busy with for a while. With `sign_in`, it begins to ask
-# for a key.
+# Snapshots come first: the others record more runs. Until `search`, the collector has had time to index the runs. With
+# `sign_in`, it begins to ask for a key.
 TESTS = (
     "snapshots", "runs", "run", "panel", "axe", "compare", "live", "across", "approvals", "content", "tasks",
-    "search", "frame", "large", "sign_in",
+    "search", "frame", "sign_in",
 )  # fmt: skip
+# A run of 24,000 events has a collector of its own, which is busy with it for a while.
+LONG = ("large",)
 
 
 def test_the_ui_is_built():
@@ -48,21 +50,42 @@ SETTINGS = {"PLAYHEAD_SEAL_AFTER_SECONDS": "0", "PLAYHEAD_STREAM_SECONDS": "1"}
 
 
 def test_in_the_browser(database_url: str, tmp_path: Path, pytestconfig: pytest.Config):
+    in_the_browser(chosen(TESTS), database_url, tmp_path, pytestconfig, seconds=900)
+
+
+def test_a_long_run_in_the_browser(database_url: str, tmp_path: Path, pytestconfig: pytest.Config):
+    in_the_browser(chosen(LONG), database_url, tmp_path, pytestconfig, seconds=400)
+
+
+def chosen(names: Sequence[str]) -> list[str]:
+    """Those of the files that PLAYHEAD_UI_TESTS names; without it, all."""
+    wanted = os.environ.get("PLAYHEAD_UI_TESTS")
+    return [name for name in names if not wanted or name in wanted.split(",")]
+
+
+def in_the_browser(
+    names: Sequence[str], database_url: str, folder: Path, config: pytest.Config, *, seconds: float
+) -> None:
+    """Runs these files against a collector with the recorded programs."""
+    if not names:
+        pytest.skip("PLAYHEAD_UI_TESTS names none of these")
     with (
         MockModelServer() as model,
         CollectorProcess(database_url=database_url, env=SETTINGS | asked_again(model)) as collector,
     ):
-        env = {"PLAYHEAD_ENDPOINT": collector.url, "PLAYHEAD_JOURNAL_DIR": str(tmp_path)}
+        env = {"PLAYHEAD_ENDPOINT": collector.url, "PLAYHEAD_JOURNAL_DIR": str(folder)}
         record(env)
         env |= {"PLAYHEAD_UI_URL": collector.url, "PLAYHEAD_UI_PYTHON": sys.executable}
         env |= {"PLAYHEAD_UI_WAITING": str(FOLDER / "waiting_agent.py")}
         env |= {"PLAYHEAD_UI_LONG": str(FOLDER / "long_run.py")}
         env |= {"PLAYHEAD_UI_CHANGE": str(FOLDER / "waiting_change.py"), "PYTHONPATH": PYTHONPATH}
         env |= {"PLAYHEAD_UI_ASKING": str(FOLDER / "asking_agent.py")}
-        env |= {"PLAYHEAD_UI_SNAPSHOTS": str(FOLDER / "snapshots"), "PLAYHEAD_UI_PICTURES": str(tmp_path)}
-        env |= {"PLAYHEAD_UI_WRITE": "1"} if pytestconfig.getoption("--write-golden") else {}
-        env |= {"PLAYHEAD_UI_TESTS": os.environ.get("PLAYHEAD_UI_TESTS") or ",".join(TESTS)}
-        run_node("--test", "--test-isolation=none", FOLDER / "browser/in_order.ts", cwd=FOLDER, env=env, seconds=600)
+        env |= {"PLAYHEAD_UI_SNAPSHOTS": str(FOLDER / "snapshots"), "PLAYHEAD_UI_PICTURES": str(folder)}
+        env |= {"PLAYHEAD_UI_WRITE": "1"} if config.getoption("--write-golden") else {}
+        env |= {"PLAYHEAD_UI_TESTS": ",".join(names)}
+        run_node(
+            "--test", "--test-isolation=none", FOLDER / "browser/in_order.ts", cwd=FOLDER, env=env, seconds=seconds
+        )
 
 
 def asked_again(model: MockModelServer) -> dict[str, str]:
@@ -72,7 +95,9 @@ def asked_again(model: MockModelServer) -> dict[str, str]:
 
 
 def test_every_file_of_the_browser_is_run():
-    assert {path.name for path in (FOLDER / "browser").glob("*.test.ts")} == {f"{name}.test.ts" for name in TESTS}
+    assert {path.name for path in (FOLDER / "browser").glob("*.test.ts")} == {
+        f"{name}.test.ts" for name in (*TESTS, *LONG)
+    }
 
 
 def record(env: dict[str, str]) -> None:
