@@ -6,7 +6,6 @@ import { useMay } from "../api/session";
 import type { WaitedFor } from "../api/types";
 import { localTime } from "../model/format";
 import { Said } from "../parts/Said";
-import { saidPlainly } from "../parts/said";
 import { isForPage } from "../parts/typing";
 import { useKeyPress } from "../parts/useKeyPress";
 import { choicesOf, readAnswer } from "./answer";
@@ -66,11 +65,7 @@ function OpenForm({ asked, onAnswer, hasKeys }: Required<Props>) {
     }
   };
   return (
-    <form
-      className={styles.form}
-      aria-label={`${asked.kind === "approval" ? "Approval" : "Reply"}: ${saidPlainly(asked.action ?? asked.name ?? asked.key)}`}
-      onSubmit={(event) => event.preventDefault()}
-    >
+    <form className={styles.form} onSubmit={(event) => event.preventDefault()}>
       <label htmlFor={ids.by}>Your name</label>
       <input
         ref={name}
