@@ -101,6 +101,8 @@ export const MAIN: Record<string, Scene> = {
     ready: async (page) => {
       await page.getByRole("row", { selected: true }).waitFor();
       await page.getByRole("group", { name: "Run B there" }).locator("mark").first().waitFor();
+      await page.getByRole("group", { name: "Run A there" }).locator("li").first().waitFor(); // as Markdown
+      await page.getByRole("group", { name: "Run B there" }).locator("li").first().waitFor();
     },
   },
   content: {
