@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from playhead.api.scope import propagate_to_thread
 from playhead.calls.asyncio_here import running_task
@@ -181,8 +181,9 @@ class Context:
 
     # --- what the model sees -----------------------------------------------------------------------------------------
 
-    def for_model(self) -> list[JsonMapping]:
-        """Returns the messages as the client takes them. Compresses before, if that is due and the policy is automatic.
+    def for_model(self) -> list[Any]:
+        """Returns the messages as the client takes them, whatever the types are that it declares for them. Compresses
+        before, if that is due and the policy is automatic.
 
         Blocks while a summary is written: in coroutines, use `for_model_async`.
         """
@@ -198,7 +199,7 @@ class Context:
                 )
             return self.native_messages()
 
-    async def for_model_async(self) -> list[JsonMapping]:
+    async def for_model_async(self) -> list[Any]:
         """The same, with the summary written in another thread."""
         with self._lock:
             if self._due() is None:
