@@ -26,8 +26,9 @@ from tests.support.readers.questions import PREFIX, across, answer, questions
 from tests.support.recorded_runs import Recorded
 
 TALK, BRANCHING, COMPRESSED, SUMMED = (f"{number:02x}" * 16 for number in range(1, 5))
-# Asked above, about two runs; and the spans as they are stored, of which the first one has fewer attributes.
-NOT_ASKED = {"/runs/{a}/compare/{b}", "/runs/{run}/otlp", "/runs/{run}/bundle"}
+# Asked above, about two runs; the spans as they are stored, of which the first one has fewer attributes; and what people
+# noted there.
+NOT_ASKED = {"/runs/{a}/compare/{b}", "/runs/{run}/otlp", "/runs/{run}/bundle", "/runs/{run}/notes"}
 # What the first one adds on the way: where the span came from, and what its run says once.
 _ADDED = {"playhead.run.url", "playhead.run.id", "playhead.content_inline", "gen_ai.conversation.id", "user.id"}
 
@@ -90,4 +91,5 @@ def _routes() -> set[str]:
 def _route(question: str, run: str) -> str:
     """`/runs/RUN/causes/5?x=1` as `/runs/{run}/causes/{seq}`."""
     path = re.sub(r"/spans/[0-9a-f]{16}$", "/spans/{span}", question.partition("?")[0].replace(run, "{run}"))
+    path = re.sub(r"/turns/[0-9]+$", "/turns/{turn}", path)
     return "/".join("{seq}" if part.isdigit() else part for part in path.split("/"))
