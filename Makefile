@@ -76,7 +76,7 @@ ui: $(UI) ## build the web UI, which `demo`, `serve` and `test` do when it is mi
 ui-types: $(BROWSER) ## write the types of the API's answers for the web UI again
 	$(BIN)/python -m tests.ui.types_of_answers --write
 
-ui-pictures: $(UI) $(BROWSER) ## draw every page of the web UI in both themes and two widths, into build/ui-pictures
+ui-pictures: $(UI) $(BROWSER) ## draw every page of the web UI in both themes and three widths, into build/ui-pictures
 	$(BIN)/python -m tests.ui.pictures build/ui-pictures
 
 # The small suites run in one process beside the large one, which waits for something a tenth of its time. What they

@@ -73,6 +73,28 @@ def test_the_page_about_storage_runs_as_it_stands(collector: CollectorProcess, m
     assert json.loads(CliRunner().invoke(app, ("storage", "--json")).stdout).keys() == {"project", "database"}
 
 
+def test_the_page_about_contexts_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("PLAYHEAD_EXIT_TIMEOUT_SECONDS", "0.1")
+    monkeypatch.setenv("PLAYHEAD_JOURNAL_DIR", str(tmp_path))
+    playhead.shutdown()
+    with MockModelServer(models=("gpt-4o",)) as server:
+        server.otherwise(text("I see. " + "A long answer. " * 30))
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "none")
+        try:
+            scope: dict[str, Any] = {"__name__": "context"}
+            exec(compile(code_of("docs/context.md")["context"], "context.md", "exec"), scope)
+            assert scope["context"].stats.compressions > 0
+            scope["client"].close()
+            shown = CliRunner().invoke(app, ("compressions", scope["run"].id, "--local"))
+            assert shown.exit_code == 0, shown.output
+            assert "declared" in shown.stdout
+        finally:
+            playhead.shutdown()
+            playhead.uninstrument()
+
+
 def test_the_page_about_forks_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setenv("PLAYHEAD_EXIT_TIMEOUT_SECONDS", "0.1")

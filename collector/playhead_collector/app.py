@@ -37,7 +37,7 @@ from playhead_collector.live.hub import LiveHub, StreamLimits
 from playhead_collector.network.grpc_server import Servicer
 from playhead_collector.network.guard import Guard, limits_of
 from playhead_collector.projection import ProjectionRunner
-from playhead_collector.read.prices import read_prices, shipped
+from playhead_collector.read.prices import Prices, read_prices, shipped
 from playhead_collector.receive.bounded import ANSWER_SLOW_AFTER_SECONDS, BoundAnswers, BoundBodies
 from playhead_collector.receive.content import ContentHttp
 from playhead_collector.receive.grpc_turns import MessageTurns
@@ -54,6 +54,7 @@ from playhead_collector.serve import drop_in, errors, health, identity, query_ap
 from playhead_collector.serve.auth import RequireKey, authorize
 from playhead_collector.serve.browser import pages
 from playhead_collector.serve.browser.origin_guard import BrowserGuard
+from playhead_collector.serve.compressed_answers import CompressAnswers
 from playhead_collector.serve.health import GrpcHealth
 from playhead_collector.serve.keyring import INGEST, Keyring
 from playhead_collector.serve.metrics import CountRequests, ForwardMetrics, Metrics
@@ -64,7 +65,8 @@ from playhead_collector.settings import CollectorSettings, without_password
 from playhead_collector.store import schema
 from playhead_collector.store.postgres.connection import DatabaseTimeouts
 from playhead_collector.store.postgres.store import PostgresStore, connect
-from playhead_collector.workers.indexer import Indexing, indexer_of
+from playhead_collector.workers.indexer import indexer_of
+from playhead_collector.workers.outcome_finder import OutcomeFinder
 from playhead_collector.workers.pool import WorkerPool
 from playhead_collector.workers.ports import InProcessAnalysis
 from playhead_collector.workers.process import WorkerProcess
@@ -190,21 +192,25 @@ def build_collector(
 
     Without a pool, analysis questions are answered in this process.
     """
-    runner = ProjectionRunner(
-        store.projections,
-        clock=clock,
-        seal_after_s=settings.seal_after_seconds,
-        lost_after_s=settings.run_lost_after_seconds,
-        foreign_lost_after_s=settings.foreign_run_lost_after_seconds,
-        kept_bytes=settings.kept_runs_bytes,
-    )
+    answers = configured(settings, clock)
+    runner = _runner(settings, store, answers.prices, clock)
     packer = Packer(store.projections, clock=clock, is_busy=runner.is_busy, rest=runner.rest_of_others)
     sweeper = _sweeper(settings, store)
     hub = hub or LiveHub(store, store.changes, PROJECT, stream_limits(settings))
-    answers = configured(settings, clock)
     forwarder = forwarder_of(settings, store, answers.prices, clock)
-    announcer, indexer = announcer_of(settings, store.promises, PROJECT, clock), _indexer(answers, store, pool, runner)
-    app, metrics = _application([runner, packer, sweeper, forwarder, announcer, indexer], hub), Metrics()
+    announcer = announcer_of(settings, store.promises, PROJECT, clock)
+    analysis = pool or InProcessAnalysis(store, AnalysisSettings.of(PROJECT, answers), store.search)
+
+    def is_busy() -> bool:
+        """Whether work of the worker processes that is in no hurry should wait."""
+        return runner.is_busy() or (pool is not None and pool.figures.running > 0)
+
+    indexer = indexer_of(answers.search, store.search, analysis, is_busy)
+    finder = OutcomeFinder(
+        store.outcomes, store, analysis, answers.prices, find_suspects=settings.first_suspects, is_busy=is_busy,
+        wall_ns=clock,
+    )  # fmt: skip
+    app, metrics = _application([runner, packer, sweeper, forwarder, announcer, indexer, finder], hub), Metrics()
     flow, guard = _make_limits(settings, metrics)
     intake = IngestPipeline(store, PROJECT, settings.inline_attribute_characters, (runner.wake, forwarder.wake))
     most = DecodeLimits(items=settings.max_spans_per_request, parts=settings.max_span_parts)
@@ -222,11 +228,26 @@ def build_collector(
     forwarding = ForwardMetrics(forwarder, clock, metrics.registry)
     app.include_router(metrics.router(partial(_measure, metrics, forwarding, store, asyncio.Lock())))
     _observe(metrics, flow, runner, sweeper, hub)
+    _observe_finder(metrics, finder)
     observe_announcer(metrics.gauge, announcer)
     if pool is not None:
         _observe_analysis(metrics, pool)
     _add_middleware(app, settings, flow, metrics, keyring)
     return BuiltCollector(app, guard, (_otlp_grpc(otlp, settings, metrics, keyring), GrpcHealth(store)))
+
+
+def _runner(
+    settings: CollectorSettings, store: PostgresStore, prices: Prices, clock: Callable[[], int]
+) -> ProjectionRunner:
+    return ProjectionRunner(
+        store.projections,
+        clock=clock,
+        seal_after_s=settings.seal_after_seconds,
+        lost_after_s=settings.run_lost_after_seconds,
+        foreign_lost_after_s=settings.foreign_run_lost_after_seconds,
+        kept_bytes=settings.kept_runs_bytes,
+        pricing=prices,
+    )
 
 
 def _attach_pages(app: FastAPI, store: PostgresStore) -> None:
@@ -251,11 +272,6 @@ def _otlp_grpc(intake: OtlpIntake, settings: CollectorSettings, metrics: Metrics
     metrics.gauge("grpc_messages_reading", "gRPC messages that are arriving", lambda: turns.reading)
     metrics.gauge("grpc_messages_waiting", "gRPC messages that wait to be read", lambda: turns.waiting)
     return OtlpGrpc(intake, turns, partial(authorize, keyring, INGEST), metrics.request)
-
-
-def _indexer(answers: Configured, store: PostgresStore, pool: WorkerPool | None, runner: ProjectionRunner) -> Indexing:
-    analysis = pool or InProcessAnalysis(store, AnalysisSettings.of(PROJECT, answers), store.search)
-    return indexer_of(answers.search, store.search, analysis, pool, runner.is_busy)
 
 
 def _application(workers: Sequence[BackgroundWorker | None], hub: LiveHub) -> FastAPI:
@@ -387,6 +403,7 @@ def _limit_bodies(app: FastAPI, settings: CollectorSettings, flow: RequestLimite
         is_other=lambda path: path.startswith(INTAKE_PATHS),
         answer=refusal,
     )
+    app.add_middleware(CompressAnswers)
     app.add_middleware(BoundAnswers, sending=sending, answer=refusal)
 
 
@@ -428,6 +445,15 @@ def _observe(metrics: Metrics, flow: RequestLimiter, runner: ProjectionRunner, s
             partial(runner.counts.__getitem__, outcome),
         )
     metrics.gauge("contents_collected", "Contents deleted that no run named", lambda: sweeper.counts["contents"])
+
+
+def _observe_finder(metrics: Metrics, finder: OutcomeFinder) -> None:
+    metrics.gauge("runs_suspected", "Failed runs with a first suspect", partial(finder.counts.__getitem__, "suspected"))
+    metrics.gauge(
+        "runs_not_described",
+        "Times that it was not found out what happened in a run",
+        partial(finder.counts.__getitem__, "failed"),
+    )
 
 
 def _observe_analysis(metrics: Metrics, pool: WorkerPool) -> None:

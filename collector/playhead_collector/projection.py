@@ -10,10 +10,13 @@ import logging
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Protocol
 
+from playhead.model.usage import ModelUsage
 from playhead.projection.inputs import Projection
 from playhead.projection.projector import ProjectSettings, project
+from playhead.projection.run_row import OutcomeFacts
 from playhead.wire.delays import delay_s
 from playhead_collector.background import BackgroundLoop
 from playhead_collector.errors import StoreCollision, StoreUnavailable
@@ -47,6 +50,19 @@ _FIRST_RETRY_S, _LAST_RETRY_S = 1.0, 30.0
 # The other transaction of a collision is as short as this one, so it is over soon.
 _ATTEMPTS = 8
 _FIRST_PENALTY_S, _LAST_PENALTY_S = 60.0, 3600.0
+
+
+class Pricing(Protocol):
+    """A table of prices."""
+
+    @property
+    def number(self) -> int:
+        """A number that another table does not have."""
+        ...
+
+    def cost_of(self, usage: Iterable[ModelUsage]) -> float | None:
+        """Returns the cost of calls; None if no price is known."""
+        ...
 
 
 class GrowingRunCache:
@@ -123,6 +139,7 @@ class ProjectionRunner:
         pause_s: float = 0.05,
         projector: Project = project,
         kept_bytes: int = 64 * 1024 * 1024,
+        pricing: Pricing | None = None,
     ) -> None:
         """`clock` returns ns since 1970.
 
@@ -133,6 +150,7 @@ class ProjectionRunner:
         status `lost`. The second applies to runs of other instrumentations. An ended run also waits `lost_after_s`
         seconds for its other processes before it is sealed.
         `kept_bytes`: limit of memory for the states of growing runs.
+        `pricing`: computes the costs by which lists are sorted; None: they are unknown.
         """
         # projected, started_over, sealed, lost, failed, store_unavailable
         self.counts: Counter[str] = Counter()
@@ -148,6 +166,8 @@ class ProjectionRunner:
         self._poll_s = poll_s
         self._pause_s = pause_s
         self._projector = projector
+        self._pricing = pricing
+        self._price_table = None if pricing is None else pricing.number
         self._delayed: dict[Key, _RetryState] = {}
         self._running: dict[Key, asyncio.Task[set[Key]]] = {}
         self._unavailable = 0  # times in a row
@@ -367,7 +387,7 @@ class ProjectionRunner:
         for computed in batch:
             began = self._clock()
             try:
-                computed.work.result = self._project(computed.work, began)
+                computed.work.result = self._priced(self._project(computed.work, began))
             except Exception as error:  # noqa: BLE001 - counted and logged by the caller
                 computed.error, computed.work.result = error, None
             computed.took_ns += self._clock() - began
@@ -377,6 +397,13 @@ class ProjectionRunner:
         if work.cached is not None:
             return work.cached.progress.continue_with(work, self._settings.snapshot_every)
         return self._projector(work, now_ns, self._settings)
+
+    def _priced(self, result: Projection | None) -> Projection | None:
+        """Sets the cost of a projected run."""
+        if result is not None and self._pricing is not None:
+            facts = OutcomeFacts(cost=self._pricing.cost_of(result.row.usage), price_table=self._price_table)
+            result.row = replace(result.row, facts=facts)
+        return result
 
     def _defer_failing_run(self, key: Key, error: Exception) -> None:
         """Makes the background skip a run that cannot be projected, for a longer time after each failure."""

@@ -351,6 +351,14 @@ class CollectorSettings:
     search_seconds: float = setting(
         "PLAYHEAD_SEARCH_SECONDS", 10.0, s.SECONDS, "how long one search may take; then it is given up"
     )
+    # On: a list of runs says why each has failed. It takes the analysis processes as long as whoever opens the run
+    # would wait for them, and they do it when they have nothing else to do.
+    first_suspects: bool = setting(
+        "PLAYHEAD_FIRST_SUSPECTS",
+        True,
+        ON_OFF,
+        "whether the steps of failed runs are looked through in the background, for lists that say what went wrong",
+    )
     # None by default: recorded data is sent to no model that the operator did not choose.
     explain_url: str | None = setting(
         "PLAYHEAD_EXPLAIN_URL", None, s.HTTP_URL, "OpenAI-compatible API that explains runs: https://.../v1"

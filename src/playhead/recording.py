@@ -155,6 +155,7 @@ class RecordingProcess:
                     recording_in_every_run(frozenset(recording.settings.record_values))
                 ),
                 on_model_call=recording.context_warnings.model_call_ended,
+                context_windows=dict(recording.settings.context_windows),
                 next_run=cls.next_run,
                 own=recording.own,
             )

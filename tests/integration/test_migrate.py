@@ -200,7 +200,7 @@ def using(folder: Path) -> Iterator[None]:
 
 async def test_a_newer_build_migrates_what_an_older_one_stored(database_url: str, tmp_path: Path):
     await fetch(database_url, "update project set name = 'kept'")
-    older, newer = schema.head(), "0002_pre_colour"
+    older, newer = schema.head(), "9001_pre_colour"
     shutil.copytree(schema.migrations(), tmp_path / "m", ignore=shutil.ignore_patterns("__pycache__"))
     add_revision(tmp_path / "m", newer, older, "alter table project add column colour text not null default 'red'")
     with using(tmp_path / "m"):
@@ -212,6 +212,48 @@ async def test_a_newer_build_migrates_what_an_older_one_stored(database_url: str
     for use in (schema.check, migrate.upgrade):  # the older build, again
         with pytest.raises(SchemaTooNew, match=f"{newer}.*upgrade this one"):
             await use(database_url)
+
+
+async def test_runs_of_the_first_release_get_their_outcomes(empty_database_url: str, tmp_path: Path):
+    def run(number: int, status: str, ended: str = "2") -> str:
+        return f"(1, '{number:032x}', 1, {ended}, 7, '{status}', 3, 40)"
+
+    rows = ", ".join(
+        [
+            run(1, "completed"),
+            run(2, "completed"),
+            run(3, "failed"),
+            run(4, "running", "null"),
+            run(5, "lost"),
+            run(6, "x"),
+        ]
+    )
+    scores = ", ".join(
+        f"(1, '{number:032x}', '{name}', {at}, {value}, '{name}', {span}, 'api')"
+        for number, name, at, value, span in (
+            (1, "old", 1, 1, "null"), (1, "new", 2, 0, "null"), (1, "call", 3, 1, "'ab'"), (2, "good", 1, 1, "null"),
+            (3, "good", 1, 1, "null"), (5, "word", 1, "null", "null"),
+        )
+    )  # fmt: skip
+    shutil.copytree(schema.migrations(), tmp_path / "m", ignore=shutil.ignore_patterns("__pycache__", "000[2-9]*"))
+    with using(tmp_path / "m"):
+        await migrate.upgrade(empty_database_url)
+    columns = "project_id, run_id, started_ns, ended_ns, projection, status, llm_calls, input_tokens"
+    await fetch(empty_database_url, f"insert into run ({columns}) values {rows}")
+    columns = "project_id, run_id, score_id, scored_ns, number, name, span, source"
+    await fetch(empty_database_url, f"insert into score ({columns}) values {scores}")
+    columns = "created, project_id, run_id, promise_id, kind, body"
+    promise = f"(now(), 1, '{4:032x}', 'p', 'approval', '{{}}')"
+    await fetch(empty_database_url, f"insert into promise ({columns}) values {promise}")
+    await migrate.upgrade(empty_database_url)
+    await schema.check(empty_database_url)
+    wanted = "outcome, score_name, score, elapsed_ns, llm_calls, input_tokens, undescribed, priced"
+    found = [tuple(row) for row in await fetch(empty_database_url, f"select {wanted} from run_outcome order by run_id")]
+    rest = (3, 40, True, None)
+    assert found == [
+        ("failed", "new", 0, 1, *rest), ("succeeded", "good", 1, 1, *rest), ("crashed", "good", 1, 1, *rest),
+        ("waiting", None, None, None, *rest), ("lost", None, None, 1, *rest), ("unknown", None, None, 1, *rest),
+    ]  # fmt: skip
 
 
 async def test_a_failing_revision_leaves_the_database_as_it_was(empty_database_url: str, tmp_path: Path):

@@ -11,10 +11,12 @@ from fastapi import FastAPI
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.handlers.asking import needs_collector
 from playhead_collector.handlers.journal import NothingToProject
+from playhead_collector.read.prices import shipped
 from playhead_collector.serve import errors, query_api
 from playhead_collector.serve.identity import IdentityHeader
 from playhead_collector.store.postgres.store import PostgresStore
 from playhead_collector.store.records.ports import ProjectionCache, RecordSource
+from playhead_collector.store.records.promises import RecordPromises
 from playhead_collector.store.records.scores import RecordScores
 from playhead_collector.store.records.store import RecordStore
 
@@ -36,15 +38,23 @@ class _LocalScores(RecordScores):
         raise needs_collector()
 
 
+class _LocalPromises(RecordPromises):
+    """What recorded runs wait for. Nothing else of promises is known."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise needs_collector()
+
+
 class LocalStore(RecordStore):
     """A record store that refuses what only a collector has."""
 
     def __init__(
         self, source: RecordSource, cache: ProjectionCache | None = None, *, clock: Callable[[], int] = time.time_ns
     ) -> None:
-        super().__init__(source, cache, clock=clock)
+        super().__init__(source, cache, clock=clock, cost_of=shipped().cost_of)
         self.scores = _LocalScores(source, self._projector)
-        self.changes = self.promises = self.leases = self.keys = self.storage = _CollectorOnly()
+        self.promises = _LocalPromises(source, self._projector)
+        self.changes = self.leases = self.keys = self.storage = _CollectorOnly()
 
 
 class AppTransport(httpx.BaseTransport):

@@ -72,7 +72,16 @@ class Recorded:
         tool = self._begin("tool", request["name"], parent, **named, **{names.TOOL_ARGUMENTS_REF: given.ref})
         self._end(tool, **{names.TOOL_RESULT_REF: gave.ref})
 
-    def _declare(self, parent: Span, before: Any, after: Any, summary: Message | None, strategy: str) -> None:
+    def _declare(
+        self,
+        parent: Span,
+        before: Any,
+        after: Any,
+        summary: Message | None,
+        strategy: str,
+        tokens_before: int | None = None,
+        tokens_after: int | None = None,
+    ) -> None:
         self._order += 1
         attributes: dict[str, Any] = {
             names.RUN_ID: self.run,
@@ -81,6 +90,9 @@ class Recorded:
             names.COMPRESSION_BEFORE_REF: self._thread(before),
             names.COMPRESSION_AFTER_REF: self._thread(after),
         }
+        if tokens_before is not None and tokens_after is not None:
+            attributes[names.COMPRESSION_TOKENS_BEFORE] = tokens_before
+            attributes[names.COMPRESSION_TOKENS_AFTER] = tokens_after
         if summary is not None:
             attributes[names.COMPRESSION_SUMMARY_REF] = message_contents(summary)[0].ref
         self.logs.append(LogEvent(names.COMPRESSED, self._tick(), self.run, parent.span_id, attributes, names.SCOPE))

@@ -164,6 +164,37 @@ def _within(body: Any, limit: int) -> bool:
     return len(body["items"]) <= limit
 
 
+def _turns(run: Swept) -> Iterator[Question]:
+    """Each model call is one line, in order; pages begin anywhere."""
+
+    def holds(body: Any) -> bool:
+        return [row["seq"] for row in body["items"] if row["kind"] == "turn"] == run.calls or body["next_cursor"]
+
+    yield Question(run.path("/turns"), {"limit": 1000}, holds=holds)
+    for seq in run.some:
+        yield Question(run.path("/turns"), {"limit": 2, "after": seq}, holds=lambda body: _within(body, 2))
+        yield Question(run.path("/turns"), {"limit": 2, "cursor": str(seq)}, holds=lambda body: _within(body, 2))
+
+
+def _turn(run: Swept) -> Iterator[Question]:
+    for number, call in enumerate(run.calls, 1):
+        asked = {"why": number % max(1, run.one_in) == 1 % max(1, run.one_in)}
+        yield Question(run.path(f"/turns/{number}"), asked, holds=lambda body, call=call: body["seq"] == call)
+    yield Question(run.path(f"/turns/{len(run.calls) + 1}"), status=404)
+
+
+def _verdict(run: Swept) -> Iterator[Question]:
+    yield Question(run.path("/verdict"), holds=lambda body: body["turns"] == len(run.calls))
+
+
+def _search_run(run: Swept) -> Iterator[Question]:
+    for text in ("e", "转账", "\\", "İ"):
+        yield Question(run.path("/search"), {"q": text, "limit": 1000}, holds=lambda body: _within(body, 1000))
+    for seq in run.some:
+        asked = {"q": "a", "limit": 2, "cursor": f"{seq}.0"}
+        yield Question(run.path("/search"), asked, holds=lambda body: _within(body, 2))
+
+
 def _each(question: str, is_answered: Callable[[Swept, int], bool]) -> Rule:
     """A question about each event, by its seq and by its id; 404 where the run has nothing to say."""
 
@@ -306,6 +337,28 @@ def _score(run: Swept) -> Iterator[Question]:
     for _ in range(2):
         yield Question(run.path("/scores"), body=posted, holds=lambda body: body["value"] is True and body["latest"])
     yield Question(run.path("/scores"), body=posted | {"value": 2}, status=409)
+
+
+def _note(run: Swept) -> Iterator[Question]:
+    posted = {"text": "swept", "label": "sweep", "at": str(run.seqs[-1]), "id": "sweep"}
+    for _ in range(2):
+        yield Question(run.path("/notes"), body=posted, holds=lambda body: body["seq"] == run.seqs[-1])
+    yield Question(run.path("/notes"), body=posted | {"text": "another"}, status=409)
+    yield Question(run.path("/notes"), body={"author": "nobody"}, status=422)
+
+
+def _delete_note(run: Swept) -> Iterator[Question]:
+    for deleted in (True, False):
+        yield Question(run.path("/notes/sweep"), holds=lambda body, deleted=deleted: body["deleted"] is deleted)
+
+
+def _overview(run: Swept) -> Iterator[Question]:
+    for conditions in ({}, {"outcome": ["failed", "unknown"], "steps": 5}, {"score": "swept"}):
+        yield Question(
+            f"{PREFIX}/runs/overview",
+            conditions,
+            holds=lambda body: body["runs"] == sum(step["runs"] for step in body["histogram"]["steps"]),
+        )
 
 
 def _has_score(body: Any) -> bool:
@@ -508,6 +561,19 @@ def _compare(run: Swept) -> Iterator[Question]:
 
 _COMPRESSED = ("context_compressed",)
 RULES: dict[str, Rule] = {
+    "get /runs/overview": _overview,
+    "post /runs/{run}/notes": _note,
+    "get /runs/{run}/notes": lambda run: [
+        Question(run.path("/notes"), holds=lambda body: [note["id"] for note in body["items"]] == ["sweep"])
+    ],
+    "delete /runs/{run}/notes/{note}": _delete_note,
+    "post /views": lambda run: [
+        Question(f"{PREFIX}/views", body={"name": "swept", "query": f"q={run.run}"}, holds=lambda body: body["query"])
+    ],
+    "get /views": lambda run: [
+        Question(f"{PREFIX}/views", holds=lambda body: [view["name"] for view in body["items"]] == ["swept"])
+    ],
+    "delete /views/{name}": lambda run: [Question(f"{PREFIX}/views/swept", holds=lambda body: body["deleted"] is True)],
     "get /keys": _keys,
     "post /keys": _new_key,
     "delete /keys/{number}": _revoke,
@@ -530,6 +596,10 @@ RULES: dict[str, Rule] = {
     "post /runs/{run}/scores": _score,
     "get /runs/{run}/scores": lambda swept: [Question(swept.path("/scores"), {"limit": 1000}, holds=_has_score)],
     "get /scores": lambda swept: [Question(f"{PREFIX}/scores", {"run": swept.run, "limit": 1000}, holds=_has_score)],
+    "get /runs/{run}/turns": _turns,
+    "get /runs/{run}/turns/{turn}": _turn,
+    "get /runs/{run}/verdict": _verdict,
+    "get /runs/{run}/search": _search_run,
     "get /runs/{run}/state": _state,
     "get /runs/{run}/context": _context,
     "get /runs/{run}/diff": _diff,
@@ -560,6 +630,7 @@ RULES: dict[str, Rule] = {
     "get /runs/{run}/causes/{seq}": _causes,
     "get /runs/{run}/reasoning/{seq}": _each("reasoning", _after_a_call),
     "get /runs/{run}/tokens": _page("/tokens", split=True),
+    "get /runs/{run}/waterfall": _page("/waterfall", ("llm_called", "tool_called", "step_started")),
     "get /runs/{run}/compressions": _page("/compressions", _COMPRESSED),
     "get /runs/{run}/compressions/{seq}": _each("compressions", lambda run, seq: run.at(seq)["kind"] in _COMPRESSED),
     "post /runs/{run}/explain": _explain,

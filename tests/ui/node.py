@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,9 +17,16 @@ def node() -> Path:
 
 
 def run_node(*words: str | Path, cwd: Path, env: Mapping[str, str] | None = None, seconds: float = 240) -> None:
-    """Runs a script to its end.  Fails with what it printed."""
+    """Runs a script to its end.  Fails with what it printed, also when it takes longer than `seconds`."""
     environ = {**os.environ, **(env or {}), "NO_COLOR": "1"}
-    done = subprocess.run(
-        [node(), *words], cwd=cwd, env=environ, capture_output=True, text=True, timeout=seconds, check=False
-    )
-    assert done.returncode == 0, f"{done.stdout[-8000:]}\n{done.stderr[-4000:]}"
+    with tempfile.TemporaryFile("w+") as printed:
+        try:
+            done = subprocess.run(
+                [node(), *words], cwd=cwd, env=environ, stdout=printed, stderr=subprocess.STDOUT, timeout=seconds,
+                check=False,
+            )  # fmt: skip
+            what = None if done.returncode == 0 else f"it ended with {done.returncode}"
+        except subprocess.TimeoutExpired:
+            what = f"it took more than {seconds:g} s"
+        printed.seek(0)
+        assert what is None, f"{what}\n{printed.read()[-12_000:]}"

@@ -1,4 +1,4 @@
-"""Draws the pages of the web UI, in both themes and two widths: `python -m tests.ui.pictures [FOLDER [SCENE ...]]`.
+"""Draws the pages of the web UI, in both themes and three widths: `python -m tests.ui.pictures [FOLDER [SCENE ...]]`.
 
 Without a folder, those that the README and docs show, into docs/pictures. It starts a collector with its own Postgres,
 and records the example agents on it. Scenes are named in browser/support/scenes.ts.
@@ -21,14 +21,16 @@ PROGRAMS = (
     "examples/scenarios/error_recovery.py",
     "examples/scenarios/code_assistant.py",
     "examples/what_if.py",
+    "tests/ui/managed_chat.py",
     "tests/ui/many_runs.py",
     "tests/ui/programs.py",
     "examples/support_agent.py",
+    "tests/ui/scored_runs.py",
 )
 
 
 DOCUMENTED = ("run", "runs")
-WIDTHS = "1440,900"
+WIDTHS = "1440,900,390"
 
 
 def draw(folder: Path, scenes: Sequence[str], widths: str) -> None:
@@ -41,17 +43,12 @@ def draw(folder: Path, scenes: Sequence[str], widths: str) -> None:
             "PLAYHEAD_JOURNAL_DIR": journal,
             "PYTHONPATH": str(ROOT),
         }
-        waiting = subprocess.Popen(
-            [sys.executable, FOLDER / "waiting_agent.py"], env=env, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
-        )
-        try:
-            for program in PROGRAMS:
-                subprocess.run([sys.executable, ROOT / program], env=env, check=True, capture_output=True, timeout=120)
-            words = {"PLAYHEAD_UI_URL": collector.url, "PLAYHEAD_UI_PICTURES": str(folder)}
-            words |= {"PLAYHEAD_UI_WIDTHS": widths, "PLAYHEAD_UI_SCENES": ",".join(scenes)}
-            run_node("--test", FOLDER / "browser/support/pictures.ts", cwd=FOLDER, env=words, seconds=900)
-        finally:
-            waiting.communicate()  # its run ends with its input
+        for program in PROGRAMS:
+            subprocess.run([sys.executable, ROOT / program], env=env, check=True, capture_output=True, timeout=120)
+        words = {"PLAYHEAD_UI_URL": collector.url, "PLAYHEAD_UI_PICTURES": str(folder)}
+        words |= {"PLAYHEAD_UI_WIDTHS": widths, "PLAYHEAD_UI_SCENES": ",".join(scenes)}
+        words |= {"PLAYHEAD_UI_PYTHON": sys.executable, "PLAYHEAD_UI_CHANGE": str(FOLDER / "waiting_change.py")}
+        run_node("--test", FOLDER / "browser/support/pictures.ts", cwd=FOLDER, env={**env, **words}, seconds=3600)
 
 
 if __name__ == "__main__":

@@ -6,18 +6,24 @@ One process of Node runs all files of tests/ui/browser, with one browser.  PLAYH
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from playhead.testing import MockModelServer, text
 from playhead_collector.process import CollectorProcess
 from playhead_collector.serve.browser.pages import UiFiles
 from tests.ui.node import FOLDER, run_node
 
 ROOT = FOLDER.parents[1]
+# Programs that are recorded run with the packages of this tree, wherever others are installed.
+PYTHONPATH = os.pathsep.join(str(ROOT / folder) for folder in ("", "src", "collector"))
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 # In one process, in this order: the newest run is the first in the list, and the last program ends the recording.
 PROGRAMS = (
+    "tests/ui/scored_runs.py",
+    "tests/ui/managed_chat.py",
     "examples/support_agent.py",
     "examples/scenarios/parallel_review.py",
     "tests/ui/programs.py",
@@ -25,12 +31,14 @@ PROGRAMS = (
     "examples/what_if.py",
 )
 RECORD = "import runpy, sys\nfor program in sys.argv[1:]: runpy.run_path(program, run_name='__main__')"
-# Snapshots come first: the others record more runs. Until `search`, the collector has had time to index the runs.
-# With `sign_in`, it begins to ask for a key.
+# Snapshots come first: the others record more runs. Until `search`, the collector has had time to index the runs. With
+# `sign_in`, it begins to ask for a key.
 TESTS = (
-    "snapshots", "runs", "run", "steps", "large", "axe", "compare", "live", "across", "approvals", "content", "tasks",
-    "search", "sign_in",
+    "snapshots", "runs", "run", "panel", "axe", "compare", "live", "across", "content", "tasks", "search", "frame",
+    "sign_in",
 )  # fmt: skip
+# These have a collector of their own: `approvals` looks at all that waits, and a run of 24,000 events keeps it busy.
+LONG = ("approvals", "large")
 
 
 def test_the_ui_is_built():
@@ -42,25 +50,59 @@ SETTINGS = {"PLAYHEAD_SEAL_AFTER_SECONDS": "0", "PLAYHEAD_STREAM_SECONDS": "1"}
 
 
 def test_in_the_browser(database_url: str, tmp_path: Path, pytestconfig: pytest.Config):
-    with CollectorProcess(database_url=database_url, env=SETTINGS) as collector:
-        env = {"PLAYHEAD_ENDPOINT": collector.url, "PLAYHEAD_JOURNAL_DIR": str(tmp_path)}
+    in_the_browser(chosen(TESTS), database_url, tmp_path, pytestconfig, seconds=900)
+
+
+def test_a_long_run_in_the_browser(database_url: str, tmp_path: Path, pytestconfig: pytest.Config):
+    in_the_browser(chosen(LONG), database_url, tmp_path, pytestconfig, seconds=400)
+
+
+def chosen(names: Sequence[str]) -> list[str]:
+    """Those of the files that PLAYHEAD_UI_TESTS names; without it, all."""
+    wanted = os.environ.get("PLAYHEAD_UI_TESTS")
+    return [name for name in names if not wanted or name in wanted.split(",")]
+
+
+def in_the_browser(
+    names: Sequence[str], database_url: str, folder: Path, config: pytest.Config, *, seconds: float
+) -> None:
+    """Runs these files against a collector with the recorded programs."""
+    if not names:
+        pytest.skip("PLAYHEAD_UI_TESTS names none of these")
+    with (
+        MockModelServer() as model,
+        CollectorProcess(database_url=database_url, env=SETTINGS | asked_again(model)) as collector,
+    ):
+        env = {"PLAYHEAD_ENDPOINT": collector.url, "PLAYHEAD_JOURNAL_DIR": str(folder)}
         record(env)
         env |= {"PLAYHEAD_UI_URL": collector.url, "PLAYHEAD_UI_PYTHON": sys.executable}
         env |= {"PLAYHEAD_UI_WAITING": str(FOLDER / "waiting_agent.py")}
+        env |= {"PLAYHEAD_UI_LONG": str(FOLDER / "long_run.py")}
+        env |= {"PLAYHEAD_UI_CHANGE": str(FOLDER / "waiting_change.py"), "PYTHONPATH": PYTHONPATH}
         env |= {"PLAYHEAD_UI_ASKING": str(FOLDER / "asking_agent.py")}
-        env |= {"PLAYHEAD_UI_SNAPSHOTS": str(FOLDER / "snapshots"), "PLAYHEAD_UI_PICTURES": str(tmp_path)}
-        env |= {"PLAYHEAD_UI_WRITE": "1"} if pytestconfig.getoption("--write-golden") else {}
-        env |= {"PLAYHEAD_UI_TESTS": os.environ.get("PLAYHEAD_UI_TESTS") or ",".join(TESTS)}
-        run_node("--test", "--test-isolation=none", FOLDER / "browser/in_order.ts", cwd=FOLDER, env=env, seconds=600)
+        env |= {"PLAYHEAD_UI_SNAPSHOTS": str(FOLDER / "snapshots"), "PLAYHEAD_UI_PICTURES": str(folder)}
+        env |= {"PLAYHEAD_UI_WRITE": "1"} if config.getoption("--write-golden") else {}
+        env |= {"PLAYHEAD_UI_TESTS": ",".join(names)}
+        run_node(
+            "--test", "--test-isolation=none", FOLDER / "browser/in_order.ts", cwd=FOLDER, env=env, seconds=seconds
+        )
+
+
+def asked_again(model: MockModelServer) -> dict[str, str]:
+    """Settings with which recorded calls are asked again of this server."""
+    model.otherwise(text("RX110 and RX172 together cost €69, which is less."))
+    return {"PLAYHEAD_EXPLAIN_URL": model.base_url, "PLAYHEAD_EXPLAIN_MODEL": "gpt-4o"}
 
 
 def test_every_file_of_the_browser_is_run():
-    assert {path.name for path in (FOLDER / "browser").glob("*.test.ts")} == {f"{name}.test.ts" for name in TESTS}
+    assert {path.name for path in (FOLDER / "browser").glob("*.test.ts")} == {
+        f"{name}.test.ts" for name in (*TESTS, *LONG)
+    }
 
 
 def record(env: dict[str, str]) -> None:
     """Runs the programs, which send what they record to the collector."""
-    env = env | {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)}
+    env = env | {"PATH": "/usr/bin:/bin", "PYTHONPATH": PYTHONPATH}
     subprocess.run(
         [sys.executable, "-c", RECORD, *PROGRAMS], cwd=ROOT, env=env, check=True, capture_output=True, timeout=120
     )

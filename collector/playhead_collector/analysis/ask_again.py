@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 from playhead.dialect import openai_chat
-from playhead.model.canonical import JSON, Content, canonical_json
+from playhead.model.canonical import JSON, Content, canonical_json, text_of
 from playhead.model.event import LlmCalled
 from playhead.model.json_value import int_at, object_at, object_of
 from playhead.model.message import Message
@@ -22,7 +22,7 @@ from playhead_collector.errors import Refused
 from playhead_collector.read.owning_call import model_call_at
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import seq_at
-from playhead_collector.read.values import ContentCache, fetch, fetch_thread, text_of
+from playhead_collector.read.values import ContentCache, fetch, fetch_thread
 
 # --- the request, pure -----------------------------------------------------------------------------------------------
 
@@ -37,16 +37,20 @@ _SETTINGS = (
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Changes of the caller; None: as recorded.  `messages`: in the form of Chat Completions."""
+    """Changes of the caller; None: as recorded.  `messages`: in the form of Chat Completions.
+
+    Of `settings`, those that are not named stay as recorded, and None leaves one out.
+    """
 
     model: str | None = None
     system: str | None = None
     messages: Sequence[Mapping[str, Any]] | None = None
+    settings: Mapping[str, int | float | str | Sequence[str] | None] | None = None
 
     @property
     def names(self) -> list[str]:
         """Names of the changed fields."""
-        return [name for name in ("model", "system", "messages") if getattr(self, name) is not None]
+        return [name for name in ("model", "system", "messages", "settings") if getattr(self, name) is not None]
 
 
 def request_body(
@@ -56,7 +60,7 @@ def request_body(
     if begin.thread is None and changes.messages is None:
         raise Refused(422, "not_a_chat", f"the call at {begin.seq} had no messages: give `messages` to ask it again")
     system = _recorded_system(begin, cache) if changes.system is None else [_system_message(changes.system)]
-    body: dict[str, Any] = {"model": model, "stream": False, **settings_of(begin, cache)}
+    body: dict[str, Any] = {"model": model, "stream": False, **settings_of(begin, cache, changes)}
     if changes.messages is None:
         recorded = [_or_refused(cache.parsed_message(ref), begin) for ref in thread]
         messages = [message for message in recorded if changes.system is None or message["role"] not in _SYSTEM_ROLES]
@@ -77,11 +81,15 @@ def request_body(
     return body
 
 
-def settings_of(begin: LlmCalled, cache: ContentCache) -> dict[str, Any]:
-    """The recorded settings that any model understands."""
+def settings_of(begin: LlmCalled, cache: ContentCache, changes: Changes) -> dict[str, Any]:
+    """The recorded settings that any model understands, with the caller's changes.  Raises Refused for other names."""
     request = cache.parsed(begin.request)
-    recorded = object_of(request)
-    return {name: recorded[name] for name in _SETTINGS if recorded.get(name) is not None}
+    settings = {**object_of(request), **(changes.settings or {})}
+    unknown = [name for name in changes.settings or {} if name not in _SETTINGS]
+    if unknown:
+        message = f"{unknown[0][:100]!r} cannot be set: name one of {', '.join(_SETTINGS)}"
+        raise Refused(422, "bad_setting", message)
+    return {name: settings[name] for name in _SETTINGS if settings.get(name) is not None}
 
 
 def tools_of(recorded: Any) -> list[dict[str, Any]]:
@@ -178,7 +186,7 @@ async def prepare(record: RunRecord, at: str | None, changes: Changes, models: C
     thread, cache = await fetch_thread(record.store, record.project_id, begin.thread, *others)
     body = request_body(begin, thread, cache, changes, model)
     return PreparedQuestion(
-        record, begin, changes, body, settings_of(begin, cache), await _recorded_answer(record, begin)
+        record, begin, changes, body, settings_of(begin, cache, changes), await _recorded_answer(record, begin)
     )
 
 

@@ -24,7 +24,8 @@ from playhead_collector.errors import BadSetting, StoreUnavailable
 from playhead_collector.forward.attempts import Answer, backoff_s, retry_after
 from playhead_collector.json_bytes import json_bytes
 from playhead_collector.settings import CollectorSettings
-from playhead_collector.store.postgres.promises import Announcement, PostgresPromises, StoredPromise
+from playhead_collector.store.ports.promises import StoredPromise
+from playhead_collector.store.postgres.promises import Announcement, PostgresPromises
 
 log = logging.getLogger(__name__)
 

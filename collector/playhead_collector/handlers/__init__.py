@@ -22,6 +22,7 @@ from playhead.wire.operations.forward import ForwardOperations
 from playhead.wire.operations.keys import KeyOperations
 from playhead.wire.operations.leases import LeaseOperations
 from playhead.wire.operations.moments import DiffOperations, MomentOperations
+from playhead.wire.operations.notes import NoteOperations
 from playhead.wire.operations.operation import DeclaredOperation
 from playhead.wire.operations.promises import PromiseOperations
 from playhead.wire.operations.reasoning import ReasoningOperations
@@ -31,6 +32,9 @@ from playhead.wire.operations.search import SearchOperations
 from playhead.wire.operations.storage import StorageOperations
 from playhead.wire.operations.suspects import SuspectOperations
 from playhead.wire.operations.tokens import TokenOperations
+from playhead.wire.operations.turns import TurnOperations
+from playhead.wire.operations.verdict import VerdictOperations
+from playhead.wire.operations.waterfall import WaterfallOperations
 from playhead.wire.operations.why import WhyOperations
 from playhead_collector.handlers.handling import Handler, handlers_in
 
@@ -40,6 +44,9 @@ _MODULES: Mapping[type, str] = {
     LeaseOperations: "leases",
     RunOperations: "runs",
     ScoreOperations: "scores",
+    NoteOperations: "notes",
+    VerdictOperations: "verdict",
+    TurnOperations: "turns",
     SuspectOperations: "suspects",
     ReasoningOperations: "reasoning",
     AcrossOperations: "across",
@@ -48,6 +55,7 @@ _MODULES: Mapping[type, str] = {
     CompareOperations: "compare",
     CompressionOperations: "compression",
     TokenOperations: "tokens",
+    WaterfallOperations: "waterfall",
     WhyOperations: "why",
     ContentOperations: "content",
     ScopeOperations: "content",

@@ -1,6 +1,6 @@
 """Handlers of compressions of contexts and the facts lost in them."""
 
-from playhead.wire.operations.compression import Compression, CompressionAudit, CompressionOperations
+from playhead.wire.operations.compression import CompressionAudit, CompressionOperations, RecordedCompression
 from playhead.wire.operations.page import Page
 from playhead_collector.analysis.compression.compressions import audit_compression, list_compressions
 from playhead_collector.handlers.asking import Asking
@@ -9,7 +9,7 @@ from playhead_collector.read.paging import read_seq
 
 
 @handles(CompressionOperations.compressions)
-async def compressions(asking: Asking, run: str, *, limit: int | None = None) -> Page[Compression]:
+async def compressions(asking: Asking, run: str, *, limit: int | None = None) -> Page[RecordedCompression]:
     return await list_compressions(await asking.record(run), limit=asking.page(limit), after=read_seq(asking.cursor))
 
 

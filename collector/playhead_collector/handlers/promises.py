@@ -1,18 +1,17 @@
 """Handlers of promises: open, list, and answer (once) what runs wait for."""
 
 import re
-from typing import TYPE_CHECKING, Literal, cast
+from typing import Literal
 
 from playhead.model.promises import ANSWERED, APPROVED, DENIED, EXPIRED
 from playhead.model.times import rfc3339
 from playhead.wire.operations.page import Page
-from playhead.wire.operations.promises import Kind, Promise, PromiseAnswer, PromiseOperations
+from playhead.wire.operations.promises import Kind, Promise, PromiseOperations
 from playhead_collector.errors import Refused
 from playhead_collector.handlers.asking import Changing
 from playhead_collector.handlers.handling import changes, handles_with_store
-
-if TYPE_CHECKING:
-    from playhead_collector.store.postgres.promises import StoredPromise
+from playhead_collector.read.promises import promise_answer
+from playhead_collector.store.ports.promises import StoredPromise
 
 _CURSOR = re.compile(r"(\d{1,19})-([0-9a-f]{32})")
 
@@ -33,14 +32,14 @@ async def promises(
     )
     items, last = rows[:size], rows[size - 1] if len(rows) > size else None
     return {
-        "items": [_promise_answer(promise) for promise in items],
+        "items": [promise_answer(promise) for promise in items],
         "next_cursor": None if last is None else f"{last.created_ns}-{last.id}",
     }
 
 
 @handles_with_store(PromiseOperations.promise)
 async def promise(asking: Changing, promise: str) -> Promise:
-    return _promise_answer(await _known(asking, promise))
+    return promise_answer(await _known(asking, promise))
 
 
 @changes(PromiseOperations.open_promise)
@@ -58,7 +57,7 @@ async def open_promise(
     seconds: float | None = None,
 ) -> Promise:
     body = {"key": key, "name": name, "action": action, "risk": risk, "details": details, "schema": expected}
-    return _promise_answer(await asking.store.promises.open(asking.project_id, id, kind, run, body, seconds))
+    return promise_answer(await asking.store.promises.open(asking.project_id, id, kind, run, body, seconds))
 
 
 @changes(PromiseOperations.answer_promise)
@@ -77,7 +76,7 @@ async def answer_promise(
         raise Refused(400, "wrong_outcome", f"this is a promise of the kind {stored.kind}: answer it with {expected}")
     answer = {"outcome": outcome, "value": value, "by": by, "reason": reason}
     if await asking.store.promises.answer(asking.project_id, promise, answer, late=False):
-        return _promise_answer(await _known(asking, promise))
+        return promise_answer(await _known(asking, promise))
     raise Refused(409, "answered", _first_answer(await _known(asking, promise)))
 
 
@@ -85,10 +84,10 @@ async def answer_promise(
 async def expire_promise(asking: Changing, promise: str) -> Promise:
     answer = {"outcome": EXPIRED, "value": None, "by": None, "reason": None}
     await asking.store.promises.answer(asking.project_id, promise, answer, late=True)
-    return _promise_answer(await _known(asking, promise))
+    return promise_answer(await _known(asking, promise))
 
 
-async def _known(asking: Changing, promise: str) -> "StoredPromise":
+async def _known(asking: Changing, promise: str) -> StoredPromise:
     stored = await asking.store.promises.get(asking.project_id, promise)
     if stored is None:
         raise Refused(404, "no_such_promise", f"no promise has the id {promise}: see `playhead promises`")
@@ -104,27 +103,7 @@ def _after(cursor: str | None) -> tuple[int, str]:
     return int(match[1]), match[2]
 
 
-def _promise_answer(promise: "StoredPromise") -> Promise:
-    answer: PromiseAnswer | None = None
-    if promise.answer is not None:
-        answer = cast(PromiseAnswer, {**promise.answer, "time": rfc3339(promise.answered_ns or 0)})
-    return {
-        "id": promise.id,
-        "kind": cast(Kind, promise.kind),
-        "run": promise.run,
-        "key": promise.body["key"],
-        "name": promise.body["name"],
-        "action": promise.body["action"],
-        "risk": promise.body["risk"],
-        "details": promise.body["details"],
-        "schema": promise.body["schema"],
-        "created": rfc3339(promise.created_ns),
-        "deadline": None if promise.deadline_ns is None else rfc3339(promise.deadline_ns),
-        "answer": answer,
-    }
-
-
-def _first_answer(promise: "StoredPromise") -> str:
+def _first_answer(promise: StoredPromise) -> str:
     answer = promise.answer
     if answer is None or answer["outcome"] == EXPIRED:
         return "nobody waits for this any more: the run will ask again if it needs to"

@@ -94,11 +94,12 @@ async def ask_again(
     model: str | None = None,
     system: str | None = None,
     messages: Sequence[Mapping[str, Any]] | None = None,
+    settings: Mapping[str, int | float | str | Sequence[str] | None] | None = None,
 ) -> AskedAgain:
     from playhead_collector.analysis.ask_again import Changes, ask, prepare  # noqa: PLC0415 - few ask for it
 
     record = await asking.record(run)
-    changes = Changes(model, system, messages)
+    changes = Changes(model, system, messages, settings)
     async with asking.services.asking_models():
         async with asking.services.reading():
             question = await prepare(record, None if at is None else str(at), changes, asking.chat_models)

@@ -8,16 +8,28 @@ from typing import Literal, Unpack
 from playhead.model.canonical import Content
 from playhead.wire.operations.bounds import RunConditions
 from playhead.wire.operations.page import Page
-from playhead.wire.operations.runs import RecordedEvent, RunDetail, RunLog, RunOperations, RunSummary
+from playhead.wire.operations.runs import (
+    RecordedEvent,
+    RunDetail,
+    RunLog,
+    RunOperations,
+    RunsOverview,
+    RunSummary,
+    SortName,
+)
+from playhead.wire.operations.verdict import OutcomeWord
+from playhead.wire.operations.why import Strength
 from playhead_collector.errors import Refused
 from playhead_collector.handlers.asking import Asking
 from playhead_collector.handlers.conditions import read_kinds, read_time, run_filter
 from playhead_collector.handlers.handling import handles
 from playhead_collector.handlers.replies import BytesReply, LiveStream
 from playhead_collector.read.events import EventFilter, list_events, list_last_events
+from playhead_collector.read.outcomes import runs_overview
 from playhead_collector.read.paging import read_seq
 from playhead_collector.read.runs import list_runs, run_detail
 from playhead_collector.read.scores import read_condition
+from playhead_collector.store.ports.runs import RunFilter, RunOrder
 
 _EVENTS_PAGE = 100
 
@@ -32,15 +44,51 @@ async def runs(
     linked: str | None = None,
     id: str | None = None,  # noqa: A002 - its name in the API
     score: str | None = None,
+    outcomes: Sequence[OutcomeWord] = (),
+    suspect: Strength | None = None,
+    cost_above: float | None = None,
+    sort: SortName = "started",
+    ascending: bool = False,
     limit: int | None = None,
     **where: Unpack[RunConditions],
 ) -> Page[RunSummary]:
-    condition = read_condition(score)
-    filter_ = replace(run_filter(**where), with_error=errors, fork_of=fork_of, trace=trace)
-    filter_ = replace(filter_, linked=linked, id_part=id, score=condition)
+    filter_ = _with_outcome(run_filter(**where), errors, score, outcomes, suspect, cost_above)
+    filter_ = replace(filter_, fork_of=fork_of, trace=trace, linked=linked, id_part=id)
+    order = RunOrder(sort, ascending)
     await asking.catch_up()
     size = asking.page(limit)
-    return await list_runs(asking.store, asking.project_id, filter_, size, asking.cursor, asking.prices)
+    return await list_runs(asking.store, asking.project_id, filter_, size, asking.cursor, asking.prices, order)
+
+
+def _with_outcome(
+    where: RunFilter,
+    errors: bool | None,
+    score: str | None,
+    outcomes: Sequence[OutcomeWord],
+    suspect: Strength | None,
+    cost_above: float | None,
+) -> RunFilter:
+    """Adds the conditions for what came of runs. Raises Refused."""
+    condition = read_condition(score)
+    filter_ = replace(where, with_error=errors, score=condition, suspect=suspect, cost_above=cost_above)
+    return replace(filter_, outcomes=tuple(dict.fromkeys(outcomes)))
+
+
+@handles(RunOperations.runs_overview)
+async def overview(
+    asking: Asking,
+    *,
+    errors: bool | None = None,
+    score: str | None = None,
+    outcomes: Sequence[OutcomeWord] = (),
+    suspect: Strength | None = None,
+    cost_above: float | None = None,
+    steps: int = 60,
+    **where: Unpack[RunConditions],
+) -> RunsOverview:
+    filter_ = _with_outcome(run_filter(**where), errors, score, outcomes, suspect, cost_above)
+    await asking.catch_up()
+    return await runs_overview(asking.store, asking.project_id, filter_, steps)
 
 
 @handles(RunOperations.run)

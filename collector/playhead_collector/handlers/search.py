@@ -36,7 +36,9 @@ async def search_decisions(
         "user_request", "follow_up", "error_recovery", "plan_step", "agent_message", "agent_initiative", "unknown"
     ]
     | None = None,
-    source: Literal["user", "tool_result", "assistant", "system", "definition", "derived", "not_found", "invented"]
+    source: Literal[
+        "user", "tool_result", "assistant", "system", "definition", "derived", "program", "not_found", "invented"
+    ]
     | None = None,
     suspect: bool | None = None,
     result: Literal["ok", "error", "empty", "cancelled", "open", "unknown"] | None = None,

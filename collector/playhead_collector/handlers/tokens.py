@@ -9,6 +9,13 @@ from playhead_collector.read.paging import read_seq
 
 @handles(TokenOperations.tokens)
 async def tokens(
-    asking: Asking, run: str, *, limit: int = 1_000, cursor: str | None = None, split: bool = False
+    asking: Asking,
+    run: str,
+    *,
+    limit: int = 1_000,
+    cursor: str | None = None,
+    split: bool = False,
+    calls: bool = False,
 ) -> TokenTimeline:
-    return await answer_tokens(await asking.record(run), asking.prices, limit, read_seq(cursor), split=split)
+    record = await asking.record(run)
+    return await answer_tokens(record, asking.prices, limit, read_seq(cursor), split=split, calls=calls)

@@ -26,6 +26,7 @@ from playhead.wire.otlp_json import logs_json, traces_json
 from playhead.wire.pack import Pack, ThreadExtension
 from playhead_collector.errors import Refused
 from playhead_collector.read.content import pack_refs
+from playhead_collector.read.notes import note_answer
 from playhead_collector.read.record import RunRecord, line_of_forks
 from playhead_collector.read.scores import score_answer
 from playhead_collector.store.ports.scores import POSTED, ScoreFilter
@@ -95,7 +96,7 @@ class Archive:
             data = b"".join(self._lines[name])
             files[name] = layout.LineFile(len(self._lines[name]), len(data), hashlib.sha256(data).hexdigest())
             self._file(name, data)
-        names = ("runs", "spans", "logs", "contents", "content_bytes", "missing", "scores")
+        names = ("runs", "spans", "logs", "contents", "content_bytes", "missing", "scores", "notes")
         made_at = datetime.now(UTC).isoformat(timespec="seconds")
         manifest = layout.Manifest(_version(), made_at, **{name: self.counts[name] for name in names}, files=files)
         self._file(layout.MANIFEST, layout.manifest_bytes(manifest))
@@ -150,6 +151,7 @@ async def _write_records(record: RunRecord, archive: Archive) -> set[bytes]:
         logs = await record.store.spans.logs(record.project_id, row.run)
         digests |= await asyncio.to_thread(_write_record, archive, row, spans, logs)
         await _write_scores(record, row.run, archive)
+        await _write_notes(RunRecord(record.store, record.project_id, row), archive)
     return digests
 
 
@@ -163,6 +165,15 @@ async def _write_scores(record: RunRecord, run: str, archive: Archive) -> None:
             archive.line(layout.SCORES, layout.score_line(score_answer(score)))
         archive.counts.update(scores=len(page))
         before = (page[-1].scored_ns, page[-1].run, page[-1].id)
+
+
+async def _write_notes(record: RunRecord, archive: Archive) -> None:
+    before: tuple[int, str] | None = None
+    while page := await record.store.notes.page(record.project_id, record.run, limit=_ITEMS_A_LINE, before=before):
+        for note in page:
+            archive.line(layout.NOTES, layout.note_line(await note_answer(record, note)))
+        archive.counts.update(notes=len(page))
+        before = (page[-1].noted_ns, page[-1].id)
 
 
 def _write_record(archive: Archive, row: RunRow, spans: Sequence[Span], logs: Sequence[LogEvent]) -> set[bytes]:

@@ -10,6 +10,7 @@ from playhead.model import event as ev
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead.model.times import rfc3339
+from playhead.model.token_estimates import estimate_message
 from playhead.projection.message_outcomes import DROPPED, SUMMARISED
 from playhead.wire.operations import HistoryEntry, Page, Removal
 from playhead_collector.errors import ContentMissing
@@ -17,14 +18,7 @@ from playhead_collector.read.calls import LLM_END, TOOL_END, LlmEnd, ToolEnd
 from playhead_collector.read.owning_call import model_call_starts
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import seq_at, state_at
-from playhead_collector.read.token_estimates import (
-    REPORTED,
-    Scale,
-    TokenCount,
-    answer_token_count,
-    estimate_message,
-    read_scales,
-)
+from playhead_collector.read.token_estimates import REPORTED, Scale, TokenCount, answer_token_count, read_scales
 from playhead_collector.read.values import fetch, messages_of
 
 # --- which messages were in context ----------------------------------------------------------------------------------

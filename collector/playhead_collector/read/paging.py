@@ -2,10 +2,12 @@
 
 import base64
 import binascii
+import math
 import re
 
 from playhead.projection.run_row import RunRow
 from playhead_collector.errors import Refused
+from playhead_collector.store.ports.runs import NEWEST_FIRST, RunOrder, RunPosition
 
 _LARGEST = 2**63 - 1  # Postgres's bigint
 _MAX_SEQ_LENGTH = 9
@@ -13,18 +15,41 @@ _MAX_SEQ_LENGTH = 9
 _NAME = re.compile("[0-9a-f]{16}(?:[0-9a-f]{16})?")
 
 
-def row_cursor(row: RunRow) -> str:
-    """Returns the cursor for the rows after this one in the list of runs."""
-    return run_cursor(row.started_ns, row.run)
+def list_cursor(row: RunRow, order: RunOrder) -> str:
+    """Returns the cursor for the rows after this one in a list of runs in this order."""
+    if order == NEWEST_FIRST:
+        return run_cursor(row.started_ns, row.run)
+    return _encoded(f"{row.started_ns} {row.run} {order.key(row)!r} {_order_text(order)}")
+
+
+def read_list_cursor(cursor: str | None, order: RunOrder) -> RunPosition | None:
+    """Parses a cursor from `list_cursor` of the same order; returns None for None. Raises Refused."""
+    if order == NEWEST_FIRST:
+        before = read_row_cursor(cursor)
+        return None if before is None else RunPosition(*before)
+    if not cursor:
+        return None
+    try:
+        started, run, key_text, order_text = _decoded(cursor).split(" ")
+        started_ns, key = int(started), float(key_text)
+    except (ValueError, binascii.Error):
+        raise _bad_cursor() from None
+    if not 0 <= started_ns <= _LARGEST or not run.isalnum() or math.isnan(key) or order_text != _order_text(order):
+        raise _bad_cursor()
+    return RunPosition(started_ns, run, key)
+
+
+def _order_text(order: RunOrder) -> str:
+    return f"{order.sort}-ascending" if order.ascending else order.sort
 
 
 def run_cursor(started_ns: int, run: str) -> str:
     """Returns the cursor for the items after this run, in a list of runs that is sorted newest first."""
-    return base64.urlsafe_b64encode(f"{started_ns} {run}".encode()).decode().rstrip("=")
+    return _encoded(f"{started_ns} {run}")
 
 
 def read_row_cursor(cursor: str | None) -> tuple[int, str] | None:
-    """Parses a cursor from `row_cursor` or `run_cursor`; returns None for None. Raises Refused."""
+    """Parses a cursor from `run_cursor`; returns None for None. Raises Refused."""
     if not cursor:
         return None
     try:
@@ -37,10 +62,47 @@ def read_row_cursor(cursor: str | None) -> tuple[int, str] | None:
     return started_ns, run
 
 
+def note_cursor(noted_ns: int, note: str) -> str:
+    """Returns the cursor for the notes after this one."""
+    return _encoded(f"{noted_ns} {note}")
+
+
+def read_note_cursor(cursor: str | None) -> tuple[int, str] | None:
+    """Parses a cursor from `note_cursor`; returns None for None. Raises Refused."""
+    if not cursor:
+        return None
+    try:
+        noted, note = _decoded(cursor).split(" ")
+        noted_ns = int(noted)
+    except (ValueError, binascii.Error):
+        raise _bad_cursor() from None
+    if abs(noted_ns) > _LARGEST or "\x00" in note:
+        raise _bad_cursor()
+    return noted_ns, note
+
+
+def text_cursor(text: str) -> str:
+    """Returns the cursor for the items after the one with this text, in a list that is sorted by it."""
+    return _encoded(text)
+
+
+def read_text_cursor(cursor: str | None) -> str:
+    """Parses a cursor from `text_cursor`; returns an empty text for None. Raises Refused."""
+    if not cursor:
+        return ""
+    try:
+        text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
+    except (ValueError, binascii.Error):
+        raise _bad_cursor() from None
+    if "\x00" in text:
+        raise _bad_cursor()
+    return text
+
+
 def position_cursor(time_ns: int, name: str, seq: int) -> str:
     """Returns the cursor for the items after event `seq` of a run, or after a content. `name`: the run's id, or the
     first 16 digits of the ref."""
-    return base64.urlsafe_b64encode(f"{time_ns} {name} {seq}".encode()).decode().rstrip("=")
+    return _encoded(f"{time_ns} {name} {seq}")
 
 
 def read_position(cursor: str) -> tuple[int, str, int]:
@@ -76,6 +138,10 @@ def read_number(cursor: str | None) -> int:
 def is_seq(text: str) -> bool:
     """Returns whether the text is a seq. A longer row of digits may be an event id."""
     return text.isascii() and text.isdecimal() and len(text) <= _MAX_SEQ_LENGTH
+
+
+def _encoded(text: str) -> str:
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def _decoded(cursor: str) -> str:

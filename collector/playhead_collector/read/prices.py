@@ -9,12 +9,13 @@ unknown price, not a price of zero.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, cast
 
 from playhead.model.canonical import parse_json
 from playhead.model.event import TokenUsage
-from playhead.model.models import BY_NAME, DATE, SOURCE, Model, context_limit, model_named
+from playhead.model.models import BY_NAME, DATE, SOURCE, ModelFacts, context_limit, model_named
 from playhead.model.usage import ModelUsage
 from playhead_collector.errors import BadSetting
 
@@ -29,10 +30,16 @@ class Prices:
     date: str
     source: str
     currency: str
-    models: Mapping[str, Model]
+    models: Mapping[str, ModelFacts]
     windows: Mapping[str, int] = field(default_factory=dict[str, int])
 
-    def of(self, model: str | None) -> Model | None:
+    @property
+    def number(self) -> int:
+        """A number of eight bytes that a table with other prices does not have."""
+        lines = sorted((name, repr(model)) for name, model in self.models.items())
+        return int.from_bytes(sha256(repr(lines).encode()).digest()[:8], signed=True)
+
+    def of(self, model: str | None) -> ModelFacts | None:
         """Returns the model's line; None if the table does not have the model. See `model_named`."""
         return None if model is None else model_named(model, self.models)
 
@@ -88,10 +95,10 @@ def read_prices(path: Path) -> Prices:
     )
 
 
-def _line(name: str, line: Any) -> Model:
+def _line(name: str, line: Any) -> ModelFacts:
     numbers = {field: line[field] for field in _NUMBERS if line.get(field) is not None}
     wrong = [field for field, value in numbers.items() if not isinstance(value, int | float) or not 0 <= value < 1e12]
     if wrong:
         raise ValueError(f"{wrong[0]} of {name} is not a number of 0 or more")
     source = line.get("source")
-    return Model(name, **numbers, source=None if source is None else str(source))
+    return ModelFacts(name, **numbers, source=None if source is None else str(source))

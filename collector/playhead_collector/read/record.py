@@ -57,6 +57,10 @@ class RunRecord:
         """Returns events with after < seq <= upto, in order, at most `limit`."""
         return await self.store.events.read(self.project_id, self.run, after=after, upto=upto, limit=limit)
 
+    async def all_events(self) -> list[RunEvent]:
+        """Returns all events, in order. They are read in large portions: a long run has hundreds of blocks."""
+        return [event async for portion in self.store.events.pages(self.project_id, self.run) for event in portion]
+
     async def event(self, seq: int) -> RunEvent:
         """Returns the event at seq.  Raises Refused if a fork shares the event with a run that is not stored."""
         match = next((event for event in await self._block((seq - 1) // BLOCK) if event.seq == seq), None)

@@ -1,5 +1,6 @@
 """Lists of runs, and the summary of one run."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from playhead.model.event import RunFailed, RunStarted
@@ -7,16 +8,18 @@ from playhead.model.state import FAILED
 from playhead.model.times import rfc3339
 from playhead.projection.run_row import HandedProcess, RunRow
 from playhead.wire.operations import CallError, Fork, Page, RunDetail, RunProcess, RunSummary
+from playhead.wire.operations.runs import Happened
 from playhead.wire.operations.scores import RecordedScore
-from playhead_collector.read.paging import read_row_cursor, row_cursor
+from playhead_collector.read.outcomes import outcome_answer, read_happened, scored_answer
+from playhead_collector.read.paging import list_cursor, read_list_cursor
 from playhead_collector.read.prices import Prices
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.scores import score_answer
 from playhead_collector.read.state import elapsed_ms
 from playhead_collector.read.values import fetch
 from playhead_collector.store.ports import ReadStore
-from playhead_collector.store.ports.runs import RunFilter
-from playhead_collector.store.ports.scores import ScoreFilter
+from playhead_collector.store.ports.runs import NEWEST_FIRST, RunFilter, RunOrder
+from playhead_collector.store.ports.scores import ScoreFilter, StoredScore
 
 _QUESTIONS = (
     "events",
@@ -40,23 +43,35 @@ _MAX_SCORES = 100
 
 
 async def list_runs(
-    store: ReadStore, project_id: int, where: RunFilter, limit: int, cursor: str | None, prices: Prices
+    store: ReadStore,
+    project_id: int,
+    where: RunFilter,
+    limit: int,
+    cursor: str | None,
+    prices: Prices,
+    order: RunOrder = NEWEST_FIRST,
 ) -> Page[RunSummary]:
-    """Returns a page of runs, newest first."""
-    rows = await store.runs.page(project_id, where, limit=limit + 1, before=read_row_cursor(cursor))
+    """Returns a page of runs in this order."""
+    before = read_list_cursor(cursor, order)
+    rows = await store.runs.page(project_id, where, limit=limit + 1, before=before, order=order)
     page = rows[:limit]
+    happened = await read_happened(store, project_id, page)
+    scores = await store.scores.of_runs(project_id, [row.run for row in page])
     return {
-        "items": [run_summary(row, prices) for row in page],
-        "next_cursor": row_cursor(page[-1]) if len(rows) > limit else None,
+        "items": [run_summary(row, prices, happened[row.run], scores.get(row.run, ())) for row in page],
+        "next_cursor": list_cursor(page[-1], order) if len(rows) > limit else None,
     }
 
 
-def run_summary(row: RunRow, prices: Prices) -> RunSummary:
-    """Converts a run's row to an answer."""
+def run_summary(row: RunRow, prices: Prices, happened: Happened | None, scores: Sequence[StoredScore]) -> RunSummary:
+    """Converts a run's row to an answer. `scores`: those of the run as a whole, newest first."""
     return {
         "run": row.run,
         "name": row.name,
         "status": row.status,
+        "outcome": outcome_answer(row),
+        "happened": happened,
+        "scored": scored_answer(scores),
         "started": rfc3339(row.started_ns),
         "ended": None if row.ended_ns is None else rfc3339(row.ended_ns),
         "last_record": None if row.lost_ns is None else rfc3339(row.lost_ns),
@@ -106,8 +121,10 @@ async def run_detail(record: RunRecord, prices: Prices) -> RunDetail:
         links["same_trace"] = f"/api/v1/runs?trace={record.row.traces[0]}"
     if forks:
         links["forks"] = f"/api/v1/runs?fork_of={record.run}"
+    happened = await read_happened(record.store, record.project_id, [record.row])
+    scores = await record.store.scores.of_runs(record.project_id, [record.run])
     return {
-        **run_summary(record.row, prices),
+        **run_summary(record.row, prices, happened[record.run], scores.get(record.run, ())),
         "metadata": await _metadata(record, started),
         "error": await _error(record),
         "attempts": record.row.attempt + 1,

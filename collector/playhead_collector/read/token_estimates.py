@@ -8,20 +8,15 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 from playhead.model import event as ev
-from playhead.model.message import Message
+from playhead.model.token_estimates import estimate_all
 from playhead_collector.read.record import RunRecord
-from playhead_collector.read.values import fetch_thread, text_of
+from playhead_collector.read.values import fetch_thread
 from playhead_collector.store.ports.runs import RunFilter
 
 REPORTED, CALIBRATED, ESTIMATED = "reported", "calibrated", "estimated"
 RUN, PROJECT = "run", "project"
-# English text has four bytes to a token; each message is framed by about four tokens.
-_BYTES_PER_TOKEN, _FRAME = 4, 4
-# The tokens of an image depend on its size in pixels, not in bytes. This is for 1,024 x 1,024 pixels.
-_IMAGE = 765
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,35 +52,6 @@ def calibrate(samples: Sequence[Sample], scope: str) -> Scale:
         return Scale()
     factor = sum(sample.reported for sample in usable) / sum(sample.estimate for sample in usable)
     return Scale(round(factor, 4), len(usable), scope)
-
-
-def estimate_message(message: Message | None) -> float:
-    """Returns the plain estimate for a message and its frame tokens; 0 for a message that is not stored."""
-    return 0.0 if message is None else _FRAME + sum(map(_part_tokens, message["parts"]))
-
-
-def estimate_value(value: object) -> float:
-    """Returns the plain estimate for system instructions or tool definitions."""
-    return 0.0 if value is None else _text_tokens(text_of(value))
-
-
-def estimate_all(messages: Iterable[Message | None], *values: object) -> float:
-    """Returns the plain estimate for a whole context."""
-    return sum(map(estimate_message, messages)) + sum(map(estimate_value, values))
-
-
-def _part_tokens(part: dict[str, Any]) -> float:
-    kind = part.get("type")
-    if kind in ("blob", "file", "uri"):
-        return _IMAGE
-    if kind == "tool_call":
-        return _text_tokens(f"{part.get('name')}{text_of(part.get('arguments') or '')}")
-    value = part.get("response", part.get("content"))
-    return 0.0 if value is None else _text_tokens(text_of(value))
-
-
-def _text_tokens(text: str) -> float:
-    return len(text.encode("utf-8", "replace")) / _BYTES_PER_TOKEN
 
 
 # --- scales, from recorded calls -------------------------------------------------------------------------------------

@@ -170,8 +170,3 @@ def _read_message(content: Content) -> Message | None:
     # Clients may upload anything as a message; callers rely on this shape.
     shaped = isinstance(message.get("role"), str) and all(isinstance(part, dict) for part in message["parts"])
     return cast(Message, message) if shaped else None
-
-
-def text_of(value: object) -> str:
-    """Returns a value as text, in the form in which a model reads it."""
-    return value if isinstance(value, str) else canonical_json(value).decode("utf-8", "replace")

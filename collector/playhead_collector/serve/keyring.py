@@ -97,6 +97,12 @@ class KeyHolder:
 _OPERATOR = KeyHolder(frozenset(SCOPES))
 
 
+def _granted(scopes: Iterable[str]) -> frozenset[str]:
+    """What a key with these scopes may do. `admin` may read, too: it can make itself a key that may."""
+    given = frozenset(scopes)
+    return given | {READ} if ADMIN in given else given
+
+
 @dataclass(slots=True)
 class Keyring:
     """All keys. `master`: the operator's key with all scopes, from the settings; None: not set."""
@@ -168,7 +174,7 @@ class Keyring:
         if not key.is_valid(self.wall_ns()):
             return None
         self._used.add(key.number)
-        return KeyHolder(frozenset(key.scopes), key.name)
+        return KeyHolder(_granted(key.scopes), key.name)
 
     async def _refresh(self) -> None:
         if self._is_fresh():

@@ -16,6 +16,7 @@ from playhead.wire.operations.forward import ForwardOperations
 from playhead.wire.operations.keys import KeyOperations
 from playhead.wire.operations.leases import LeaseOperations
 from playhead.wire.operations.moments import DiffOperations, MomentOperations
+from playhead.wire.operations.notes import NoteOperations
 from playhead.wire.operations.operation import operations_of
 from playhead.wire.operations.promises import PromiseOperations
 from playhead.wire.operations.reasoning import ReasoningOperations
@@ -25,6 +26,9 @@ from playhead.wire.operations.search import SearchOperations
 from playhead.wire.operations.storage import StorageOperations
 from playhead.wire.operations.suspects import SuspectOperations
 from playhead.wire.operations.tokens import TokenOperations
+from playhead.wire.operations.turns import TurnOperations
+from playhead.wire.operations.verdict import VerdictOperations
+from playhead.wire.operations.waterfall import WaterfallOperations
 from playhead.wire.operations.why import WhyOperations
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.handlers.asking import Services
@@ -119,12 +123,16 @@ def add_routes(
     _add_all(declared, api, AcrossOperations)
     _add_all(declared, api, ReasoningOperations)
     _add_all(declared, api, SuspectOperations)
+    _add_all(declared, api, VerdictOperations)
+    _add_all(declared, api, TurnOperations)
+    _add_all(declared, api, WaterfallOperations)
     session.add_routes(api, keyring)
     declared.add(api, ScopeOperations.scopes)
     limited = ApiRoutes(app, reads)
     declared.add(limited, RunOperations.events_of_all_runs)
     _add_recorded(declared, limited)
     _add_all(declared, limited, ScoreOperations)
+    _add_all(declared, limited, NoteOperations)
     declared.add(limited, ContentOperations.content, with_head=True)
     declared.add(limited, ContentOperations.about)
     declared.add(limited, ContentOperations.contents)
@@ -146,6 +154,7 @@ def add_routes(
 def _add_recorded(declared: OperationRoutes, routes: ApiRoutes) -> None:
     """Adds the operations that read what was recorded in a run."""
     declared.add(routes, RunOperations.runs)
+    declared.add(routes, RunOperations.runs_overview)
     declared.add(routes, RunOperations.run)
     declared.add(routes, RunOperations.events, live=RunOperations.live_events)
     declared.add(routes, MomentOperations.state)

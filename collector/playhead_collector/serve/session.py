@@ -12,7 +12,8 @@ from playhead_collector.serve.keyring import COOKIE, SCOPES, SESSION_SECONDS, Ke
 from playhead_collector.serve.responses import json_answer
 from playhead_collector.serve.routing import ApiRoutes, Responses, first_refusal, schema
 
-Key = Annotated[str, Body(embed=True, min_length=1, max_length=500, description="An API key with the scope `read`.")]
+_KEY = "An API key with the scope `read` or `admin`."
+Key = Annotated[str, Body(embed=True, min_length=1, max_length=500, description=_KEY)]
 
 
 class SignIn:

@@ -11,13 +11,11 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from time import monotonic
-from typing import TypeAlias
 
 from playhead_collector.analysis.search.settings import SearchSettings
 from playhead_collector.background import BackgroundLoop
 from playhead_collector.errors import Refused, StoreUnavailable
 from playhead_collector.store.ports.search import SearchIndex, UnindexedRun
-from playhead_collector.workers.pool import WorkerPool
 from playhead_collector.workers.ports import Analysis
 from playhead_collector.workers.questions import AnalysisQuestion
 
@@ -121,23 +119,8 @@ class SearchIndexer:
             await asyncio.sleep(max(wait_seconds, _LEAST_SECONDS))
 
 
-Indexing: TypeAlias = SearchIndexer | None
-"""The indexer of a collector; None if search is off."""
-
-
 def indexer_of(
-    settings: SearchSettings | None,
-    index: SearchIndex,
-    analysis: Analysis,
-    pool: WorkerPool | None,
-    is_held_up: Callable[[], bool],
-) -> Indexing:
-    """Returns the indexer of a collector; None without `settings`. It waits while `pool` answers questions, and while
-    `is_held_up()`."""
-    if settings is None:
-        return None
-
-    def is_busy() -> bool:
-        return is_held_up() or (pool is not None and pool.figures.running > 0)
-
-    return SearchIndexer(index, analysis, settings, is_busy=is_busy)
+    settings: SearchSettings | None, index: SearchIndex, analysis: Analysis, is_busy: Callable[[], bool]
+) -> SearchIndexer | None:
+    """Returns the indexer of a collector; None without `settings`: search is off."""
+    return None if settings is None else SearchIndexer(index, analysis, settings, is_busy=is_busy)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, cast
 
-from playhead.model.models import Model
+from playhead.model.models import ModelFacts
 from playhead_collector.errors import CollectorError, ContentCorrupt, ContentMissing, Refused, StoreUnavailable
 from playhead_collector.handlers.settings import AnalysisSettings
 from playhead_collector.read.prices import Prices
@@ -68,7 +68,7 @@ class Setup:
         """Returns the settings in a JSON object of `to_json`."""
         analysis: dict[str, Any] = dict(fields["given"])
         prices: dict[str, Any] = dict(analysis["prices"])
-        prices["models"] = {name: Model(**line) for name, line in prices["models"].items()}
+        prices["models"] = {name: ModelFacts(**line) for name, line in prices["models"].items()}
         analysis["prices"] = Prices(**prices)
         values: dict[str, Any] = {
             **fields,

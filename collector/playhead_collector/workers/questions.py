@@ -16,6 +16,7 @@ from playhead_collector.handlers import handler_of
 from playhead_collector.handlers.asking import Asking, RequestFacts
 from playhead_collector.handlers.settings import AnalysisSettings
 from playhead_collector.json_bytes import json_bytes
+from playhead_collector.read.outcomes import read_moment
 from playhead_collector.read.record import stored_record
 from playhead_collector.store.ports import ReadStore
 from playhead_collector.store.ports.search import SearchIndex
@@ -73,6 +74,8 @@ _QUESTIONS: Mapping[str, tuple[_Ask, Callable[[Any], bytes]]] = MappingProxyType
     {
         # The prompt for the model that explains reasoning; the process that serves sends it.
         "brief": (read_brief, _as_object),
+        # What happened in a run that an older version projected; see `outcome_finder`.
+        "happened": (read_moment, _plain),
         # No question: it puts sealed runs into the search index, with the limits that questions have.
         "index": (index_runs, _plain),
     }

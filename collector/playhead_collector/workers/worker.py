@@ -26,6 +26,8 @@ log = logging.getLogger(__name__)
 
 # Connections: one for a read, and one for a read inside it.
 POOL_SIZE = 2
+# Pages of events that stay decoded: a page of the web UI asks some questions about the whole run, one after the other.
+KEPT_PAGES = 128
 # The kernel's limit is so much later than the collector's, whose error names the reason.
 ALARM_MARGIN_SECONDS = 5.0
 # A process does not return memory to the system: one that uses more than limit / GROWN_SHARE ends after its question.
@@ -57,7 +59,9 @@ class Worker:
 
     async def _answered(self, question: AnalysisQuestion) -> bytes:
         if self._store is None:
-            self._store = await connect(self._setup.dsn, pool_size=POOL_SIZE, timeouts=self._setup.timeouts)
+            self._store = await connect(
+                self._setup.dsn, pool_size=POOL_SIZE, timeouts=self._setup.timeouts, kept_pages=KEPT_PAGES
+            )
         body = await answer(self._store, self._setup.given, question, self._store.search)
         if len(body) > self._setup.answer_bytes:
             raise protocol.too_large(self._setup.answer_bytes, "its answer")

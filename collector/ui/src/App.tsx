@@ -1,60 +1,91 @@
 // The frame of all pages: who may see them, the bar at the top, and which page an address is.
-import { useEffect, useState } from "react";
+import { type ComponentType, lazy, Suspense, useState } from "react";
 import { Redirect, Route, Router, Switch } from "wouter";
 
-import { ApiError, get } from "./api/client";
+import { useConnection } from "./api/connection";
+import { SessionContext } from "./api/session";
 import type { Session } from "./api/types";
-import { AcrossPage } from "./across/AcrossPage";
-import { ApprovalsPage } from "./approvals/ApprovalsPage";
-import { ComparePage } from "./compare/ComparePage";
-import { ContentPage } from "./content/ContentPage";
-import { Failed, Missing } from "./parts/Notices";
-import { SignIn } from "./parts/SignIn";
+import { useApi } from "./api/useApi";
+import { ConnectionNotice } from "./parts/ConnectionNotice";
+import { Failed, Loading, Missing } from "./parts/Notices";
+import { SignIn, SignInAgain } from "./parts/SignIn";
 import { TopBar } from "./parts/TopBar";
-import { RunPage } from "./run/RunPage";
 import { RunsPage } from "./runs/RunsPage";
-import { SearchPage } from "./search/SearchPage";
 
 /** The path below which the collector is served, without a slash at its end. */
 const BASE = new URL(document.baseURI).pathname.replace(/\/$/, "");
 
+/** A page that is loaded when somebody opens it: the list of runs does not wait for the others. */
+function page<Props extends object>(load: () => Promise<ComponentType<Props>>) {
+  return lazy(async () => ({ default: await load() }));
+}
+const RunPage = page(() => import("./run/RunPage").then((module) => module.RunPage));
+const AskPage = page(() => import("./run/again/AskPage").then((module) => module.AskPage));
+const ComparePage = page(() => import("./compare/ComparePage").then((module) => module.ComparePage));
+const CallsPage = page(() => import("./calls/CallsPage").then((module) => module.CallsPage));
+const AcrossPage = page(() => import("./across/AcrossPage").then((module) => module.AcrossPage));
+const ApprovalsPage = page(() => import("./approvals/ApprovalsPage").then((module) => module.ApprovalsPage));
+const ContentPage = page(() => import("./content/ContentPage").then((module) => module.ContentPage));
+const SearchPage = page(() => import("./search/SearchPage").then((module) => module.SearchPage));
+
 export function App() {
-  const [session, setSession] = useState<Session | null>(null);
-  const [error, setError] = useState<ApiError | null>(null);
-  useEffect(() => {
-    get<Session>("/session").then(setSession, setError);
-  }, []);
-  if (error !== null) return <Failed error={error} />;
-  if (session === null) return null;
-  if (session.needs_key && !session.scopes.includes("read")) return <SignIn onSession={setSession} />;
+  const asked = useApi<Session>("/session");
+  const [changed, setChanged] = useState<Session | null>(null);
+  const connection = useConnection();
+  const session = changed ?? asked.data;
+  if (session === null) return asked.error === null ? null : <FirstAnswer asked={asked} />;
+  if (session.needs_key && !session.scopes.includes("read")) return <SignIn onSession={setChanged} />;
   return (
-    <Router base={BASE}>
-      <div className="app">
-        <TopBar session={session} onSession={setSession} />
-        <Switch>
-          <Route path="/">
-            <RunsPage />
-          </Route>
-          <Route path="/runs">
-            <Redirect to="/" replace />
-          </Route>
-          <Route path="/runs/:run">{({ run }) => <RunPage key={run} run={run} />}</Route>
-          <Route path="/compare/:a/:b">{({ a, b }) => <ComparePage key={`${a} ${b}`} a={a} b={b} />}</Route>
-          <Route path="/across">
-            <AcrossPage />
-          </Route>
-          <Route path="/approvals">
-            <ApprovalsPage session={session} />
-          </Route>
-          <Route path="/content/:ref">{({ ref }) => <ContentPage key={ref} target={ref} />}</Route>
-          <Route path="/search">
-            <SearchPage />
-          </Route>
-          <Route>
-            <Missing />
-          </Route>
-        </Switch>
-      </div>
-    </Router>
+    <SessionContext value={session}>
+      <Router base={BASE}>
+        <div className="app">
+          <TopBar session={session} onSession={setChanged} />
+          <ConnectionNotice />
+          <Suspense fallback={<Loading what="the page" />}>
+            <Switch>
+              <Route path="/">
+                <RunsPage />
+              </Route>
+              <Route path="/runs">
+                <Redirect to="/" replace />
+              </Route>
+              <Route path="/runs/:run">{({ run }) => <RunPage key={run} run={run} />}</Route>
+              <Route path="/runs/:run/ask/:turn">
+                {({ run, turn }) => <AskPage key={`${run} ${turn}`} run={run} turn={Number(turn)} />}
+              </Route>
+              <Route path="/compare/:a/:b">{({ a, b }) => <ComparePage key={`${a} ${b}`} a={a} b={b} />}</Route>
+              <Route path="/calls">
+                <CallsPage />
+              </Route>
+              <Route path="/across">
+                <AcrossPage />
+              </Route>
+              <Route path="/approvals">
+                <ApprovalsPage />
+              </Route>
+              <Route path="/content/:ref">{({ ref }) => <ContentPage key={ref} target={ref} />}</Route>
+              <Route path="/search">
+                <SearchPage />
+              </Route>
+              <Route>
+                <Missing />
+              </Route>
+            </Switch>
+          </Suspense>
+          {connection.kind === "signed out" && <SignInAgain onSession={setChanged} />}
+        </div>
+      </Router>
+    </SessionContext>
+  );
+}
+
+/** The collector did not say who may see what: that is tried again by itself. */
+function FirstAnswer({ asked }: { asked: Pick<ReturnType<typeof useApi<Session>>, "error" | "again"> }) {
+  return (
+    <main>
+      <h1 className="visually-hidden">Playhead</h1>
+      <ConnectionNotice />
+      {asked.error !== null && <Failed error={asked.error} what="who may see what" onAgain={asked.again} />}
+    </main>
   );
 }

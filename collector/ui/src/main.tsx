@@ -6,10 +6,6 @@ import "./styles/theme.css";
 import "./styles/frame.css";
 import "./styles/runs.css";
 import "./styles/run.css";
-import "./styles/across.css";
-import "./styles/compare.css";
-import "./styles/approvals.css";
-import "./styles/content.css";
 
 const theme = localStorage.getItem("theme");
 if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;

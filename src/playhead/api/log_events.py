@@ -1,7 +1,7 @@
 """Writes log events: state, checkpoints, handoffs, decisions and the program's own events."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from playhead.calls import runtime
@@ -15,7 +15,7 @@ from playhead.model.objects.limits import CUT_SENTENCES
 from playhead.model.objects.plain_forms import safe_repr
 from playhead.model.ref import ContentRef
 
-_Refer = Callable[[Recorder, FrameList], Mapping[str, ContentRef | str | None]]
+_Refer = Callable[[Recorder, FrameList], Mapping[str, ContentRef | str | Sequence[ContentRef] | None]]
 
 
 def log_event(

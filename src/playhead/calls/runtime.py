@@ -3,8 +3,8 @@
 `playhead.configuring` installs a new object here whenever the set-up changes; the call path only reads it.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from playhead.calls.first_use import start_of_recording
 from playhead.calls.recorder import Recorder, RunOwner
@@ -40,6 +40,8 @@ class Runtime:
     """Called with the first call of each run."""
     on_model_call: Callable[[ObservedSpan], None] | None = None
     """Called with each model call that has ended, before its end is journaled."""
+    context_windows: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Tokens of the contexts of models, by the beginnings of their names, as the settings say them."""
     next_run: NextRun | None = None
     """The run that the environment says to resume or fork; the first run that begins takes it."""
 

@@ -14,9 +14,9 @@ from playhead.calls.recorded_answer import wait_for_slot
 from playhead.calls.replay import ResponseRestorer
 from playhead.calls.run import ActiveRun
 from playhead.capture.model_call import (
-    ModelRequest,
-    ModelResponse,
     ObservedModelCall,
+    ObservedRequest,
+    ObservedResponse,
     ResponseReplayer,
     record_sent_body,
 )
@@ -50,15 +50,15 @@ class ClientApi:
     The `read_...` functions and `assemble` may raise: the call is then recorded without what they would have read.
     """
 
-    read_request: Callable[[MethodCall], ModelRequest]
+    read_request: Callable[[MethodCall], ObservedRequest]
     is_streamed: Callable[[MethodCall], bool]
     """Whether the result is a stream of chunks."""
-    read_response: Callable[[Any, ActiveRun, MethodCall], ModelResponse | None]
+    read_response: Callable[[Any, ActiveRun, MethodCall], ObservedResponse | None]
     """Reads an unstreamed answer; None if the result is not an answer."""
-    assemble: Callable[[list[Any], ActiveRun, MethodCall], ModelResponse | None]
+    assemble: Callable[[list[Any], ActiveRun, MethodCall], ObservedResponse | None]
     """Reads the answer from the chunks received so far; None if they are not an answer."""
-    read_recorded: Callable[[Json, ActiveRun, MethodCall], ModelResponse | None]
-    """Reads the answer from the `raw` of a recorded ModelResponse, streamed or not."""
+    read_recorded: Callable[[Json, ActiveRun, MethodCall], ObservedResponse | None]
+    """Reads the answer from the `raw` of a recorded ObservedResponse, streamed or not."""
     restore: Callable[[object, MethodCall, BaseException | None], object]
     """Rebuilds the method's result from `raw`; returns an awaitable of it if the call `is_async`.  A stream raises the
     error (None: there is none) after its last chunk.  Raises CannotRestore."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from playhead.calls.run import ActiveRun
 from playhead.capture.client_methods import ClientApi, EndCall, end_with_result
-from playhead.capture.model_call import ModelRequest, ModelResponse
+from playhead.capture.model_call import ObservedRequest, ObservedResponse
 from playhead.capture.restoring import kept_answer, no_message
 from playhead.capture.vectors import pack_vector, unpack_vector
 from playhead.capture.wrapping import MethodCall
@@ -23,7 +23,7 @@ WithVectors = Callable[[Json, ChangeVector], Json]
 
 def embeddings_api(
     *,
-    read_request: Callable[[MethodCall], ModelRequest],
+    read_request: Callable[[MethodCall], ObservedRequest],
     dump: Callable[[Any], Json | None],
     attributes: Callable[[Json], Mapping[str, object]],
     with_vectors: WithVectors,
@@ -37,10 +37,10 @@ def embeddings_api(
     and `restore` the method's result from an answer; see `ClientApi` for `restore`, `end_with_result` and `one_shot`.
     """
 
-    def read_recorded(raw: Json, *_: object) -> ModelResponse:
-        return ModelResponse([], raw, attributes=attributes(raw))
+    def read_recorded(raw: Json, *_: object) -> ObservedResponse:
+        return ObservedResponse([], raw, attributes=attributes(raw))
 
-    def read_response(result: object, _run: ActiveRun, _call: MethodCall) -> ModelResponse | None:
+    def read_response(result: object, _run: ActiveRun, _call: MethodCall) -> ObservedResponse | None:
         raw = dump(result)
         return None if raw is None else read_recorded(with_vectors(raw, pack_vector))
 

@@ -1,9 +1,9 @@
 """Records one model call of any provider: an answer, or embeddings. Each capture module uses it.
 
-The call begins with a ModelRequest, and ends with a ModelResponse, an error, or both for a stream that broke off. In a
-resumed run, a person may have edited its request: other messages, or another system prompt. Two more things are found
-out about a call: the body that a library sent, if it builds that from other arguments, and whether an instrumented
-client inside a framework's model class records the call.
+The call begins with an ObservedRequest, and ends with an ObservedResponse, an error, or both for a stream that broke
+off. In a resumed run, a person may have edited its request: other messages, or another system prompt. Two more things
+are found out about a call: the body that a library sent, if it builds that from other arguments, and whether an
+instrumented client inside a framework's model class records the call.
 """
 
 import time
@@ -39,7 +39,7 @@ from playhead.model.ref import ContentRef
 
 
 @dataclass(slots=True)  # not frozen: that costs a microsecond of each call
-class ModelRequest:
+class ObservedRequest:
     """Request of a model call.
 
     `messages` are in the provider's form, as sent; `to_message` converts one to the canonical form, and `from_message`
@@ -79,7 +79,7 @@ class ModelRequest:
         *,
         settings: Mapping[str, object],
         attributes: Mapping[str, object] | None = None,
-    ) -> "ModelRequest":
+    ) -> "ObservedRequest":
         """Returns a request for embeddings."""
         return cls(
             provider, "embeddings", model, (), _no_messages, _no_messages,
@@ -88,7 +88,7 @@ class ModelRequest:
 
 
 @dataclass(slots=True)
-class ModelResponse:
+class ObservedResponse:
     """A model's response. `raw` is the response as received, as JSON values, for exact replay; embeddings have only
     that, with vectors packed by `capture.vectors`. `ordered`: values in `raw` whose order of keys the program can see,
     such as tool arguments that are objects instead of text."""
@@ -116,10 +116,10 @@ cannot be edited."""
 @dataclass(frozen=True, slots=True)
 class ResponseReplayer:
     """Functions with which a provider's module replays recorded responses: `restore` makes the objects for the program,
-    `read` the ModelResponse for the record."""
+    `read` the ObservedResponse for the record."""
 
     restore: ResponseRestorer
-    read: Callable[[Any], ModelResponse | None]
+    read: Callable[[Any], ObservedResponse | None]
     build_arguments: BuildArguments | None = None
     """Builds the call with an edited request; None: requests cannot be edited."""
 
@@ -157,7 +157,7 @@ class ObservedModelCall:
     @classmethod
     def start(
         cls,
-        read: Callable[[], ModelRequest],
+        read: Callable[[], ObservedRequest],
         recorded: "Callable[[ActiveRun], ResponseReplayer] | None" = None,
         *,
         began: CallStart | None = None,
@@ -195,7 +195,7 @@ class ObservedModelCall:
                 raise
         return call
 
-    def _ask_record(self, request: ModelRequest, recorded: ResponseReplayer, *, is_late: bool) -> None:
+    def _ask_record(self, request: ObservedRequest, recorded: ResponseReplayer, *, is_late: bool) -> None:
         """Sets `answer` or `edited`. `is_late`: the model has been called already, so this only checks for a
         divergence."""
         self.recorded = recorded
@@ -222,7 +222,7 @@ class ObservedModelCall:
             self.note_requested_tools(lambda: recorded.read(raw))
         return answer.unwrap()
 
-    def note_requested_tools(self, read: Callable[[], ModelResponse | None]) -> None:
+    def note_requested_tools(self, read: Callable[[], ObservedResponse | None]) -> None:
         """Notes the tool calls that an answer requests, so that tools which run now are linked to them.  `read` returns
         a recorded answer, or one chunk of a stream; of a stream, all chunks that request tools must be noted."""
         self.noted_tools = True
@@ -235,7 +235,7 @@ class ObservedModelCall:
         """Notes that the first chunk of a streamed answer has arrived."""
         self.span.attributes.setdefault(names.TIME_TO_FIRST_CHUNK, round(time.perf_counter() - self.began, 6))
 
-    def end(self, read: Callable[[], ModelResponse | None], *, aborted: bool = False) -> None:
+    def end(self, read: Callable[[], ObservedResponse | None], *, aborted: bool = False) -> None:
         """Ends the call with its answer. `read` returns the answer; None if it cannot be read. `aborted`: the stream
         was closed before its end."""
         self._take(read)
@@ -243,7 +243,7 @@ class ObservedModelCall:
             record_sent_body(self.span)
         (abort if aborted else finish)(self.span)
 
-    def fail(self, raised: BaseException, read: Callable[[], ModelResponse | None] | None = None) -> None:
+    def fail(self, raised: BaseException, read: Callable[[], ObservedResponse | None] | None = None) -> None:
         """Ends the call with an error. `read` returns the part of the answer that had been streamed until then."""
         if read is not None:
             self._take(read)
@@ -251,7 +251,7 @@ class ObservedModelCall:
             record_sent_body(self.span)
         fail_and_detach(self.span, raised)
 
-    def _take(self, read: Callable[[], ModelResponse | None]) -> None:
+    def _take(self, read: Callable[[], ObservedResponse | None]) -> None:
         if not self.span.run.recorded:
             return
         with guarded("read a model's answer"):
@@ -273,7 +273,7 @@ def _is_part_of_model_call(where: Context) -> bool:
     return True
 
 
-def _begin(request: ModelRequest, where: Context, *, is_tentative: bool) -> ObservedSpan | None:
+def _begin(request: ObservedRequest, where: Context, *, is_tentative: bool) -> ObservedSpan | None:
     """Begins the span and records the request; returns None if the call is not recorded.  `is_tentative`: the span may
     be dropped later, so the run must not count its messages as recorded."""
     attributes: dict[str, object] = {
@@ -301,7 +301,7 @@ def _is_known(span: ObservedSpan) -> bool:
     return span.run.replay is None or span.run.replay.has_question(span)
 
 
-def _record_request(span: ObservedSpan, request: ModelRequest, conversation: KnownThreads) -> None:
+def _record_request(span: ObservedSpan, request: ObservedRequest, conversation: KnownThreads) -> None:
     to, frames = span.recorder, span.frames
     if request.embedding_input is not None:
         set_payload(span, names.INPUT_REF, request.embedding_input, unbounded=True)
@@ -326,7 +326,7 @@ def _record_request(span: ObservedSpan, request: ModelRequest, conversation: Kno
                 span.attributes[names.COMPARED_SETTINGS] = compared
 
 
-def _record_response(span: ObservedSpan, response: ModelResponse) -> None:
+def _record_response(span: ObservedSpan, response: ObservedResponse) -> None:
     span.attributes.update(response.attributes)
     if span.kind == "embedding":
         _record_embeddings(span, response)
@@ -334,13 +334,13 @@ def _record_response(span: ObservedSpan, response: ModelResponse) -> None:
         _record_answer(span, response)
 
 
-def _record_embeddings(span: ObservedSpan, response: ModelResponse) -> None:
+def _record_embeddings(span: ObservedSpan, response: ObservedResponse) -> None:
     _set_ref(span, names.RESPONSE_REF, _raw_ref(span, response))
     if names.RESPONSE_REF in span.attributes:
         span.attributes[names.OUTPUT_REF] = span.attributes[names.RESPONSE_REF]
 
 
-def _record_answer(span: ObservedSpan, response: ModelResponse) -> None:
+def _record_answer(span: ObservedSpan, response: ObservedResponse) -> None:
     to, frames = span.recorder, span.frames
     if span.run.answers is not None:
         note_answers(span.run, response.messages)
@@ -363,12 +363,12 @@ def _record_answer(span: ObservedSpan, response: ModelResponse) -> None:
         _set_ref(span, names.RESTORE_REF, ordered)
 
 
-def _raw_ref(span: ObservedSpan, response: ModelResponse) -> ContentRef | None:
+def _raw_ref(span: ObservedSpan, response: ObservedResponse) -> ContentRef | None:
     # Unbounded: replay gives the program the response exactly as it was received.
     return span.recorder.payload(response.raw, span.frames, span.redact, unbounded=True)
 
 
-def _request_tools(span: ObservedSpan, response: ModelResponse) -> None:
+def _request_tools(span: ObservedSpan, response: ObservedResponse) -> None:
     for message in response.messages:
         for part in message["parts"]:
             if part.get("type") == "tool_call" and part.get("id"):
@@ -391,7 +391,7 @@ _SYSTEM_REFS = (names.ASKED_SYSTEM_REF, names.SYSTEM_INSTRUCTIONS_REF)
 
 
 def edited_arguments(
-    span: ObservedSpan, request: ModelRequest, edit: RequestEdit, build_arguments: BuildArguments | None
+    span: ObservedSpan, request: ObservedRequest, edit: RequestEdit, build_arguments: BuildArguments | None
 ) -> MethodCall | None:
     """Records the edit on the call's span. Returns the result of `build_arguments`: the arguments to call the model
     with. Returns None if the edit does not concern this call. Raises RunStopped.

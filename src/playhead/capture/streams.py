@@ -11,10 +11,10 @@ from typing import Any, Self
 import wrapt
 
 from playhead.calls.lifecycle import detach
-from playhead.capture.model_call import ModelResponse, ObservedModelCall
+from playhead.capture.model_call import ObservedModelCall, ObservedResponse
 from playhead.kernel.guard import guarded
 
-Assemble = Callable[[list[Any]], ModelResponse | None]
+Assemble = Callable[[list[Any]], ObservedResponse | None]
 """Makes one response from the chunks received so far; None if they are not an answer."""
 
 # Bounds the memory of a stream without end.  No provider's answer has nearly as many chunks.
@@ -65,7 +65,7 @@ class StreamRecording:
         if call is not None:
             call.fail(raised, self._read)
 
-    def _read(self) -> ModelResponse | None:
+    def _read(self) -> ObservedResponse | None:
         return self.assemble(self.chunks)
 
     def __del__(self) -> None:

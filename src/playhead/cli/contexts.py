@@ -16,12 +16,12 @@ from playhead.cli.options import MOMENT, Json, Limit, Run, first_rows, note_if_m
 from playhead.model.message import Message
 from playhead.wire.operations import TokenPoint, TokenTimeline
 from playhead.wire.operations.compression import (
-    Compression,
     CompressionAudit,
     ContextMessage,
     FactNeeded,
     LostFact,
     PreservedFact,
+    RecordedCompression,
 )
 from playhead.wire.operations.tokens import TokenSplit
 
@@ -50,17 +50,18 @@ def compressions(
         output.list_as(json, rows, _COMPRESSION_COLUMNS)
 
 
-def _tokens_changed(row: Compression) -> str | None:
+def _tokens_changed(row: RecordedCompression) -> str | None:
     tokens = row["tokens"]
     return None if tokens["saved"] is None else f"{tokens['before']} to {tokens['after']}"
 
 
-_COMPRESSION_COLUMNS: output.Columns[Compression] = (
+_COMPRESSION_COLUMNS: output.Columns[RecordedCompression] = (
     ("seq", lambda row: row["seq"]),
     ("time", lambda row: row["time"][11:23]),
     ("actor", lambda row: row["actor"]),
     ("strategy", lambda row: row["strategy"]),
     ("origin", lambda row: row["origin"]),
+    ("note", lambda row: row["note"]),
     ("messages", lambda row: f"{row['messages']['before']} to {row['messages']['after']}"),
     ("kept", lambda row: row["messages"]["kept"]),
     ("summarised", lambda row: row["messages"]["summarised"]),
@@ -72,8 +73,8 @@ _COMPRESSION_COLUMNS: output.Columns[Compression] = (
 
 def _print_audit(audit: CompressionAudit) -> None:
     names = (
-        *("run", "seq", "actor", "origin", "strategy", "strength", "rule", "reason", "call", "summariser"),
-        *("messages", "tokens"),
+        *("run", "seq", "actor", "origin", "strategy", "trigger", "note", "fallback", "strength", "rule", "reason"),
+        *("call", "summariser", "preserved_messages", "messages", "tokens"),
     )
     facts: dict[str, Any] = {name: cast(dict[str, Any], audit)[name] for name in names}
     counts = {

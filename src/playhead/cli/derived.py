@@ -7,7 +7,7 @@ answer depends on its options, is written by hand.
 import inspect
 from collections.abc import Callable, Sequence
 from types import NoneType, UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import typer
 
@@ -92,6 +92,8 @@ def _option_type(wire: object) -> Any:
     """Returns the type of an option: of several types, the first one that is not None, since a shell has texts only."""
     members: Sequence[Any] = get_args(wire) if get_origin(wire) in (Union, UnionType) else [wire]
     first = next(member for member in members if member is not NoneType)
+    if get_origin(first) is list and get_origin(get_args(first)[0]) is Literal:  # Typer has no lists of choices
+        first = list[str]
     return first | None if NoneType in members else first
 
 

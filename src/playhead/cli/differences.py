@@ -13,7 +13,7 @@ from playhead.wire.operations.moments import Diff
 
 # --- playhead compare -------------------------------------------------------------------------------------------------
 
-_PAIR_SIGNS = {"same": " ", "changed": "~", "only_a": "-", "only_b": "+"}
+_PAIR_SIGNS = {"same": " ", "similar": "≈", "changed": "~", "only_a": "-", "only_b": "+"}
 
 
 def compare(
@@ -31,6 +31,8 @@ def compare(
 
 
 def _print_comparison(answer: Comparison) -> None:
+    output.echo(" ".join((answer["sentence"], *answer["more"])))
+    typer.echo()
     output.facts(_comparison_facts(answer))
     parts = answer["parts"]
     if parts is not None:
@@ -45,7 +47,8 @@ def _print_comparison(answer: Comparison) -> None:
 def _comparison_facts(answer: Comparison) -> dict[str, object]:
     common, counts, outcome = answer["common"], answer["counts"], answer["outcome"]
     facts: dict[str, object] = {"a": answer["a"]["run"], "b": answer["b"]["run"]}
-    facts["common"] = f"{common['calls']} calls, up to {common['a']} and {common['b']}"
+    if common["calls"]:
+        facts["common"] = f"{common['calls']} calls, up to {common['a']} and {common['b']}"
     if common["shared"]:
         facts["shared"] = f"{common['shared']} events of one record"
     facts["calls"] = ", ".join(f"{number} {op}" for op, number in counts.items())
@@ -81,7 +84,7 @@ _PAIR_COLUMNS: output.Columns[CallPair] = (
     ("a", lambda pair: pair["a"] and pair["a"]["seq"]),
     ("b", lambda pair: pair["b"] and pair["b"]["seq"]),
     ("kind", lambda pair: (call := _call_of(pair)) and call["kind"]),
-    ("name", lambda pair: (call := _call_of(pair)) and call["name"]),
+    ("did", lambda pair: (call := _call_of(pair)) and call["shown"]),
     ("differs", lambda pair: pair["differs"]),
 )
 

@@ -32,10 +32,14 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u
 _SHORT_ID = 8
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 # Columns that are never folded: names to copy, and short words.
-_WHOLE = frozenset({"run", "status", "started", "took", "calls", "tokens", "cost", "seq", "time", "kind", "setting"})
+_WHOLE = frozenset(
+    {"run", "status", "outcome", "started", "took", "calls", "tokens", "cost", "seq", "time", "kind", "setting"}
+)
 STATUS_COLOURS = {"completed": "green", "failed": "red", "cancelled": "yellow", "running": "yellow", "lost": "red"}
+OUTCOME_COLOURS = {"succeeded": "green", "crashed": "red", "waiting": "yellow"}
 _COLOURS = {
-    **STATUS_COLOURS, "critical": "bold", "system": "magenta", "user": "cyan", "assistant": "green", "tool": "blue",
+    **STATUS_COLOURS, **OUTCOME_COLOURS, "critical": "bold",
+    "system": "magenta", "user": "cyan", "assistant": "green", "tool": "blue",
 }  # fmt: skip
 _LONG = 100  # characters of a value in a table
 _LINES_AT_A_TIME = 500  # lines of a table per write to a pipe: a write takes as long as making some lines

@@ -56,12 +56,19 @@ def ask_again(
             "--messages", help="A JSON file: a list of messages of Chat Completions, instead of the recorded."
         ),
     ] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option("--setting", help="NAME=VALUE in place of a recorded setting, such as temperature=0.7; repeated."),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Ask a recorded model call again, of a model that the collector is configured with. The run stays as it is."""
     message_list = None if messages is None else _read_messages(messages)
+    settings = None if not setting else dict(map(_read_setting, setting))
     with ask(ctx, _EXPLAIN_SECONDS) as client:
-        answer = client.ask_again(run_id(client, run), at, model=model, system=system, messages=message_list)
+        answer = client.ask_again(
+            run_id(client, run), at, model=model, system=system, messages=message_list, settings=settings
+        )
     output.answer_as(json, answer, _print_answers)
 
 
@@ -74,6 +81,18 @@ def _print_answers(answer: AskedAgain) -> None:
         if reply is not None:
             calls = [f"{tool['name']}({output.compact(tool['arguments'])})" for tool in reply["tools"]]
             output.echo(f"\n{name}:\n" + "\n".join(filter(None, [reply["text"], *calls])))
+
+
+def _read_setting(text: str) -> tuple[str, int | float | str | None]:
+    """Splits `NAME=VALUE`. The value is read as JSON if it is a number or null, else as it stands."""
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise SettingInvalid(f"{text!r} is no setting: give a name and a value, such as temperature=0.7")
+    try:
+        parsed = parse_json(value.encode())
+    except ValueError:
+        return name, value
+    return name, parsed if parsed is None or isinstance(parsed, int | float) else value
 
 
 def _read_messages(path: Path) -> list[dict[str, Any]]:

@@ -1,7 +1,8 @@
 """Commands for whole runs: list them, and show one."""
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
@@ -21,9 +22,12 @@ from playhead.cli.options import (
     first_rows,
     parse_time_option,
 )
-from playhead.cli.scores import shown_value
-from playhead.errors import NotFound, PlayheadError
+from playhead.cli.scores import shown_number, shown_value
+from playhead.errors import NotFound, PlayheadError, SettingInvalid
 from playhead.wire.operations import RunDetail, RunProcess, RunSummary
+from playhead.wire.operations.runs import SortName
+from playhead.wire.operations.verdict import OutcomeWord
+from playhead.wire.operations.why import Strength
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
 _COMPLETE = "complete"
 _NO_END = "no end recorded"
 _MIN_SHOWN = 0.0001
+_WORDS: tuple[OutcomeWord, ...] = get_args(OutcomeWord)
 
 
 def runs(
@@ -61,10 +66,25 @@ def runs(
     score: Annotated[
         str | None, typer.Option(help="Score: resolved, resolved=true, 'quality>=0.5'.", show_default=False)
     ] = None,
+    outcome: Annotated[
+        list[str] | None,
+        typer.Option(help=f"Only runs with this outcome; may be repeated: {', '.join(_WORDS)}.", show_default=False),
+    ] = None,
+    suspect: Annotated[
+        Strength | None,
+        typer.Option(help="Only failed runs whose first suspect is at least so strong.", show_default=False),
+    ] = None,
+    cost_above: Annotated[
+        float | None, typer.Option(min=0, help="Only runs that cost more.", show_default=False)
+    ] = None,
+    sort: Annotated[
+        SortName, typer.Option(help="The greatest first; attention: what waits, crashed, is lost or failed.")
+    ] = "started",
+    ascending: Annotated[bool, typer.Option("--ascending", help="The least first.")] = False,
     limit: Limit = 20,
     json: Json = False,
 ) -> None:
-    """List runs, newest first; all conditions must hold.
+    """List runs, newest first or sorted by something else; all conditions must hold.
 
     On a terminal a run is named by the end of its id, which every command takes; calls are model calls + tool calls.
     """
@@ -83,6 +103,11 @@ def runs(
             since=parse_time_option(since),
             until=parse_time_option(until),
             score=score,
+            outcomes=_words(outcome or ()),
+            suspect=suspect,
+            cost_above=cost_above,
+            sort=sort,
+            ascending=ascending,
             limit=limit + 1,
         )
         rows = first_rows(ctx, "runs", listing, limit)
@@ -141,7 +166,9 @@ def _facts(answer: RunDetail) -> dict[str, Any]:
     ]
     facts["processes"] = [_process(process) for process in answer["processes"]]
     facts["record"] = _record(answer)
-    for name in ("elapsed_ms", "completeness", "links", "fork_count", "more_forks", "process_count"):
+    facts["outcome"] = f"{_outcome(answer)} (by {answer['outcome']['because']})"
+    facts["happened"] = _happened(answer)
+    for name in ("scored", "elapsed_ms", "completeness", "links", "fork_count", "more_forks", "process_count"):
         del facts[name]
     return facts
 
@@ -149,6 +176,30 @@ def _facts(answer: RunDetail) -> dict[str, Any]:
 def _process(process: RunProcess) -> str:
     gaps = f", {process['spans_missing']} missing" if process["spans_missing"] else ""
     return f"{process['process']}: {process['spans']} spans{gaps}" + (", open" if process["ended"] is None else "")
+
+
+def _words(texts: Sequence[str]) -> list[OutcomeWord]:
+    """Returns the outcomes of these names. Raises SettingInvalid for another one."""
+    for text in texts:
+        if text not in _WORDS:
+            raise SettingInvalid(f"{text[:60]!r} is no outcome of runs: write one of {', '.join(_WORDS)}")
+    return [word for word in _WORDS if word in texts]
+
+
+def _outcome(row: RunSummary) -> str:
+    """Returns what came of a run; of one that nobody scored its status, and of a scored one also the score."""
+    word, value = row["outcome"]["word"], row["outcome"]["value"]
+    if word == "unknown":
+        return row["status"]
+    return word if value is None or isinstance(value, bool) else f"{word} {shown_number(value)}"
+
+
+def _happened(row: RunSummary) -> str | None:
+    happened = row["happened"]
+    if happened is None:
+        return None
+    about = f"{happened['about']}: " if happened["about"] and happened["kind"] in ("error", "question") else ""
+    return f"{happened['kind'].replace('_', ' ')}: {about}{happened['text']}"
 
 
 def _calls(row: RunSummary) -> str:
@@ -175,6 +226,7 @@ def _name_and_details(row: RunSummary) -> "Text":
 
     details = [f"{name} {row[name]}" for name in ("session", "user") if row[name]]
     details += [f"fork of {row['fork_of'][-8:]}"] if row["fork_of"] else []
+    details += [output.shortened(happened)] if (happened := _happened(row)) else []
     record = _record(row)
     lines = [Text(output.visible(row["name"] or ""))] + [Text(output.visible(line), style="dim") for line in details]
     return Text("\n").join([*lines, *([Text(record, style="red")] if record != _COMPLETE else [])])
@@ -216,11 +268,13 @@ _COLUMNS: output.Columns[RunSummary] = (
     ("user", lambda row: row["user"]),
     ("forks", lambda row: row["fork_count"] or None),
     ("record", _record),
+    ("outcome", lambda row: row["outcome"]["word"]),
+    ("happened", _happened),
 )
 # For 80 columns: calls in one column, other values below the name. Rows are pairs of a short id and a run.
 _COLUMNS_FOR_PEOPLE: output.Columns[tuple[str, RunSummary]] = (
     ("run", lambda pair: pair[0]),
-    ("status", lambda pair: pair[1]["status"]),
+    ("outcome", lambda pair: _outcome(pair[1])),
     ("started", lambda pair: _short_time(pair[1])),
     ("took", lambda pair: _took(pair[1])),
     ("calls", lambda pair: _calls(pair[1])),

@@ -63,6 +63,11 @@ def value_of(text: str) -> float | bool | str:
 def shown_value(score: RecordedScore) -> str:
     """Returns a score's value as one word."""
     value = score["value"]
+    return shown_number(value)
+
+
+def shown_number(value: float | bool | str) -> str:
+    """Returns a number, a boolean or the name of a category as one word."""
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:g}" if isinstance(value, float | int) else value

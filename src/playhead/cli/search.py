@@ -18,7 +18,9 @@ app = typer.Typer(help="Search the decisions, or the texts, of all runs.", no_ar
 _Kind = Literal["tool_call", "tool_request", "answer", "handoff", "branch", "approval", "stop"]
 _Result = Literal["ok", "error", "empty", "cancelled", "open", "unknown"]
 _After = Literal["first", "ok", "error", "empty", "cancelled", "unknown"]
-_Source = Literal["user", "tool_result", "assistant", "system", "definition", "derived", "not_found", "invented"]
+_Source = Literal[
+    "user", "tool_result", "assistant", "system", "definition", "derived", "not_found", "program", "invented"
+]
 _Status = Literal["completed", "failed", "cancelled"]
 _Argument = Annotated[
     list[str] | None,

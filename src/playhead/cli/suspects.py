@@ -16,8 +16,8 @@ _TASK = (
     "a tag input."
 )
 _OUTCOME = (
-    "When a run has succeeded: a score as NAME, NAME=VALUE or 'NAME>=0.5'; default: the newest score of this run that "
-    "is false or below 0.5, without any the status."
+    "When a run has succeeded: a score as NAME, NAME=VALUE or 'NAME>=0.5'; default: the score by which this run has "
+    "failed (its newest, if that is false or below 0.5), without any the status."
 )
 
 

@@ -16,7 +16,8 @@ from playhead.model.event import RunEvent, event_from_json, event_to_json
 from playhead.model.ref import ContentRef
 from playhead.model.state import RunState, state_from_json, state_to_json
 from playhead.model.usage import ModelUsage
-from playhead.projection.run_row import HandedProcess, RunRow
+from playhead.projection.happened import LastMoment
+from playhead.projection.run_row import HandedProcess, OutcomeFacts, RunRow
 from playhead_collector.store.records.ports import RunProjection
 
 T = TypeVar("T", RunEvent, RunState)
@@ -106,6 +107,7 @@ def _kept(projection: RunProjection, run: str, records: JournalRecords) -> KeptP
             "code": code_stamp(), "row": asdict(projection.row), "events": len(events),
             "states": len(projection.snapshots), "awaited": sorted(projection.awaited),
             "last_ns": projection.last_ns, "is_quiet": projection.is_quiet, "above": projection.parent_version,
+            "has_scores": projection.has_scores,
         }  # fmt: skip
         return KeptProjection(run, projection.version, orjson.dumps(head), [states, *blocks], records.lifted(run))
     except (TypeError, ValueError):  # numbers beyond 64 bits, halves of surrogate pairs
@@ -138,6 +140,7 @@ def _read(index: JournalIndex, run: str, version: str, head: bytes) -> RunProjec
             last_ns=fields["last_ns"],
             is_quiet=fields["is_quiet"],
             parent_version=fields["above"],
+            has_scores=fields["has_scores"],
         )
     except (ValueError, KeyError, TypeError):  # damaged
         return None
@@ -147,6 +150,8 @@ def _row(values: dict[str, Any]) -> RunRow:
     values |= {name: tuple(values[name]) for name in _TUPLES}
     values["usage"] = tuple(ModelUsage(**entry) for entry in values["usage"])
     values["processes"] = tuple(HandedProcess(**entry) for entry in values["processes"])
+    values["happened"] = None if values["happened"] is None else LastMoment(**values["happened"])
+    values["facts"] = OutcomeFacts(**values["facts"])
     return RunRow(**values)
 
 

@@ -7,6 +7,7 @@ from playhead.local.answering import JournalOperations
 from playhead.local.journal_records import JournalRecords, damage_of
 from playhead.local.projections import JournalProjections
 from playhead.settings.sdk import load
+from playhead_collector.read.prices import shipped
 from playhead_collector.store.records.ports import RunProjection
 from playhead_collector.store.records.store import RecordStore
 
@@ -19,7 +20,7 @@ class JournalSource:
         JournalUnusable."""
         self.records = JournalRecords(journal_dir)
         self.projections = JournalProjections(self.records)
-        self.store = RecordStore(self.records, self.projections)
+        self.store = RecordStore(self.records, self.projections, cost_of=shipped().cost_of)
         self.operations = JournalOperations(self.store, dict(load().context_windows))
         self._on_damage = on_damage
         self._reported: set[Path] = set()

@@ -219,3 +219,8 @@ _MEDIA_TYPE = re.compile(r"[\w.+-]{1,127}+/[\w.+-]{1,127}+(; ?[\w-]{1,64}+=[\w.-
 def is_media_type(text: str) -> bool:
     """Whether the text is valid as a Content-Type header of at most 200 characters."""
     return len(text) <= MAX_CHARACTERS and _MEDIA_TYPE.fullmatch(text) is not None
+
+
+def text_of(value: object) -> str:
+    """Returns a value as text, in the form in which a model reads it."""
+    return value if isinstance(value, str) else canonical_json(value).decode("utf-8", "replace")

@@ -23,13 +23,17 @@ def ref() -> Any:
 
 @dataclass(frozen=True, slots=True)
 class TokenUsage:
-    """Tokens as the provider reported them.  None: not reported, which is not zero."""
+    """Tokens as the provider reported them.  None: not reported, which is not zero.
+
+    `compaction_...`: of the provider's own summary of the context, which none of the others has, at the same price."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
     cache_read_tokens: int | None = None
     cache_write_tokens: int | None = None
     reasoning_tokens: int | None = None
+    compaction_input_tokens: int | None = None
+    compaction_output_tokens: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,12 +140,16 @@ class RunDiverged(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class MessageAdded(Event):
-    """A message entered the run's context: from a call's input, or as a model's output (`source`)."""
+    """A message entered the run's context: from a call's input, or as a model's output (`source`).
+
+    `tags` and `preserved` (no compression removes it) are those of a managed context, from before the call."""
 
     kind: ClassVar[str] = "message_added"
     role: str
     source: str = "input"
     tokens: int | None = None
+    tags: tuple[str, ...] = ()
+    preserved: bool | None = None
     message: ContentRef | None = ref()
 
 
@@ -379,7 +387,11 @@ class ContextWarning(Event):
 @dataclass(frozen=True, kw_only=True)
 class ContextCompressed(Event):
     """The context lost messages.  `origin` is `declared`, `inferred` from a cut between calls of one agent, or
-    `provider`: the provider compacted or edited it.  `summariser`: span id of the model call that wrote the summary."""
+    `provider`: the provider compacted or edited it.  `summariser`: span id of the model call that wrote the summary.
+
+    Of a managed context also: `trigger` is `threshold`, `manual` or `limit_error`; `note` what the program said;
+    `fallback` why the policy's fallback was used; `preserved` the messages that no compression removes; `policy` the
+    policy as JSON."""
 
     kind: ClassVar[str] = "context_compressed"
     priority: ClassVar[str] = CRITICAL
@@ -391,9 +403,14 @@ class ContextCompressed(Event):
     kept: tuple[ContentRef, ...] = ()
     summarised: tuple[ContentRef, ...] = ()
     dropped: tuple[ContentRef, ...] = ()
+    preserved: tuple[ContentRef, ...] = ()
+    note: str | None = None
+    trigger: str | None = None
+    fallback: str | None = None
     before: ContentRef | None = ref()
     after: ContentRef | None = ref()
     summary: ContentRef | None = ref()
+    policy: ContentRef | None = ref()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -549,6 +566,10 @@ def event_to_json(event: RunEvent) -> dict[str, Any]:
     return out
 
 
+# Of a compression: lists of refs.
+_REF_LISTS = ("kept", "summarised", "dropped", "preserved")
+
+
 def event_from_json(value: dict[str, Any]) -> RunEvent:
     """The inverse of `event_to_json`; an unknown kind becomes an UnknownEvent."""
     header: dict[str, Any] = {name: value[name] for name in _HEADER if name in value}
@@ -560,7 +581,7 @@ def event_from_json(value: dict[str, Any]) -> RunEvent:
     for name in _TUPLES[cls]:
         data[name] = tuple(data.get(name, ()))
     if cls is ContextCompressed:
-        data |= {name: tuple(map(ContentRef, data[name])) for name in ("kept", "summarised", "dropped")}
+        data |= {name: tuple(map(ContentRef, data[name])) for name in _REF_LISTS}
     if "usage" in data:
         data["usage"] = TokenUsage(
             **{name: count for name, count in data["usage"].items() if name in TokenUsage.__slots__}

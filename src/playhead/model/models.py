@@ -29,7 +29,7 @@ _ISSUE = re.compile(r"(?:[-@:](?:\d{4}-\d\d-\d\d|\d{8}|\d{3,4}|latest|preview|ex
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class ModelFacts:
     """A line of a table. `limit`: most tokens of a context. Prices are per million tokens. None: not known."""
 
     name: str
@@ -56,10 +56,11 @@ class Model:
         total = fresh * plain + cast(int, usage.output_tokens) * output
         total += read * (plain if self.cache_read is None else self.cache_read)
         total += written * (plain if self.cache_write is None else self.cache_write)
+        total += (usage.compaction_input_tokens or 0) * plain + (usage.compaction_output_tokens or 0) * output
         return round(total / _MILLION, 10)
 
 
-def model_named(name: str, table: Mapping[str, Model]) -> Model | None:
+def model_named(name: str, table: Mapping[str, ModelFacts]) -> ModelFacts | None:
     """Returns the line of a model. Looks for the exact name, then for the name without the provider's prefix, then
     without the version, then with hyphens for dots (`claude-sonnet-4.5`). None: the table does not have the model."""
     exact, bare = _names(name)
@@ -68,7 +69,7 @@ def model_named(name: str, table: Mapping[str, Model]) -> Model | None:
     return next((table[candidate] for candidate in tried if candidate in table), None)
 
 
-def context_limit(name: str, table: Mapping[str, Model], configured: Mapping[str, int]) -> int | None:
+def context_limit(name: str, table: Mapping[str, ModelFacts], configured: Mapping[str, int]) -> int | None:
     """Returns how many tokens the context of a model may have; None: unknown.
 
     `configured`: limits by the beginning of a model's name, with or without the provider's prefix. The longest
@@ -113,76 +114,84 @@ _PYDANTIC = "pydantic/genai-prices, openai.yml, November 2025, which names OpenA
 
 MODELS: Final = (
     # Anthropic. There is no line for all of them: from Opus 4.6 and Sonnet 4.6 on, a context has 1,000,000 tokens.
-    Model("claude-3", 200_000, source="pydantic/genai-prices, anthropic.yml, 2025: all of Claude 3", is_family=True),
-    Model("claude-3-haiku", 200_000, 0.25, 1.25, 0.03, 0.3),
-    Model("claude-3-opus", 200_000, 15, 75, 1.5, 18.75),
-    Model("claude-3-5-haiku", 200_000, 0.8, 4, 0.08, 1),
-    Model("claude-3-5-sonnet", 200_000, 3, 15, 0.3, 3.75),
-    Model("claude-3-7-sonnet", 200_000, 3, 15, 0.3, 3.75),
-    Model("claude-haiku-4-5", 200_000, 1, 5, 0.1, 1.25, _ANTHROPIC_OWN),
-    Model("claude-opus-4", 200_000, 15, 75, 1.5, 18.75),
-    Model("claude-opus-4-0", 200_000, 15, 75, 1.5, 18.75),
-    Model(
+    ModelFacts(
+        "claude-3", 200_000, source="pydantic/genai-prices, anthropic.yml, 2025: all of Claude 3", is_family=True
+    ),
+    ModelFacts("claude-3-haiku", 200_000, 0.25, 1.25, 0.03, 0.3),
+    ModelFacts("claude-3-opus", 200_000, 15, 75, 1.5, 18.75),
+    ModelFacts("claude-3-5-haiku", 200_000, 0.8, 4, 0.08, 1),
+    ModelFacts("claude-3-5-sonnet", 200_000, 3, 15, 0.3, 3.75),
+    ModelFacts("claude-3-7-sonnet", 200_000, 3, 15, 0.3, 3.75),
+    ModelFacts("claude-haiku-4-5", 200_000, 1, 5, 0.1, 1.25, _ANTHROPIC_OWN),
+    ModelFacts("claude-opus-4", 200_000, 15, 75, 1.5, 18.75),
+    ModelFacts("claude-opus-4-0", 200_000, 15, 75, 1.5, 18.75),
+    ModelFacts(
         "claude-opus-4-1", 200_000, 15, 75, 1.5, 18.75, "platform.claude.com/docs/en/about-claude/pricing, late 2026"
     ),
-    Model("claude-opus-4-5", 200_000, 5, 25, 0.5, 6.25, _ANTHROPIC_OWN),
-    Model("claude-opus-4-6", 1_000_000, 5, 25, 0.5, 6.25, _ANTHROPIC_OWN),
-    Model("claude-opus-4-8", 1_000_000, 5, 25, 0.5, 6.25, _ANTHROPIC_OWN),
-    Model("claude-opus-5", 1_000_000, 5, 25, 0.5, 6.25, _ANTHROPIC),
-    Model("claude-opus-5-5", 1_000_000, 4, 20, 0.4, 5, _ANTHROPIC_OWN),
-    Model("claude-sonnet-4", 200_000, 3, 15, 0.3, 3.75),
-    Model("claude-sonnet-4-0", 200_000, 3, 15, 0.3, 3.75),
-    Model("claude-sonnet-4-5", 200_000, 3, 15, 0.3, 3.75, _ANTHROPIC_OWN),
-    Model("claude-sonnet-4-6", 1_000_000, 3, 15, 0.3, 3.75, _ANTHROPIC_OWN),
-    Model("claude-sonnet-5", 1_000_000, 2, 10, 0.2, 2.5, _ANTHROPIC),
-    Model("claude-sonnet-5-5", 1_000_000, 2, 10, 0.2, 2.5, _ANTHROPIC_OWN),
+    ModelFacts("claude-opus-4-5", 200_000, 5, 25, 0.5, 6.25, _ANTHROPIC_OWN),
+    ModelFacts("claude-opus-4-6", 1_000_000, 5, 25, 0.5, 6.25, _ANTHROPIC_OWN),
+    ModelFacts("claude-opus-4-8", 1_000_000, 5, 25, 0.5, 6.25, _ANTHROPIC_OWN),
+    ModelFacts("claude-opus-5", 1_000_000, 5, 25, 0.5, 6.25, _ANTHROPIC),
+    ModelFacts("claude-opus-5-5", 1_000_000, 4, 20, 0.4, 5, _ANTHROPIC_OWN),
+    ModelFacts("claude-sonnet-4", 200_000, 3, 15, 0.3, 3.75),
+    ModelFacts("claude-sonnet-4-0", 200_000, 3, 15, 0.3, 3.75),
+    ModelFacts("claude-sonnet-4-5", 200_000, 3, 15, 0.3, 3.75, _ANTHROPIC_OWN),
+    ModelFacts("claude-sonnet-4-6", 1_000_000, 3, 15, 0.3, 3.75, _ANTHROPIC_OWN),
+    ModelFacts("claude-sonnet-5", 1_000_000, 2, 10, 0.2, 2.5, _ANTHROPIC),
+    ModelFacts("claude-sonnet-5-5", 1_000_000, 2, 10, 0.2, 2.5, _ANTHROPIC_OWN),
     # OpenAI.
-    Model("gpt-3.5-turbo", 16_385, 0.5, 1.5, source=f"{_AIMODELCALC}input and output", is_family=True),
+    ModelFacts("gpt-3.5-turbo", 16_385, 0.5, 1.5, source=f"{_AIMODELCALC}input and output", is_family=True),
     # genai-prices says 16,385 here. OpenAI's page of this model said 4,096 while it was served; its 16k form was a
     # model of its own.
-    Model("gpt-3.5-turbo-0613", 4_096, 1.5, 2),
-    Model("gpt-3.5-turbo-1106", 16_385, 1, 2, source=_PYDANTIC),
-    Model("gpt-4", 8_192, 30, 60, source=_PYDANTIC),
-    Model("gpt-4-32k", 32_768, 60, 120, source=f"{_PYDANTIC}: input and output; limit from memory"),
-    Model("gpt-4-turbo", 128_000, 10, 30, source=_PYDANTIC, is_family=True),
-    Model("gpt-4-0125-preview", 128_000, 10, 30, source=_PYDANTIC),
-    Model("gpt-4-1106-preview", 128_000, 10, 30, source=_PYDANTIC),
-    Model("gpt-4.1", 1_047_576, 2, 8, 0.5, source=_GITHUB, is_family=True),
-    Model("gpt-4.1-mini", 1_047_576, 0.4, 1.6, 0.1, source=_DEPLOYBASE_CACHED),
-    Model("gpt-4.1-nano", 1_047_576, 0.1, 0.4, 0.025, source=_DEPLOYBASE_CACHED),
-    Model("gpt-4o", 128_000, 2.5, 10, 1.25, source=_COMMITBRIEF, is_family=True),
-    Model("gpt-4o-2024-05-13", 128_000, 5, 15),
-    Model("gpt-4o-mini", 128_000, 0.15, 0.6, 0.075, source=_COMMITBRIEF),
-    Model("gpt-5", 400_000, 1.25, 10, 0.125, source=_DEPLOYBASE_CACHED),
-    Model("gpt-5-chat", 128_000, 1.25, 10, 0.125),
-    Model("gpt-5-codex", 400_000, 1.25, 10, 0.125, source="developers.openai.com/api/docs/models/gpt-5-codex, 2026"),
-    Model("gpt-5-mini", 400_000, 0.25, 2, 0.025, source=_GITHUB),
-    Model("gpt-5-nano", 400_000, 0.05, 0.4, 0.005, source=_DEPLOYBASE_CACHED),
-    Model("gpt-5-pro", 400_000, 15, 120, source=_PYDANTIC),
-    Model("gpt-5.1", 400_000, 1.25, 10, 0.125, source=_PYDANTIC, is_family=True),
-    Model("gpt-5.2", 400_000, source="vercel.com/ai-gateway/models/openai/gpt-5.2-fast, 2026: limit"),
-    Model("gpt-5.4", 1_050_000, source="getmaxim.ai/bifrost, compare gpt-5.4, 2026: limit; prices by length"),
-    Model("o1", 200_000, 15, 60, 7.5, source=f"{_AIMODELCALC}input and output; cache_read from memory", is_family=True),
-    Model("o1-mini", 128_000),
-    Model("o1-preview", 128_000, 15, 60, 7.5),
-    Model("o3", 200_000, 2, 8, 0.5, source=_DEPLOYBASE_CACHED, is_family=True),
-    Model("o3-mini", 200_000, 1.1, 4.4, 0.55, source=f"{_AIMODELCALC}input and output; cache_read from memory"),
-    Model("o4-mini", 200_000, 1.1, 4.4, 0.275, source=_DEPLOYBASE_CACHED, is_family=True),
+    ModelFacts("gpt-3.5-turbo-0613", 4_096, 1.5, 2),
+    ModelFacts("gpt-3.5-turbo-1106", 16_385, 1, 2, source=_PYDANTIC),
+    ModelFacts("gpt-4", 8_192, 30, 60, source=_PYDANTIC),
+    ModelFacts("gpt-4-32k", 32_768, 60, 120, source=f"{_PYDANTIC}: input and output; limit from memory"),
+    ModelFacts("gpt-4-turbo", 128_000, 10, 30, source=_PYDANTIC, is_family=True),
+    ModelFacts("gpt-4-0125-preview", 128_000, 10, 30, source=_PYDANTIC),
+    ModelFacts("gpt-4-1106-preview", 128_000, 10, 30, source=_PYDANTIC),
+    ModelFacts("gpt-4.1", 1_047_576, 2, 8, 0.5, source=_GITHUB, is_family=True),
+    ModelFacts("gpt-4.1-mini", 1_047_576, 0.4, 1.6, 0.1, source=_DEPLOYBASE_CACHED),
+    ModelFacts("gpt-4.1-nano", 1_047_576, 0.1, 0.4, 0.025, source=_DEPLOYBASE_CACHED),
+    ModelFacts("gpt-4o", 128_000, 2.5, 10, 1.25, source=_COMMITBRIEF, is_family=True),
+    ModelFacts("gpt-4o-2024-05-13", 128_000, 5, 15),
+    ModelFacts("gpt-4o-mini", 128_000, 0.15, 0.6, 0.075, source=_COMMITBRIEF),
+    ModelFacts("gpt-5", 400_000, 1.25, 10, 0.125, source=_DEPLOYBASE_CACHED),
+    ModelFacts("gpt-5-chat", 128_000, 1.25, 10, 0.125),
+    ModelFacts(
+        "gpt-5-codex", 400_000, 1.25, 10, 0.125, source="developers.openai.com/api/docs/models/gpt-5-codex, 2026"
+    ),
+    ModelFacts("gpt-5-mini", 400_000, 0.25, 2, 0.025, source=_GITHUB),
+    ModelFacts("gpt-5-nano", 400_000, 0.05, 0.4, 0.005, source=_DEPLOYBASE_CACHED),
+    ModelFacts("gpt-5-pro", 400_000, 15, 120, source=_PYDANTIC),
+    ModelFacts("gpt-5.1", 400_000, 1.25, 10, 0.125, source=_PYDANTIC, is_family=True),
+    ModelFacts("gpt-5.2", 400_000, source="vercel.com/ai-gateway/models/openai/gpt-5.2-fast, 2026: limit"),
+    ModelFacts("gpt-5.4", 1_050_000, source="getmaxim.ai/bifrost, compare gpt-5.4, 2026: limit; prices by length"),
+    ModelFacts(
+        "o1", 200_000, 15, 60, 7.5, source=f"{_AIMODELCALC}input and output; cache_read from memory", is_family=True
+    ),
+    ModelFacts("o1-mini", 128_000),
+    ModelFacts("o1-preview", 128_000, 15, 60, 7.5),
+    ModelFacts("o3", 200_000, 2, 8, 0.5, source=_DEPLOYBASE_CACHED, is_family=True),
+    ModelFacts("o3-mini", 200_000, 1.1, 4.4, 0.55, source=f"{_AIMODELCALC}input and output; cache_read from memory"),
+    ModelFacts("o4-mini", 200_000, 1.1, 4.4, 0.275, source=_DEPLOYBASE_CACHED, is_family=True),
     # Google. The Pro models have two prices, by the length of the context.
-    Model("gemini-1.5-flash", 1_048_576, is_family=True),
-    Model("gemini-1.5-pro", 2_097_152, is_family=True),
-    Model("gemini-2.0", 1_048_576, is_family=True),
-    Model("gemini-2.0-flash", 1_048_576, 0.1, 0.4, 0.025),
-    Model("gemini-2.5", 1_048_576, source="docs.cloud.google.com, gemini-2.5-pro, 2026: limit", is_family=True),
-    Model("gemini-2.5-flash", 1_048_576, 0.3, 2.5, 0.075),
-    Model("gemini-2.5-flash-lite", 1_048_576, 0.1, 0.4, 0.025),
-    Model("gemini-3-", 1_048_576, source="ai.google.dev, gemini-3-pro-preview, November 2025: limit", is_family=True),
-    Model("gemini-3.1-", 1_048_576, source="ai.google.dev, gemini-3.1-pro-preview, 2026: limit", is_family=True),
+    ModelFacts("gemini-1.5-flash", 1_048_576, is_family=True),
+    ModelFacts("gemini-1.5-pro", 2_097_152, is_family=True),
+    ModelFacts("gemini-2.0", 1_048_576, is_family=True),
+    ModelFacts("gemini-2.0-flash", 1_048_576, 0.1, 0.4, 0.025),
+    ModelFacts("gemini-2.5", 1_048_576, source="docs.cloud.google.com, gemini-2.5-pro, 2026: limit", is_family=True),
+    ModelFacts("gemini-2.5-flash", 1_048_576, 0.3, 2.5, 0.075),
+    ModelFacts("gemini-2.5-flash-lite", 1_048_576, 0.1, 0.4, 0.025),
+    ModelFacts(
+        "gemini-3-", 1_048_576, source="ai.google.dev, gemini-3-pro-preview, November 2025: limit", is_family=True
+    ),
+    ModelFacts("gemini-3.1-", 1_048_576, source="ai.google.dev, gemini-3.1-pro-preview, 2026: limit", is_family=True),
     # Served by many, at many prices.
-    Model("command-r", 128_000, is_family=True),
-    Model("deepseek-", 128_000, is_family=True),
-    Model("llama-3.1", 131_072, is_family=True),
-    Model("llama-3.3", 131_072, is_family=True),
-    Model("mistral-large", 128_000, source="openrouter.ai/mistralai/mistral-large, 2026: limit", is_family=True),
+    ModelFacts("command-r", 128_000, is_family=True),
+    ModelFacts("deepseek-", 128_000, is_family=True),
+    ModelFacts("llama-3.1", 131_072, is_family=True),
+    ModelFacts("llama-3.3", 131_072, is_family=True),
+    ModelFacts("mistral-large", 128_000, source="openrouter.ai/mistralai/mistral-large, 2026: limit", is_family=True),
 )
-BY_NAME: Final[Mapping[str, Model]] = {model.name: model for model in MODELS}
+BY_NAME: Final[Mapping[str, ModelFacts]] = {model.name: model for model in MODELS}

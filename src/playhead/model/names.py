@@ -34,6 +34,10 @@ OUTPUT_TOKENS: Final = "gen_ai.usage.output_tokens"  # all output, reasoning inc
 CACHE_READ_TOKENS: Final = "gen_ai.usage.cache_read.input_tokens"  # included in INPUT_TOKENS: read from the cache
 CACHE_WRITE_TOKENS: Final = "gen_ai.usage.cache_write.input_tokens"  # included in INPUT_TOKENS: written to the cache
 CACHE_CREATION_TOKENS: Final = "gen_ai.usage.cache_creation.input_tokens"  # the older name of CACHE_WRITE_TOKENS
+# Input of the provider's own summary of the context; not included in INPUT_TOKENS.
+COMPACTION_INPUT_TOKENS: Final = "playhead.usage.compaction.input_tokens"
+# Output of the same; not included in OUTPUT_TOKENS.
+COMPACTION_OUTPUT_TOKENS: Final = "playhead.usage.compaction.output_tokens"
 REASONING_TOKENS: Final = "gen_ai.usage.reasoning.output_tokens"  # included in OUTPUT_TOKENS: reasoning
 AUDIO_INPUT_TOKENS: Final = "gen_ai.usage.audio.input_tokens"  # included in INPUT_TOKENS: sound
 AUDIO_OUTPUT_TOKENS: Final = "gen_ai.usage.audio.output_tokens"  # included in OUTPUT_TOKENS: sound
@@ -186,6 +190,7 @@ CONTEXT_WARNING: Final = "playhead.context_warning"  # a model call's context ca
 ANNOTATION: Final = "playhead.annotation"  # a note of the program (`playhead.annotate`)
 PLAN: Final = "playhead.plan"  # the agent wrote down a plan
 COMPRESSED: Final = "playhead.compressed"  # the program says that it shortened the context (`playhead.compressed`)
+MESSAGE_MARKED: Final = "playhead.message_marked"  # a message of a managed context has tags, or is preserved
 # With DIVERGED: changed, inserted, renamed, kind_changed or not_called_again.
 DIVERGENCE_HOW: Final = "playhead.divergence.how"
 DIVERGENCE_CALL: Final = "playhead.divergence.call"  # with DIVERGED: path of the call that differs from the record
@@ -230,6 +235,14 @@ CONTEXT_EDITS: Final = "playhead.context.edits"
 # On a model call whose context the provider edited: tokens that it took out.
 CONTEXT_CLEARED_TOKENS: Final = "playhead.context.cleared_tokens"
 COMPRESSION_TOKENS_AFTER: Final = "playhead.compression.tokens_after"  # with COMPRESSED: tokens of the context after
+COMPRESSION_NOTE: Final = "playhead.compression.note"  # with COMPRESSED: why, in the words of the program
+COMPRESSION_TRIGGER: Final = "playhead.compression.trigger"  # with COMPRESSED: threshold, manual or limit_error
+# With COMPRESSED: why the policy's fallback was used instead of its strategy.
+COMPRESSION_FALLBACK: Final = "playhead.compression.fallback"
+COMPRESSION_PRESERVED: Final = "playhead.compression.preserved"  # with COMPRESSED: refs of the preserved messages
+COMPRESSION_POLICY_REF: Final = "playhead.compression.policy_ref"  # JSON, with COMPRESSED: the policy
+MESSAGE_TAGS: Final = "playhead.message.tags"  # with MESSAGE_MARKED: its tags
+MESSAGE_PRESERVED: Final = "playhead.message.preserved"  # with MESSAGE_MARKED: whether no compression removes it
 # On a span or log event that another Playhead forwarded: list of the attributes that hold, as JSON text, the content of
 # their former NAME_ref.
 CONTENT_INLINE: Final = "playhead.content.inline"

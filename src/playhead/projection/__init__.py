@@ -16,6 +16,7 @@ Shared by the collector and the SDK.  Imports `playhead.model` only: no I/O, no 
     message_diff    difference of two message lists          message_outcomes kept, summarised and dropped messages
 
     summary         a run's row and snapshots                run_row          the row's fields
+    happened        what happened in a run, in one line
     relations       other runs that the run names            processes        other processes that recorded parts of it
     scores          scores in spans and log events           forking          history that a fork shares with its parent
     search_rows     rows for searching across runs           content_uses     events that refer to a content

@@ -116,6 +116,8 @@ def usage_of(attributes: Attributes) -> TokenUsage:
         whole(attributes, names.CACHE_READ_TOKENS),
         whole(attributes, names.CACHE_CREATION_TOKENS) if cache_write is None else cache_write,
         whole(attributes, names.REASONING_TOKENS),
+        whole(attributes, names.COMPACTION_INPUT_TOKENS),
+        whole(attributes, names.COMPACTION_OUTPUT_TOKENS),
     )
 
 

@@ -46,7 +46,7 @@ from playhead.projection.attributes import (
     whole,
 )
 from playhead.projection.compression_events import compacted, declared, edited, inferred
-from playhead.projection.conversations import Conversations, InputDelta
+from playhead.projection.conversations import Conversations, InputDelta, Mark
 from playhead.projection.forking import SharedHistory, restore_conversations
 from playhead.projection.known_messages import KnownMessages
 from playhead.projection.log_events import attempts_in, log_event, log_kind
@@ -112,6 +112,9 @@ class StepUsage:
 # --- events of calls --------------------------------------------------------------------------------------------------
 
 
+_NO_MARK = Mark((), None)
+
+
 @dataclass(frozen=True, slots=True)
 class StartEvents:
     """The events of an open call's start, and the messages that its input added."""
@@ -151,6 +154,7 @@ class EventWriter:
         self._alike: Counter[tuple[str | None, str]] = Counter()
         # Output messages of model calls inside a model call (two instrumentations of one call), by the outer span's id.
         self._inner_outputs: dict[str, Counter[ContentRef]] = {}
+        self._marks: dict[ContentRef, Mark] = {}
         self._step_usage = StepUsage()
         restore_conversations(self.conversations, self._shared.events)
         for event in self._shared.events:
@@ -278,6 +282,9 @@ class EventWriter:
         if span_node.actor in self._compacted:
             self._compacted.remove(span_node.actor)
             self._after_compaction.add(span_node.span.span_id)
+        if self._marks:
+            marks = {node.message: self._marks[node.message] for node in entered.new if node.message in self._marks}
+            entered = replace(entered, marks=marks)
         self._write_model_call(span_node, entered)
         return entered
 
@@ -290,7 +297,10 @@ class EventWriter:
         for node in entered.new:
             role = self._known.role(node.message, "user")
             head = self._at_start(span_node, "message_added", node.depth)
-            self.events.append(ev.MessageAdded(**head, role=role, message=node.message))
+            mark = entered.marks.get(node.message, _NO_MARK)
+            self.events.append(
+                ev.MessageAdded(**head, role=role, message=node.message, tags=mark.tags, preserved=mark.preserved)
+            )
         self.events.append(
             ev.LlmCalled(
                 **self._at_start(span_node, "llm_called"),
@@ -432,6 +442,12 @@ class EventWriter:
 
     def _write_log_event(self, log: LogEvent, span_node: SpanNode | None) -> None:
         """Writes a log record's event. The event's id contains the record's number, or its time if it has none."""
+        if log.name == names.MESSAGE_MARKED:  # becomes a part of the event of the message
+            message = ref(log.attributes, names.MESSAGE_REF)
+            if message is not None:
+                tags, preserved = texts(log.attributes, names.MESSAGE_TAGS), log.attributes.get(names.MESSAGE_PRESERVED)
+                self._marks[message] = Mark(tuple(tags), preserved is True or None)
+            return
         kind, ordinal = log_kind(log), str(number_of(log.attributes) or log.time_ns)
         if process := process_of(log.attributes):
             ordinal = f"{process}.{ordinal}"

@@ -101,8 +101,13 @@ def declared(head: Mapping[str, Any], log: LogEvent, actor: str | None, conversa
         dropped=dropped,
         before=before,
         after=after,
+        preserved=_refs(attributes, names.COMPRESSION_PRESERVED) or (),
+        note=text(attributes, names.COMPRESSION_NOTE),
+        trigger=text(attributes, names.COMPRESSION_TRIGGER),
+        fallback=text(attributes, names.COMPRESSION_FALLBACK),
         summary=summary,
         summariser=cut and cut.summariser,
+        policy=ref(attributes, names.COMPRESSION_POLICY_REF),
     )
 
 

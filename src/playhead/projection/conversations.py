@@ -130,10 +130,19 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class InputDelta:
-    """The messages that a call's input added, and the cut found in it, if any."""
+    """The messages that a call's input added, the cut found in it, if any, and the marks of the new messages."""
 
     new: list[ThreadNode] = field(default_factory=list[ThreadNode])
     cut: Cut | None = None
+    marks: Mapping[ContentRef, "Mark"] = field(default_factory=dict[ContentRef, "Mark"])
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a managed context says about a message: its tags, and whether no compression removes it (True or None)."""
+
+    tags: tuple[str, ...]
+    preserved: bool | None
 
 
 @dataclass(frozen=True, slots=True)

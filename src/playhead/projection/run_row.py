@@ -1,8 +1,10 @@
 """[projection]: the row of a run in lists of runs."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from playhead.model.usage import ModelUsage
+from playhead.projection.happened import LastMoment
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +19,39 @@ class HandedProcess:
     ended_ns: int | None
     spans: int
     spans_missing: int
+
+
+@dataclass(frozen=True, slots=True)
+class FirstSuspect:
+    """The step of a failed run that most likely went wrong: the event `seq` of turn `turn`, and why.
+
+    `found_ns`: when it was found, in ns since 1970; scores and other runs that came later may change the answer.
+    """
+
+    strength: Literal["strong", "likely", "weak"]
+    rule: str
+    reason: str
+    seq: int
+    turn: int
+    found_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeFacts:
+    """What a store knows of a run beside its record.
+
+    `score_name`, `score`: the run's newest score as a whole that is a number or a boolean; None: there is none.
+    `waiting`: it has an open promise, or has recorded a question that no promise answers. `suspect`: the first one;
+    None: nothing was found, or not looked for yet. `cost`: of calls with a known price; None: no price is known.
+    `price_table`: the number of the table of prices with which that was computed.
+    """
+
+    score_name: str | None = None
+    score: float | bool | None = None
+    waiting: bool = False
+    suspect: FirstSuspect | None = None
+    cost: float | None = None
+    price_table: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,3 +110,7 @@ class RunRow:
     """Set by the store: the number of runs that were forked from this one."""
     lost_ns: int | None = None
     """Set by the store for a lost run: when its last record was recorded or, in a collector, arrived."""
+    happened: LastMoment | None = None
+    """What happened in it; None: nothing that is worth a line, or an older version of Playhead projected it."""
+    facts: OutcomeFacts = OutcomeFacts()
+    """Set by the store, except for the cost, which is set by whoever projects the run."""

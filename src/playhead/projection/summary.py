@@ -6,6 +6,7 @@ from playhead.model import event as ev
 from playhead.model.state import RUNNING, RunState, fold
 from playhead.model.usage import ModelUsage, add_usage
 from playhead.projection.forking import SharedHistory
+from playhead.projection.happened import MomentsSoFar
 from playhead.projection.processes import shown_processes
 from playhead.projection.relations import Relations
 from playhead.projection.run_row import HandedProcess, RunRow
@@ -35,6 +36,7 @@ class RunTotals:
         self.ended_ns: int | None = None
         self.last = 0
         self.context_peak: int | None = None
+        self.moments = MomentsSoFar()
         self._agents: dict[str | None, None] = {}
         self._requested_models: dict[str | None, None] = {}
         self._answering_models: dict[str | None, None] = {}
@@ -47,6 +49,7 @@ class RunTotals:
         """Adds the next events. `own` is False for events that a fork shares with its parent."""
         for event in events:
             self._agents[event.actor] = None
+            self.moments.add(event)
             match event:
                 case ev.LlmCalled():
                     self._requested_models[event.model] = None
@@ -168,6 +171,7 @@ def row_of(
         processes=shown_processes(processes),
         process_count=len(processes),
         processes_open=sum(process.ended_ns is None for process in processes),
+        happened=totals.moments.last(state.status),
     )
 
 

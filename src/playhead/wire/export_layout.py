@@ -6,6 +6,7 @@
 | `runs.jsonl` | a line per run: id, name, status, start time, and the run that it is a fork of |
 | `traces.jsonl`, `logs.jsonl` | OTLP requests in JSON, one per line, as OpenTelemetry's file exporter writes them |
 | `scores.jsonl` | a line per score that was posted, by a person or an evaluator |
+| `notes.jsonl` | a line per note or label of a person |
 | `threads.jsonl` | `{"parent": ref or null, "messages": [ref, ...]}`: messages that continue a thread |
 | `contents.jsonl` | `{"ref", "media_type", "bytes"}` of each content |
 | `content/ab/abcd...` | the bytes of a content, under the 64 hex digits of their SHA-256 |
@@ -26,9 +27,9 @@ FORMAT: Final = "playhead-export"
 VERSION: Final = 1
 
 MANIFEST: Final = "manifest.json"
-RUNS, TRACES, LOGS, SCORES = "runs.jsonl", "traces.jsonl", "logs.jsonl", "scores.jsonl"
+RUNS, TRACES, LOGS, SCORES, NOTES = "runs.jsonl", "traces.jsonl", "logs.jsonl", "scores.jsonl", "notes.jsonl"
 THREADS, CONTENTS = "threads.jsonl", "contents.jsonl"
-LINE_FILES: Final = (RUNS, TRACES, LOGS, SCORES, THREADS, CONTENTS)
+LINE_FILES: Final = (RUNS, TRACES, LOGS, SCORES, NOTES, THREADS, CONTENTS)
 IN_ALL_VERSIONS: Final = (RUNS, TRACES, LOGS, THREADS, CONTENTS)
 """Files that every export has, whichever version made it."""
 FOLDER: Final = "content"
@@ -65,12 +66,13 @@ class Manifest:
     missing: int = 0
     unreadable: int = 0
     scores: int = 0
+    notes: int = 0
     files: Mapping[str, LineFile] = field(default_factory=dict[str, LineFile])
 
 
 def manifest_bytes(manifest: Manifest) -> bytes:
     """Returns the bytes of `manifest.json`."""
-    counts = ("runs", "spans", "logs", "contents", "content_bytes", "missing", "unreadable", "scores")
+    counts = ("runs", "spans", "logs", "contents", "content_bytes", "missing", "unreadable", "scores", "notes")
     value = {
         "format": FORMAT,
         "version": VERSION,
@@ -171,6 +173,40 @@ def read_score_line(line: bytes) -> ScoreLine:
 
 
 SCORE_FIELDS: Final = tuple(score_field.name for score_field in fields(ScoreLine))
+
+
+@dataclass(frozen=True, slots=True)
+class NoteLine:
+    """A line of `notes.jsonl`: a note or label of a person. `event`: id of the event that it is about, None if it is
+    about the run. `time`: an RFC 3339 time. `key`: name of the API key with which it was written."""
+
+    run: str
+    id: str
+    event: str | None
+    text: str | None
+    label: str | None
+    author: str | None
+    key: str | None
+    time: str
+
+
+def note_line(note: Mapping[str, Any]) -> bytes:
+    """Returns a line of `notes.jsonl` for a note in the form of the query API."""
+    return canonical_json({name: note[name] for name in NOTE_FIELDS})
+
+
+def read_note_line(line: bytes) -> NoteLine:
+    """Reads a line of `notes.jsonl`.  Raises ValueError."""
+    try:
+        value: Any = parse_json(line)
+        if not all(isinstance(value[name], str) for name in ("run", "id", "time")):
+            raise ValueError("this is no note: its run, id or time is no text")
+        return NoteLine(**{name: value[name] for name in NOTE_FIELDS})
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"this is no note ({error!r})") from error
+
+
+NOTE_FIELDS: Final = tuple(note_field.name for note_field in fields(NoteLine))
 
 
 @dataclass(frozen=True, slots=True)

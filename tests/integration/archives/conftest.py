@@ -84,6 +84,7 @@ def ask(collector: CollectorProcess, path: str, **params: Any) -> Any:
 LISTS = (
     "events", "messages", "llm-calls", "tool-calls", "spans", "logs", "compressions", "decisions", "attributions",
     "scores",
+    "notes",
 )  # fmt: skip
 DETAILS = ("compressions", "decisions", "attributions")
 

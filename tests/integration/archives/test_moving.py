@@ -57,6 +57,8 @@ def runs(recorded: CollectorProcess) -> list[str]:
         client.score(OWN, "resolved", True, author="Ada")
         client.score(FORK, "quality", 0.25, label="poor", at=3)
         client.score(found[-1], "verdict", "refund", id="verdict-1")
+        client.add_note(OWN, "It asks twice.", at="turn:2", author="Ada")
+        client.add_note(FORK, label="odd")
     return list(dict.fromkeys(found))
 
 
@@ -100,6 +102,7 @@ def test_the_summary_of_both_sides_has_the_same_numbers(runs: list[str], moved: 
     assert written["spans"] == read["spans"] > 40
     assert written["logs"] == read["logs"] > 0
     assert written["scores"] == read["scores"] == 4
+    assert written["notes"] == read["notes"] == 2
     assert written["contents"] == read["contents"] == read["new_contents"]
     assert written["missing"] == written["unreadable"] == read["refused"] == 0
 
@@ -112,6 +115,7 @@ def test_importing_again_adds_nothing(other: CollectorProcess, moved: dict[str, 
     assert 0 < said["duplicates"] <= said["spans"] == moved["written"]["spans"]
     assert ask(other, f"runs/{OWN}")[1]["events"] == events
     assert len(ask(other, "scores")[1]["items"]) == 4
+    assert [note["turn"] for note in ask(other, f"runs/{OWN}/notes")[1]["items"]] == [2]
 
 
 def test_an_export_has_each_content_once_under_its_digest(moved: dict[str, Any]):
@@ -136,14 +140,14 @@ def test_the_bundle_of_a_fork_is_what_the_command_writes(
     bundle.write_bytes(answer.content)
     read = json.loads(cli(other, "import", bundle, "--json").stdout)
     written = json.loads(cli(recorded, "export", FORK, "-o", folder / "out", "--json").stdout)
-    counts = ("runs", "spans", "contents", "content_bytes", "missing", "scores")
+    counts = ("runs", "spans", "contents", "content_bytes", "missing", "scores", "notes")
     with tarfile.open(bundle) as tar:
         manifest = layout.read_manifest((tar.extractfile(layout.MANIFEST) or io.BytesIO()).read())
         files = {name for name in tar.getnames() if layout.digest_of_file(name)}
     assert {name: getattr(manifest, name) for name in counts} == {name: written[name] for name in counts}
     paths = (folder / "out" / layout.FOLDER).rglob("*")
     assert files == {path.relative_to(folder / "out").as_posix() for path in paths if path.is_file()}
-    assert (read["runs"], read["new_contents"], read["scores"], read["refused"]) == (2, 0, 3, 0)
+    assert (read["runs"], read["new_contents"], read["scores"], read["notes"], read["refused"]) == (2, 0, 3, 2, 0)
 
 
 @pytest.mark.parametrize("suffix", [".tar", ".tar.gz", ".tar.zst"])

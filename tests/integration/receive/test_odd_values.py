@@ -39,6 +39,8 @@ ODD = {
 }
 COMMANDS = (
     "show",
+    "verdict",
+    "turns",
     "events",
     "state",
     "context",
@@ -153,10 +155,12 @@ def questions(http: httpx.Client, run: str) -> Iterator[tuple[str, dict[str, Any
         if "get" not in methods or not path.startswith(f"{PREFIX}/"):
             continue
         parameters = {each["name"] for each in methods["get"].get("parameters", ())}
-        values = {"hydrate": "true"} if "hydrate" in parameters else {}
+        reading = {"hydrate": "true", "why": "true", "q": "a"}
+        values = {name: value for name, value in reading.items() if name in parameters}
         for seq in seqs if "{seq}" in path else seqs[:1]:
             for ref in refs if "{ref}" in path else refs[:1]:
                 others = {"b": FOREIGN, "destination": "none", "promise": "0" * 32, "span": span}
+                others |= {"turn": "1", "note": "none", "name": "none"}
                 yield path.format(run=run, a=run, seq=seq, ref=ref, **others), values
 
 

@@ -10,7 +10,7 @@ from playhead.model.event import RunEvent, UnknownEvent, event_from_json
 from playhead.model.state import fold
 from playhead.projection.inputs import Projection
 from playhead_collector.store.ports.spans import Batch
-from playhead_collector.store.postgres.store import PostgresStore
+from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.integration.store.making import RUN, START_NS, Clock, P, events, projection, row, run_number, span
 
 TABLES = ("event_page", "run_snapshot")
@@ -53,6 +53,24 @@ async def test_pages_cover_the_whole_run(store: PostgresStore):
     pages = [page async for page in store.events.pages(P, RUN, after=7)]
     assert [event for page in pages for event in page] == events(2_500)[7:]
     assert len(pages) > 1
+
+
+async def test_a_whole_page_is_decoded_once_until_it_is_projected_anew(store: PostgresStore, module_database_url: str):
+    await projected(store)
+    keeping = await connect(module_database_url, kept_pages=1)
+    try:
+        first = await keeping.events.read(P, RUN, upto=256)
+        again = await keeping.events.read(P, RUN)
+        assert again == events(600)
+        assert all(one is other for one, other in zip(first, again, strict=False))
+        assert await keeping.events.read(P, RUN, after=250, upto=260) == events(600)[250:260]
+        await keeping.events.read(P, RUN, after=256, upto=512)  # takes the place of the first page
+        assert (await keeping.events.read(P, RUN, upto=256))[0] is not first[0]
+        other = [replace(events(600)[0], late=True), *events(600)[1:]]
+        await finish(store, other)
+        assert await keeping.events.read(P, RUN) == other
+    finally:
+        await keeping.close()
 
 
 async def test_an_event_is_found_by_its_id(store: PostgresStore):

@@ -5,7 +5,7 @@ import pytest
 from playhead.model.usage import ModelUsage
 from playhead.projection.inputs import Projection
 from playhead.projection.run_row import HandedProcess, RunRow
-from playhead_collector.store.ports.runs import RunFilter
+from playhead_collector.store.ports.runs import RunFilter, RunPosition
 from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import START_NS, P, events, row, run_number, span
@@ -74,7 +74,7 @@ async def test_runs_come_newest_first_and_whole(store: PostgresStore):
 async def test_pages_follow_each_other_without_a_gap(store: PostgresStore):
     found: list[RunRow] = []
     while page := await store.runs.page(
-        P, RunFilter(), limit=2, before=(found[-1].started_ns, found[-1].run) if found else None
+        P, RunFilter(), limit=2, before=RunPosition(found[-1].started_ns, found[-1].run) if found else None
     ):
         found += page
     assert found == RUNS[::-1]

@@ -96,6 +96,7 @@ class Copier:
             ],
             "run": [self._row(row, run, texts, shift)],
         }
+        tables["run_outcome"] = [_outcome(each, run, shift) for each in self._tables["run_outcome"]]
         threads = {_first_bytes(old): _first_bytes(new) for old, new in refs.items()}
         for name in _TABLES:
             tables[name] = [_moved(each, run, shift, threads) for each in self._tables[name]]
@@ -177,6 +178,12 @@ def _rewritten(
                 items.append(ThreadNode(new, new_parent, refs[message], depths[old]))
             parent, new_parent = old, new
     return {str(old)[7:].encode(): str(new).encode() for old, new in refs.items()}, items
+
+
+def _outcome(row: Mapping[str, Any], run: UUID, shift: int) -> dict[str, Any]:
+    """The row without what Postgres computes."""
+    changed = {"run_id": run, "started_ns": row["started_ns"] + shift}
+    return {name: value for name, value in {**row, **changed}.items() if name != "outcome"}
 
 
 def _moved(row: Mapping[str, Any], run: UUID, shift: int, threads: Mapping[int, int]) -> dict[str, Any]:

@@ -24,6 +24,8 @@ _PROJECT = 1
 # Runs in one transaction, and of these in packs together, as the packer has them.
 _AT_A_TIME, _PACKED_TOGETHER = 512, 16
 _MINUTE_NS = 60_000_000_000
+# Columns that the database fills in.
+_GENERATED = ("attention",)
 # GIN indexes are built again afterwards, which takes a tenth of the time.
 _INDEXES = """
     select indexname as name, indexdef as definition from pg_indexes
@@ -57,9 +59,12 @@ async def fill_with_copies(database: str, made: Sequence[VariedRun], copies: int
 async def read_stored(conn: Conn, made: Sequence[VariedRun]) -> list[StoredRun]:
     """The rows of runs that are sealed and were short."""
     tables: defaultdict[str, dict[str, list[Mapping[str, Any]]]] = defaultdict(dict)
-    for name in ("run", "span_page", "event_page", "tool_call", "decision", "error", "llm_call", "search_run"):
+    for name in (
+        "run", "run_outcome", "span_page", "event_page", "tool_call", "decision", "error", "llm_call", "search_run",
+    ):  # fmt: skip
         for row in await conn.fetch(f"select * from {name}"):
-            tables[row["run_id"].hex].setdefault(name, []).append(dict(row))
+            stored = {column: value for column, value in row.items() if column not in _GENERATED}
+            tables[row["run_id"].hex].setdefault(name, []).append(stored)
     found: list[StoredRun] = []
     for each in made:
         rows = tables[each.run]

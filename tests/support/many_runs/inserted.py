@@ -18,5 +18,10 @@ FILL = f"""
     from generate_series(1, {RUNS}) as n, generate_series(1, {CALLS}) as c;
     insert into score (project_id, run_id, score_id, scored_ns, name, number, source)
     select 1, md5('run ' || n)::uuid, 's', n, 'resolved', (n % 3 = 0)::int, 'api' from generate_series(1, {RUNS}) as n;
+    insert into run_outcome (project_id, run_id, started_ns, elapsed_ns, status, llm_calls, tool_calls, input_tokens,
+        output_tokens, score_name, score)
+    select project_id, run_id, started_ns, ended_ns - started_ns, status, llm_calls, tool_calls, input_tokens,
+        output_tokens, score_name, score
+    from run join run_standing using (project_id, run_id);
     analyze;
 """

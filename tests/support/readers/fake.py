@@ -140,6 +140,7 @@ class FakeStore(LocalStore):
 
     def keep_run(self, events: Sequence[RunEvent], run: str = RUN, **more: Any) -> RunRow:
         self.events_of[run] = list(events)
+        more.setdefault("llm_calls", sum(isinstance(event, ev.LlmCalled) for event in events))
         row = RunRow(run=run, name="support", status="running", started_ns=EPOCH_NS, ended_ns=None, **more)
         self.rows[run] = replace(row, events=len(events))
         return self.rows[run]

@@ -12,7 +12,7 @@ _EVENTS = 3  # of each run, at which questions are asked
 def across() -> list[str]:
     """Questions about all runs."""
     about = ("statistics", "transitions", "patterns", "compression", "compression-timing", "failures", "contents")
-    return ["/runs", *(f"/analytics/{name}" for name in about)]
+    return ["/runs", "/runs?sort=attention", "/runs/overview", *(f"/analytics/{name}" for name in about)]
 
 
 async def questions(client: httpx.AsyncClient, run: str) -> list[str]:
@@ -20,7 +20,8 @@ async def questions(client: httpx.AsyncClient, run: str) -> list[str]:
     events = (await client.get(f"{PREFIX}/runs/{run}/events", params={"limit": 1000})).json()["items"]
     assert len(events) > 10
     lists = ("", "/events", "/messages", "/llm-calls", "/tool-calls", "/spans", "/logs", "/decisions")
-    lists += ("/attributions", "/compressions", "/tokens", "/tree", "/suspects", "/scores", "/checkpoints", "/test")
+    lists += ("/attributions", "/compressions", "/tokens", "/waterfall", "/tree", "/suspects", "/scores")
+    lists += ("/checkpoints", "/test", "/turns", "/turns/1", "/turns/1?why=true", "/verdict", "/search?q=e")
     found = [f"/runs/{run}{each}" + ("?hydrate=true" if each == "/messages" else "") for each in lists]
     for event in events[:: max(1, len(events) // _EVENTS)]:
         seq = event["seq"]

@@ -29,10 +29,10 @@ test("a run that asks is announced, is answered here, and goes on", async () => 
   const lines = createInterface(agent.stdout);
   const request = page.getByRole("article", { name: "delete 3 files" });
   await request.getByText("risk: high").waitFor();
-  await request.getByText('"b.log"').waitFor();
+  await request.getByText(/b\.log/).waitFor();
   await request.getByRole("link", { name: /cleaner/ }).waitFor();
-  await page.getByRole("link", { name: /Approvals\s*1 open/ }).waitFor();
-  await page.getByLabel("answer as").fill("eve");
+  await page.getByRole("link", { name: /Approvals\s*\d+ open/ }).waitFor();
+  await request.getByLabel("Your name").fill("eve");
   await request.getByLabel("Reason").fill("keep b.log");
   const denied = once(lines, "line");
   await request.getByRole("button", { name: "Deny" }).click();
@@ -48,15 +48,42 @@ test("a run that asks is announced, is answered here, and goes on", async () => 
   assert.deepEqual(problems.filter((line) => !line.includes("404")), []);
 });
 
+test("nobody answers without a name", async () => {
+  const id = await asked("unsigned", "approval", { action: "sign the letter" });
+  const { page } = await open("/approvals", {}, alone); // a browser that knows no name yet
+  const request = page.getByRole("article", { name: "sign the letter" });
+  await request.getByLabel("Your name").fill("   ");
+  await request.getByRole("button", { name: "Approve" }).click();
+  await request.getByRole("alert").getByText("Write your name first").waitFor();
+  assert.equal(await answered(id), null);
+  await page.keyboard.type("ann"); // the field has the focus
+  await request.getByRole("button", { name: "Approve" }).click();
+  await request.getByText(/approved by ann/).waitFor();
+  assert.equal((await answered(id))?.by?.toString().trim(), "ann");
+});
+
+test("a change is shown as what goes and what comes, and keys go to the buttons", async () => {
+  await asked("change", "approval", { name: "edit_file", action: "run edit_file", details: { path: "shop/prices.py", old: "total * discount", new: "total * (1 - discount)" } });
+  const { page } = await open("/approvals");
+  const request = page.getByRole("article", { name: "run edit_file" });
+  await request.getByRole("heading", { name: "May it run edit_file on shop/prices.py?" }).waitFor();
+  await request.getByRole("group", { name: "The change" }).locator("ins", { hasText: "(1 - " }).waitFor();
+  await request.getByRole("button", { name: "JSON" }).click();
+  await request.getByText('"old": "total * discount"').waitFor();
+  await page.getByRole("heading", { level: 1 }).click();
+  await page.keyboard.press("d");
+  assert.match((await page.evaluate(() => document.activeElement?.textContent)) ?? "", /^Deny/);
+});
+
 test("a second answer shows the first, which counts", async () => {
   const id = await asked("nightly", "approval", { action: "drop the table", risk: "low" });
   const { page } = await open("/approvals", {}, alone);
   const request = page.getByRole("article", { name: "drop the table" });
   await request.getByRole("button", { name: "Approve" }).waitFor();
   const headers = { "content-type": "application/json" };
-  await page.context().setOffline(true); // so that the page does not hear of it first
+  await page.route(/\/promises\?|\/stream\?/, () => undefined); // the page does not hear of it first
   await fetch(`${URL_OF_COLLECTOR}/api/v1/promises/${id}`, { method: "POST", headers, body: JSON.stringify({ outcome: "denied", by: "bob", reason: "not now" }) });
-  await page.context().setOffline(false);
+  await request.getByLabel("Your name").fill("eve");
   await request.getByRole("button", { name: "Approve" }).click();
   await request.getByRole("alert").getByText("bob has denied it already").waitFor();
   await request.getByRole("status").getByText("denied by bob").waitFor();
@@ -67,6 +94,7 @@ test("an event is brought with a value, and what is no JSON is refused before it
   const id = await asked("order-1", "event", { name: "payment", schema: { type: "object" } });
   const { page } = await open("/approvals");
   const request = page.getByRole("article", { name: "payment" });
+  await request.getByLabel("Your name").fill("eve");
   await request.getByLabel("Answer").fill("paid");
   await request.getByRole("button", { name: "Answer" }).click();
   await request.getByRole("alert").getByText("This is no JSON. Expected: object.").waitFor();

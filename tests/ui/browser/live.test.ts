@@ -3,6 +3,8 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { after, test } from "node:test";
 
+import type { Page } from "playwright-core";
+
 import { alone, open, URL_OF_COLLECTOR } from "./support/browser.ts";
 
 const started: ChildProcessWithoutNullStreams[] = [];
@@ -17,20 +19,36 @@ async function waiting(): Promise<[ChildProcessWithoutNullStreams, string]> {
   return [agent, line.toString().trim().replaceAll("-", "")];
 }
 
+/** The lines of the steps that the page has. */
+const steps = (page: Page) => page.getByRole("option", { name: /step\(/ });
+const hasSteps = (page: Page, count: number, timeout = 30_000) =>
+  page.waitForFunction((count) => [...document.querySelectorAll('[role="option"]')].filter((row) => /step\(/.test(row.textContent ?? "")).length >= count, count, { timeout });
+
+/** What the head and the verdict say is that of a run which has ended, at once and not after a reload. */
+async function hasEnded(page: Page, run: string) {
+  await page.waitForFunction(() => !/running/i.test(document.querySelector("main")?.textContent ?? "running"));
+  await page.getByRole("log").getByText(/The run has ended/).waitFor({ state: "attached" });
+  const answer = await fetch(`${URL_OF_COLLECTOR}/api/v1/runs/${run}`);
+  const { tool_calls: tools } = (await answer.json()) as { tool_calls: number };
+  await page.getByText(`${tools} tool calls`).waitFor();
+}
+
 test("a run grows while it is looked at, over a cut of the connection, and ends", async () => {
   const [agent, run] = await waiting();
   await waitForRun(run);
   const { page } = await open(`/runs/${run}`, {}, alone);
-  await page.getByRole("treeitem", { name: /step/ }).first().waitFor();
+  await steps(page).first().waitFor();
+  await page.getByText("Running").first().waitFor();
+  await page.getByText(/connected/).first().waitFor();
   agent.stdin.write("second\n");
-  await page.waitForFunction(() => document.querySelectorAll('[role="treeitem"][id^="step-"]').length >= 2);
+  await hasSteps(page, 2);
   await page.context().setOffline(true);
   agent.stdin.write("third\n");
   await page.context().setOffline(false);
-  await page.waitForFunction(() => document.querySelectorAll('[role="treeitem"][id^="step-"]').length >= 3, undefined, { timeout: 60_000 });
+  await hasSteps(page, 3, 60_000);
   agent.stdin.end();
   await once(agent, "exit");
-  await page.getByText("8 events").waitFor();
+  await hasEnded(page, run);
   assert.equal(agent.exitCode, 0);
 });
 
@@ -38,7 +56,6 @@ test("pages stay live over many ends of their stream, and over an answer that is
   const [agent, run] = await waiting();
   await waitForRun(run);
   const { page } = await open(`/runs/${run}`, {}, alone);
-  const steps = (count: number) => page.waitForFunction((count) => document.querySelectorAll('[role="treeitem"][id^="step-"]').length >= count, count);
   /** Waits until the page has followed its stream over so many further connections; which of them went on behind a last id. */
   const connections = async (count: number): Promise<(string | undefined)[]> => {
     const ids: (string | undefined)[] = [];
@@ -48,22 +65,57 @@ test("pages stay live over many ends of their stream, and over an answer that is
     }
     return ids;
   };
-  await steps(1);
+  await hasSteps(page, 1);
   const [, ...later] = await connections(5); // more than in an hour of streams of 15 minutes; the first may begin the stream
   assert.ok(later.every((id) => id !== undefined));
   agent.stdin.write("second\n");
-  await steps(2);
+  await hasSteps(page, 2);
   await page.route(`**/runs/${run}/events*`, (route) => route.fulfill({ status: 502, body: "no stream" }), { times: 1 });
   await page.waitForResponse((response) => response.status() === 502);
-  await page.getByText("not live").waitFor();
+  await page.getByText(/Not connected since \d\d:\d\d/).waitFor();
   assert.deepEqual(await connections(1), [undefined]); // opened anew
   agent.stdin.write("third\n");
-  await steps(3);
-  await page.getByText("not live").waitFor({ state: "detached" });
+  await hasSteps(page, 3);
+  await page.getByText(/Not connected since/).waitFor({ state: "detached" });
   agent.stdin.end();
   await once(agent, "exit");
-  await page.getByText("8 events").waitFor();
+  await hasEnded(page, run);
   assert.equal(agent.exitCode, 0);
+});
+
+test("a page that is opened before the run has arrived finds it as soon as it has, and follows it", async () => {
+  const [agent, run] = await waiting();
+  await waitForRun(run);
+  const { page } = await open(`/runs/${run}`, {}, async (page) => {
+    const unknown = { error: { code: "no_such_run", message: "there is no such run" } };
+    await page.route(`**/api/v1/runs/${run}`, (route) => route.fulfill({ status: 404, json: unknown }), { times: 2 });
+  });
+  await page.getByText(/it is looked for again/).waitFor();
+  await hasSteps(page, 1);
+  agent.stdin.write("second\n");
+  await hasSteps(page, 2);
+  agent.stdin.end();
+  await once(agent, "exit");
+  await hasEnded(page, run);
+});
+
+test("going anywhere stops following; End goes to now and follows again", async () => {
+  const [agent, run] = await waiting();
+  await waitForRun(run);
+  const { page } = await open(`/runs/${run}`, {}, alone);
+  await hasSteps(page, 1);
+  const follow = page.getByRole("checkbox", { name: "follow" });
+  await page.waitForFunction(() => document.querySelector<HTMLInputElement>('input[type="checkbox"]')?.checked === true);
+  await steps(page).first().click();
+  await page.waitForFunction(() => document.querySelector<HTMLInputElement>('input[type="checkbox"]')?.checked === false);
+  agent.stdin.write("second\n");
+  await hasSteps(page, 2);
+  assert.equal(await follow.isChecked(), false);
+  await page.getByRole("button", { name: /go to now/ }).click();
+  await page.waitForFunction(() => document.querySelector<HTMLInputElement>('input[type="checkbox"]')?.checked === true);
+  assert.ok(await follow.isChecked());
+  agent.stdin.end();
+  await once(agent, "exit");
 });
 
 /** Waits until the collector knows the run's first events. */

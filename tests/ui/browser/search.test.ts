@@ -60,6 +60,9 @@ test("nothing found, a condition that is wrong, and no answer at all say so", as
   await page.getByRole("textbox", { name: "argument" }).fill("item_id=LMP-9999");
   await page.context().setOffline(true);
   await page.keyboard.press("Enter");
-  await page.getByRole("alert").getByText("The collector does not answer.").waitFor();
+  await page.getByText("Not loaded: decisions").waitFor();
+  await page.context().setOffline(false);
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByRole("region", { name: "Results" }).getByRole("link", { name: "send_item" }).first().waitFor();
 });
 

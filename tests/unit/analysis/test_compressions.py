@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from playhead.model.canonical import value_of
+from playhead.model.canonical import text_of, value_of
 from playhead.model.event import ContextCompressed, LlmCalled
 from playhead.model.message import Message, message_contents, text_message
 from playhead.model.ref import ContentRef
@@ -19,7 +19,7 @@ from playhead_collector.analysis.compression import rules
 from playhead_collector.analysis.compression.compressions import audit_compression, list_compressions
 from playhead_collector.errors import Refused
 from playhead_collector.read.record import RunRecord
-from playhead_collector.read.values import messages_of, text_of
+from playhead_collector.read.values import messages_of
 from playhead_collector.serve.routing import schema
 from tests.support.compressed_runs import (
     FOUND,
@@ -186,6 +186,74 @@ async def test_a_declared_cut_has_the_tokens_that_were_counted():
     ]
     (item,) = (await list_compressions(recorded(LabelledRun("declared", calls)), 10, 0))["items"]
     assert item["tokens"] == {"before": 7057, "after": 4128, "saved": 2929, "basis": "reported"}
+
+
+async def test_what_the_provider_counted_counts_more_than_what_the_program_declared():
+    """A program that declares a cut often estimates, and leaves out the definitions of tools."""
+    talk, answer = [text_message("user", f"message {n}") for n in range(8)], text_message("assistant", "yes")
+    short = talk[5:]
+    declares = {"before": [*talk, answer], "after": [*short, answer], "summary": None, "strategy": "own"}
+    declares |= {"tokens_before": 4780, "tokens_after": 1885}
+    calls = [
+        Call(talk, answer, tokens=7057),
+        Call([*short, answer, user_of("more")], answer, tokens=4128, declares=declares),
+    ]
+    (item,) = (await list_compressions(recorded(LabelledRun("declared", calls)), 10, 0))["items"]
+    assert item["tokens"] == {"before": 7057, "after": 4128, "saved": 2929, "basis": "reported"}
+    uncounted = [Call(talk, answer), Call([*short, answer, user_of("more")], answer, declares=declares)]
+    (item,) = (await list_compressions(recorded(LabelledRun("declared", uncounted)), 10, 0))["items"]
+    assert item["tokens"] == {"before": 4780, "after": 1885, "saved": 2895, "basis": "reported"}
+
+
+async def test_the_call_that_wrote_the_summary_of_a_declared_cut_is_named():
+    summary = "The user Sofia Kim wants to fly to Houston on 2024-05-27, by the fastest connection."
+    talk, answer = [text_message("user", f"message {n}") for n in range(8)], text_message("assistant", "yes")
+    put = user_of(f"Summary of the conversation so far: {summary}")
+    declares = {"before": [*talk, answer], "after": [put, answer], "summary": put, "strategy": "summary"}
+    calls = [
+        Call(talk, answer, tokens=7057),
+        Call([user_of("Sum it up.")], text_message("assistant", summary), agent="summariser", tokens=3000),
+        Call([user_of("Say hello.")], text_message("assistant", "Hello."), agent="greeter", tokens=30),
+        Call([put, answer, user_of("more")], answer, tokens=4128, declares=declares),
+    ]
+    record = recorded(LabelledRun("declared", calls))
+    (item,) = (await list_compressions(record, 10, 0))["items"]
+    writer = await record.event(item["summariser"] or 0)
+    assert (writer.kind, writer.actor) == ("llm_called", "summariser")
+    assert item["tokens"]["before"] == 7057
+
+
+async def test_needed_facts_are_grouped_by_the_step_that_needed_them(read_json):
+    record = recorded(looked_up("get_order", calls("c10", "send", item="LMP-4471", price="15.5")))
+    audit = read_json(await audit_compression(record, str((await list_compressions(record, 10, 0))["items"][0]["seq"])))
+    needed = {fact["text"]: fact for fact in audit["lost"] if fact["needed"]}
+    group, weak = audit["needs"]
+    assert (group["how"], group["strength"], group["facts"]) == ("looked_up_again", "strong", ["LMP-4471", "15.5"])
+    assert (weak["how"], weak["strength"], weak["facts"]) == ("used", "weak", ["W2378156"])
+    assert set(needed) == {*group["facts"], *weak["facts"]}
+    assert group["used_seq"] > group["seq"] > audit["seq"] > group["read_seq"]
+    [read] = [each for each in audit["dropped"] if each["seq"] == group["read_seq"]]
+    assert read["needed"] == 2
+    assert sum(each["needed"] for each in audit["dropped"]) == audit["needed_total"]
+    assert sum(each["lost"] for each in audit["dropped"]) == audit["lost_total"]
+
+
+async def test_a_fact_was_read_from_the_message_that_says_most_of_what_was_needed(read_json):
+    """A price stands in many results; it was read from the one that has the flight as well."""
+    flights = "Flight HAT084 costs 142, flight HAT175 costs 99."
+    talk: list[Message] = [SYSTEM, user_of("Look."), calls("c0", "find_booking", id=1)]
+    talk += [gives("c0", "Your booking W2378156 cost 142."), calls("c1", "find_flights", id=2), gives("c1", flights)]
+    tail: list[Message] = [SYSTEM, PLACE, KNOWN]
+    asked = calls("c2", "find_flights", id=2)
+    used = agent("HAT084 costs 142, and HAT175 is full.")
+    run = [Call(talk, PLACE), Call(tail, asked), Call([*tail, asked, gives("c2", flights)], used)]
+    record = recorded(LabelledRun("prices", run))
+    (item,) = (await list_compressions(record, 10, 0))["items"]
+    audit = read_json(await audit_compression(record, item["event"]))
+    [group] = [each for each in audit["needs"] if each["how"] == "looked_up_again"]
+    assert {"HAT084", "142", "HAT175"} <= set(group["facts"])
+    [read] = [each for each in audit["dropped"] if each["seq"] == group["read_seq"]]
+    assert "HAT084" in str(read["value"])
 
 
 async def test_messages_in_another_order_are_reported():

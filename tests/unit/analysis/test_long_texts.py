@@ -51,6 +51,10 @@ ASKED = {
     "/state": ["?hydrate=true"],
     "/suspects": [""],
     "/tokens": ["?split=true"],
+    "/turns": [""],
+    "/turns/{turn}": ["?why=true"],
+    "/verdict": [""],
+    "/search": ["?q=and another", '?q="', "?q=\u00e4"],
     "/tree": [""],
     "/llm-calls": ["?hydrate=true"],
     "/tool-calls": ["?hydrate=true"],
@@ -58,6 +62,7 @@ ASKED = {
 }
 READS_NO_TEXT = {
     "",
+    "/waterfall",
     "/spans",
     "/spans/{span}",
     "/logs",
@@ -67,7 +72,10 @@ READS_NO_TEXT = {
     "/suspects/rerank",
     "/ask-again",
     "/scores",
+    "/notes",
+    "/notes/{note}",
 }
+READS_NO_TEXT |= {"/notes", "/notes/{note}"}  # people wrote them
 READS_NO_TEXT |= {"/test", "/bundle"}  # they write texts down, and read none
 SHAPES: dict[str, Callable[[int], str]] = {
     **{
@@ -110,7 +118,7 @@ def questions(store: FakeStore) -> list[str]:
     }
     about = {"/compressions/{seq}": seq[ev.ContextCompressed], "/attributions/{seq}": seq[ev.ToolCalled]}
     asked = [
-        (PREFIX + path + query).format(run=RUN, seq=about.get(path, seq[ev.LlmCompleted]))
+        (PREFIX + path + query).format(run=RUN, seq=about.get(path, seq[ev.LlmCompleted]), turn=1)
         for path, queries in ASKED.items()
         for query in queries
     ]

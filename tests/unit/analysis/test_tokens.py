@@ -10,15 +10,16 @@ from hypothesis import strategies as st
 
 from playhead.model import event as ev
 from playhead.model.message import Message, message_contents, text_message
-from playhead.model.models import Model
-from playhead_collector.analysis.tokens.split import shares
+from playhead.model.models import ModelFacts
+from playhead.model.token_estimates import estimate_message
+from playhead_collector.analysis.tokens.split import counted_parts, shares
 from playhead_collector.analysis.tokens.tokens import answer_tokens
 from playhead_collector.errors import BadSetting
 from playhead_collector.read.prices import Prices, read_prices, shipped
-from playhead_collector.read.token_estimates import Sample, Scale, calibrate, estimate_message
+from playhead_collector.read.token_estimates import Sample, Scale, calibrate
 from tests.support.readers.fake import FakeStore, Story, record_of
 
-SMALL = Prices("2026-01-01", "a test", "EUR", {"gpt-4o": Model("gpt-4o", 40, 2.0, 10.0, 0.5)})
+SMALL = Prices("2026-01-01", "a test", "EUR", {"gpt-4o": ModelFacts("gpt-4o", 40, 2.0, 10.0, 0.5)})
 QUESTION, ANSWER = text_message("user", "Where is my order?"), text_message("assistant", "On its way.")
 
 
@@ -63,6 +64,30 @@ async def test_what_the_provider_reported_anchors_every_point():
     assert answer["totals"]["context_peak"] == 44
 
 
+async def test_of_model_calls_only_the_points_where_they_begin_and_end_and_splits_of_these():
+    story = Story(FakeStore())
+    before: list[Message] = []
+    for n in range(5):
+        call(story, f"s{n}", before, [QUESTION], usage(input_tokens=100 - abs(n - 3), output_tokens=4))
+        before = [*before, QUESTION, ANSWER]
+    record = story.done()
+    whole = await answer_tokens(record, SMALL, 100, 0, split=True)
+    expected = [point for point in whole["items"] if point["kind"].startswith("llm_")]
+    found: list[Any] = []
+    after = 0
+    while True:
+        page = await answer_tokens(record, SMALL, 3, after, split=True, calls=True)
+        assert "split" not in page["totals"]
+        found += page["items"]
+        if page["next_cursor"] is None:
+            break
+        after = int(page["next_cursor"])
+    assert found == expected
+    assert len(found) == 10
+    peak = next(point for point in expected if point["seq"] == whole["totals"]["peak_call"])
+    assert (peak["context"], whole["totals"]["context_peak"]) == (100, 100)
+
+
 TOOL_TEXT = "The order is on its way, and comes on Friday."
 
 
@@ -97,6 +122,34 @@ async def test_the_parts_of_a_context_add_up_to_what_the_provider_counted():
     total = (await split_of(story))[1]
     parts = ("system", "tools", "history", "retrieved", "output")
     assert total == {name: first[name] + second[name] for name in parts} | {"basis": "calibrated", "calls": 2}
+
+
+async def test_the_same_system_prompt_and_tools_count_the_same_at_each_call():
+    story = Story(FakeStore())
+    tools, system = story.store.keep([{"name": "look_up"}] * 20), story.store.keep("Answer in English. " * 50)
+    same = {"tools": tools, "system": system}
+    call(story, "a", [], talk()[:2], usage(input_tokens=412, output_tokens=7), **same)
+    call(story, "b", talk()[:2], talk()[2:], usage(input_tokens=470, output_tokens=9), **same)
+    call(story, "c", talk(), talk()[1:], usage(input_tokens=623, output_tokens=9), **same)
+    call(story, "d", talk(), talk()[1:2], usage(), **same)  # under way, or not reported
+    splits = (await split_of(story))[0]
+    assert len({(split["system"], split["tools"]) for split in splits}) == 1
+    assert [sum(split[name] for name in ("system", "tools", "history", "retrieved")) for split in splits[:3]] == [
+        412, 470, 623,
+    ]  # fmt: skip
+
+
+@given(
+    st.integers(0, 10_000),
+    st.lists(st.floats(0, 1e4), min_size=2, max_size=2),
+    st.lists(st.floats(0, 1e4), min_size=2, max_size=4),
+    st.floats(0.1, 10),
+)
+def test_counted_parts_add_up_and_none_is_negative(whole: int, fixed: list[float], rest: list[float], factor: float):
+    parts = counted_parts(whole, fixed, rest, factor)
+    assert sum(parts) == whole
+    assert min(parts) >= 0
+    assert len(parts) == len(fixed) + len(rest)
 
 
 async def test_without_reports_the_parts_are_estimates_and_say_so():
@@ -287,7 +340,7 @@ def test_an_operator_s_table_takes_its_place(tmp_path: Path):
     path = tmp_path / "prices.json"
     path.write_text(json.dumps({"date": "2026-02-02", "source": "our contract", "models": {"Mine": {"limit": 9}}}))
     prices = read_prices(path)
-    assert (prices.of("mine"), prices.currency) == (Model("mine", 9), "USD")
+    assert (prices.of("mine"), prices.currency) == (ModelFacts("mine", 9), "USD")
     assert prices.of("gpt-4o") is None
 
 
@@ -311,10 +364,10 @@ def test_a_table_that_cannot_be_used_says_why(tmp_path: Path, text: str | None, 
 
 
 def test_a_call_that_did_not_report_has_no_cost():
-    price = Model("m", None, 1.0, 1.0)
+    price = ModelFacts("m", None, 1.0, 1.0)
     assert price.cost(ev.TokenUsage(input_tokens=5)) is None
     assert price.cost(ev.TokenUsage(output_tokens=5)) is None
-    assert Model("m", 5).cost(ev.TokenUsage(1, 1)) is None
+    assert ModelFacts("m", 5).cost(ev.TokenUsage(1, 1)) is None
     assert price.cost(ev.TokenUsage(1_000_000, 0)) == 1.0
 
 

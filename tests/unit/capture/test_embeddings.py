@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from playhead.capture.embeddings import embeddings_api, with_data_vectors
-from playhead.capture.model_call import ModelRequest
+from playhead.capture.model_call import ObservedRequest
 from playhead.capture.vectors import pack_vector
 from playhead.capture.wrapping import MethodCall
 from playhead.errors import CannotRestore
@@ -14,7 +14,7 @@ CALL = MethodCall(None, "create", (), {})
 ANSWER = {"data": [{"embedding": [0.5, 1.0], "index": 0}, {"index": 1}], "model": "m"}
 PACKED = {"data": [{"embedding": pack_vector([0.5, 1.0]), "index": 0}, {"index": 1}], "model": "m"}
 API = embeddings_api(
-    read_request=lambda call: ModelRequest.of_embeddings("p", "m", "text", settings={}),
+    read_request=lambda call: ObservedRequest.of_embeddings("p", "m", "text", settings={}),
     dump=lambda result: result if isinstance(result, dict) else None,
     attributes=lambda raw: {"model": raw["model"]},
     with_vectors=with_data_vectors,

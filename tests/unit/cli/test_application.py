@@ -57,5 +57,5 @@ def test_the_help_of_all_commands_imports_no_http_library_and_nothing_that_recor
 
 
 def test_a_misspelt_command_gets_a_suggestion():
-    done = CliRunner().invoke(app, ["evnts"])
+    done = CliRunner().invoke(app, ["eventz"])
     assert (done.exit_code, "Did you mean 'events'?" in done.stderr) == (2, True)

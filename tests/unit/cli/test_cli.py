@@ -102,7 +102,9 @@ def test_runs_are_listed_a_line_each_for_a_pipe(playhead):
     lines = playhead("runs").stdout.splitlines()
     assert lines[0].split("\t")[:2] == ["run", "status"]
     assert [line.split("\t")[0] for line in lines[1:]] == [OTHER, RUN]
-    assert [line.split("\t")[-1] for line in lines[1:]] == ["3 spans missing", "complete"]
+    record = lines[0].split("\t").index("record")
+    assert [line.split("\t")[record] for line in lines[1:]] == ["3 spans missing", "complete"]
+    assert [line.split("\t")[record + 1] for line in lines[1:]] == ["running", "running"]
 
 
 @pytest.mark.parametrize(

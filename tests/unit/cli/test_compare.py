@@ -33,11 +33,12 @@ def playhead(url: str, monkeypatch: pytest.MonkeyPatch):
 
 def test_a_comparison_says_where_runs_part_and_what_came_of_it(playhead):
     text = playhead("compare", RUN, OTHER).stdout
-    assert "calls\t1 same, 2 changed, 0 only_a, 1 only_b\n" in text
+    assert text.startswith("They part at turn 2: B went on to call `mail(ann)`, A made no more calls. Until then both")
+    assert "calls\t1 same, 0 similar, 2 changed, 0 only_a, 1 only_b\n" in text
     assert "answer\tIt is late. → It is lost, sorry.\n" in text
     assert "they part: tool look_up at 7 and 7 (result)\n  result:\n    -late\n    +lost\n" in text
-    assert "~\t10\t10\tllm\tgpt-4o\tmessages, answer\n" in text
-    assert "+\t\t13\ttool\tmail\t\n" in text
+    assert "~\t10\t10\tllm\tIt is late.\tmessages, answer\n" in text
+    assert "+\t\t13\ttool\tmail(ann)\t\n" in text
 
 
 def test_runs_that_are_the_same_say_so(playhead):

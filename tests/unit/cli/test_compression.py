@@ -38,7 +38,7 @@ def playhead(url: str, monkeypatch: pytest.MonkeyPatch):
 def test_compressions_are_listed_a_line_each(playhead):
     names, line = (text.split("\t") for text in playhead("compressions", RUN).stdout.splitlines())
     assert dict(zip(names, line, strict=True)) | {"time": ""} == {
-        "seq": "11", "time": "", "actor": "support", "strategy": "summary", "origin": "inferred",
+        "seq": "11", "time": "", "actor": "support", "strategy": "summary", "origin": "inferred", "note": "",
         "messages": "7 to 4", "kept": "2", "summarised": "5", "dropped": "0", "written by": "",
         "tokens": "900 to 300",
     }  # fmt: skip

@@ -57,7 +57,7 @@ def test_a_list_asks_for_one_item_more_than_it_shows(client: Recorder):
     shown: list[Any] = []
     result = run(DeclaredOperations.runs, "--agent", "a", "--limit", "1", show=shown.append)
     assert result.exit_code == 0, result.output
-    assert client.asked == [("runs", {"agent": "a", "limit": 2})]
+    assert client.asked == [("runs", {"sort": "started", "ascending": False, "agent": "a", "limit": 2})]
     assert shown == [[{"run": "a"}]]
 
 

@@ -41,7 +41,7 @@ def test_every_reading_command_answers_from_the_journal(playhead: Command):
     listed = playhead("runs", "--local")
     assert {line.split("\t")[0] for line in listed.stdout.splitlines()[1:]} == {RUN, OTHER}
     commands = ("show", "events", "state", "context", "messages", "tree", "tokens", "why", "suspects", "decisions")
-    for command in (*commands, "compressions", "checkpoints"):
+    for command in (*commands, "compressions", "checkpoints", "verdict", "turns"):
         done = playhead(command, RUN, "--local")
         assert (done.exit_code, done.stderr) == (0, ""), (command, done.output)
         assert done.stdout
@@ -149,11 +149,14 @@ def test_no_journal_has_no_runs(playhead: Command, tmp_path: Path, monkeypatch: 
 
 # Of each command that can answer from the journal: its arguments, its exit code, and what it says.
 FROM_JOURNAL: dict[str, tuple[tuple[str, ...], int, str]] = {
-    "runs": (("--session", "s", "--status", "completed"), 0, "run"),
+    "runs": (("--session", "s", "--outcome", "unknown", "--sort", "attention"), 0, "run"),
     **dict.fromkeys(
         ("show", "tree", "events", "state", "context", "messages", "tokens", "why", "suspects"), (("last",), 0, "")
     ),
     **dict.fromkeys(("decisions", "compressions", "checkpoints"), (("last",), 0, "")),
+    **dict.fromkeys(("verdict", "turns"), (("last",), 0, "")),
+    "turn": (("last", "1", "--why"), 0, "turn"),
+    "find": (("last", "way"), 0, "way"),
     "scores": ((), 0, ""),
     "content": (("sha256:" + "0" * 64,), 1, "nothing is stored"),
     "search decisions": ((), 0, ""),
@@ -180,6 +183,8 @@ FROM_JOURNAL: dict[str, tuple[tuple[str, ...], int, str]] = {
 ONLY_A_COLLECTOR: dict[str, tuple[str, ...]] = {
     "watch": (),
     "score": ("last", "name", "1"),
+    "note": ("last", "text"),
+    "notes": ("last",),
     "delete": ("last", "--yes"),
     "gc": (),
     "storage": (),

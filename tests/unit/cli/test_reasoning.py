@@ -74,6 +74,18 @@ def test_a_call_is_asked_again_with_other_words(playhead, server: MockModelServe
     assert (answer["changed"], answer["messages"]) == (["messages"], [{"role": "user", "content": "Hello"}])
 
 
+def test_a_call_is_asked_again_with_other_settings(playhead, server: MockModelServer):
+    given = ("--setting", "temperature=0.7", "--setting", "stop=END")
+    answer = json.loads(playhead("ask-again", RUN, *given, "--json").stdout)
+    assert answer["changed"] == ["settings"]
+    assert (server.requests[-1].body["temperature"], server.requests[-1].body["stop"]) == (0.7, "END")
+
+
+def test_a_setting_without_a_value_is_no_question(url: str):
+    done = CliRunner().invoke(app, ["--url", url, "ask-again", RUN, "--setting", "temperature"])
+    assert (done.exit_code, "temperature=0.7" in done.stderr) == (2, True)
+
+
 @pytest.mark.parametrize("written", ["{", "[1]", None])
 def test_a_file_without_messages_is_no_question(url: str, tmp_path: Path, written: str | None):
     given = tmp_path / "messages.json"

@@ -17,11 +17,11 @@ from playhead.projection.run_row import RunRow
 from playhead_collector.errors import ContentMissing, Refused
 from playhead_collector.read.content import content_value, parse_ref, read_batch, read_thread
 from playhead_collector.read.events import EventFilter, list_events, list_last_events
-from playhead_collector.read.paging import read_row_cursor, read_seq, row_cursor
+from playhead_collector.read.paging import list_cursor, read_list_cursor, read_row_cursor, read_seq
 from playhead_collector.read.prices import shipped
 from playhead_collector.read.runs import list_runs, run_detail
 from playhead_collector.read.spans import in_tree_order
-from playhead_collector.store.ports.runs import RunFilter
+from playhead_collector.store.ports.runs import NEWEST_FIRST, RunFilter
 from tests.support.readers.fake import EPOCH_NS, RUN, FakeStore, Story, record_of
 
 
@@ -94,7 +94,7 @@ async def test_pages_of_runs_join_to_the_whole_list_newest_first(store: FakeStor
 
 def test_a_cursor_leads_back_to_its_row():
     row = RunRow(run=RUN, name=None, status="running", started_ns=EPOCH_NS, ended_ns=None)
-    assert read_row_cursor(row_cursor(row)) == (EPOCH_NS, RUN)
+    assert read_list_cursor(list_cursor(row, NEWEST_FIRST), NEWEST_FIRST) == (EPOCH_NS, RUN, 0.0)
 
 
 @given(st.text(max_size=60))

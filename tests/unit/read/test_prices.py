@@ -4,14 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from playhead.model.models import Model
+from playhead.model.models import ModelFacts
 from playhead_collector.read.prices import Prices
 
 TABLE = Prices(
     "2026-01-01",
     "made up",
     "USD",
-    {each.name: each for each in (Model("large", 200_000), Model("also-large", 200_000), Model("small", 8_000))},
+    {
+        each.name: each
+        for each in (ModelFacts("large", 200_000), ModelFacts("also-large", 200_000), ModelFacts("small", 8_000))
+    },
 )
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 
 import httpx
 import pytest
@@ -72,6 +73,13 @@ async def test_the_operators_key_opens_a_session_with_all_scopes():
     async with asking(Keys(), "master") as client:
         answer = await client.post("/api/v1/session", json={"key": "master"})
         assert answer.json()["scopes"] == ["admin", "ingest", "read"]
+        assert (await client.get("/api/v1/runs")).status_code == 200
+
+
+async def test_a_key_with_admin_alone_may_look_too():
+    async with asking(Keys(replace(reader(), scopes=("admin",)))) as client:
+        answer = await client.post("/api/v1/session", json={"key": READER.decode()})
+        assert answer.json()["scopes"] == ["admin", "read"]
         assert (await client.get("/api/v1/runs")).status_code == 200
 
 

@@ -27,7 +27,7 @@ def asking(folder: Path) -> httpx.AsyncClient:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/runs/abc", "/compare/a/b", "/content/sha256:00", "/search", "/across", "/approvals"]
+    "path", ["/", "/runs/abc", "/compare/a/b", "/calls", "/content/sha256:00", "/search", "/across", "/approvals"]
 )
 async def test_every_address_of_the_ui_is_the_page_with_a_strict_policy(built: Path, path: str):
     async with asking(built) as client:

@@ -14,6 +14,7 @@ REF = ContentRef.of(b"x")
 VALUES: dict[str, Any] = {
     "str": "te\x00xt", "str | None": "\ud800", "int": 7, "int | None": 2**70, "float": 1.5, "float | None": 0.1,
     "bool": True, "tuple[str, ...]": ("a", "b"), "tuple[ContentRef, ...]": (REF,), "ContentRef | None": REF,
+    "bool | None": True,
     "TokenUsage": TokenUsage(1, 2, 3, None, 5), "playhead.model.event.TokenUsage | None": TokenUsage(1),
     "float | int | str | None": 2**70, "float | bool | str": True,
     "dict[str, typing.Any]": {"n": [1, None]},

@@ -8,15 +8,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from playhead.model.shares import wilson
 from playhead.model.state import COMPLETED, FAILED
 from playhead.projection.run_row import RunRow
 from playhead.wire.operations.across import Population, SuccessRate
+from playhead_collector.read.outcomes import rate_of
 from playhead_collector.store.ports import ReadStore
+from playhead_collector.store.ports.outcomes import SUCCESS_FROM
 from playhead_collector.store.ports.runs import RunFacts, RunFilter
 from playhead_collector.store.ports.scores import ScoreCondition
-
-_HALF: Final = 0.5  # least score of a success if the condition has no comparison; true counts as 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ def succeeded(facts: RunFacts, outcome: ScoreCondition | None) -> bool | None:
     if number is None:
         return None
     if wanted is None:
-        return number >= _HALF
+        return number >= SUCCESS_FROM
     match outcome.comparison:
         case ">=":
             return number >= wanted
@@ -95,7 +94,7 @@ def outcome_text(outcome: ScoreCondition | None) -> str:
     if outcome is None:
         return "status"
     if outcome.comparison is None:
-        return f"{outcome.name}>={_HALF}"
+        return f"{outcome.name}>={SUCCESS_FROM}"
     value = outcome.value
     return f"{outcome.name}{outcome.comparison}{value:g}" if isinstance(value, float) else f"{outcome.name}={value}"
 
@@ -110,11 +109,4 @@ def success_rate(outcomes: Iterable[bool | None]) -> SuccessRate:
     """Counts the runs that succeeded and failed, with the share of success. None (no outcome) is not counted."""
     known_outcomes = [outcome for outcome in outcomes if outcome is not None]
     successes = sum(known_outcomes)
-    bounds = wilson(successes, len(known_outcomes)) if known_outcomes else None
-    return {
-        "succeeded": successes,
-        "failed": len(known_outcomes) - successes,
-        "rate": None if bounds is None else round(successes / len(known_outcomes), 6),
-        "low": None if bounds is None else round(bounds[0], 6),
-        "high": None if bounds is None else round(bounds[1], 6),
-    }
+    return rate_of(successes, len(known_outcomes) - successes)

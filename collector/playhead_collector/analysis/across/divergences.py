@@ -9,7 +9,7 @@ twice.
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple
 
 from playhead.model.canonical import canonical_json, parse_json
 from playhead.model.event import ToolCalled
@@ -18,13 +18,12 @@ from playhead.wire.operations.across import Divergences, TaskDivergence
 from playhead_collector.analysis.across.cohort import MIN_RUNS, Cohort, Member, success_rate
 from playhead_collector.analysis.across.same_task import beginning_of, task_of
 from playhead_collector.analysis.across.tool_sequences import END
+from playhead_collector.analysis.transcript.arguments import without_prose
 from playhead_collector.read.values import fetch
 from playhead_collector.store.ports import ReadStore
 
 _EVIDENCE: Final = 5
 _LEAST_GAIN: Final = 1e-9
-_PROSE_WORDS: Final = 8  # texts with at least so many words are prose
-_PROSE: Final = "…"
 
 
 class TaskChoice(NamedTuple):
@@ -158,14 +157,3 @@ async def _read_path(store: ReadStore, project_id: int, member: Member, by: str)
 def _canonical(value: Any, ref: ContentRef | None) -> bytes:
     """The arguments as canonical JSON; of arguments that are not stored, their ref."""
     return canonical_json(without_prose(value) if value is not None or ref is None else str(ref))
-
-
-def without_prose(value: Any) -> Any:
-    """The value with `…` in place of texts of 8 words or more."""
-    if isinstance(value, str):
-        return _PROSE if len(value.split(maxsplit=_PROSE_WORDS)) >= _PROSE_WORDS else value
-    if isinstance(value, list):
-        return [without_prose(item) for item in cast(list[Any], value)]
-    if isinstance(value, dict):
-        return {name: without_prose(item) for name, item in cast(dict[str, Any], value).items()}
-    return value

@@ -13,8 +13,9 @@ from playhead.model.state import COMPLETED
 from playhead.projection.run_row import RunRow
 from playhead_collector.analysis.across.cohort import outcome_text, succeeded
 from playhead_collector.read.record import BLOCK, RunRecord
+from playhead_collector.store.ports.outcomes import SUCCESS_FROM
 from playhead_collector.store.ports.runs import RunFacts, RunFilter
-from playhead_collector.store.ports.scores import ScoreCondition, ScoreFilter, StoredScore
+from playhead_collector.store.ports.scores import ScoreCondition
 
 INPUT: Final = "input"
 TAG: Final = "tag:"
@@ -27,8 +28,6 @@ _LONGEST_TASK: Final = 200
 _WINDOW_NS: Final = 90 * 24 * 3600 * 10**9
 # Newest runs of a task that are examined. Of each one that succeeded, at most the first block of events is read.
 _MOST_CANDIDATES: Final = 100
-_MOST_SCORES: Final = 100
-_HALF: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +65,14 @@ async def read_succeeded_runs(
     """Returns at most five succeeded runs of this run's task.
 
     `task` None: the tag that begins with `task:` or, if the run has no such tag, its input. `outcome`: the fields of a
-    `ScoreCondition`; None: the score by which this run failed or, if there is none, the status.
+    `ScoreCondition`; None: the score by which this run failed (see `ports.outcomes`) or, if there is none, the status.
     """
     started = beginning_of(await record.events(limit=BLOCK))
     by = task or (TASK_TAG if _tag(record.row, TASK_TAG) is not None else INPUT)
     wanted = task_of(record.row, by, started)
     if wanted is None:
         return SameTaskRuns(None, outcome_text(None), (), more=False)
-    condition = await _failed_by(record) if outcome is None else ScoreCondition(**outcome)
+    condition = _failed_by(record) if outcome is None else ScoreCondition(**outcome)
     candidates, more = await _candidates(record, by, started, condition)
     chosen: list[RunRecord] = []
     for facts in candidates:
@@ -86,6 +85,30 @@ async def read_succeeded_runs(
         if task_of(facts.row, by, begun) == wanted:
             chosen.append(other)
     return SameTaskRuns(by, outcome_text(condition), chosen, more)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFacts:
+    """Runs of a task, with the run itself, newest first: at most 100. `task`: what they have in common."""
+
+    task: str
+    runs: Sequence[RunFacts]
+
+
+async def read_task(record: RunRecord, score: str | None) -> TaskFacts | None:
+    """Returns the runs of a run's task with the latest score of this name, by indexes only; None if it has no task.
+
+    Of a run without a tag `task:...`, runs of the same name that had its input count.
+    """
+    tag = _tag(record.row, TASK_TAG)
+    by = INPUT if tag is None else TASK_TAG
+    started = beginning_of(await record.events(limit=BLOCK)) if tag is None else None
+    if task_of(record.row, by, started) is None:
+        return None
+    facts, _ = await _candidates(record, by, started, ScoreCondition(score or ""))  # of any status
+    if tag is None:
+        facts = [each for each in facts if each.row.name == record.row.name]
+    return TaskFacts(INPUT if tag is None else f"{TAG}{tag}", facts)
 
 
 def _may_be_sibling(record: RunRecord, facts: RunFacts) -> bool:
@@ -117,16 +140,12 @@ async def _candidates(
     return facts[:_MOST_CANDIDATES], len(facts) > _MOST_CANDIDATES
 
 
-async def _failed_by(record: RunRecord) -> ScoreCondition | None:
-    """Condition for the newest score of the run that is false, or from 0 to below 0.5; None if there is none."""
-    where = ScoreFilter(run=record.run, latest=True)
-    scores = await record.store.scores.page(record.project_id, where, limit=_MOST_SCORES)
-    failing = next((score for score in scores if _is_failure(score)), None)
-    return None if failing is None else ScoreCondition(failing.name)
-
-
-def _is_failure(score: StoredScore) -> bool:
-    return score.span is None and not isinstance(score.value, str) and 0 <= score.value < _HALF
+def _failed_by(record: RunRecord) -> ScoreCondition | None:
+    """Condition for the score that decides that the run has failed; None if none does."""
+    facts = record.row.facts
+    if facts.score_name is None or facts.score is None or facts.score >= SUCCESS_FROM:
+        return None
+    return ScoreCondition(facts.score_name)
 
 
 def _tag(row: RunRow, by: str) -> str | None:

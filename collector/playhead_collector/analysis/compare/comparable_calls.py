@@ -4,7 +4,7 @@ A model call is compared by its new messages, not by its whole context: otherwis
 later calls differ. Ids of tool calls, which providers generate for each call, are ignored.
 """
 
-from collections.abc import AsyncIterator, Hashable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
@@ -14,8 +14,10 @@ from playhead.model.canonical import canonical_json
 from playhead.model.message import Message, read_message
 from playhead.model.ref import ContentRef
 from playhead.model.state import CANCELLED
+from playhead_collector.analysis.compare.actions import CalledTools, arguments_key, called_tools
 from playhead_collector.analysis.compare.alignment import Facets
 from playhead_collector.read.record import RunRecord
+from playhead_collector.read.values import fetch
 
 Begin = ev.LlmCalled | ev.ToolCalled | ev.StepStarted
 End = ev.LlmCompleted | ev.LlmFailed | ev.ToolCompleted | ev.ToolFailed | ev.StepCompleted
@@ -36,6 +38,8 @@ class ComparableCall:
     end: End | None = None
     new: list[ContentRef] = field(default_factory=list[ContentRef])
     outputs: list[ContentRef] = field(default_factory=list[ContentRef])
+    turn: int | None = None
+    """Number of the model call, or of the one that led to this call; None: there was none before it."""
 
     @property
     def kind(self) -> str:
@@ -91,6 +95,9 @@ class ComparableRun:
     _open: dict[str, ComparableCall] = field(default_factory=dict[str, ComparableCall])
     _waiting: dict[str, list[ContentRef]] = field(default_factory=dict[str, list[ContentRef]])
     _of_span: dict[str, ComparableCall] = field(default_factory=dict[str, ComparableCall])
+    _turns: int = 0
+    _last_turn: dict[str | None, int] = field(default_factory=dict[str | None, int])
+    """By agent."""
 
     def take(self, event: ev.RunEvent) -> None:
         """Takes one more event, in seq order."""
@@ -104,7 +111,7 @@ class ComparableRun:
             case ev.LlmCalled() | ev.ToolCalled() | ev.StepStarted():
                 if isinstance(event, ev.StepStarted) and event.step_kind not in names.REPLAYED_KINDS:
                     return
-                call = ComparableCall(event, new=self._waiting.pop(span, []))
+                call = ComparableCall(event, new=self._waiting.pop(span, []), turn=self._turn_of(event))
                 self.calls.append(call)
                 self._open[span] = self._of_span[span] = call
             case ev.RunStarted():
@@ -116,6 +123,12 @@ class ComparableRun:
             case _:
                 if isinstance(event, _ENDS) and (call := self._open.pop(span, None)) is not None:
                     call.end = event
+
+    def _turn_of(self, event: Begin) -> int | None:
+        if isinstance(event, ev.LlmCalled):
+            self._turns += 1
+            self._last_turn[event.actor] = self._turns
+        return self._last_turn.get(event.actor, self._turns or None)
 
     def _added(self, event: ev.MessageAdded, span: str) -> None:
         if event.message is None:
@@ -143,20 +156,52 @@ async def read_run(record: RunRecord) -> ComparableRun:
     return run
 
 
-async def read_keys(record: RunRecord, calls: Iterable[ComparableCall]) -> Keys:
-    """Returns, for messages with tool calls, a key that ignores the ids of the calls. Other messages are compared by
-    their refs.
+@dataclass(frozen=True, slots=True)
+class CallMessages:
+    """What is compared of the messages of calls, by ref.
+
+    `keys` has, for messages with tool calls, a key that ignores the ids of the calls; other messages are compared by
+    their refs.  `tools` has the tools that a model called with the message.
     """
-    named = dict.fromkeys(ref for call in calls for ref in (*call.new, *call.outputs))
+
+    keys: Keys
+    tools: Mapping[ContentRef, CalledTools]
+
+    def called_by(self, call: ComparableCall) -> CalledTools:
+        """The tools that a model call asked for; messages that are not stored count for nothing."""
+        return tuple(tool for ref in call.outputs for tool in self.tools.get(ref, ()))
+
+
+async def read_call_messages(record: RunRecord, calls: Iterable[ComparableCall]) -> CallMessages:
+    """Reads the messages of the calls.  Only what is compared of them is kept."""
+    of_calls = list(calls)
+    named = dict.fromkeys(ref for call in of_calls for ref in (*call.new, *call.outputs))
+    outputs = {ref for call in of_calls for ref in call.outputs}
     keys: dict[ContentRef, Hashable] = {}
+    tools: dict[ContentRef, CalledTools] = {}
     async for ref, message in _messages(record, list(named)):
         if (key := _key(message)) is not None:
             keys[ref] = key
+        if ref in outputs:
+            tools[ref] = called_tools(message)
+    return CallMessages(keys, tools)
+
+
+async def read_argument_keys(record: RunRecord, refs: Iterable[ContentRef]) -> dict[ContentRef, bytes]:
+    """Digests of arguments that are equal for arguments that differ only in prose.  Only what is stored is in it."""
+    wanted, keys = list(dict.fromkeys(refs)), dict[ContentRef, bytes]()
+    for batch in _batches(wanted):
+        cache = await fetch(record.store, record.project_id, batch)
+        keys |= {ref: arguments_key(value) for ref in batch if (value := cache.parsed(ref)) is not None}
     return keys
 
 
+def _batches(refs: Sequence[ContentRef]) -> Iterator[Sequence[ContentRef]]:
+    yield from (refs[start : start + _AT_ONCE] for start in range(0, len(refs), _AT_ONCE))
+
+
 async def _messages(record: RunRecord, refs: Sequence[ContentRef]) -> AsyncIterator[tuple[ContentRef, Message]]:
-    for batch in (refs[start : start + _AT_ONCE] for start in range(0, len(refs), _AT_ONCE)):
+    for batch in _batches(refs):
         for ref, content in (await record.store.contents.get_many(record.project_id, batch)).items():
             try:
                 yield ref, read_message(content.data)

@@ -32,16 +32,22 @@ _NOT_STORED, _MAX_ERROR = ContentRef(""), 4_000
 CallIdentity = tuple[str, bytes]
 
 
-async def entered_before(record: RunRecord, seq: int) -> Mapping[ContentRef, Sequence[int]]:
-    """Reads, for each message, the seqs below `seq` with which it entered the run."""
+async def entered_before(
+    record: RunRecord, seq: int
+) -> tuple[Mapping[ContentRef, Sequence[int]], Mapping[ContentRef, Sequence[str]]]:
+    """Reads, for each message, the seqs below `seq` with which it entered the run; and the tags of those that have
+    some."""
     entered: defaultdict[ContentRef, list[int]] = defaultdict(list)
+    tags: dict[ContentRef, Sequence[str]] = {}
     async for block in record.onwards(0):
         for event in block:
             if isinstance(event, MessageAdded) and event.message is not None and event.seq < seq:
                 entered[event.message].append(event.seq)
+                if event.tags:
+                    tags[event.message] = event.tags
         if block and block[-1].seq >= seq:
             break
-    return entered
+    return entered, tags
 
 
 def last_messages(entered: Mapping[ContentRef, Sequence[int]]) -> list[ContentRef]:

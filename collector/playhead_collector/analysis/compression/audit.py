@@ -8,6 +8,7 @@ message that was kept or is new.
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from playhead.model.canonical import text_of
 from playhead.model.event import ContextCompressed, RunEvent
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
@@ -17,13 +18,13 @@ from playhead.projection.message_diff import pair_by_meaning
 from playhead.projection.message_outcomes import DROPPED, KEPT, SUMMARISED, MessageOutcomes, with_replacements
 from playhead.projection.summary_texts import says_summary
 from playhead.wire.operations.compression import (
-    Compression,
     CompressionAudit,
     ContextMessage,
     FactNeeded,
     KeptIn,
     LostFact,
     PreservedFact,
+    RecordedCompression,
 )
 from playhead.wire.operations.reasoning import Quoted
 from playhead_collector.analysis.compression import rules
@@ -35,6 +36,7 @@ from playhead_collector.analysis.compression.after_compression import (
     tool_call_passages,
 )
 from playhead_collector.analysis.compression.facts import Fact, FactIndex
+from playhead_collector.analysis.compression.grouped_needs import facts_of_messages, grouped_needs, needs_of_facts
 from playhead_collector.analysis.compression.needed_facts import (
     FactNeed,
     LostFactRecord,
@@ -46,7 +48,7 @@ from playhead_collector.analysis.compression.needed_facts import (
 from playhead_collector.analysis.rules import StrengthRule
 from playhead_collector.analysis.texts.limits import readable
 from playhead_collector.analysis.texts.passages import SYSTEM, Passage, passages_of, quoted
-from playhead_collector.read.values import ContentCache, text_of
+from playhead_collector.read.values import ContentCache
 
 _MAX_FACTS, _MAX_QUOTES = 500, 3
 
@@ -63,9 +65,10 @@ class AuditInput:
     events: Sequence[RunEvent]
     searched_to: int
     system: ContentRef | None
+    tags: Mapping[ContentRef, Sequence[str]] = field(default_factory=dict[ContentRef, Sequence[str]])
 
 
-def audit(head: Compression, audit_input: AuditInput) -> CompressionAudit:
+def audit(head: RecordedCompression, audit_input: AuditInput) -> CompressionAudit:
     """Builds the whole answer. `head`: the compression as an answer."""
     event, cache = audit_input.event, audit_input.cache
     messages = _known_messages(audit_input.outcomes, cache)
@@ -78,10 +81,14 @@ def audit(head: Compression, audit_input: AuditInput) -> CompressionAudit:
     seqs = entry_seqs(outcomes.diff.before, audit_input.entered)
     rule, reason = _recognition(event, outcomes, messages)
     moved = outcomes.moved()
+    needs = needs_of_facts(lost)
+    facts = facts_of_messages(lost, needs)
 
     def context_messages(outcome: str) -> list[ContextMessage]:
         positions = outcomes.positions(outcome)
-        return [_context_message(audit_input, messages, seqs[position], position, moved) for position in positions]
+        return [
+            _context_message(audit_input, messages, seqs[position], position, moved, facts) for position in positions
+        ]
 
     return {
         **head,
@@ -92,6 +99,7 @@ def audit(head: Compression, audit_input: AuditInput) -> CompressionAudit:
         "strength": rule.strength,
         "rule": rule.name,
         "reason": reason,
+        "needs": grouped_needs(needs),
         "lost": [_lost_fact(record) for record in listed],
         "lost_total": len(lost),
         "needed_total": len(missed),
@@ -223,9 +231,16 @@ def _recognition(
 
 
 def _context_message(
-    audit_input: AuditInput, messages: KnownMessages, seq: int | None, position: int, moved: Container[int]
+    audit_input: AuditInput,
+    messages: KnownMessages,
+    seq: int | None,
+    position: int,
+    moved: Container[int],
+    facts: tuple[Mapping[int, int], Mapping[int, int]],
 ) -> ContextMessage:
     outcomes = audit_input.outcomes
+    lost, needed = facts
+    is_gone = outcomes.by_position[position] != KEPT
     ref = outcomes.diff.before[position]
     new = outcomes.replacements.get(position)
     answer: ContextMessage = {
@@ -237,8 +252,12 @@ def _context_message(
         "moved": position in moved,
         "summary": audit_input.event.summary if outcomes.by_position[position] == SUMMARISED else None,
         "replaced_by": None if new is None else outcomes.diff.after[new],
+        "lost": lost.get(seq, 0) if is_gone and seq is not None else 0,
+        "needed": needed.get(seq, 0) if is_gone and seq is not None else 0,
+        "tags": [*audit_input.tags.get(ref, ())],
+        "preserved": ref in audit_input.event.preserved,
     }
-    if outcomes.by_position[position] != KEPT:
+    if is_gone:
         answer["value"] = audit_input.cache.parsed_message(ref)
     return answer
 

@@ -5,15 +5,16 @@ the messages before and after, and later events.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from playhead.model.event import ContextCompressed, LlmCalled, LlmCompleted
 from playhead.model.ref import ContentRef
 from playhead.model.times import rfc3339
+from playhead.model.token_estimates import estimate_all
 from playhead.projection.message_outcomes import DROPPED, KEPT, SUMMARISED, MessageOutcomes, outcomes_of_event
 from playhead.wire.operations import Page
-from playhead.wire.operations.compression import Compression, CompressionAudit, TokensSaved
+from playhead.wire.operations.compression import CompressionAudit, RecordedCompression, TokensSaved
 from playhead_collector.analysis.compression.after_compression import (
     entered_before,
     events_after,
@@ -24,7 +25,7 @@ from playhead_collector.analysis.compression.audit import AuditInput, audit
 from playhead_collector.errors import ContentMissing, Refused
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import seq_at
-from playhead_collector.read.token_estimates import CALIBRATED, ESTIMATED, REPORTED, estimate_all
+from playhead_collector.read.token_estimates import CALIBRATED, ESTIMATED, REPORTED
 from playhead_collector.read.values import ContentCache, fetch, messages_of
 
 # Events after the start of a call in which its end is looked for.
@@ -40,11 +41,11 @@ class _CompressionAndCall:
     summariser: int | None = None
 
 
-async def list_compressions(record: RunRecord, limit: int, after: int) -> Page[Compression]:
+async def list_compressions(record: RunRecord, limit: int, after: int) -> Page[RecordedCompression]:
     """Lists compressions after seq `after`, in order."""
     compressions = await _find(record, after, limit)
     threads: dict[ContentRef, Sequence[ContentRef]] = {}
-    items: list[Compression] = []
+    items: list[RecordedCompression] = []
     for found in compressions[:limit]:
         entry = await _with_summariser(record, found)
         outcomes = await _read_outcomes(record, entry.event, threads)
@@ -66,21 +67,21 @@ async def audit_compression(record: RunRecord, at: str) -> CompressionAudit:
     entry = await _with_summariser(record, compressions[0])
     event, call = entry.event, entry.call
     outcomes = await _read_outcomes(record, event, {})
-    entered = await entered_before(record, event.seq)
+    entered, tags = await entered_before(record, event.seq)
     events, searched_to = await events_after(record, event)
     system = call.system if call else None
     threads = (*outcomes.diff.before, *outcomes.diff.after)
     wanted = (*last_messages(entered), *threads, event.summary, system, *refs_to_read(events))
     cache = await fetch(record.store, record.project_id, wanted)
     tokens = _estimated(await _reported(record, entry), outcomes, cache)
-    evidence = AuditInput(event, outcomes, cache, entered, events, searched_to, system)
+    evidence = AuditInput(event, outcomes, cache, entered, events, searched_to, system, tags)
     return await asyncio.to_thread(audit, compression(entry, outcomes, tokens), evidence)
 
 
-def compression(entry: _CompressionAndCall, outcomes: MessageOutcomes, tokens: TokensSaved) -> Compression:
+def compression(entry: _CompressionAndCall, outcomes: MessageOutcomes, tokens: TokensSaved) -> RecordedCompression:
     """Converts a compression to an answer."""
     event = entry.event
-    refs: Mapping[str, ContentRef | None] = {"before": event.before, "after": event.after, "summary": event.summary}
+    refs = {"before": event.before, "after": event.after, "summary": event.summary, "policy": event.policy}
     return {
         "run": event.run,
         "seq": event.seq,
@@ -91,6 +92,10 @@ def compression(entry: _CompressionAndCall, outcomes: MessageOutcomes, tokens: T
         "strategy": event.strategy,
         "call": entry.call and entry.call.seq,
         "summariser": entry.summariser,
+        "trigger": event.trigger,
+        "note": event.note,
+        "fallback": event.fallback,
+        "preserved_messages": len(event.preserved),
         "messages": {
             "before": len(outcomes.diff.before),
             "after": len(outcomes.diff.after),
@@ -152,12 +157,15 @@ async def _with_summariser(record: RunRecord, entry: _CompressionAndCall) -> _Co
 
 
 async def _reported(record: RunRecord, entry: _CompressionAndCall) -> TokensSaved:
-    """Token counts before and after: as declared, else as the provider counted the calls before and after."""
+    """Token counts before and after: as the provider counted the calls before and after, else as declared."""
     before, after = entry.event.tokens_before, entry.event.tokens_after
-    if before is None and entry.event.origin == "declared":
-        before = await _counted_before(record, entry.event)
-    if after is None and entry.call is not None:
-        after = await _counted(record, entry.call)
+    if entry.event.origin == "declared":
+        counted = await _counted_before(record, entry.event), await _counted_after(record, entry)
+        # Declared numbers are often estimates without the definitions of tools: the two kinds cannot be subtracted.
+        if None not in counted or before is None or after is None:
+            before, after = counted
+    elif after is None:
+        after = await _counted_after(record, entry)
     saved = None if before is None or after is None else before - after
     return {"before": before, "after": after, "saved": saved, "basis": REPORTED}
 
@@ -172,8 +180,11 @@ async def _counted_before(record: RunRecord, since: ContextCompressed) -> int | 
     return None
 
 
-async def _counted(record: RunRecord, call: LlmCalled) -> int | None:
-    """Returns the input tokens of a call; None if they are not known."""
+async def _counted_after(record: RunRecord, entry: _CompressionAndCall) -> int | None:
+    """Returns the input tokens of the first call after the compression; None if they are not known."""
+    call = entry.call
+    if call is None:
+        return None
     async for block in record.onwards(call.seq):
         for event in block:
             if isinstance(event, LlmCompleted) and event.span == call.span:

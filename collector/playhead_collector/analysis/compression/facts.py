@@ -25,6 +25,11 @@ IDENTIFIER, NUMBER, DATE, NAME, PATH, URL, QUOTED, CODE = (
     *("identifier", "number", "date", "name"), *("path", "url", "quoted", "code")
 )  # fmt: skip
 KINDS = (IDENTIFIER, NUMBER, DATE, NAME, PATH, URL, QUOTED, CODE)
+# Sentences, which `statements` finds.
+GOAL, INSTRUCTION, PREFERENCE, ERROR = "goal", "instruction", "preference", "error"
+STATEMENT_KINDS = (GOAL, INSTRUCTION, PREFERENCE, ERROR)
+# A statement is said in other words: so many of its telling words, which have so many letters, have to be there.
+_SHARE_OF_WORDS, _LEAST_LETTERS = 0.7, 4
 
 _URL = re.compile(r"\bhttps?://[^\s\"'<>`)\]}\\]{1,2000}[^\s\"'<>`)\]}\\.,;:!?]")
 _EMAIL = re.compile(r"\b[\w.+-]{1,64}+@[\w-]{1,64}+(?:\.[\w-]{1,64}){1,8}\b")
@@ -116,6 +121,8 @@ class FactIndex:
 
     def has(self, fact: Fact) -> bool:
         """Whether the fact occurs in the texts, in any form."""
+        if fact.kind in STATEMENT_KINDS:
+            return self._has_most_words(fact)
         if fact.kind == NUMBER and fact.norm in self.numbers:
             return True
         if fact.kind == DATE:
@@ -128,6 +135,10 @@ class FactIndex:
         rarest = min(range(len(words)), key=lambda position: len(self.positions[words[position]]))
         firsts = (position - rarest for position in self.positions[words[rarest]][:_MAX_PLACES])
         return any(first >= 0 and self.words[first : first + len(words)] == words for first in firsts)
+
+    def _has_most_words(self, statement: Fact) -> bool:
+        telling = [word for word in statement.norm.split() if len(word) >= _LEAST_LETTERS]
+        return sum(word in self.positions for word in telling) >= _SHARE_OF_WORDS * len(telling)
 
 
 def facts_in(text: str) -> list[Fact]:

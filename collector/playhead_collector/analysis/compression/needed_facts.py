@@ -32,6 +32,7 @@ from playhead_collector.analysis.compression.facts import (
     facts_in,
     label_words,
 )
+from playhead_collector.analysis.compression.statements import statements_in
 from playhead_collector.analysis.rules import StrengthRule
 from playhead_collector.analysis.texts.passages import RESULT, USER, Passage
 from playhead_collector.analysis.texts.words import name_words, words_in
@@ -125,12 +126,13 @@ class PreservedFactRecord:
 def lost_and_preserved_facts(
     gone: Iterable[tuple[int, Passage]], remaining: FactIndex
 ) -> tuple[list[LostFactRecord], list[PreservedFactRecord]]:
-    """Returns the lost and the preserved facts (see `facts.py`) of removed passages: those that `remaining` does not
-    have, and those that it has. `gone`: passages with the seq of the event that added them."""
+    """Returns the lost and the preserved facts (`facts.py`) and statements (`statements.py`) of removed passages: those
+    that `remaining` does not have, and those that it has. `gone`: passages with the seq of the event that added
+    them."""
     lost: dict[tuple[str, str], LostFactRecord] = {}
     preserved: dict[tuple[str, str], PreservedFactRecord] = {}
     for seq, passage in gone:
-        for fact in facts_in(passage.text):
+        for fact in (*facts_in(passage.text), *statements_in(passage)):
             key, span = (fact.kind, fact.norm), TextSpan(seq, passage, fact.start, fact.end)
             if key in preserved or (key not in lost and remaining.has(fact)):
                 preserved.setdefault(key, PreservedFactRecord(fact, [])).occurrences.append(span)

@@ -25,17 +25,18 @@ Pure.
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from playhead.model import event as ev
 from playhead.model.ref import ContentRef
 from playhead_collector.analysis.provenance import rules
 from playhead_collector.analysis.provenance.contexts import Contexts
-from playhead_collector.analysis.provenance.value_search import Origin, trace_values
+from playhead_collector.analysis.provenance.value_search import INVENTED, PROGRAM, Origin, trace_values
 from playhead_collector.analysis.rules import StrengthRule
 from playhead_collector.analysis.texts.passages import (
     ASSISTANT,
+    DEFINITION,
     RESULT,
     USER,
     ContextIndex,
@@ -116,9 +117,30 @@ def traced_call_of(transcript: Transcript, tool: ToolRun, visible: Visible) -> T
 def attribute(transcript: Transcript, index: ContextIndex, tool: ToolRun, traced: TracedCall) -> ToolAttribution:
     """Finds the attribution of one tool call."""
     origins = trace_values(index, traced)
+    if is_of_program(transcript, tool):
+        origins = [_of_program(origin) for origin in origins]
     deciding = _AttributionRules(transcript, tool, traced, origins, _new_input(transcript, tool))
     kind, rule, reason, evidence = next(answer for answer in deciding.rules() if answer)
     return ToolAttribution(tool, kind, rule, reason, evidence[:_MAX_EVIDENCE], origins)
+
+
+def is_of_program(transcript: Transcript, tool: ToolRun) -> bool:
+    """Whether the program made the call by itself: the model's answer before it is recorded, and did not ask for it."""
+    if tool.request is not None:
+        return False
+    outputs = tool.turn.outputs if tool.turn is not None else []
+    return tool.turn is None or (bool(outputs) and all(transcript.message(event.message) for event in outputs))
+
+
+def _of_program(origin: Origin) -> Origin:
+    """The origin of a value in a call that the program made: it may be anything, and is nobody's invention."""
+    has_origin = origin.source not in (INVENTED, DEFINITION) and not origin.unfounded
+    if has_origin and origin.subject_mismatch is None:
+        return origin
+    rule, note = rules.BUILT_BY_PROGRAM, "built by the program, which made this call by itself"
+    return replace(
+        origin, source=PROGRAM, how="built", rule=rule, note=note, evidence=(), unfounded=(), subject_mismatch=None
+    )
 
 
 def evidence_of(transcript: Transcript, hit: Hit, upto: int, *, last: bool = False) -> AttributionEvidence:

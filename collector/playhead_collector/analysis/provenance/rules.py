@@ -21,6 +21,9 @@ DEFINITION_ONLY = StrengthRule(
 WORD_OF_CODE = StrengthRule(
     "word_of_code", "weak", "it stands nowhere in the context, and is a usual word of code or of file formats"
 )
+BUILT_BY_PROGRAM = StrengthRule(
+    "built_by_program", "likely", "it stands nowhere in the context, and the program made the call by itself"
+)
 NOWHERE = StrengthRule("nowhere", "likely", "it stands nowhere in the context, and follows from nothing there")
 
 # --- values: small ones -----------------------------------------------------------------------------------------------

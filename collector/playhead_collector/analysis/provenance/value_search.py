@@ -66,7 +66,7 @@ from playhead_collector.analysis.transcript.arguments import (
     is_identifier,
 )
 
-DERIVED, INVENTED, NOT_FOUND = "derived", "invented", "not_found"
+DERIVED, INVENTED, NOT_FOUND, PROGRAM = "derived", "invented", "not_found", "program"
 EXACT, NORMALISED = "exact", "normalised"
 _SAID = {USER: rules.USER_SAID, RESULT: rules.BESIDE_IN_RESULT, ASSISTANT: rules.AGENT_SAID, SYSTEM: rules.SYSTEM_SAID}
 # Computations that come before an occurrence in a result without related values, and all computations.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 from playhead.model import event as ev
-from playhead.model.canonical import JSON, Content, canonical_json, parse_json
+from playhead.model.canonical import JSON, Content, canonical_json, parse_json, text_of
 from playhead.model.json_value import object_of
 from playhead.model.message import Message, part_lines
 from playhead.model.ref import ContentRef
@@ -23,7 +23,6 @@ from playhead_collector.errors import ContentMissing, Refused
 from playhead_collector.read.owning_call import model_call_at
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import seq_at
-from playhead_collector.read.values import text_of
 
 # Of a long text, the beginning and the end are shown; of a long run, the first entries and the latest.
 _MAX_MESSAGE_LENGTH, _MAX_TRANSCRIPT_LENGTH, _FIRST_MESSAGES = 2_000, 60_000, 3

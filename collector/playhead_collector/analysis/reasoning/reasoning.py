@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
+from playhead.model.canonical import text_of
 from playhead.model.event import LlmCompleted
 from playhead.wire.operations import Quoted, ReasonedOption, Reasoning, StructuredReasoning
 from playhead_collector.analysis.reasoning import TAG
@@ -19,7 +20,6 @@ from playhead_collector.read.calls import llm_call
 from playhead_collector.read.owning_call import model_call_at
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import seq_at
-from playhead_collector.read.values import text_of
 
 ANSWER, THINKING = "answer", "thinking"
 
@@ -57,7 +57,7 @@ def written_down(transcript: Transcript, turn: Turn, tag: str) -> Iterator[Struc
                 for block in read_structured(passage.text, tag):
                     yield _answer(passage, event.seq, block, ANSWER, tag)
     ref = turn.end.reasoning if isinstance(turn.end, LlmCompleted) else None
-    text = _thinking(transcript.cache.parsed(ref))
+    text = thinking_text(transcript.cache.parsed(ref))
     if ref is not None and turn.end is not None and text:
         text = readable(text, ref)
         passage = Passage(ref, 0, ASSISTANT, text)
@@ -66,7 +66,7 @@ def written_down(transcript: Transcript, turn: Turn, tag: str) -> Iterator[Struc
                 yield _answer(passage, turn.end.seq, block, THINKING, tag)
 
 
-def _thinking(value: Any) -> str:
+def thinking_text(value: Any) -> str:
     """Captured thinking as a text. Providers give a text, or objects and lists with texts."""
     if isinstance(value, dict | list):
         return "\n".join(_texts(value)) or text_of(cast(object, value))

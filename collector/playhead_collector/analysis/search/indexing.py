@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from playhead.model import event as ev
+from playhead.model.canonical import text_of
 from playhead.model.ref import ContentRef
 from playhead_collector.analysis.decisions import ANSWER, APPROVAL, BRANCH, HANDOFF, STOP, decisions
 from playhead_collector.analysis.provenance.attribution import ToolAttribution, attributions
@@ -33,7 +34,7 @@ from playhead_collector.analysis.transcript.arguments import scalars
 from playhead_collector.analysis.transcript.loading import read_transcript
 from playhead_collector.analysis.transcript.transcript import ToolRequest, ToolRun, Transcript
 from playhead_collector.read.record import RunRecord
-from playhead_collector.read.values import ContentCache, fetch, text_of
+from playhead_collector.read.values import ContentCache, fetch
 from playhead_collector.store.ports.search import IndexedRun, SearchedText, SearchIndex
 
 # Contents that are read at a time.

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from playhead.model.canonical import parse_json
+from playhead.model.canonical import parse_json, text_of
 from playhead.model.event import ToolFailed
 from playhead.model.state import CANCELLED as RUN_CANCELLED
 from playhead.projection.search_rows import number_of
 from playhead_collector.analysis.transcript.failures import failure_text
 from playhead_collector.analysis.transcript.transcript import ToolRun
 from playhead_collector.json_bytes import json_bytes
-from playhead_collector.read.values import ContentCache, text_of
+from playhead_collector.read.values import ContentCache
 
 # Of longer values, only the beginning is kept; they are compared by their hash.
 SHOWN_LENGTH = 200

@@ -5,10 +5,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from playhead.model.canonical import text_of
 from playhead.model.ref import ContentRef
 from playhead.wire.operations.search import TextQuote
 from playhead_collector.analysis.texts.passages import quote
-from playhead_collector.read.values import ContentCache, text_of
+from playhead_collector.read.values import ContentCache
 
 _BETWEEN = "\n\n"
 # Words within so many characters are quoted together. The most quotes of a content.

@@ -6,11 +6,11 @@ The model's order is an opinion. The answer has it beside the computed order.
 from collections.abc import Sequence
 from typing import Any, cast
 
+from playhead.model.canonical import text_of
 from playhead.model.json_value import object_of
 from playhead.model.times import rfc3339
 from playhead.wire.operations.suspects import RerankedSuspect, RerankedSuspects, Suspect, Suspects
 from playhead_collector.analysis.reasoning.explanation import Explainer, object_in
-from playhead_collector.read.values import text_of
 
 RERANKED = 10
 _MAX_FINDINGS, _MAX_QUOTES, _MAX_WHY = 5, 2, 500

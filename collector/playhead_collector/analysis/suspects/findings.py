@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from playhead.model import event as ev
+from playhead.model.canonical import text_of
 from playhead.model.ref import ContentRef
 from playhead.wire.operations.reasoning import Quoted
+from playhead.wire.operations.suspects import ComparedValue
 from playhead_collector.analysis.rules import StrengthRule
 from playhead_collector.analysis.texts.passages import (
     ASSISTANT,
@@ -19,7 +21,6 @@ from playhead_collector.analysis.texts.passages import (
     quoted,
 )
 from playhead_collector.analysis.transcript.transcript import ToolRun, Transcript, Turn, failure_in
-from playhead_collector.read.values import text_of
 
 # Findings of one finder that are used per run: a finder with more is no evidence against any step.
 MAX_FINDINGS = 200
@@ -29,12 +30,14 @@ _MAX_NEW_MESSAGES = 256
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Evidence against a step. `step`: number of the step, from 0; `quotes`: the texts on which it is based."""
+    """Evidence against a step. `step`: number of the step, from 0; `quotes`: the texts on which it is based; `values`:
+    the values that it compares."""
 
     step: int
     rule: StrengthRule
     reason: str
     quotes: tuple[Quoted, ...]
+    values: tuple[ComparedValue, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,16 @@ class StepText:
     def beginning(self) -> Quoted:
         """Quotes the beginning of the text."""
         return self.quote(0, min(MAX_QUOTE_LENGTH, len(self.passage.text)))
+
+
+def said(value: str, *quotes: Quoted, path: str | None = None) -> ComparedValue:
+    """A value that an answer has."""
+    return {"entry": None, "path": path, "value": value, "mark": "said", "quotes": list(quotes)}
+
+
+def recorded(value: str, *quotes: Quoted, path: str | None = None) -> ComparedValue:
+    """A value that a result has."""
+    return {"entry": None, "path": path, "value": value, "mark": "recorded", "quotes": list(quotes)}
 
 
 @dataclass(slots=True, eq=False)

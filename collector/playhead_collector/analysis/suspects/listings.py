@@ -10,8 +10,9 @@ from itertools import islice
 from typing import Any, cast
 
 from playhead.wire.operations.reasoning import Quoted
+from playhead.wire.operations.suspects import ComparedValue
 from playhead_collector.analysis.suspects import rules
-from playhead_collector.analysis.suspects.findings import Finding, RunSteps, Step, StepText
+from playhead_collector.analysis.suspects.findings import Finding, RunSteps, Step, StepText, recorded, said
 from playhead_collector.analysis.suspects.wording import sentences
 from playhead_collector.analysis.texts.passages import RESULT
 from playhead_collector.analysis.texts.words import name_words, numbers_in, plain_number
@@ -24,6 +25,7 @@ _AVAILABLE = frozenset(("available", "availability", "seats", "stock", "remainin
 _PRICED = frozenset(("price", "prices", "cost", "costs", "fare", "fares", "amount", "rate", "rates", "fee", "total"))
 _MAX_ENTRIES, _MAX_NUMBERS, _MAX_LENGTH = 400, 64, 256 * 1024
 _MAX_SPANS, _NEAR = 8, 240
+_MAX_COMPARED = 20
 _NEXT_ITEM = re.compile(r"[\s,]{0,64}+")
 _NUMBER_AFTER_KEY = re.compile(r"\s{0,16}:\s{0,16}(-?\d{1,30}(?:\.\d{1,30})?)(?![\d.eE])")
 _OFFERS = re.compile(r"[$€£]\s?\d|\b(?:offer|available|option|book|proceed|choose)\b", re.IGNORECASE)
@@ -156,8 +158,40 @@ def _not_the_least(
         if cheapest is not None and named and least not in stated and min(named) > least:
             reason = f"an entry of the listing costs {least} ({path}); the answer has {min(named)} as the least"
             quotes = (answer.quote(*claim), *_number_quotes(result, cheapest, path))
-            yield Finding(step.number, rules.NOT_THE_LEAST, reason, quotes)
+            values = tuple(_compared(answer, result, totals, path, stated))
+            yield Finding(step.number, rules.NOT_THE_LEAST, reason, quotes, values)
         return
+
+
+def _compared(
+    answer: StepText,
+    result: StepText,
+    totals: Sequence[tuple[Decimal, ListedEntry]],
+    path: str,
+    stated: set[Decimal],
+) -> Iterator[ComparedValue]:
+    """Yields the entries of a listing with their numbers, the least first: at most 20, and those that are said."""
+    ordered = sorted(totals, key=lambda pair: pair[0])
+    shown = [pair for place, pair in enumerate(ordered) if place < _MAX_COMPARED or pair[0] in stated]
+    places = {Decimal(plain): (start, end) for plain, start, end in reversed(list(numbers_in(answer.passage.text)))}
+    for total, entry in shown[:_MAX_COMPARED]:
+        quotes = list(_number_quotes(result, entry, path))
+        if total in stated:
+            quotes.append(answer.quote(*places[total]))
+        least = total == ordered[0][0]
+        yield {
+            "entry": _label(result.passage.text, entry),
+            "path": path,
+            "value": str(total),
+            "mark": "least" if least else "said" if total in stated else "other",
+            "quotes": quotes,
+        }
+
+
+def _label(text: str, entry: ListedEntry) -> str | None:
+    """The identifiers of an entry, in the order in which they stand in the listing; None if it has none."""
+    places = {name: text.find(name, entry.start, entry.end) for name in entry.names}
+    return ", ".join(sorted(places, key=lambda name: (places[name], name))) or None
 
 
 def _priced_path(entries: Sequence[ListedEntry], stated: set[Decimal]) -> str | None:
@@ -185,8 +219,14 @@ def _unavailable(
             for path, price, count in entry.gone():
                 if (span := _offered_at(text, entry, prices.get(price, ()))) is not None:
                     reason = f"the answer offers what costs {price} ({path}), of which {count} is 0"
-                    quotes = (answer.quote(*span), *_number_quotes(result, entry, count))
-                    yield Finding(step.number, rules.UNAVAILABLE, reason, quotes)
+                    offered, left = answer.quote(*span), list(_number_quotes(result, entry, count))
+                    label = _label(result.passage.text, entry)
+                    prices_there = list(_number_quotes(result, entry, path))
+                    values: tuple[ComparedValue, ...] = (
+                        {**said(str(price), *prices_there, offered, path=path), "entry": label},
+                        {**recorded("0", *left, path=count), "entry": label},
+                    )
+                    yield Finding(step.number, rules.UNAVAILABLE, reason, (offered, *left), values)
                     return
 
 

@@ -11,8 +11,9 @@ from itertools import islice
 from typing import Any, cast
 
 from playhead.wire.operations.reasoning import Quoted
+from playhead.wire.operations.suspects import ComparedValue
 from playhead_collector.analysis.suspects import rules
-from playhead_collector.analysis.suspects.findings import Finding, RunSteps, Step, StepText
+from playhead_collector.analysis.suspects.findings import Finding, RunSteps, Step, StepText, recorded, said
 from playhead_collector.analysis.suspects.wording import acts, sentences
 from playhead_collector.analysis.texts.json_records import JsonRecord, json_records
 from playhead_collector.analysis.texts.passages import RESULT
@@ -130,7 +131,14 @@ def _false_comparisons(step: Step, answer: StepText) -> Iterator[Finding]:
         if holds == bool(match["not"]) and left != right:
             claim = " ".join(match[0].split())
             quote = answer.quote(match.start(), match.end())
-            yield Finding(step.number, rules.COMPARISON_FALSE, f"{claim!r} is false", (quote,))
+            values = (_side(answer, match, 1), _side(answer, match, 2))
+            yield Finding(step.number, rules.COMPARISON_FALSE, f"{claim!r} is false", (quote,), values)
+
+
+def _side(answer: StepText, match: re.Match[str], side: int) -> ComparedValue:
+    """A number of a comparison, without the comma behind it."""
+    number, start = match[f"number{side}"].rstrip(","), match.start(f"number{side}")
+    return said(number, answer.quote(start, start + len(number)))
 
 
 def _compared(match: re.Match[str]) -> tuple[Decimal, Decimal] | None:
@@ -175,7 +183,8 @@ def _wrong_signs(step: Step, answer: StepText, computed: Sequence[tuple[StepText
                 if plain == number[1:]:
                     reason = f"the tool computed {number}, and the answer speaks of {plain} to be paid"
                     quotes = (result.beginning(), answer.quote(start + first, start + last))
-                    yield Finding(step.number, rules.SIGN_MISREAD, reason, quotes)
+                    values = (recorded(number, quotes[0]), said(plain, quotes[1]))
+                    yield Finding(step.number, rules.SIGN_MISREAD, reason, quotes, values)
 
 
 # --- counts ---------------------------------------------------------------------------------------------------------
@@ -208,7 +217,9 @@ def _wrong_counts(step: Step, answer: StepText, lists: Mapping[str, tuple[int, S
             key, length, result = named[0]
             reason = f"the answer says {match[0].strip()!r}, the list that was returned has {length}"
             quotes = (answer.quote(match.start(), match.end()), _list_quote(result, key))
-            yield Finding(step.number, rules.COUNT_CONTRADICTED, reason, quotes)
+            stated = said(str(number), answer.quote(*match.span("number")), path=key)
+            values = (stated, recorded(str(length), quotes[1], path=key))
+            yield Finding(step.number, rules.COUNT_CONTRADICTED, reason, quotes, values)
 
 
 def _list_quote(result: StepText, key: str) -> Quoted:
@@ -265,7 +276,9 @@ def _wrong_ages(
             reason = (
                 f"{match[0]!r} is said of what was recorded at {instant:%Y-%m-%d %H:%M}; it was {now:%Y-%m-%d %H:%M}"
             )
-            yield Finding(step.number, rules.AGE_CONTRADICTED, reason, (cited, answer.quote(start, end)))
+            first, last = (start + place for place in match.span())
+            values = (recorded(cited["text"], cited), said(match[0], answer.quote(first, last)))
+            yield Finding(step.number, rules.AGE_CONTRADICTED, reason, (cited, answer.quote(start, end)), values)
 
 
 # --- fields of records ------------------------------------------------------------------------------------------------
@@ -346,11 +359,13 @@ def _identifiers(record: JsonRecord) -> Iterator[str]:
 def _contradiction(
     step: Step, answer: StepText, label: re.Match[str], known: tuple[JsonRecord, StepText], member: tuple[str, str]
 ) -> Finding:
-    (record, result), (key, recorded) = known, member
-    start = result.passage.text.find(recorded, record.start)
-    quotes = (result.quote(start, start + len(recorded)),) if start >= 0 else ()
-    reason = f"the answer has {label[1].strip()} {label[2].strip()[:60]!r}, the result has {key} {recorded[:60]!r}"
-    return Finding(step.number, rules.FIELD_CONTRADICTED, reason, (*quotes, answer.quote(label.start(2), label.end(2))))
+    (record, result), (key, value) = known, member
+    start = result.passage.text.find(value, record.start)
+    quotes = (result.quote(start, start + len(value)),) if start >= 0 else ()
+    reason = f"the answer has {label[1].strip()} {label[2].strip()[:60]!r}, the result has {key} {value[:60]!r}"
+    stated = answer.quote(label.start(2), label.end(2))
+    values = (recorded(value, *quotes, path=key), said(label[2].strip(), stated, path=label[1].strip()))
+    return Finding(step.number, rules.FIELD_CONTRADICTED, reason, (*quotes, stated), values)
 
 
 def _other_value(record: JsonRecord, label: str, written: str) -> tuple[str, str] | None:

@@ -14,6 +14,7 @@ from itertools import islice
 from math import log
 from typing import Any, cast
 
+from playhead.model.canonical import text_of
 from playhead.wire.operations.reasoning import Quoted
 from playhead_collector.analysis.suspects import rules
 from playhead_collector.analysis.suspects.findings import Finding, RunSteps, Step, StepText
@@ -22,7 +23,6 @@ from playhead_collector.analysis.texts.passages import USER
 from playhead_collector.analysis.texts.words import SMALL, fold, is_same_word, name_words, plain_number, words_in
 from playhead_collector.analysis.transcript.arguments import scalars
 from playhead_collector.analysis.transcript.transcript import ToolRun
-from playhead_collector.read.values import text_of
 
 _CONFIRM_FIRST = re.compile(
     r"\bbefore\b[^\n]{0,400}\b(?:confirm\w*|approv\w*|consent)\b|\b(?:confirm\w*|approv\w*|consent)\b[^\n]{0,80}\bbefore\b",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from playhead.model.canonical import text_of
 from playhead.model.event import ContextCompressed, RunEvent
 from playhead.wire.operations.compression import CompressionAudit
 from playhead.wire.operations.suspects import ComparedSiblings, Suspect, Suspects
@@ -18,6 +19,7 @@ from playhead_collector.analysis.across.same_task import read_succeeded_runs
 from playhead_collector.analysis.compression.compressions import audit_compression
 from playhead_collector.analysis.suspects.findings import MAX_FINDINGS, Finding, RunSteps, Step, run_steps
 from playhead_collector.analysis.suspects.listings import find_in_listings
+from playhead_collector.analysis.suspects.measured import precision_of
 from playhead_collector.analysis.suspects.misread import find_misreadings
 from playhead_collector.analysis.suspects.offers import find_outcome
 from playhead_collector.analysis.suspects.prompt_rules import find_broken_rules
@@ -27,7 +29,6 @@ from playhead_collector.analysis.suspects.text_protocols import text_protocol
 from playhead_collector.analysis.suspects.tool_calls import find_calls, find_lost_facts, find_values
 from playhead_collector.analysis.transcript.loading import read_transcript
 from playhead_collector.read.record import RunRecord
-from playhead_collector.read.values import text_of
 
 # --- ranking, pure ---------------------------------------------------------------------------------------------------
 
@@ -165,6 +166,8 @@ def _suspect(number: int, ranked: RankedStep) -> Suspect:
                 "strength": finding.rule.strength,
                 "reason": finding.reason,
                 "quotes": list(finding.quotes),
+                "values": list(finding.values),
+                "precision": precision_of(finding.rule.name),
             }
             for finding in ranked.findings[:_SHOWN_FINDINGS]
         ],

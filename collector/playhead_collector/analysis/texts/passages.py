@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Any, Final, Literal
 
+from playhead.model.canonical import text_of
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead.wire.operations.reasoning import Quoted
@@ -20,7 +21,6 @@ from playhead_collector.analysis.texts.spoken import SaidNumber, SaidShare, Spok
 from playhead_collector.analysis.texts.spoken_dates import RelativeDate
 from playhead_collector.analysis.texts.spoken_times import Clock
 from playhead_collector.analysis.texts.words import DateMention, dates_in, numbers_in, words_in
-from playhead_collector.read.values import text_of
 
 Source = Literal["user", "tool_result", "assistant", "system", "definition"]
 USER: Final = "user"

@@ -18,7 +18,7 @@ _MAX_DECIMALS = 3
 _MIN_DIGITS = 2
 
 
-class _Entry(NamedTuple):
+class _Alias(NamedTuple):
     """A unit: `number * factor + offset` is the number in the base unit of its kind. `words`: folded, see `fold`."""
 
     kind: str
@@ -29,114 +29,114 @@ class _Entry(NamedTuple):
 
 
 _TABLE = (
-    _Entry("length", "mm", "0.001", "mm millimeter millimeters millimetre millimetres milimetro milimetros millimetri"),
-    _Entry("length", "cm", "0.01", "cm centimeter centimeters centimetre centimetres zentimeter centimetro centimetros "
+    _Alias("length", "mm", "0.001", "mm millimeter millimeters millimetre millimetres milimetro milimetros millimetri"),
+    _Alias("length", "cm", "0.01", "cm centimeter centimeters centimetre centimetres zentimeter centimetro centimetros "
          "centimetri 厘米 センチ см"),
-    _Entry("length", "m", "1", "m meter meters metre metres metro metros metri 米 メートル м метр метра метров"),
-    _Entry("length", "km", "1000", "km kms kilometer kilometers kilometre kilometres chilometro chilometri kilometro "
+    _Alias("length", "m", "1", "m meter meters metre metres metro metros metri 米 メートル м метр метра метров"),
+    _Alias("length", "km", "1000", "km kms kilometer kilometers kilometre kilometres chilometro chilometri kilometro "
          "kilometros quilometro quilometros 公里 千米 キロ км километр километра километров"),
-    _Entry("length", "in", "0.0254", 'in " ins inch inches zoll pouce pouces pulgada pulgadas pollici'),
-    _Entry("length", "ft", "0.3048", "ft ' foot feet fuss pied pieds pie pies piedi"),
-    _Entry("length", "yd", "0.9144", "yd yds yard yards"),
-    _Entry("length", "mi", "1609.344", "mi mile miles meile meilen milla millas miglio miglia milhas"),
-    _Entry("length", "nmi", "1852", "nmi seemeilen"),
-    _Entry("time", "ms", "0.001", "ms msec millisecond milliseconds millisekunden millisecondes milisegundos"),
-    _Entry("time", "s", "1", "s sec secs second seconds sekunde sekunden seconde secondes segundo segundos secondo "
+    _Alias("length", "in", "0.0254", 'in " ins inch inches zoll pouce pouces pulgada pulgadas pollici'),
+    _Alias("length", "ft", "0.3048", "ft ' foot feet fuss pied pieds pie pies piedi"),
+    _Alias("length", "yd", "0.9144", "yd yds yard yards"),
+    _Alias("length", "mi", "1609.344", "mi mile miles meile meilen milla millas miglio miglia milhas"),
+    _Alias("length", "nmi", "1852", "nmi seemeilen"),
+    _Alias("time", "ms", "0.001", "ms msec millisecond milliseconds millisekunden millisecondes milisegundos"),
+    _Alias("time", "s", "1", "s sec secs second seconds sekunde sekunden seconde secondes segundo segundos secondo "
          "secondi seconden 秒 секунда секунды секунд"),
-    _Entry("time", "min", "60", "min mins minute minutes minuten minuto minutos minuti minuut 分钟 分鐘 分間 分 мин "
+    _Alias("time", "min", "60", "min mins minute minutes minuten minuto minutos minuti minuut 分钟 分鐘 分間 分 мин "
          "минута минуты минут"),
-    _Entry("time", "h", "3600", "h hr hrs hour hours std stunde stunden heure heures hora horas ora ore uur uren "
+    _Alias("time", "h", "3600", "h hr hrs hour hours std stunde stunden heure heures hora horas ora ore uur uren "
          "小时 小時 時間 час часа часов"),
-    _Entry("time", "days", "86400", "d day days tag tage tagen jour jours dia dias giorno giorni dag dagen 天 日間 "
+    _Alias("time", "days", "86400", "d day days tag tage tagen jour jours dia dias giorno giorni dag dagen 天 日間 "
          "день дня дней"),
-    _Entry("time", "weeks", "604800", "wk wks week weeks woche wochen semaine semaines semana semanas settimana "
+    _Alias("time", "weeks", "604800", "wk wks week weeks woche wochen semaine semaines semana semanas settimana "
          "settimane weken 周 週 星期 週間 неделя недели недель"),
-    _Entry("time", "fortnights", "1209600", "fortnight fortnights"),
-    _Entry("months", "months", "1", "mo mos month months monat monate monaten mois mes meses mese mesi maand "
+    _Alias("time", "fortnights", "1209600", "fortnight fortnights"),
+    _Alias("months", "months", "1", "mo mos month months monat monate monaten mois mes meses mese mesi maand "
          "maanden 个月 個月 ヶ月 месяц месяца месяцев"),
-    _Entry("months", "quarters", "3", "quarters quartale trimestres"),
-    _Entry("months", "years", "12", "yr yrs year years jahr jahre jahren an ans annee annees ano anos anni jaar "
+    _Alias("months", "quarters", "3", "quarters quartale trimestres"),
+    _Alias("months", "years", "12", "yr yrs year years jahr jahre jahren an ans annee annees ano anos anni jaar "
          "jaren 年 год года лет"),
-    _Entry("months", "decades", "120", "decade decades"),
+    _Alias("months", "decades", "120", "decade decades"),
     # A year as days, and a month as people count its days.
-    _Entry("days", "days", "1", ""),
-    _Entry("days", "days", "30", "month months monat monate mois mes meses mese mesi"),
-    _Entry("days", "days", "365", "year years jahr jahre an ans ano anos anni"),
-    _Entry("mass", "mg", "0.001", "mg milligram milligrams milligramm"),
-    _Entry("mass", "g", "1", "g gr grs gram grams gramm gramme grammes gramo gramos grammi grama gramas 克 грамм "
+    _Alias("days", "days", "1", ""),
+    _Alias("days", "days", "30", "month months monat monate mois mes meses mese mesi"),
+    _Alias("days", "days", "365", "year years jahr jahre an ans ano anos anni"),
+    _Alias("mass", "mg", "0.001", "mg milligram milligrams milligramm"),
+    _Alias("mass", "g", "1", "g gr grs gram grams gramm gramme grammes gramo gramos grammi grama gramas 克 грамм "
          "грамма граммов"),
-    _Entry("mass", "kg", "1000", "kg kgs kilo kilos kilogram kilograms kilogramm kilogramme kilogrammes chilo "
+    _Alias("mass", "kg", "1000", "kg kgs kilo kilos kilogram kilograms kilogramm kilogramme kilogrammes chilo "
          "chili quilo quilos 公斤 千克 キログラム кг килограмм килограмма килограммов"),
-    _Entry("mass", "t", "1000000", "t ton tons tonne tonnes tonnen tonelada toneladas tonnellate 吨 噸 "
+    _Alias("mass", "t", "1000000", "t ton tons tonne tonnes tonnen tonelada toneladas tonnellate 吨 噸 "
          "тонна тонны тонн"),
-    _Entry("mass", "oz", "28.349523125", "oz ozs ounce ounces unze unzen"),
-    _Entry("mass", "lb", "453.59237", "lb lbs pound pounds livre livres libra libras"),
-    _Entry("mass", "st", "6350.29318", "stone"),
-    _Entry("mass", "pfund", "500", "pfund"),
-    _Entry("volume", "ml", "0.001", "ml mls milliliter milliliters millilitre millilitres cc"),
-    _Entry("volume", "cl", "0.01", "cl centiliter centilitre centilitres"),
-    _Entry("volume", "l", "1", "l lt liter liters litre litres litro litros litri 升 リットル литр литра литров"),
-    _Entry("volume", "m³", "1000", "m3 m³ cbm"),
-    _Entry("volume", "gal", "3.785411784", "gal gallon gallons"),
-    _Entry("volume", "cups", "0.2365882365", "cup cups"),
-    _Entry("volume", "pt", "0.473176473", "pint pints"),
-    _Entry("volume", "qt", "0.946352946", "quart quarts"),
-    _Entry("temperature", "°C", "1", "°c c celsius centigrade"),
-    _Entry("temperature", "K", "1", "k kelvin", "-273.15"),
-    _Entry("speed", "m/s", "3.6", "m/s mps"),
-    _Entry("speed", "km/h", "1", "km/h kmh kph"),
-    _Entry("speed", "mph", "1.609344", "mph mi/h"),
-    _Entry("speed", "kn", "1.852", "kn knot knots knoten"),
-    _Entry("area", "cm²", "0.0001", "cm2 cm²"),
-    _Entry("area", "m²", "1", "m2 m² sqm qm"),
-    _Entry("area", "km²", "1000000", "km2 km²"),
-    _Entry("area", "ha", "10000", "ha hectare hectares hektar"),
-    _Entry("area", "acres", "4046.8564224", "acre acres"),
-    _Entry("area", "ft²", "0.09290304", "ft2 ft² sqft"),
-    _Entry("energy", "J", "1", "j joule joules"),
-    _Entry("energy", "kJ", "1000", "kj kilojoule kilojoules"),
-    _Entry("energy", "kcal", "4184", "kcal cal calories kalorien"),
-    _Entry("energy", "Wh", "3600", "wh"),
-    _Entry("energy", "kWh", "3600000", "kwh"),
-    _Entry("energy", "MWh", "3600000000", "mwh"),
-    _Entry("power", "W", "1", "w watt watts"),
-    _Entry("power", "kW", "1000", "kw kilowatt kilowatts"),
-    _Entry("power", "MW", "1000000", "mw megawatt megawatts"),
-    _Entry("power", "hp", "745.69987158227", "hp horsepower"),
-    _Entry("power", "PS", "735.49875", "ps"),
-    _Entry("pressure", "Pa", "1", "pa pascal"),
-    _Entry("pressure", "hPa", "100", "hpa mbar"),
-    _Entry("pressure", "kPa", "1000", "kpa"),
-    _Entry("pressure", "bar", "100000", "bar bars"),
-    _Entry("pressure", "psi", "6894.757293168", "psi"),
-    _Entry("frequency", "Hz", "1", "hz hertz"),
-    _Entry("frequency", "kHz", "1000", "khz"),
-    _Entry("frequency", "MHz", "1000000", "mhz"),
-    _Entry("frequency", "GHz", "1000000000", "ghz"),
-    _Entry("bits", "bit/s", "1", "bps bit bits"),
-    _Entry("bits", "kbit/s", "1000", "kbps kbit"),
-    _Entry("bits", "Mbit/s", "1000000", "mbps mbit"),
-    _Entry("bits", "Gbit/s", "1000000000", "gbps gbit"),
-    _Entry("data", "bytes", "1", "byte bytes"),
-    *(_Entry("data", name, str(base**power), words)
+    _Alias("mass", "oz", "28.349523125", "oz ozs ounce ounces unze unzen"),
+    _Alias("mass", "lb", "453.59237", "lb lbs pound pounds livre livres libra libras"),
+    _Alias("mass", "st", "6350.29318", "stone"),
+    _Alias("mass", "pfund", "500", "pfund"),
+    _Alias("volume", "ml", "0.001", "ml mls milliliter milliliters millilitre millilitres cc"),
+    _Alias("volume", "cl", "0.01", "cl centiliter centilitre centilitres"),
+    _Alias("volume", "l", "1", "l lt liter liters litre litres litro litros litri 升 リットル литр литра литров"),
+    _Alias("volume", "m³", "1000", "m3 m³ cbm"),
+    _Alias("volume", "gal", "3.785411784", "gal gallon gallons"),
+    _Alias("volume", "cups", "0.2365882365", "cup cups"),
+    _Alias("volume", "pt", "0.473176473", "pint pints"),
+    _Alias("volume", "qt", "0.946352946", "quart quarts"),
+    _Alias("temperature", "°C", "1", "°c c celsius centigrade"),
+    _Alias("temperature", "K", "1", "k kelvin", "-273.15"),
+    _Alias("speed", "m/s", "3.6", "m/s mps"),
+    _Alias("speed", "km/h", "1", "km/h kmh kph"),
+    _Alias("speed", "mph", "1.609344", "mph mi/h"),
+    _Alias("speed", "kn", "1.852", "kn knot knots knoten"),
+    _Alias("area", "cm²", "0.0001", "cm2 cm²"),
+    _Alias("area", "m²", "1", "m2 m² sqm qm"),
+    _Alias("area", "km²", "1000000", "km2 km²"),
+    _Alias("area", "ha", "10000", "ha hectare hectares hektar"),
+    _Alias("area", "acres", "4046.8564224", "acre acres"),
+    _Alias("area", "ft²", "0.09290304", "ft2 ft² sqft"),
+    _Alias("energy", "J", "1", "j joule joules"),
+    _Alias("energy", "kJ", "1000", "kj kilojoule kilojoules"),
+    _Alias("energy", "kcal", "4184", "kcal cal calories kalorien"),
+    _Alias("energy", "Wh", "3600", "wh"),
+    _Alias("energy", "kWh", "3600000", "kwh"),
+    _Alias("energy", "MWh", "3600000000", "mwh"),
+    _Alias("power", "W", "1", "w watt watts"),
+    _Alias("power", "kW", "1000", "kw kilowatt kilowatts"),
+    _Alias("power", "MW", "1000000", "mw megawatt megawatts"),
+    _Alias("power", "hp", "745.69987158227", "hp horsepower"),
+    _Alias("power", "PS", "735.49875", "ps"),
+    _Alias("pressure", "Pa", "1", "pa pascal"),
+    _Alias("pressure", "hPa", "100", "hpa mbar"),
+    _Alias("pressure", "kPa", "1000", "kpa"),
+    _Alias("pressure", "bar", "100000", "bar bars"),
+    _Alias("pressure", "psi", "6894.757293168", "psi"),
+    _Alias("frequency", "Hz", "1", "hz hertz"),
+    _Alias("frequency", "kHz", "1000", "khz"),
+    _Alias("frequency", "MHz", "1000000", "mhz"),
+    _Alias("frequency", "GHz", "1000000000", "ghz"),
+    _Alias("bits", "bit/s", "1", "bps bit bits"),
+    _Alias("bits", "kbit/s", "1000", "kbps kbit"),
+    _Alias("bits", "Mbit/s", "1000000", "mbps mbit"),
+    _Alias("bits", "Gbit/s", "1000000000", "gbps gbit"),
+    _Alias("data", "bytes", "1", "byte bytes"),
+    *(_Alias("data", name, str(base**power), words)
       for base in (1000, 1024)
       for power, name, words in ((1, "kB", "kb kilobyte kilobytes"), (2, "MB", "mb megabyte megabytes"),
                                  (3, "GB", "gb gigabyte gigabytes gig gigs"), (4, "TB", "tb terabyte terabytes"))),
-    *(_Entry("data", name, str(1024**power), name.lower())
+    *(_Alias("data", name, str(1024**power), name.lower())
       for power, name in enumerate(("KiB", "MiB", "GiB", "TiB"), 1)),
-    _Entry(SHARE, "", "0.01", "% percent pct prozent procent percento porcento pourcent процент процента процентов"),
-    _Entry(COUNT, "", "12", "dozen dozens dutzend douzaine douzaines docena docenas dozzina dozzine duzia duzias"),
-    _Entry(COUNT, "", "100", "hundred hundreds"),
-    _Entry(COUNT, "", "1000", "k thousand thousands grand tsd tausend mil mila mille 千 тыс тысяча тысячи тысяч"),
-    _Entry(COUNT, "", "1000000", "m mn mm mio million millions millionen millones milhoes milioni miljoen млн "
+    _Alias(SHARE, "", "0.01", "% percent pct prozent procent percento porcento pourcent процент процента процентов"),
+    _Alias(COUNT, "", "12", "dozen dozens dutzend douzaine douzaines docena docenas dozzina dozzine duzia duzias"),
+    _Alias(COUNT, "", "100", "hundred hundreds"),
+    _Alias(COUNT, "", "1000", "k thousand thousands grand tsd tausend mil mila mille 千 тыс тысяча тысячи тысяч"),
+    _Alias(COUNT, "", "1000000", "m mn mm mio million millions millionen millones milhoes milioni miljoen млн "
          "миллион миллиона миллионов"),
-    _Entry(COUNT, "", "1000000000", "b bn billion billions mrd milliarde milliarden milliard milliards miliardi "
+    _Alias(COUNT, "", "1000000000", "b bn billion billions mrd milliarde milliarden milliard milliards miliardi "
          "млрд миллиард миллиарда миллиардов"),
-    _Entry(COUNT, "", "1000000000000", "tn trillion trillions billionen"),
-    _Entry(COUNT, "", "10000", "万 萬"),
-    _Entry(COUNT, "", "100000000", "亿 億"),
-    _Entry(COUNT, "", "100000", "lakh lakhs lac lacs"),
-    _Entry(COUNT, "", "10000000", "crore crores"),
+    _Alias(COUNT, "", "1000000000000", "tn trillion trillions billionen"),
+    _Alias(COUNT, "", "10000", "万 萬"),
+    _Alias(COUNT, "", "100000000", "亿 億"),
+    _Alias(COUNT, "", "100000", "lakh lakhs lac lacs"),
+    _Alias(COUNT, "", "10000000", "crore crores"),
 )  # fmt: skip
 _FAHRENHEIT = frozenset(("°f", "f", "fahrenheit"))
 
@@ -187,7 +187,7 @@ def _key(word: str) -> str:
     return fold("".join(word.split())).removesuffix(".")
 
 
-def _conversion(unit: _Entry, target: _Entry) -> Conversion:
+def _conversion(unit: _Alias, target: _Alias) -> Conversion:
     factor = Decimal(target.factor)
     return Conversion(
         target.name, Decimal(unit.factor) / factor, (Decimal(unit.offset) - Decimal(target.offset)) / factor

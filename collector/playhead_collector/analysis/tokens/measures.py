@@ -4,15 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from playhead.model import event as ev
 from playhead.model.ref import ContentRef
+from playhead.model.token_estimates import estimate_message, estimate_value
 from playhead_collector.analysis.transcript.transcript import Transcript, Turn
-from playhead_collector.read.token_estimates import (
-    REPORTED,
-    Scale,
-    TokenCount,
-    answer_token_count,
-    estimate_message,
-    estimate_value,
-)
+from playhead_collector.read.token_estimates import REPORTED, Scale, TokenCount, answer_token_count
 
 
 class TokenCounts:

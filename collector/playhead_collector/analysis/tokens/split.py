@@ -1,19 +1,21 @@
 """[analysis]: what the context of a model call consists of: system, tools, history, retrieved; and its output.
 
-The parts are estimated from the lengths of the texts. Where the provider counted the input, they are scaled so that
-they add up to that number. Pure.
+The parts are estimated from the lengths of the texts. Where the provider counted the input, they add up to that number:
+system and tools, which most calls of an agent repeat, have one factor for all calls of a model, so that the same text
+has the same number of tokens at each of them; the other parts share what is left. Pure.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
+from playhead.model.token_estimates import estimate_message, estimate_value
 from playhead.wire.operations.tokens import TokenSplit, TotalSplit
-from playhead_collector.analysis.tokens.measures import TokenCounts, usage_of
+from playhead_collector.analysis.tokens.measures import TokenCounts, model_of, usage_of
 from playhead_collector.analysis.transcript.transcript import Transcript, Turn
-from playhead_collector.read.token_estimates import CALIBRATED, ESTIMATED, REPORTED, estimate_message, estimate_value
+from playhead_collector.read.token_estimates import CALIBRATED, ESTIMATED, REPORTED
 
 _SYSTEM_ROLES = ("system", "developer")
 _WEAKEST_FIRST = (ESTIMATED, CALIBRATED, REPORTED)
@@ -26,9 +28,20 @@ class ContextParts:
     system: float = 0.0
     history: float = 0.0
     retrieved: float = 0.0
+    tools: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """The sum of the parts."""
+        return self.system + self.history + self.retrieved + self.tools
 
     def __add__(self, other: "ContextParts") -> "ContextParts":
-        return ContextParts(self.system + other.system, self.history + other.history, self.retrieved + other.retrieved)
+        return ContextParts(
+            self.system + other.system,
+            self.history + other.history,
+            self.retrieved + other.retrieved,
+            self.tools + other.tools,
+        )
 
 
 class ContextSplits:
@@ -38,26 +51,19 @@ class ContextSplits:
         self._transcript = transcript
         self._counts = counts
         self._threads: dict[ContentRef, ContextParts | None] = {}
+        self._factors: dict[str | None, float] | None = None
 
     def of(self, turn: Turn) -> TokenSplit | None:
         """Tokens of the call's input by part, and of its output; None when a part is not stored."""
-        begin, cache = turn.begin, self._transcript.cache
-        if any(ref is not None and cache.value(ref) is None for ref in (begin.system, begin.tools, begin.input)):
-            return None
-        parts = ContextParts() if begin.thread is None else self._thread(begin.thread)
-        output = self._counts.output(turn)
+        parts, output = self._parts(turn), self._counts.output(turn)
         if parts is None or output[0] is None or output[1] is None:
             return None
-        estimates = [
-            parts.system + estimate_value(cache.parsed(begin.system)),
-            estimate_value(cache.parsed(begin.tools)),
-            parts.history + estimate_value(cache.parsed(begin.input)),
-            parts.retrieved,
-        ]
         reported, scale = usage_of(turn).input_tokens, self._counts.scale(turn)
-        whole = scale.tokens(sum(estimates)) if reported is None else reported
+        fixed, rest = [parts.system, parts.tools], [parts.history, parts.retrieved]
+        whole = scale.tokens(sum(fixed) + sum(rest)) if reported is None else reported
         basis = scale.basis if reported is None else CALIBRATED
-        system, tools, history, retrieved = shares(whole, estimates)
+        factor = self._factor(model_of(turn), scale.factor)
+        system, tools, history, retrieved = counted_parts(whole, fixed, rest, factor)
         return {
             "system": system,
             "tools": tools,
@@ -66,6 +72,29 @@ class ContextSplits:
             "output": output[0],
             "basis": min(basis, output[1], key=_WEAKEST_FIRST.index),
         }
+
+    def _parts(self, turn: Turn) -> ContextParts | None:
+        """Estimates of the parts of a call's input; None when a part is not stored."""
+        begin, cache = turn.begin, self._transcript.cache
+        if any(ref is not None and cache.value(ref) is None for ref in (begin.system, begin.tools, begin.input)):
+            return None
+        thread = ContextParts() if begin.thread is None else self._thread(begin.thread)
+        others = ContextParts(
+            system=estimate_value(cache.parsed(begin.system)),
+            tools=estimate_value(cache.parsed(begin.tools)),
+            history=estimate_value(cache.parsed(begin.input)),
+        )
+        return None if thread is None else thread + others
+
+    def _factor(self, model: str | None, default: float) -> float:
+        """The factor for system and tools: of the first call of the model that reported its input; else the default."""
+        if self._factors is None:
+            self._factors = {}
+            for turn in self._transcript.turns:
+                reported = usage_of(turn).input_tokens
+                if reported and model_of(turn) not in self._factors and (parts := self._parts(turn)) is not None:
+                    self._factors[model_of(turn)] = reported / parts.total if parts.total else 1.0
+        return self._factors.get(model, default)
 
     def _thread(self, ref: ContentRef) -> ContextParts | None:
         path: list[ContentRef] = []
@@ -97,6 +126,19 @@ def parts_of(message: Message) -> ContextParts:
 def _is_result(part: Mapping[str, Any]) -> bool:
     """Whether the part is a result of a tool of the program, or of one that the provider runs."""
     return str(part.get("type")).endswith("tool_call_response")
+
+
+def counted_parts(whole: int, fixed: Sequence[float], rest: Sequence[float], factor: float) -> list[int]:
+    """Divides `whole` among parts, given by their estimates: those in `fixed` are their estimate times the factor, and
+    those in `rest` share what is left in proportion. The integers add up to `whole`.  Pure.
+
+    If nothing is left, or there is no rest, all parts share `whole` in proportion.
+    """
+    counted = [round(factor * estimate) for estimate in fixed]
+    left = whole - sum(counted)
+    if left <= 0 or sum(rest) <= 0:
+        return shares(whole, [*fixed, *rest])
+    return [*counted, *shares(left, list(rest))]
 
 
 def shares(whole: int, estimates: list[float]) -> list[int]:

@@ -13,10 +13,11 @@ from itertools import islice
 from operator import itemgetter
 
 from playhead.model import event as ev
-from playhead.model.models import Model
+from playhead.model.models import ModelFacts
 from playhead.model.ref import ContentRef
 from playhead.model.times import rfc3339
 from playhead.wire.operations import ModelTokens, TokenPoint, TokenTimeline, TokenTotals
+from playhead.wire.operations.tokens import TokenSplit
 from playhead_collector.analysis.tokens.measures import TokenCounts, known_sum, model_of, usage_of
 from playhead_collector.analysis.tokens.split import ContextSplits, summed
 from playhead_collector.analysis.transcript.loading import read_threads, read_transcript_outline
@@ -29,46 +30,79 @@ from playhead_collector.read.values import fetch
 WARN_AT = 0.8
 OK, WARNING = "ok", "warning"
 _NOTHING: TokenCount = (None, None)
+_CALL_EVENTS = (ev.LlmCalled, ev.LlmFailed, ev.LlmCompleted, ev.ContextCompressed)
 _TOKEN_EVENTS = (ev.MessageAdded, ev.LlmCalled, ev.LlmFailed, ev.LlmCompleted, ev.ContextCompressed)
 
 
+@dataclass(frozen=True, slots=True)
+class TokenQuestion:
+    """The points after seq `after`, at most `limit`. `split`: also what the contexts consist of. `calls`: only points
+    of model calls and compressions, and splits of the page's calls only."""
+
+    limit: int
+    after: int
+    split: bool = False
+    calls: bool = False
+
+    @property
+    def kinds(self) -> tuple[type[ev.RunEvent], ...]:
+        """The kinds of events that have a point."""
+        return _CALL_EVENTS if self.calls else _TOKEN_EVENTS
+
+    def page_of(self, events: Iterable[ev.RunEvent]) -> list[ev.RunEvent]:
+        """The events of the points, and one more if there are more."""
+        later = (event for event in events if event.seq > self.after and isinstance(event, self.kinds))
+        return list(islice(later, self.limit + 1))
+
+
 async def answer_tokens(
-    record: RunRecord, prices: Prices, limit: int, after: int, *, split: bool = False
+    record: RunRecord, prices: Prices, limit: int, after: int, *, split: bool = False, calls: bool = False
 ) -> TokenTimeline:
-    """The timeline after seq `after`, and totals of the whole run. `split`: also what the contexts consist of."""
+    """The points that are asked for (see `TokenQuestion`), and totals of the whole run."""
+    question = TokenQuestion(limit, after, split, calls)
     transcript = await read_transcript_outline(record)
     scales = await read_scales(record, (model_of(turn) for turn in transcript.turns))
-    await _read_measured(record, transcript, limit, after, every=split)
+    page = question.page_of(transcript.events)
+    spans = {event.span for event in page[:limit]}
+    to_split = [turn for turn in transcript.turns if split and (not calls or turn.begin.span in spans)]
+    await _read_measured(record, transcript, page[:limit], to_split)
     counts = TokenCounts(transcript, scales)
-    answer = await asyncio.to_thread(timeline, transcript, counts, prices, limit, after)
+    answer = await asyncio.to_thread(timeline, transcript, counts, prices, page, limit)
     if split:
-        await asyncio.to_thread(_add_splits, answer, transcript, counts)
+        splits = await asyncio.to_thread(_add_splits, answer, transcript, counts, to_split)
+        if not calls:
+            answer["totals"]["split"] = summed(splits)
     return answer
 
 
-def _add_splits(answer: TokenTimeline, transcript: Transcript, counts: TokenCounts) -> None:
+def _add_splits(
+    answer: TokenTimeline, transcript: Transcript, counts: TokenCounts, turns: Iterable[Turn]
+) -> list[TokenSplit | None]:
+    """Adds the splits of these calls to the points where they begin. Returns all of them."""
     splits = ContextSplits(transcript, counts)
-    by_seq = {turn.begin.seq: splits.of(turn) for turn in transcript.turns}
+    by_seq = {turn.begin.seq: splits.of(turn) for turn in turns}
     for point in answer["items"]:
         if point["kind"] == ev.LlmCalled.kind:
             point["split"] = by_seq.get(point["seq"])
-    answer["totals"]["split"] = summed(by_seq.values())
+    return list(by_seq.values())
 
 
-async def _read_measured(record: RunRecord, transcript: Transcript, limit: int, after: int, *, every: bool) -> None:
-    """Reads the contents that are needed for estimates: the messages of the page's calls, and contexts without reported
-    tokens (with `every`: the contexts of all calls)."""
-    later = (event for event in transcript.events if event.seq > after and isinstance(event, _TOKEN_EVENTS))
-    page = list(islice(later, limit))
+async def _read_measured(
+    record: RunRecord, transcript: Transcript, page: Sequence[ev.RunEvent], to_split: Sequence[Turn]
+) -> None:
+    """Reads the contents that are needed for estimates: the messages of the page's calls, and the contexts of calls
+    without reported tokens and of those that are split."""
     spans = {event.span for event in page}
-    unreported = [turn for turn in transcript.turns if every or usage_of(turn).input_tokens is None]
-    transcript.nodes |= await read_threads(record, (turn.begin.thread for turn in reversed(unreported)))
+    split_seqs = {turn.begin.seq for turn in to_split}
+    whole = [turn for turn in transcript.turns if turn.begin.seq in split_seqs or usage_of(turn).input_tokens is None]
+    transcript.nodes |= await read_threads(record, (turn.begin.thread for turn in reversed(whole)))
     refs: list[ContentRef | None] = [node.message for node in transcript.nodes.values()]
-    for turn in unreported:
+    for turn in whole:
         refs += (turn.begin.system, turn.begin.tools, turn.begin.input)
-        refs += [event.message for event in turn.outputs] if every else []
-    for turn in (turn for turn in transcript.turns if turn.begin.span in spans):
-        refs += [event.message for event in (*turn.new_messages, *turn.outputs)]
+        refs += [event.message for event in turn.outputs] if turn.begin.seq in split_seqs else []
+    if any(isinstance(event, ev.MessageAdded) for event in page):  # only these say how much a message added
+        for turn in (turn for turn in transcript.turns if turn.begin.span in spans):
+            refs += [event.message for event in (*turn.new_messages, *turn.outputs)]
     for event in page:
         if isinstance(event, ev.MessageAdded):
             refs.append(event.message)
@@ -77,11 +111,12 @@ async def _read_measured(record: RunRecord, transcript: Transcript, limit: int, 
     transcript.cache = await fetch(record.store, record.project_id, refs)
 
 
-def timeline(transcript: Transcript, measures: TokenCounts, prices: Prices, limit: int, after: int) -> TokenTimeline:
-    """Builds the answer from fetched data. Pure."""
+def timeline(
+    transcript: Transcript, measures: TokenCounts, prices: Prices, events: Sequence[ev.RunEvent], limit: int
+) -> TokenTimeline:
+    """Builds the answer from fetched data. `events`: those of the points, and one more if there are more. Pure."""
     metered = [_MeasuredCall(turn, measures, prices) for turn in transcript.turns]
-    points = list(islice(_points(transcript, metered, measures, after), limit + 1))
-    page = points[:limit]
+    page = list(_points(events[:limit], metered, measures))
     return {
         "run": transcript.run,
         "warn_at": WARN_AT,
@@ -89,7 +124,7 @@ def timeline(transcript: Transcript, measures: TokenCounts, prices: Prices, limi
         "models": _models(metered, measures),
         "totals": _totals(transcript, metered),
         "items": page,
-        "next_cursor": str(page[-1]["seq"]) if len(points) > limit else None,
+        "next_cursor": str(page[-1]["seq"]) if len(events) > limit else None,
     }
 
 
@@ -102,7 +137,7 @@ class _MeasuredCall:
     prices: Prices
     context: TokenCount = _NOTHING
     usage: ev.TokenUsage = ev.TokenUsage()
-    price: Model | None = None
+    price: ModelFacts | None = None
     limit: int | None = None
     cost: float | None = None
 
@@ -161,12 +196,10 @@ def _weakness(basis: str | None) -> int:
 
 
 def _points(
-    transcript: Transcript, metered: Sequence[_MeasuredCall], measures: TokenCounts, after: int
+    events: Iterable[ev.RunEvent], metered: Sequence[_MeasuredCall], measures: TokenCounts
 ) -> Iterator[TokenPoint]:
     by_span = {measured.turn.begin.span: measured for measured in metered}
-    for event in transcript.events:
-        if event.seq <= after:
-            continue
+    for event in events:
         call = by_span.get(event.span)
         match event:
             case ev.MessageAdded():
@@ -245,6 +278,8 @@ def _level(ratio: float | None) -> str | None:
 def _totals(transcript: Transcript, metered: Sequence[_MeasuredCall]) -> TokenTotals:
     usages = [call.usage for call in metered]
     ratios = [call.ratio for call in metered if call.ratio is not None]
+    sizes = [(call.context[0], -call.turn.begin.seq) for call in metered if call.context[0] is not None]
+    peak, peak_call = max(sizes, default=(None, 0))
     return {
         "calls": len(metered),
         "unreported_calls": sum(call.usage.input_tokens is None for call in _completed(metered)),
@@ -256,7 +291,8 @@ def _totals(transcript: Transcript, metered: Sequence[_MeasuredCall]) -> TokenTo
         "cache_hit_share": _share(usages),
         "cost": _cost(metered),
         "unpriced_calls": _unpriced(metered),
-        "context_peak": max((call.context[0] for call in metered if call.context[0] is not None), default=None),
+        "context_peak": peak,
+        "peak_call": None if peak is None else -peak_call,
         "peak_ratio": max(ratios, default=None),
         "warnings": sum(ratio >= WARN_AT for ratio in ratios),
         "compressions": [event.seq for event in transcript.events if isinstance(event, ev.ContextCompressed)],

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from playhead.model.canonical import text_of
+from playhead.model.json_value import JsonValue
 from playhead_collector.analysis.texts.limits import readable
 from playhead_collector.analysis.texts.passages import Hit, Passage, Visible
 from playhead_collector.analysis.texts.words import is_same_word, name_words, words_in
-from playhead_collector.read.values import text_of
 
 Json = Any
 Scalar = str | int | float | bool | None
@@ -25,6 +26,8 @@ _MAX_TELLING = 64
 _AROUND_A_VALUE = 64
 _MAX_SCALARS, _MAX_DEPTH = 5_000, 64
 _NEAR = 160
+_PROSE_WORDS = 8  # texts with at least so many words are prose
+_PROSE = "…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +125,17 @@ def is_identifier(value: Scalar) -> bool:
         return False
     digits = sum(character.isdigit() for character in value)
     return digits >= 7 or (digits > 0 and any(map(str.isalpha, value)))
+
+
+def without_prose(value: JsonValue) -> JsonValue:
+    """The value with `…` in place of texts of 8 words or more: models never write the same twice."""
+    if isinstance(value, str):
+        return _PROSE if len(value.split(maxsplit=_PROSE_WORDS)) >= _PROSE_WORDS else value
+    if isinstance(value, list):
+        return [without_prose(item) for item in value]
+    if isinstance(value, dict):
+        return {name: without_prose(item) for name, item in value.items()}
+    return value
 
 
 def definitions_of(tools: Json) -> dict[str, ToolDefinition]:

@@ -26,13 +26,13 @@ _FIRST_MESSAGES, _LAST_MESSAGES = 64, 4_096
 
 async def read_transcript(record: RunRecord) -> Transcript:
     """Reads the transcript of the whole run, with contents."""
-    events = [event async for block in record.onwards(0) for event in block]
+    events = await record.all_events()
     return await _read_transcript(record, events, with_contexts=True)
 
 
 async def read_transcript_outline(record: RunRecord) -> Transcript:
     """Reads the transcript of the whole run without contents: calls and the messages that belong to them."""
-    events = [event async for block in record.onwards(0) for event in block]
+    events = await record.all_events()
     return await asyncio.to_thread(build_transcript, record.run, events, ContentCache({}), {})
 
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from playhead.model import event as ev
+from playhead.model.canonical import text_of
 from playhead.model.json_value import text_at, value_at
 from playhead.model.ref import ContentRef
 from playhead_collector.analysis.texts.limits import readable
-from playhead_collector.read.values import ContentCache, text_of
+from playhead_collector.read.values import ContentCache
 
 _LISTS = ("steps", "plan", "todo", "tasks")
 _WORDS = ("text", "step", "content", "task", "title", "description", "name")

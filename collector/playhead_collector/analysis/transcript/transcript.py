@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from playhead.model import event as ev
+from playhead.model.canonical import text_of
 from playhead.model.message import Message, message_text
 from playhead.model.ref import ContentRef
 from playhead.model.thread import ThreadNode
@@ -17,7 +18,7 @@ from playhead_collector.analysis.transcript.arguments import ToolDefinition, def
 from playhead_collector.analysis.transcript.failures import failure_text
 from playhead_collector.analysis.transcript.plans import PlanStep, plan_steps_in
 from playhead_collector.read.calls import LlmEnd, ToolEnd
-from playhead_collector.read.values import ContentCache, text_of
+from playhead_collector.read.values import ContentCache
 
 
 @dataclass(slots=True, eq=False)

@@ -40,7 +40,7 @@ class ThreadGrowth:
     lineages: int = 0
 
 
-class Chain(NamedTuple):
+class NodeChain(NamedTuple):
     """An extension and its thread nodes. The depths of the nodes count from the first message of the extension, unless
     it is a whole thread."""
 
@@ -48,15 +48,15 @@ class Chain(NamedTuple):
     nodes: list[ThreadNode]
 
 
-def chains(extensions: Iterable[ThreadExtension]) -> list[Chain]:
+def chains(extensions: Iterable[ThreadExtension]) -> list[NodeChain]:
     """Computes the nodes of each extension. A beginning that several whole threads share is hashed once."""
     known_nodes: dict[tuple[ContentRef | None, ContentRef], ThreadNode] = {}
-    result: list[Chain] = []
+    result: list[NodeChain] = []
     for extension in extensions:
         nodes = (
             _nodes(extension, known_nodes) if extension.parent is None else extend(extension.messages, extension.parent)
         )
-        result.append(Chain(extension, nodes))
+        result.append(NodeChain(extension, nodes))
     return result
 
 
@@ -77,7 +77,7 @@ def _nodes(
 
 
 def grow(
-    extensions: Iterable[Chain], stored: Mapping[ContentRef, NodePosition], tips: Mapping[int, int]
+    extensions: Iterable[NodeChain], stored: Mapping[ContentRef, NodePosition], tips: Mapping[int, int]
 ) -> ThreadGrowth:
     """Assigns positions to all nodes that are not in `stored`. `tips`: the depth of the last node of each stored
     lineage."""
@@ -99,7 +99,7 @@ class _GrowthBuilder:
         self.tips = tips
         self.growth = ThreadGrowth(positions)
 
-    def add(self, chain: Chain) -> bool:
+    def add(self, chain: NodeChain) -> bool:
         """Adds a chain; returns False when the chain's parent has no position yet."""
         parent = chain.extension.parent
         previous = None if parent is None else self.positions.get(parent)

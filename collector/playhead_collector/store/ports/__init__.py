@@ -8,6 +8,8 @@ from typing import Protocol
 
 from playhead_collector.store.ports.contents import ContentReader
 from playhead_collector.store.ports.events import EventReader
+from playhead_collector.store.ports.notes import NoteReader
+from playhead_collector.store.ports.promises import PromiseReader
 from playhead_collector.store.ports.runs import RunReader
 from playhead_collector.store.ports.scores import ScoreReader
 from playhead_collector.store.ports.search import SearchIndex
@@ -41,6 +43,16 @@ class ReadStore(Protocol):
     @property
     def scores(self) -> ScoreReader:
         """Scores of runs and calls."""
+        ...
+
+    @property
+    def promises(self) -> PromiseReader:
+        """What runs wait for."""
+        ...
+
+    @property
+    def notes(self) -> NoteReader:
+        """Notes of people about runs."""
         ...
 
     @property

@@ -1,6 +1,6 @@
 """The store's interface for scores of runs and calls."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -81,4 +81,9 @@ class ScoreReader(Protocol):
         self, project_id: int, where: ScoreFilter, *, limit: int, before: tuple[int, str, str] | None = None
     ) -> Sequence[StoredScore]:
         """Returns scores, newest first. `before`: (scored_ns, run, id) of the last score of the previous page."""
+        ...
+
+    async def of_runs(self, project_id: int, runs: Sequence[str]) -> Mapping[str, Sequence[StoredScore]]:
+        """Returns the latest score of each name of these runs as wholes, newest first; runs without any are left
+        out."""
         ...

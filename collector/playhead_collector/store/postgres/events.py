@@ -5,6 +5,7 @@ Projecting a run again writes only the pages that changed.
 """
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -235,11 +236,50 @@ async def add_snapshots(conn: Conn, project_id: int, states: Sequence[tuple[UUID
         )
 
 
+class DecodedPages:
+    """The pages that were read last, decoded: questions about a run read all of it one after the other.
+
+    A page is found by its bytes, so that one that was projected anew is decoded anew.  Only full pages that are read
+    whole are kept, at most `most`: 128 pages take 25 MB.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._pages: OrderedDict[tuple[str, int, bytes, bytes], Sequence[RunEvent]] = OrderedDict()
+
+    def events(self, row: Record) -> Sequence[RunEvent]:
+        """Returns the events of a page with low < seq <= high, in order."""
+        if row["low"] >= row["first_seq"] or row["high"] < row["first_seq"] + PAGE_EVENTS - 1:
+            return _decoded(row)
+        key = (row["run_id"].hex, row["first_seq"], sha256(row["body"]).digest(), sha256(row["beside"] or b"").digest())
+        found = self._pages.get(key)
+        if found is None:
+            found = _decoded(row)
+            if len(found) < PAGE_EVENTS:
+                return found
+            self._pages[key] = found
+            if len(self._pages) > self._most:
+                self._pages.popitem(last=False)
+        self._pages.move_to_end(key)
+        return found
+
+
+def _decoded(row: Record) -> list[RunEvent]:
+    return unpack(row["run_id"].hex, row["first_seq"], _json(row), after=row["low"], upto=row["high"])
+
+
 async def read(
-    conn: Conn, project_id: int, run: str, *, after: int = 0, upto: int | None = None, limit: int | None = None
+    conn: Conn,
+    project_id: int,
+    run: str,
+    *,
+    after: int = 0,
+    upto: int | None = None,
+    limit: int | None = None,
+    decoded: DecodedPages | None = None,
 ) -> list[RunEvent]:
     """Returns events with after < seq <= upto, in order, at most `limit`. The events that a fork shares with its parent
-    come first."""
+    come first. `decoded`: pages that need not be decoded again."""
     last = _LAST if upto is None else upto
     rows = await sql.rows(
         conn,
@@ -252,21 +292,22 @@ async def read(
     )
     events: list[RunEvent] = []
     for row in rows:
-        events += unpack(row["run_id"].hex, row["first_seq"], _json(row), after=row["low"], upto=row["high"])
+        events += _decoded(row) if decoded is None else decoded.events(row)
     return events[:limit]
 
 
 class PostgresEvents:
-    """Implements `ports.events.EventReader`."""
+    """Implements `ports.events.EventReader`. `kept_pages`: see `DecodedPages`; 0 keeps none."""
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: Database, kept_pages: int = 0) -> None:
         self._db = db
+        self._decoded = DecodedPages(kept_pages) if kept_pages else None
 
     async def read(
         self, project_id: int, run: str, *, after: int = 0, upto: int | None = None, limit: int | None = None
     ) -> Sequence[RunEvent]:
         async with self._db.reading() as conn:
-            return await read(conn, project_id, run, after=after, upto=upto, limit=limit)
+            return await read(conn, project_id, run, after=after, upto=upto, limit=limit, decoded=self._decoded)
 
     async def pages(self, project_id: int, run: str, after: int = 0) -> AsyncIterator[Sequence[RunEvent]]:
         while portion := await self.read(project_id, run, after=after, limit=_PORTION):

@@ -34,6 +34,7 @@ from playhead_collector.store.postgres import (
     content_rows,
     events,
     growing_runs,
+    outcomes,
     projected_rows,
     runs,
     threads,
@@ -447,6 +448,7 @@ async def _write_rows(conn: Conn, packs: Packs, project_id: int, done: Sequence[
         if entry.work.cached is not None:
             entry.work.cached.cursor.projection = number
     await runs.write(conn, project_id, summaries)
+    await outcomes.write(conn, project_id, [summary.row for summary in summaries])
     if sealed := [id_of(entry.row.run) for entry in summaries if entry.row.sealed]:
         await sql.run(conn, "due_for_packing", project_id=project_id, runs=sealed)
     return dict(zip(ids, numbers, strict=True))

@@ -10,7 +10,7 @@ from playhead_collector.store.ports.projections import (
     UnpackedRun,
     UnprojectedRun,
 )
-from playhead_collector.store.postgres import changes, projecting, sealing
+from playhead_collector.store.postgres import changes, outcomes, projecting, sealing
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database
 from playhead_collector.store.postgres.ingest import StoreMemory, date_of
@@ -72,9 +72,9 @@ class PostgresProjections:
         async with self._db.transaction() as conn:
             lost = await sql.rows(conn, "mark_lost", **times, how_many=limit)
             for project_id in {row["project_id"] for row in lost}:
-                await changes.notify(
-                    conn, project_id, [row["run_id"] for row in lost if row["project_id"] == project_id]
-                )
+                runs = [row["run_id"] for row in lost if row["project_id"] == project_id]
+                await outcomes.lose(conn, project_id, runs)
+                await changes.notify(conn, project_id, runs)
         return len(lost)
 
     async def runs_to_pack(self, limit: int) -> Sequence[UnpackedRun]:

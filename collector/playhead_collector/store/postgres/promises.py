@@ -7,28 +7,17 @@ from typing import Any
 
 from asyncpg import Record
 
+from playhead.model.promises import INTERRUPT
 from playhead_collector.json_bytes import json_bytes
+from playhead_collector.store.ports.promises import StoredPromise
+from playhead_collector.store.postgres import outcomes
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database
 from playhead_collector.store.postgres.runs import id_of
 
 # 90 days. Decisions about a run are also in its events; `playhead promises --all` lists the rows of this table.
 _KEEP_SECONDS = 7_776_000.0
-
-
-@dataclass(frozen=True, slots=True)
-class StoredPromise:
-    """A promise. `body`: the question; `answer`: None while the promise is open. Times are from the database's clock,
-    in ns since 1970."""
-
-    id: str
-    kind: str
-    run: str | None
-    body: dict[str, Any]
-    created_ns: int
-    deadline_ns: int | None
-    answer: dict[str, Any] | None
-    answered_ns: int | None
+_MOST_OF_A_RUN = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +44,10 @@ class PostgresPromises:
             of_run = None if run is None else id_of(run)
             text = json_bytes(body).decode()
             parameters = {"promise": promise, "kind": kind, "run": of_run, "body": text, "seconds": seconds}
-            await sql.run(conn, "open_promise", project_id=project_id, **parameters)
+            is_new = await sql.run(conn, "open_promise", project_id=project_id, **parameters) > 0
             row = await sql.row(conn, "promise", project_id=project_id, promise=promise)
+            if is_new and of_run is not None:
+                await outcomes.refresh(conn, project_id, [of_run])
         if row is None:
             raise LookupError("a promise that was just opened is not there")
         return _promise(row)
@@ -71,6 +62,8 @@ class PostgresPromises:
             row = await sql.row(
                 conn, "answer_promise", project_id=project_id, promise=promise, answer=text, is_late=late
             )
+            if row is not None and row["run_id"] is not None:
+                await outcomes.refresh(conn, project_id, [row["run_id"]])
         return row is not None
 
     async def get(self, project_id: int, promise: str) -> StoredPromise | None:
@@ -97,6 +90,13 @@ class PostgresPromises:
             return [
                 _promise(row) for row in await sql.rows(conn, "promises", project_id=project_id, most=limit, **where)
             ]
+
+    async def open_of(self, project_id: int, run: str) -> Sequence[StoredPromise]:
+        """Returns what a run waits for, oldest first, at most 100. A request that it stops is not among it."""
+        promises = await self.page(
+            project_id, kind=None, run=run, is_open=True, after=(0, ""), limit=2 * _MOST_OF_A_RUN
+        )
+        return [promise for promise in promises if promise.kind != INTERRUPT][:_MOST_OF_A_RUN]
 
     async def take_announcement(
         self, project_id: int, now_ns: int, until_ns: int, max_age_s: float

@@ -1,9 +1,10 @@
 """projection → [store] → read: writes and reads the summaries of runs, lists runs by filters, and reads facts about
 many runs at once."""
 
+import json
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 from uuid import UUID
 
@@ -11,9 +12,20 @@ import orjson
 from asyncpg import Record
 
 from playhead.model.usage import ModelUsage
-from playhead.projection.run_row import HandedProcess, RunRow
+from playhead.projection.happened import LastMoment, one_line
+from playhead.projection.run_row import FirstSuspect, HandedProcess, OutcomeFacts, RunRow
 from playhead.projection.search_rows import ToolOutcome
-from playhead_collector.store.ports.runs import LastError, RunFacts, RunFilter, ToolSteps
+from playhead_collector.store.ports.outcomes import LEVELS, STEPS_S, OverviewCell
+from playhead_collector.store.ports.runs import (
+    NEWEST_FIRST,
+    LastError,
+    OpenQuestion,
+    RunFacts,
+    RunFilter,
+    RunOrder,
+    RunPosition,
+    ToolSteps,
+)
 from playhead_collector.store.ports.scores import ScoreCondition
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database
@@ -34,10 +46,13 @@ _WITH_ERROR = {True: "with_error:true", False: "with_error:false"}
 """The label that says whether something in a run has failed."""
 # Fields that the store computes when the row is read.
 _THE_STORES = ("parent_missing", "forks", "lost_ns")
-_OWN_FORM = ("run", "usage", "continued_by", "processes")
+_OWN_FORM = ("run", "usage", "continued_by", "processes", "happened", "facts")
 _FIELDS = tuple(field.name for field in fields(RunRow) if field.name not in (*_OWN_FORM, *_THE_STORES, *_MANY))
 _BIG = {"started_ns", "ended_ns", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"}
 _OUTCOMES = {outcome.value: outcome for outcome in ToolOutcome}
+_BY_ATTENTION = RunOrder("attention")
+_MOST_ATTENTION = 100
+_CELL = tuple(field.name for field in fields(OverviewCell) if field.name != "word")
 
 
 def without_nul(text: str) -> str:
@@ -87,7 +102,7 @@ def _json_of(summary: Summary) -> dict[str, Any]:
     values |= {"continued_by": list(map(without_nul, row.continued_by))}
     processes = [{name: _storable(name, value) for name, value in asdict(process).items()} for process in row.processes]
     values |= {"processes": processes or None}
-    values |= {"projection": summary.projection, "settled": summary.settled}
+    values |= {"projection": summary.projection, "settled": summary.settled, "happened": _moment_values(row.happened)}
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -100,19 +115,45 @@ class PostgresRuns:
     async def get(self, project_id: int, run: str) -> RunRow | None:
         async with self._db.reading() as conn:
             row = await sql.row(conn, "runs", project_id=project_id, runs=[id_of(run)])
-        return None if row is None else _row(row)
+        return None if row is None else _with_facts(row)
 
     async def page(
-        self, project_id: int, where: RunFilter, *, limit: int, before: tuple[int, str] | None = None
+        self,
+        project_id: int,
+        where: RunFilter,
+        *,
+        limit: int,
+        before: RunPosition | None = None,
+        order: RunOrder = NEWEST_FIRST,
     ) -> Sequence[RunRow]:
         bounds = _conditions(where) | {
-            "before_started": BIGINT if before is None else before[0],
-            "before_run": LAST_RUN if before is None else id_of(before[1]),
+            "before_started": BIGINT if before is None else before.started_ns,
+            "before_run": LAST_RUN if before is None else id_of(before.run),
             "how_many": limit,
         }
         async with self._db.reading() as conn:
-            ids = await _ids(conn, project_id, bounds, where.score)
-            return [_row(row) for row in await sql.rows(conn, "runs", project_id=project_id, runs=ids)] if ids else []
+            if order == NEWEST_FIRST and not where.needs_outcome:
+                ids = await _ids(conn, project_id, bounds, where.score)
+            else:
+                ids = await _sorted_ids(conn, project_id, where, bounds, order, before)
+            rows: Sequence[Record] = ()
+            if ids:
+                rows = await sql.rows(conn, "runs", project_id=project_id, runs=ids)
+        by_id = {row["run_id"]: row for row in rows}
+        return [_with_facts(by_id[run]) for run in ids if run in by_id]
+
+    async def overview(self, project_id: int, where: RunFilter, steps: int) -> Sequence[OverviewCell]:
+        bounds = _conditions(where)
+        chosen = bounds | _outcome_conditions(where, bounds)
+        widths = [step_s * 10**9 for step_s in STEPS_S]
+        async with self._db.reading() as conn:
+            rows = await sql.rows(conn, "overview", project_id=project_id, steps=steps, steps_ns=widths, **chosen)
+        return [OverviewCell(word=row["outcome"], **{name: row[name] for name in _CELL}) for row in rows]
+
+    async def questions(self, project_id: int, runs: Sequence[str]) -> Mapping[str, OpenQuestion]:
+        async with self._db.reading() as conn:
+            rows = await sql.rows(conn, "open_questions", project_id=project_id, runs=[id_of(run) for run in runs])
+        return {row["run_id"].hex: _question(row) for row in rows}
 
     async def facts(self, project_id: int, where: RunFilter, score: str | None, *, limit: int) -> Sequence[RunFacts]:
         name = None if score is None else without_nul(score)
@@ -152,6 +193,34 @@ async def _ids(conn: Conn, project_id: int, bounds: dict[str, Any], score: Score
     return await sql.column(conn, "run_ids_with", project_id=project_id, **bounds)
 
 
+async def _sorted_ids(
+    conn: Conn, project_id: int, where: RunFilter, bounds: dict[str, Any], order: RunOrder, before: RunPosition | None
+) -> list[UUID]:
+    """Returns the ids of the runs of a page that is sorted, or limited, by what came of the runs."""
+    key = math.inf if before is None else before.key
+    conditions = _outcome_conditions(where, bounds)
+    is_plain = conditions["any_run"] and where.score is None and where.suspect is None and where.cost_above is None
+    if order == _BY_ATTENTION and is_plain:
+        named = ("since", "until", "before_started", "before_run", "how_many")
+        chosen = {name: bounds[name] for name in named}
+        return await sql.column(
+            conn,
+            "run_ids_by_attention",
+            project_id=project_id,
+            outcomes=conditions["outcomes"],
+            before_key=int(max(0, min(key, _MOST_ATTENTION))),
+            **chosen,
+        )
+    sorting = {"sort": order.sort, "sign": -1.0 if order.ascending else 1.0, "before_key": key}
+    return await sql.column(conn, "sorted_run_ids", project_id=project_id, **sorting, **bounds, **conditions)
+
+
+def _question(row: Record) -> OpenQuestion:
+    body: dict[str, Any] = json.loads(row["body"])  # a text column, which may have NUL
+    about = body["name"]
+    return OpenQuestion(row["promise_id"], one_line(str(body["action"] or about or body["key"])), about)
+
+
 def _facts(rows: Iterable[Record]) -> list[RunFacts]:
     return [RunFacts(_row(row), row["score_number"], row["score_label"], row["searched"]) for row in rows]
 
@@ -166,6 +235,18 @@ def _conditions(where: RunFilter) -> dict[str, Any]:
         "id_part": where.id_part or "",
         "since": -BIGINT if where.since_ns is None else clamp_int(where.since_ns, BIGINT),
         "until": BIGINT if where.until_ns is None else clamp_int(where.until_ns, BIGINT),
+    }
+
+
+def _outcome_conditions(where: RunFilter, bounds: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the parameters for conditions on what came of a run, and on its scores. `bounds`: see `_conditions`."""
+    no_score = {"score_name": None, "score_low": None, "score_high": None, "score_label": None}
+    return {
+        "outcomes": list(where.outcomes),
+        "suspect": 0 if where.suspect is None else LEVELS[where.suspect],
+        "cost_above": where.cost_above,
+        "any_run": not (bounds["labels"] or bounds["search"] or bounds["id_part"]),
+        **(no_score if where.score is None else _score_bounds(where.score)),
     }
 
 
@@ -219,8 +300,39 @@ def _row(row: Record) -> RunRow:
     values |= {name: row[name] for name in _THE_STORES}
     continued_by = tuple(row["continued_by"] or ())
     processes = tuple(HandedProcess(**item) for item in orjson.loads(row["processes"] or b"[]"))
-    own_form: dict[str, Any] = {"usage": _usage(row["usage"]), "continued_by": continued_by, "processes": processes}
+    own_form: dict[str, Any] = {"usage": usage_of(row["usage"]), "continued_by": continued_by, "processes": processes}
+    own_form["happened"] = moment_of(row["happened"])
     return RunRow(run=row["run_id"].hex, **own_form, **values)
+
+
+def _with_facts(row: Record) -> RunRow:
+    """Returns a run with what came of it; `row` also has the columns of `run_outcome`, null if it is not projected."""
+    score = row["score"]
+    facts = OutcomeFacts(
+        score_name=row["score_name"],
+        score=score if score is None or not row["score_is_boolean"] else score != 0,
+        waiting=row["waiting"],
+        suspect=None if row["suspect"] is None else FirstSuspect(**orjson.loads(row["suspect"])),
+        cost=row["cost"],
+        price_table=row["priced"],
+    )
+    return replace(_row(row), facts=facts)
+
+
+def _moment_values(moment: LastMoment | None) -> dict[str, Any] | None:
+    if moment is None:
+        return None
+    return {name: _storable(name, value) for name, value in asdict(moment).items() if value is not None}
+
+
+def moment_json(moment: LastMoment | None) -> str | None:
+    """Returns what happened in a run, as in the column `happened`."""
+    return None if moment is None else orjson.dumps(_moment_values(moment)).decode()
+
+
+def moment_of(text: str | None) -> LastMoment | None:
+    """Reads the column `happened`."""
+    return None if text is None else LastMoment(**orjson.loads(text))
 
 
 def _usage_json(row: RunRow) -> list[dict[str, Any]]:
@@ -228,6 +340,7 @@ def _usage_json(row: RunRow) -> list[dict[str, Any]]:
     return [{name: _storable(name, value) for name, value in asdict(line).items() if value} for line in row.usage]
 
 
-def _usage(text: str | None) -> tuple[ModelUsage, ...]:
+def usage_of(text: str | None) -> tuple[ModelUsage, ...]:
+    """Reads the column `usage`."""
     nothing: dict[str, Any] = {"model": None, "asked": None, "input_tokens": 0, "output_tokens": 0}
     return tuple(ModelUsage(**{**nothing, **line}) for line in orjson.loads(text or b"[]"))

@@ -4,7 +4,7 @@ It is the log event that OpenTelemetry defines for evaluations. So a score is fo
 program reported it or a person posted it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -14,6 +14,7 @@ from playhead.model import names
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent
 from playhead_collector.store.ports.scores import POSTED, ScoreFilter, ScoreToAdd, StoredScore
+from playhead_collector.store.postgres import outcomes
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database, begin_write
 from playhead_collector.store.postgres.ingest import fill_log
@@ -62,6 +63,8 @@ class PostgresScores:
             stored = None if row is None else _score(row)
             if is_new and stored is not None:
                 await fill_log(conn, project_id, self._recipients, evaluation(stored), number, self._clock())
+                if stored.span is None:
+                    await outcomes.refresh(conn, project_id, [number])
             return stored
 
         return await self._db.transact(attempt)
@@ -86,6 +89,14 @@ class PostgresScores:
                 how_many=limit,
             )
         return [_score(row) for row in rows]
+
+    async def of_runs(self, project_id: int, runs: Sequence[str]) -> Mapping[str, Sequence[StoredScore]]:
+        async with self._db.reading() as conn:
+            rows = await sql.rows(conn, "scores_of_runs", project_id=project_id, runs=[id_of(run) for run in runs])
+        by_run: dict[str, list[StoredScore]] = {}
+        for score in map(_score, rows):
+            by_run.setdefault(score.run, []).append(score)
+        return by_run
 
 
 async def posted(conn: Conn, project_id: int, run: UUID) -> list[LogEvent]:

@@ -16,7 +16,9 @@ from playhead_collector.store.postgres.garbage import PostgresGarbage
 from playhead_collector.store.postgres.ingest import StoreMemory
 from playhead_collector.store.postgres.keys import PostgresKeys
 from playhead_collector.store.postgres.leases import PostgresLeases
+from playhead_collector.store.postgres.notes import PostgresNotes
 from playhead_collector.store.postgres.outbox import PostgresOutbox
+from playhead_collector.store.postgres.outcomes import PostgresOutcomes
 from playhead_collector.store.postgres.projections import PostgresProjections
 from playhead_collector.store.postgres.promises import PostgresPromises
 from playhead_collector.store.postgres.recipients import Recipient
@@ -37,23 +39,28 @@ async def connect(
     timeouts: DatabaseTimeouts = DatabaseTimeouts(),  # noqa: B008 - immutable
     clock: Callable[[], int] = time.time_ns,
     recipients: Sequence[Recipient] = (),
+    kept_pages: int = 0,
 ) -> "PostgresStore":
     """Opens a store on a database that has the schema. Raises StoreUnavailable.  `clock`: current time in ns since
-    1970. `recipients`: the destinations in whose outboxes ingest enters what arrives."""
-    return PostgresStore(await Database.open(dsn, pool_size, timeouts), clock, recipients)
+    1970. `recipients`: the destinations in whose outboxes ingest enters what arrives.
+    `kept_pages`: so many pages of events that were read stay decoded in memory."""
+    return PostgresStore(await Database.open(dsn, pool_size, timeouts), clock, recipients, kept_pages)
 
 
 class PostgresStore:
     """All that is stored, by subject. Implements `ports.ReadStore`."""
 
-    def __init__(self, db: Database, clock: Callable[[], int], recipients: Sequence[Recipient] = ()) -> None:
+    def __init__(
+        self, db: Database, clock: Callable[[], int], recipients: Sequence[Recipient] = (), kept_pages: int = 0
+    ) -> None:
         self._db = db
         memory = StoreMemory()
         trainer = DictionaryTrainer(db, memory.packs.dictionaries)
         self.contents = PostgresContents(db, clock, memory, trainer)
         self.spans = PostgresSpans(db, clock, memory, trainer, recipients)
-        self.events = PostgresEvents(db)
+        self.events = PostgresEvents(db, kept_pages)
         self.runs = PostgresRuns(db)
+        self.outcomes = PostgresOutcomes(db)
         self.scores = PostgresScores(db, clock, recipients)
         self.uses = PostgresUses(db, memory.packs)
         self.projections = PostgresProjections(db, clock, memory)
@@ -63,6 +70,7 @@ class PostgresStore:
         self.promises = PostgresPromises(db)
         self.leases = PostgresLeases(db, clock)
         self.keys = PostgresKeys(db)
+        self.notes = PostgresNotes(db)
         self.storage = PostgresStorage(db, memory.packs)
         self.garbage = PostgresGarbage(db, clock, memory.packs)
 

@@ -14,7 +14,7 @@ from playhead.wire.pack import ThreadExtension
 from playhead_collector.store.packing.roles import role_named
 from playhead_collector.store.packing.thread_nodes import (
     PACKED,
-    Chain,
+    NodeChain,
     NodePosition,
     ThreadGrowth,
     chains,
@@ -241,12 +241,12 @@ async def _add_packed(
         nodes.roles |= {node.message: roles[node.message] for node in nodes.nodes.values() if node.message in roles}
 
 
-async def _take_orphans(conn: Conn, project_id: int) -> list[Chain]:
+async def _take_orphans(conn: Conn, project_id: int) -> list[NodeChain]:
     rows = await sql.rows(conn, "take_orphans", project_id=project_id)
     return chains(ThreadExtension(ContentRef.from_digest(row["parent"]), _unpack(row["messages"])) for row in rows)
 
 
-async def _growth(conn: Conn, packs: Packs, write_context: WriteContext, todo: Sequence[Chain]) -> ThreadGrowth:
+async def _growth(conn: Conn, packs: Packs, write_context: WriteContext, todo: Sequence[NodeChain]) -> ThreadGrowth:
     project_id, refs = write_context.project_id, {node.ref for chain in todo for node in chain.nodes}
     refs.update(chain.extension.parent.plain for chain in todo if chain.extension.parent is not None)
     by_digest = {ref.digest: ref for ref in refs}

@@ -70,7 +70,7 @@ class RunProjection:
     `events`: the run's own events, without those that a fork shares with its parent.  `awaited`: refs that the run
     names and that are not recorded.  `last_ns`: when the last record was made; `is_quiet`: whether that was so long ago
     that an ended run is sealed.  `parent_version`: version of the parent's projection
-    (`RecordProjector.parent_version`).
+    (`RecordProjector.parent_version`).  `has_scores`: some events are scores; the others need not be looked through.
     """
 
     version: str
@@ -81,6 +81,7 @@ class RunProjection:
     last_ns: int
     is_quiet: bool
     parent_version: str | None = None
+    has_scores: bool = True
 
 
 class ProjectionCache(Protocol):

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from playhead.model.event import RunEvent
+from playhead.model.event import RunEvent, ScoreRecorded
 from playhead.model.message import read_message
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
@@ -143,6 +143,7 @@ class UncachedProjector:
             last_ns=records.last_ns,
             is_quiet=self.projector.is_quiet(records.last_ns, result.row),
             parent_version=above,
+            has_scores=any(isinstance(event, ScoreRecorded) for event in result.events),
         )
 
     def _until_read(self, work: RunInput) -> Projection:

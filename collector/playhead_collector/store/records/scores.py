@@ -40,6 +40,13 @@ class RecordScores:
         ]
         return sorted(matches, key=_time_of, reverse=True)[:limit]
 
+    async def of_runs(self, project_id: int, runs: Sequence[str]) -> Mapping[str, Sequence[StoredScore]]:
+        by_run: dict[str, list[StoredScore]] = {}
+        for score in sorted((score for run in runs for score in self.recorded(run)), key=_time_of, reverse=True):
+            if score.is_latest and score.span is None:
+                by_run.setdefault(score.run, []).append(score)
+        return by_run
+
     def recorded(self, run: str | None = None) -> list[StoredScore]:
         """Returns the scores that programs recorded, of one run or of all."""
         runs = self._source.runs() if run is None else [run]
@@ -47,6 +54,7 @@ class RecordScores:
         scores = [
             _score(item.row.run, event)
             for item in projected
+            if item.has_scores
             for event in item.events
             if isinstance(event, ScoreRecorded)
         ]

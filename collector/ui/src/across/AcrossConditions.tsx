@@ -3,6 +3,7 @@ import { useMemo } from "react";
 import type { Page, RunSummary } from "../api/types";
 import { useApi } from "../api/useApi";
 import type { Conditions } from "./links";
+import conditions from "../parts/Conditions.module.css";
 
 const DAY_MS = 86_400_000;
 /** Periods that are asked for most, in days. */
@@ -34,12 +35,12 @@ export function AcrossConditions({
   const newest = useApi<Page<RunSummary>>("/runs", { limit: SUGGESTING }, true);
   const others = ["status", "session", "user", "text", "until", "since"].filter((name) => get(name) !== null);
   return (
-    <div className="filters" role="group" aria-label="Conditions">
+    <div className={conditions.line} role="group" aria-label="Conditions">
       {PERIODS.map(([name, days]) => (
         <button
           key={name}
           type="button"
-          className="chip"
+          className={conditions.chip}
           aria-pressed={isPeriod(get("since"), get("until"), days)}
           onClick={() => set({ since: isPeriod(get("since"), get("until"), days) ? null : since(days), until: null })}
         >
@@ -77,7 +78,13 @@ export function AcrossConditions({
         hint="What runs of one task have in common: input, name, session, user, or tag: and what the tag begins with."
       />
       {others.map((name) => (
-        <button key={name} type="button" className="chip" aria-pressed="true" onClick={() => set({ [name]: null })}>
+        <button
+          key={name}
+          type="button"
+          className={conditions.chip}
+          aria-pressed="true"
+          onClick={() => set({ [name]: null })}
+        >
           {name}: {get(name)} ✕
         </button>
       ))}

@@ -8,6 +8,8 @@ import { FailedRuns } from "./FailedRuns";
 import { FillingContents } from "./FillingContents";
 import { type Conditions, SHARED } from "./links";
 import { Overview } from "./Overview";
+import { Tabs, tabId } from "../parts/Tabs";
+import styles from "./Across.module.css";
 
 const QUESTIONS = [
   { id: "overview", name: "Overview", Shown: Overview },
@@ -16,6 +18,7 @@ const QUESTIONS = [
   { id: "divergences", name: "Where runs part", Shown: Diverging },
   { id: "contents", name: "What fills the context", Shown: FillingContents },
 ] as const;
+const PANEL = "answer";
 
 export function AcrossPage() {
   const [query, setQuery] = useSearchParams();
@@ -31,27 +34,19 @@ export function AcrossPage() {
       return before;
     });
   return (
-    <main className="across" aria-label="Across runs">
+    <main className={styles.page} aria-label="Across runs">
       <h1 className="visually-hidden">Across runs</h1>
       <AcrossConditions get={(name) => query.get(name)} set={set} />
-      <div className="bar-head">
-        <div className="tabs" role="tablist" aria-label="Questions">
-          {QUESTIONS.map((each) => (
-            <button
-              key={each.id}
-              id={`question-${each.id}`}
-              type="button"
-              role="tab"
-              aria-selected={each === shown}
-              aria-controls="answer"
-              onClick={() => set({ show: each.id })}
-            >
-              {each.name}
-            </button>
-          ))}
-        </div>
+      <div className={styles.questions}>
+        <Tabs
+          label="Questions"
+          panel={PANEL}
+          choices={QUESTIONS}
+          chosen={shown.id}
+          onChoose={(id) => set({ show: id })}
+        />
       </div>
-      <div className="scroll answer" id="answer" role="tabpanel" aria-labelledby={`question-${shown.id}`} tabIndex={0}>
+      <div className={styles.answer} id={PANEL} role="tabpanel" aria-labelledby={tabId(PANEL, shown.id)} tabIndex={0}>
         <shown.Shown
           params={{ ...where, outcome }}
           where={where}

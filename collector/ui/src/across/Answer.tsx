@@ -7,6 +7,7 @@ import { type Asked, useApi } from "../api/useApi";
 import { count } from "../model/format";
 import { Empty, Failed, Loading } from "../parts/Notices";
 import { type Conditions, failedRuns, runsLink, succeededRuns } from "./links";
+import styles from "./Across.module.css";
 
 /** What every question is asked with: the conditions of the address, and when a run has succeeded. */
 export type Question = { params: Conditions; where: Conditions; outcome: string | null; task: string };
@@ -54,7 +55,7 @@ export function About({
 }) {
   const failed = failedRuns(outcome);
   return (
-    <p className="about">
+    <p className={styles.about}>
       {population.more && "the newest "}
       <Link className="link" href={runsLink(where)}>
         {count(population.runs)} runs

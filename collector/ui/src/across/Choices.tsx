@@ -5,6 +5,9 @@ import { count, percent } from "../model/format";
 import { About, Answer, type Question } from "./Answer";
 import { runsLink, toolCondition } from "./links";
 import { Evidence, Rate } from "./Rate";
+import table from "../parts/Table.module.css";
+import styles from "./Across.module.css";
+import { Said } from "../parts/Said";
 
 const SHOWN = 60;
 
@@ -20,16 +23,16 @@ export function Choices({ params, where, outcome }: Question) {
             {data.patterns.length === 0 ? (
               <p className="sub">Nothing that 5 runs or more have in common.</p>
             ) : (
-              <div className="table">
+              <div className={table.table}>
                 <table>
                   <thead>
                     <tr>
                       <th>after</th>
                       <th>with result</th>
                       <th>was chosen</th>
-                      <th className="r">times</th>
-                      <th className="r">share</th>
-                      <th className="r">runs</th>
+                      <th className={table.r}>times</th>
+                      <th className={table.r}>share</th>
+                      <th className={table.r}>runs</th>
                       <th>succeeded with it</th>
                       <th>where it was not chosen</th>
                       <th>for example</th>
@@ -38,16 +41,18 @@ export function Choices({ params, where, outcome }: Question) {
                   <tbody>
                     {data.patterns.map((each, n) => (
                       <tr key={n}>
-                        <td>{each.tool}</td>
+                        <td>
+                          <Said>{each.tool}</Said>
+                        </td>
                         <td className={each.result === "failed" ? "ink-bad" : ""}>{each.result ?? ""}</td>
                         <td>
                           <Link className="link" href={runsLink(where, toolCondition(each.choice, each.tool))}>
-                            {each.choice}
+                            <Said>{each.choice}</Said>
                           </Link>
                         </td>
-                        <td className="r">{count(each.times)}</td>
-                        <td className="r">{percent(each.share)}</td>
-                        <td className="r">{count(each.runs)}</td>
+                        <td className={table.r}>{count(each.times)}</td>
+                        <td className={table.r}>{percent(each.share)}</td>
+                        <td className={table.r}>{count(each.runs)}</td>
                         <td>
                           <Rate rate={each.success} />
                         </td>
@@ -83,15 +88,15 @@ function Transitions({ data, where }: { data: TransitionGraph; where: Question["
   return (
     <section aria-label="Transitions">
       <h2>Which tool follows which</h2>
-      <div className="table">
+      <div className={table.table}>
         <table>
           <thead>
             <tr>
               <th>from</th>
               <th>to</th>
               <th>share of all that follows</th>
-              <th className="r">times</th>
-              <th className="r">runs</th>
+              <th className={table.r}>times</th>
+              <th className={table.r}>runs</th>
               <th>succeeded</th>
               <th>for example</th>
             </tr>
@@ -99,17 +104,19 @@ function Transitions({ data, where }: { data: TransitionGraph; where: Question["
           <tbody>
             {shown.map((each, n) => (
               <tr key={n}>
-                <td>{each.source}</td>
+                <td>
+                  <Said>{each.source}</Said>
+                </td>
                 <td>
                   <Link className="link" href={runsLink(where, toolCondition(each.to, each.source))}>
-                    {each.to}
+                    <Said>{each.to}</Said>
                   </Link>
                 </td>
                 <td>
                   <Share of={each.share} />
                 </td>
-                <td className="r">{count(each.times)}</td>
-                <td className="r">{count(each.runs)}</td>
+                <td className={table.r}>{count(each.times)}</td>
+                <td className={table.r}>{count(each.runs)}</td>
                 <td>
                   <Rate rate={each.success} />
                 </td>
@@ -133,10 +140,10 @@ function Transitions({ data, where }: { data: TransitionGraph; where: Question["
 /** A share as a bar with its number. */
 export function Share({ of }: { of: number }) {
   return (
-    <span className="rate">
+    <span className={styles.rate}>
       <svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
-        <rect className="track" x={0} y={4} width={100} height={2} />
-        <rect className="bar" x={0} y={2} width={Math.max(0.5, of * 100)} height={6} />
+        <rect className={styles.track} x={0} y={4} width={100} height={2} />
+        <rect className={styles.bar} x={0} y={2} width={Math.max(0.5, of * 100)} height={6} />
       </svg>
       <span className="num">{percent(of)}</span>
     </span>

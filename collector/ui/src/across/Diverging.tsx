@@ -6,6 +6,9 @@ import { Empty } from "../parts/Notices";
 import { About, Answer, type Question } from "./Answer";
 import { runsLink, taskCondition } from "./links";
 import { Evidence, Rate } from "./Rate";
+import table from "../parts/Table.module.css";
+import styles from "./Across.module.css";
+import { Said } from "../parts/Said";
 
 /** Where runs of one task did the same so far, and then different things with different outcomes. */
 export function Diverging({ params, where, outcome, task }: Question) {
@@ -45,15 +48,17 @@ function Parting({ parting, where }: { parting: TaskDivergence; where: Question[
     <section aria-label={`Task ${parting.task}`}>
       <h2>
         <Link className="link" href={runsLink(where)}>
-          {parting.task.length > 120 ? `${parting.task.slice(0, 120)} …` : parting.task}
+          <Said>{parting.task.length > 120 ? `${parting.task.slice(0, 120)} …` : parting.task}</Said>
         </Link>{" "}
         <span className="sub">
           {count(parting.runs)} runs, the choice tells {parting.gain.toFixed(2)} bits of the outcome,{" "}
           {parting.pattern ? <b>a pattern</b> : "no pattern: too few runs"}
         </span>
       </h2>
-      <p className="sub path">after {parting.after.length === 0 ? "the beginning" : parting.after.join(" → ")}</p>
-      <div className="table">
+      <p className={`sub ${styles.path}`}>
+        after <Said>{parting.after.length === 0 ? "the beginning" : parting.after.join(" → ")}</Said>
+      </p>
+      <div className={table.table}>
         <table>
           <thead>
             <tr>
@@ -66,10 +71,12 @@ function Parting({ parting, where }: { parting: TaskDivergence; where: Question[
           <tbody>
             {parting.branches.map((branch, n) => (
               <tr key={n}>
-                <td>{branch.tool}</td>
+                <td>
+                  <Said>{branch.tool}</Said>
+                </td>
                 <td>
                   <code title={compact(branch.arguments)}>
-                    {branch.arguments === null ? "" : compact(branch.arguments)}
+                    <Said>{branch.arguments === null ? "" : compact(branch.arguments)}</Said>
                   </code>
                 </td>
                 <td>

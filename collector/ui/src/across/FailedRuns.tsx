@@ -5,6 +5,9 @@ import { count, percent } from "../model/format";
 import { About, Answer, type Question } from "./Answer";
 import { failedRuns, featureCondition, runsLink, toolCondition } from "./links";
 import { Evidence } from "./Rate";
+import table from "../parts/Table.module.css";
+import styles from "./Across.module.css";
+import { Said } from "../parts/Said";
 
 const SHOWN = 50;
 
@@ -22,31 +25,31 @@ export function FailedRuns({ params, where, outcome }: Question) {
             <About population={data.population} where={where} outcome={outcome} />
             <h2>What distinguishes failed from succeeded runs</h2>
             {data.differences.length > 0 && (
-              <div className="table">
+              <div className={table.table}>
                 <table>
                   <thead>
                     <tr>
                       <th>feature</th>
-                      <th className="r">failed</th>
-                      <th className="r">succeeded</th>
-                      <th className="r">p</th>
-                      <th className="r">q</th>
+                      <th className={table.r}>failed</th>
+                      <th className={table.r}>succeeded</th>
+                      <th className={table.r}>p</th>
+                      <th className={table.r}>q</th>
                       <th>q ≤ 0.05</th>
                       <th>failed, for example</th>
                     </tr>
                   </thead>
                   <tbody>
                     {data.differences.map((each) => (
-                      <tr key={each.feature} className={each.significant ? "" : "weak"}>
+                      <tr key={each.feature} className={each.significant ? "" : (styles.weak ?? "")}>
                         <td>
                           <Link className="link" href={runsLink(where, featureCondition(each.feature))}>
-                            {each.feature}
+                            <Said>{each.feature}</Said>
                           </Link>
                         </td>
-                        <td className="r">{side(each, each.failed)}</td>
-                        <td className="r">{side(each, each.succeeded)}</td>
-                        <td className="r">{each.p.toPrecision(2)}</td>
-                        <td className="r">{each.q.toPrecision(2)}</td>
+                        <td className={table.r}>{side(each, each.failed)}</td>
+                        <td className={table.r}>{side(each, each.succeeded)}</td>
+                        <td className={table.r}>{each.p.toPrecision(2)}</td>
+                        <td className={table.r}>{each.q.toPrecision(2)}</td>
                         <td>{each.significant ? <b>yes</b> : "no"}</td>
                         <td>
                           <Evidence items={each.evidence} />
@@ -71,14 +74,14 @@ export function FailedRuns({ params, where, outcome }: Question) {
             {data.clusters.length === 0 ? (
               <p className="sub">No run failed.</p>
             ) : (
-              <div className="table">
+              <div className={table.table}>
                 <table>
                   <thead>
                     <tr>
                       <th>last error</th>
                       <th>last tool calls</th>
-                      <th className="r">runs</th>
-                      <th className="r">of all failed</th>
+                      <th className={table.r}>runs</th>
+                      <th className={table.r}>of all failed</th>
                       <th>a pattern</th>
                       <th>last call made because of</th>
                       <th>for example</th>
@@ -120,15 +123,17 @@ function Cluster({ cluster, where }: { cluster: FailureCluster; where: Question[
     <tr>
       <td>
         <Link className="link" href={runsLink(where, toolCondition(last.at(-1) ?? null))}>
-          {error}
+          <Said>{error}</Said>
         </Link>
       </td>
       <td>
-        {cluster.last.map((step) => `${step.tool} ${step.result === "completed" ? "✓" : step.result}`).join(" → ") ||
-          "no tool was called"}
+        <Said>
+          {cluster.last.map((step) => `${step.tool} ${step.result === "completed" ? "✓" : step.result}`).join(" → ") ||
+            "no tool was called"}
+        </Said>
       </td>
-      <td className="r">{count(cluster.runs)}</td>
-      <td className="r">{percent(cluster.share)}</td>
+      <td className={table.r}>{count(cluster.runs)}</td>
+      <td className={table.r}>{percent(cluster.share)}</td>
       <td>{cluster.pattern ? <b>yes</b> : <span className="sub">fewer than 5 runs</span>}</td>
       <td className="sub">{why.map(([name, runs]) => `${name.replaceAll("_", " ")} (${runs})`).join(", ")}</td>
       <td>

@@ -5,6 +5,8 @@ import { count } from "../model/format";
 import { About, Answer, type Question } from "./Answer";
 import { Share } from "./Choices";
 import { Evidence } from "./Rate";
+import table from "../parts/Table.module.css";
+import { Said } from "../parts/Said";
 
 /** The messages that were sent most, in bytes. */
 export function FillingContents({ params, where, outcome }: Question) {
@@ -16,34 +18,34 @@ export function FillingContents({ params, where, outcome }: Question) {
           <h2>
             {count(data.total)} bytes were sent to models in the newest {count(data.read)} runs
           </h2>
-          <div className="table">
+          <div className={table.table}>
             <table>
               <thead>
                 <tr>
                   <th>message</th>
                   <th>role</th>
                   <th>share of all bytes</th>
-                  <th className="r">bytes</th>
-                  <th className="r">times sent</th>
-                  <th className="r">runs</th>
+                  <th className={table.r}>bytes</th>
+                  <th className={table.r}>times sent</th>
+                  <th className={table.r}>runs</th>
                   <th>first sent</th>
                 </tr>
               </thead>
               <tbody>
                 {data.contents.map((each) => (
                   <tr key={each.content}>
-                    <td className="wide">
+                    <td className={table.wide}>
                       <Link className="link" href={`/content/${each.content}`} title={each.preview}>
-                        {each.preview === "" ? each.content.slice(0, 20) : each.preview}
+                        <Said>{each.preview === "" ? each.content.slice(0, 20) : each.preview}</Said>
                       </Link>
                     </td>
                     <td>{each.role}</td>
                     <td>
                       <Share of={each.share} />
                     </td>
-                    <td className="r">{count(each.bytes)}</td>
-                    <td className="r">{count(each.sent)}</td>
-                    <td className="r">{count(each.runs)}</td>
+                    <td className={table.r}>{count(each.bytes)}</td>
+                    <td className={table.r}>{count(each.sent)}</td>
+                    <td className={table.r}>{count(each.runs)}</td>
                     <td>
                       <Evidence items={[each.evidence]} />
                     </td>

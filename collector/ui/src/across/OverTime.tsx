@@ -4,6 +4,7 @@ import { count, duration, localDateTime, money } from "../model/format";
 import type { Question } from "./Answer";
 import { runsLink } from "./links";
 import { highest, type Period, series, type Series } from "./periods";
+import styles from "./Across.module.css";
 
 const WRITE: Record<Series["unit"], (value: number) => string> = {
   count: (value) => count(Math.round(value)),
@@ -26,7 +27,7 @@ export function OverTime({ periods, where }: { periods: readonly Period[]; where
           link to its runs
         </span>
       </h2>
-      <div className="over-time">
+      <div className={styles.overTime}>
         {series(periods).map((each) => (
           <Chart key={each.name} series={each} periods={periods} where={where} />
         ))}
@@ -49,7 +50,7 @@ function Chart({ series, periods, where }: { series: Series; periods: readonly P
           {series.about}; up to {write(most)}
         </span>
       </figcaption>
-      <div className="bars">
+      <div className={styles.bars}>
         {periods.map((period, n) => {
           const [high, low] = [series.high[n] ?? null, series.low?.[n] ?? null];
           if (high === null || high === 0) return <span key={n} />;
@@ -62,10 +63,10 @@ function Chart({ series, periods, where }: { series: Series; periods: readonly P
               title={label}
             >
               <svg viewBox="0 0 1 100" preserveAspectRatio="none" aria-hidden="true">
-                <rect className="high" width={1} y={100 - (high / most) * 100} height={(high / most) * 100} />
+                <rect className={styles.high} width={1} y={100 - (high / most) * 100} height={(high / most) * 100} />
                 {low !== null && (
                   <rect
-                    className={series.name === "runs" ? "bad" : "low"}
+                    className={series.name === "runs" ? styles.failed : styles.low}
                     width={1}
                     y={100 - (low / most) * 100}
                     height={(low / most) * 100}

@@ -6,6 +6,9 @@ import { About, Answer, type Question } from "./Answer";
 import { runsLink, toolCondition } from "./links";
 import { OverTime } from "./OverTime";
 import { Evidence, Rate } from "./Rate";
+import table from "../parts/Table.module.css";
+import styles from "./Across.module.css";
+import { Said } from "../parts/Said";
 
 /** Names of measures, and how their numbers are written. */
 const MEASURES: Record<string, [string, (value: number) => string]> = {
@@ -28,19 +31,20 @@ export function Overview({ params, where, outcome }: Question) {
         {(data) => (
           <>
             <About population={data.population} where={where} outcome={outcome} />
-            <div className="columns">
+            <OverTime periods={data.periods} where={where} />
+            <div className={styles.columns}>
               <section aria-label="What a run takes">
                 <h2>What a run takes</h2>
-                <div className="table">
+                <div className={table.table}>
                   <table>
                     <thead>
                       <tr>
                         <th>per run</th>
-                        <th className="r">mean</th>
-                        <th className="r">p50</th>
-                        <th className="r">p95</th>
-                        <th className="r">most</th>
-                        <th className="r">runs</th>
+                        <th className={table.r}>mean</th>
+                        <th className={table.r}>p50</th>
+                        <th className={table.r}>p95</th>
+                        <th className={table.r}>most</th>
+                        <th className={table.r}>runs</th>
                       </tr>
                     </thead>
                     <tbody>
@@ -53,13 +57,13 @@ export function Overview({ params, where, outcome }: Question) {
               </section>
               <section aria-label="What came of them">
                 <h2>What came of them</h2>
-                <div className="table">
+                <div className={table.table}>
                   <table>
                     <thead>
                       <tr>
                         <th>status</th>
-                        <th className="r">runs</th>
-                        <th className="r">share</th>
+                        <th className={table.r}>runs</th>
+                        <th className={table.r}>share</th>
                       </tr>
                     </thead>
                     <tbody>
@@ -70,13 +74,13 @@ export function Overview({ params, where, outcome }: Question) {
                               {status}
                             </Link>
                           </td>
-                          <td className="r">{count(runs)}</td>
-                          <td className="r">{percent(runs / data.population.runs)}</td>
+                          <td className={table.r}>{count(runs)}</td>
+                          <td className={table.r}>{percent(runs / data.population.runs)}</td>
                         </tr>
                       ))}
                       <tr>
                         <td>succeeded</td>
-                        <td colSpan={2} className="r">
+                        <td colSpan={2} className={table.r}>
                           <Rate rate={data.success} />
                         </td>
                       </tr>
@@ -87,14 +91,14 @@ export function Overview({ params, where, outcome }: Question) {
                 {data.tools.length === 0 ? (
                   <p className="sub">No run called a tool.</p>
                 ) : (
-                  <div className="table">
+                  <div className={table.table}>
                     <table>
                       <thead>
                         <tr>
                           <th>tool</th>
-                          <th className="r">calls</th>
-                          <th className="r">failed</th>
-                          <th className="r">runs</th>
+                          <th className={table.r}>calls</th>
+                          <th className={table.r}>failed</th>
+                          <th className={table.r}>runs</th>
                         </tr>
                       </thead>
                       <tbody>
@@ -102,12 +106,12 @@ export function Overview({ params, where, outcome }: Question) {
                           <tr key={tool.tool}>
                             <td>
                               <Link className="link" href={runsLink(where, toolCondition(tool.tool))}>
-                                {tool.tool}
+                                <Said>{tool.tool}</Said>
                               </Link>
                             </td>
-                            <td className="r">{count(tool.calls)}</td>
-                            <td className={tool.failed > 0 ? "r ink-bad" : "r"}>{count(tool.failed)}</td>
-                            <td className="r">{count(tool.runs)}</td>
+                            <td className={table.r}>{count(tool.calls)}</td>
+                            <td className={`${table.r} ${tool.failed > 0 ? "ink-bad" : ""}`}>{count(tool.failed)}</td>
+                            <td className={table.r}>{count(tool.runs)}</td>
                           </tr>
                         ))}
                       </tbody>
@@ -116,7 +120,6 @@ export function Overview({ params, where, outcome }: Question) {
                 )}
               </section>
             </div>
-            <OverTime periods={data.periods} where={where} />
           </>
         )}
       </Answer>
@@ -132,15 +135,15 @@ function MeasureRow({ name, measured, where }: { name: string; measured: Measure
   return (
     <tr>
       <td>{label}</td>
-      <td className="r">{write(measured.mean)}</td>
-      <td className="r">{write(measured.p50)}</td>
-      <td className="r">{write(measured.p95)}</td>
-      <td className="r">
+      <td className={table.r}>{write(measured.mean)}</td>
+      <td className={table.r}>{write(measured.p50)}</td>
+      <td className={table.r}>{write(measured.p95)}</td>
+      <td className={table.r}>
         <Link className="link" href={`/runs/${measured.max_run}`} title={`run ${shortId(measured.max_run)}`}>
           {write(measured.max)}
         </Link>
       </td>
-      <td className="r">
+      <td className={table.r}>
         <Link className="link" href={runsLink(where)}>
           {count(measured.count)}
         </Link>
@@ -157,7 +160,7 @@ function Compressed({ data }: { data: CompressionOutcomes }) {
   return (
     <section aria-label="Compression and outcome">
       <h2>Compression and outcome</h2>
-      <div className="table narrow">
+      <div className={`${table.table} ${table.narrow}`}>
         <table>
           <thead>
             <tr>

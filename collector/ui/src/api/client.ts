@@ -1,4 +1,5 @@
 // Requests to the collector's public HTTP API, with the browser's session.
+import { heard, heardNothing } from "./connection";
 
 /** An answer that is no success. `status` 0: nothing answered. `message` says what to do, in the collector's words. */
 export class ApiError extends Error {
@@ -10,16 +11,20 @@ export class ApiError extends Error {
   }
 }
 
-export type Params = Record<string, string | number | boolean | null | undefined>;
+type Param = string | number | boolean | null | undefined;
+export type Params = Record<string, Param | readonly Param[]>;
 
-/** The address of an operation below /api/v1, with its parameters; empty ones are left out. */
+/** The address of an operation below /api/v1, with its parameters, lists as repeated ones; empty ones are left out. */
 export function apiUrl(path: string, params: Params = {}): string {
   const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(params))
-    if (value !== null && value !== undefined && value !== "") query.set(name, String(value));
+  for (const [name, given] of Object.entries(params))
+    for (const value of isList(given) ? given : [given])
+      if (value !== null && value !== undefined && value !== "") query.append(name, String(value));
   const asked = query.toString();
   return new URL(`api/v1${path}${asked ? `?${asked}` : ""}`, document.baseURI).toString();
 }
+
+const isList = (given: Param | readonly Param[]): given is readonly Param[] => Array.isArray(given);
 
 /** The answer of a GET, as JSON. Throws ApiError. */
 export function get<T>(path: string, params: Params = {}, signal?: AbortSignal): Promise<T> {
@@ -55,8 +60,11 @@ async function ask(method: string, url: string, body?: unknown, signal?: AbortSi
     answer = await fetch(url, init);
   } catch (error) {
     if (signal?.aborted) throw error;
+    heardNothing();
     throw new ApiError(0, "The collector does not answer. Is it running?");
   }
+  // A key that is refused at sign-in does not end a session.
+  heard(answer.status === 401 && method === "POST" && url === apiUrl("/session") ? 200 : answer.status);
   if (!answer.ok) throw new ApiError(answer.status, await reason(answer));
   return answer;
 }

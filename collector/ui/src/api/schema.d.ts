@@ -16,6 +16,34 @@ export interface components {
             entries: number;
         };
         /**
+         * AgentNow
+         * @description An agent of a run, its last state: under way, finished with an answer, or raised.
+         *
+         *     `text` is what it answered (cut at 300 characters), or in one line the call that is under way.  `seq` is that
+         *     event's; `since_ms` counts from the beginning of the run, `elapsed_ms` is how long it has taken.
+         */
+        AgentNow: {
+            /** Group */
+            group: string | null;
+            /** Name */
+            name: string | null;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "open" | "completed" | "failed" | "cancelled";
+            /** Seq */
+            seq: number;
+            /** Turn */
+            turn: number | null;
+            /** Text */
+            text: string | null;
+            /** Since Ms */
+            since_ms: number;
+            /** Elapsed Ms */
+            elapsed_ms: number | null;
+        };
+        /**
          * Amount
          * @description A number, and whether it is `exact` or an estimate.  `value` is null if it is not known (yet).
          *
@@ -72,15 +100,22 @@ export interface components {
             messages?: {
                 [key: string]: unknown;
             }[] | null;
+            /**
+             * Settings
+             * @description Settings in place of the recorded ones, such as `temperature`. Null leaves one out; what is not named stays as recorded.
+             */
+            settings?: {
+                [key: string]: number | string | string[] | null;
+            } | null;
         };
         /**
          * AskedAgain
          * @description A call of a run asked again, of a model that the operator configured.  Nothing of it becomes a part of the run.
          *
-         *     `seq` is that of the recorded call, `changed` what differs from it (`model`, `system`, `messages`).  `answer` is the
-         *     new answer, `recorded` the one in the record, null if it has none; `same`: both are equal.  `settings` are those of
-         *     the recorded request that were taken over.  `usage` has the tokens that were reported.  The whole is kept as content
-         *     under `ref` until the run is deleted.
+         *     `seq` is that of the recorded call, `changed` what differs from it (`model`, `system`, `messages`, `settings`).
+         *     `answer` is the new answer, `recorded` the one in the record, null if it has none; `same`: both are equal.
+         *     `settings` are those that were sent: of the recorded request, with the changes.  `usage` has the tokens that were
+         *     reported.  The whole is kept as content under `ref` until the run is deleted.
          */
         AskedAgain: {
             /** Run */
@@ -180,6 +215,39 @@ export interface components {
         Backfilled: {
             /** Runs */
             runs: number;
+        };
+        /** Body_add_note_api_v1_runs__run__notes_post */
+        Body_add_note_api_v1_runs__run__notes_post: {
+            /**
+             * Text
+             * @description What is to be said.
+             */
+            text?: string | null;
+            /**
+             * Label
+             * @description A label, such as `wrong tool`.
+             */
+            label?: string | null;
+            /**
+             * At
+             * @description A seq, the id of an event or span, `turn:N` (the N-th model call), `first-error` or `last`: what it is about; default: the run.
+             */
+            at?: string | null;
+            /**
+             * Author
+             * @description Who says so.
+             */
+            author?: string | null;
+            /**
+             * Id
+             * @description The same note with the same id is stored once; default: a new id.
+             */
+            id?: string | null;
+            /**
+             * Time
+             * @description Of a note that is moved: when it was written (RFC 3339), instead of now.
+             */
+            time?: string | null;
         };
         /** Body_add_score_api_v1_runs__run__scores_post */
         Body_add_score_api_v1_runs__run__scores_post: {
@@ -426,7 +494,7 @@ export interface components {
             task?: string | null;
             /**
              * Outcome
-             * @description When a run has succeeded: a score as NAME, NAME=VALUE or NAME>=NUMBER; default: the newest score of this run that is false or below 0.5, without any the status.
+             * @description When a run has succeeded: a score as NAME, NAME=VALUE or NAME>=NUMBER; default: the score by which this run has failed (its newest, if that is false or below 0.5), without any the status.
              */
             outcome?: string | null;
             /**
@@ -444,11 +512,29 @@ export interface components {
              */
             entries?: number[] | null;
         };
+        /** Body_save_view_api_v1_views_post */
+        Body_save_view_api_v1_views_post: {
+            /**
+             * Name
+             * @description What the view is called, without `/`.
+             */
+            name: string;
+            /**
+             * Query
+             * @description The query of the page.
+             */
+            query: string;
+            /**
+             * Author
+             * @description Who says so.
+             */
+            author?: string | null;
+        };
         /** Body_sign_in_api_v1_session_post */
         Body_sign_in_api_v1_session_post: {
             /**
              * Key
-             * @description An API key with the scope `read`.
+             * @description An API key with the scope `read` or `admin`.
              */
             key: string;
         };
@@ -536,10 +622,12 @@ export interface components {
         };
         /**
          * CallPair
-         * @description Two corresponding calls; `op` is `same`, `changed`, `only_a` or `only_b`.
+         * @description Two corresponding calls; `op` is `same`, `similar`, `changed`, `only_a` or `only_b`.
          *
-         *     `differs` lists the differences of a changed pair: of the inputs `model`, `system`, `tools`, `settings`, `messages`
-         *     (those that were new in the call), `input`, `arguments`; of the results `status`, `error`, `answer`, `result`.
+         *     `similar`: both did the same. Two models called the same tools in other words, or answered the same to other input;
+         *     two tool calls have equal arguments but for prose (texts of 8 words or more), and equal results.
+         *     `differs` lists the differences: of the inputs `model`, `system`, `tools`, `settings`, `messages` (those that were
+         *     new in the call), `input`, `arguments`; of the results `status`, `error`, `answer`, `result`.
          */
         CallPair: {
             /** Op */
@@ -722,7 +810,9 @@ export interface components {
          * ComparedCall
          * @description A call: of a model (`kind` is `llm`, `name` the model), a tool, a retriever or an embedding.
          *
-         *     `status`: `open`, `failed` or `completed`.  `refs` has the refs of its inputs and results.
+         *     `status`: `open`, `failed` or `completed`.  `turn` is the number of the model call, or of the one that led to this
+         *     call; null if there was none before it.  `shown` is the call in one line: `get_user(ada)`, of a model the tools
+         *     that it called, else its answer, cut.  `refs` has the refs of its inputs and results.
          */
         ComparedCall: {
             /** Seq */
@@ -739,6 +829,15 @@ export interface components {
             actor: string | null;
             /** Status */
             status: string;
+            /** Turn */
+            turn: number | null;
+            /**
+             * Did
+             * @enum {string}
+             */
+            did: "called" | "answered" | "returned" | "failed" | "open";
+            /** Shown */
+            shown: string;
             /** Refs */
             refs: {
                 [key: string]: unknown;
@@ -804,17 +903,49 @@ export interface components {
             more: boolean;
         };
         /**
+         * ComparedValue
+         * @description A value that a finding compares with others: a line of a table.
+         *
+         *     `entry` is what has the value, such as the identifiers of an entry of a listing, null where there is only one thing;
+         *     `path` is its field.  `mark`: `said` (the answer or the call has it), `recorded` (a result has it), `least` (of all
+         *     entries; the answer leaves it out), or `other` (another entry).  `quotes` are where it stands, in results first; of
+         *     an entry of several parts one for each, whose sum the value is.
+         */
+        ComparedValue: {
+            /** Entry */
+            entry: string | null;
+            /** Path */
+            path: string | null;
+            /** Value */
+            value: string;
+            /**
+             * Mark
+             * @enum {string}
+             */
+            mark: "said" | "recorded" | "least" | "other";
+            /** Quotes */
+            quotes: components["schemas"]["Quoted"][];
+        };
+        /**
          * Comparison
          * @description Comparison of two runs.
          *
-         *     `parts` is the first difference, null if there is none.  `items` are the pairs after the common beginning.  Every
-         *     call of both runs is in the common beginning or in one pair.
+         *     `parts` is the first difference, null if there is none.  `acts` is the first difference in what was done: a tool
+         *     call that only one of them made, with other arguments, or that failed in one of them; null if both did the same.
+         *     `sentence` says in words where they part, `more` what was equal until then and what differs in the end; names and
+         *     values in them stand between backticks.  `items` are the pairs after the common beginning.  Every call of both runs
+         *     is in the common beginning or in one pair.
          */
         Comparison: {
             a: components["schemas"]["ComparedRun"];
             b: components["schemas"]["ComparedRun"];
             common: components["schemas"]["CommonPart"];
             parts: components["schemas"]["FirstDifference"] | null;
+            acts: components["schemas"]["FirstDifference"] | null;
+            /** Sentence */
+            sentence: string;
+            /** More */
+            more: string[];
             counts: components["schemas"]["PairCounts"];
             outcome: components["schemas"]["ComparedOutcome"];
             /** Items */
@@ -844,49 +975,15 @@ export interface components {
             sealed: boolean;
         };
         /**
-         * Compression
-         * @description A compression: messages were removed from a context.
-         *
-         *     `origin` is `declared` (by the program), `inferred` (from the input of a call) or `provider`.  `strategy` is
-         *     `summary`, `sliding_window`, `tool_result_masking`, `dropped_tool_results`, `hybrid` (masking and summary), `edit`,
-         *     `selection`, `unknown`, or the declared one.  `call` is the seq of the first model call after it, `summariser` that
-         *     of the model call that wrote the summary; null if none is known.  `refs` has the threads `before` and `after` and
-         *     the `summary`.
-         */
-        Compression: {
-            /** Run */
-            run: string;
-            /** Seq */
-            seq: number;
-            /** Event */
-            event: string;
-            /** Time */
-            time: string;
-            /** Actor */
-            actor: string | null;
-            /** Origin */
-            origin: string;
-            /** Strategy */
-            strategy: string | null;
-            /** Call */
-            call: number | null;
-            /** Summariser */
-            summariser: number | null;
-            messages: components["schemas"]["MessageCounts"];
-            tokens: components["schemas"]["TokensSaved"];
-            /** Refs */
-            refs: {
-                [key: string]: string;
-            };
-        };
-        /**
          * CompressionAudit
          * @description What happened to each message of a compression, and to the facts in removed messages.
          *
-         *     `summary` is the summarising message.  `lost` begins with the facts that were needed later; `lost_total` is the
-         *     number of all lost facts.  `preserved` are those facts of the removed messages that are not lost; of each list 500
-         *     are shown.  Later needs were searched up to the event `searched_to`.  `strength` and `rule` belong to
-         *     `strategy` and `summary`.  `missing`: refs that are not stored; facts in them are not found.
+         *     `summary` is the summarising message.  `needs` are the facts that were needed later, in groups of one need, each
+         *     fact in the group of its strongest evidence; the strongest groups are first.  `lost` begins with the facts that
+         *     were needed later; `lost_total` is the number of all lost facts.  `preserved` are those facts of the removed
+         *     messages that are not lost; of each list 500 are shown.  Later needs were searched up to the event `searched_to`.
+         *     `strength` and `rule` belong to `strategy` and `summary`.  `missing`: refs that are not stored; facts in them are
+         *     not found.
          */
         CompressionAudit: {
             /** Run */
@@ -907,6 +1004,14 @@ export interface components {
             call: number | null;
             /** Summariser */
             summariser: number | null;
+            /** Trigger */
+            trigger: string | null;
+            /** Note */
+            note: string | null;
+            /** Fallback */
+            fallback: string | null;
+            /** Preserved Messages */
+            preserved_messages: number;
             messages: components["schemas"]["MessageCounts"];
             tokens: components["schemas"]["TokensSaved"];
             /** Refs */
@@ -930,6 +1035,8 @@ export interface components {
             rule: string;
             /** Reason */
             reason: string;
+            /** Needs */
+            needs: components["schemas"]["NeededFacts"][];
             /** Lost */
             lost: components["schemas"]["LostFact"][];
             /** Lost Total */
@@ -1179,7 +1286,9 @@ export interface components {
          *
          *     `after` is its position in the new context, `moved` whether its order among the kept ones changed.  `summary` is
          *     the ref of the message that summarises it, `replaced_by` the ref of the message at its position now (a masked
-         *     result, an edit).  `value` is the message, unless it was kept.
+         *     result, an edit).  `value` is the message, unless it was kept.  `lost` is the number of lost facts that were said
+         *     here first, or were read here when they were needed later; `needed` counts those that were needed.
+         *     `tags` and `preserved` are those that the program gave it.
          */
         ContextMessage: {
             /** Position */
@@ -1200,6 +1309,28 @@ export interface components {
             summary: string | null;
             /** Replaced By */
             replaced_by: string | null;
+            /** Lost */
+            lost: number;
+            /** Needed */
+            needed: number;
+            /** Tags */
+            tags: string[];
+            /** Preserved */
+            preserved: boolean;
+        };
+        /**
+         * ContextPart
+         * @description A kind of content of a context, and its size: `system`, `tools` (definitions), `user`, `model`, `results`, and
+         *     `new` (messages since the agent's last call).
+         */
+        ContextPart: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "system" | "tools" | "user" | "model" | "results" | "new";
+            /** Tokens */
+            tokens: number;
         };
         /**
          * ContextQuote
@@ -1396,6 +1527,14 @@ export interface components {
             unindexed: number;
         };
         /**
+         * DeletedOne
+         * @description Whether there was something to delete.
+         */
+        DeletedOne: {
+            /** Deleted */
+            deleted: boolean;
+        };
+        /**
          * DeletedRuns
          * @description Ids of the deleted runs: first the one in the request, then its forks.
          *
@@ -1565,6 +1704,18 @@ export interface components {
             message: string;
         };
         /**
+         * ErrorStep
+         * @description A step that an error went through: a tool, an agent, the run.
+         */
+        ErrorStep: {
+            /** Seq */
+            seq: number;
+            /** Kind */
+            kind: string;
+            /** Name */
+            name: string;
+        };
+        /**
          * Evidence
          * @description Evidence for an attribution; `what` is message, result, error, plan, reasoning, said, assistant or system.
          */
@@ -1727,6 +1878,9 @@ export interface components {
         /**
          * FirstDifference
          * @description The first pair of calls that differs, with its changes.
+         *
+         *     `number` is that of the pair, counted from 0 after the common beginning: the pair is `items[number]` if `items` is
+         *     not a later page.
          */
         FirstDifference: {
             /** Op */
@@ -1735,6 +1889,8 @@ export interface components {
             b: components["schemas"]["ComparedCall"] | null;
             /** Differs */
             differs: string[];
+            /** Number */
+            number: number;
             /** Changes */
             changes: components["schemas"]["ChangedText"][];
         };
@@ -1852,6 +2008,34 @@ export interface components {
             source: string | null;
             /** Suspect */
             suspect: boolean | null;
+        };
+        /**
+         * Happened
+         * @description What happened in a run, in one line, cut at 300 characters.
+         *
+         *     `kind`: `question` (what it waits for), `error` (the one that came out of it), `suspect` (the reason of the first
+         *     suspect, with its `strength`; of a failed run), `under_way` (the call that is open), or `answer` (the last one).
+         *     `text` is the sentence, `about` what it is about (the tool that asks, the call that raised, the agent); `seq` and
+         *     `turn` are where.  `promise` is that of a question.
+         */
+        Happened: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "question" | "error" | "suspect" | "under_way" | "answer";
+            /** Text */
+            text: string;
+            /** About */
+            about: string | null;
+            /** Strength */
+            strength: ("strong" | "likely" | "weak") | null;
+            /** Seq */
+            seq: number | null;
+            /** Turn */
+            turn: number | null;
+            /** Promise */
+            promise: string | null;
         };
         /**
          * Health
@@ -2109,10 +2293,26 @@ export interface components {
             };
         };
         /**
+         * LongestPath
+         * @description The longest path: time in its calls, of which `model_ms` and `tool_ms` were in models and tools; and the names of
+         *     the agents that made those calls.
+         */
+        LongestPath: {
+            /** Elapsed Ms */
+            elapsed_ms: number;
+            /** Model Ms */
+            model_ms: number;
+            /** Tool Ms */
+            tool_ms: number;
+            /** Agents */
+            agents: string[];
+        };
+        /**
          * LostFact
          * @description A fact in the removed messages that is neither in the summary nor in the kept messages.
          *
-         *     `kind`: `identifier`, `number`, `date`, `name`, `path`, `url`, `quoted` or `code`.  `label` is its name in the text.
+         *     `kind`: `identifier`, `number`, `date`, `name`, `path`, `url`, `quoted` or `code`, and of sentences, found by rules,
+         *     `goal`, `instruction`, `preference` or `error`.  `label` is its name in the text.
          *     It occurs `times` times; `quotes` has the first few.
          */
         LostFact: {
@@ -2242,6 +2442,61 @@ export interface components {
             to: unknown;
         };
         /**
+         * NeededFacts
+         * @description Lost facts of one message that one later step needed.
+         *
+         *     `seq` is the event of that step and `how` the evidence, as in `FactNeeded`; `used_seq` is the event that used them,
+         *     if that is another one.  `read_seq` is the event of the message that they were read from: of the messages that say
+         *     a fact, the one that says most of those that the step needed.  `values` are what the agent used instead.  `strength`
+         *     is that of the strongest evidence.
+         */
+        NeededFacts: {
+            /** How */
+            how: string;
+            /** Seq */
+            seq: number;
+            /** Used Seq */
+            used_seq: number | null;
+            /** Read Seq */
+            read_seq: number;
+            /** Facts */
+            facts: string[];
+            /** Values */
+            values: string[];
+            /**
+             * Strength
+             * @enum {string}
+             */
+            strength: "strong" | "likely" | "weak";
+            /** Rule */
+            rule: string;
+        };
+        /**
+         * NewInContext
+         * @description What is new since the last call of this agent, which is turn `since` (null: this is its first).
+         *
+         *     Of each list at most 100 are shown; `added_total`, `dropped_total` and `summarised_total` count all.  `compression`
+         *     is the seq of the compression that took messages away.
+         */
+        NewInContext: {
+            /** Since */
+            since: number | null;
+            /** Added */
+            added: components["schemas"]["NewMessage"][];
+            /** Dropped */
+            dropped: components["schemas"]["NewMessage"][];
+            /** Summarised */
+            summarised: components["schemas"]["NewMessage"][];
+            /** Added Total */
+            added_total: number;
+            /** Dropped Total */
+            dropped_total: number;
+            /** Summarised Total */
+            summarised_total: number;
+            /** Compression */
+            compression: number | null;
+        };
+        /**
          * NewKey
          * @description A created key.  `key` is the text that clients send; it cannot be shown again.
          */
@@ -2249,6 +2504,58 @@ export interface components {
             /** Key */
             key: string;
             about: components["schemas"]["Key"];
+        };
+        /**
+         * NewMessage
+         * @description A message that is new in the context, or that left it.  `seq` is the event that added it to the run.
+         *
+         *     `result_of`: it is the result of this tool call (of an earlier turn, by `turn`).  `value` is the message, null if it
+         *     is not stored; of those that left the context it is absent.
+         */
+        NewMessage: {
+            /** Seq */
+            seq: number | null;
+            /** Role */
+            role: string;
+            /** Message */
+            message: string;
+            result_of: components["schemas"]["ShownCall"] | null;
+            /** Turn */
+            turn: number | null;
+            /** Value */
+            value?: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /**
+         * Note
+         * @description What a person says about a run, or about a moment of it: a `text`, a `label`, or both.
+         *
+         *     `event` is the id of the event that it is about, `seq` where that stands now and `turn` its turn; null: it is about
+         *     the run.  `author` is what the writer
+         *     said, `key` the name of the API key.
+         */
+        Note: {
+            /** Run */
+            run: string;
+            /** Id */
+            id: string;
+            /** Seq */
+            seq: number | null;
+            /** Event */
+            event: string | null;
+            /** Turn */
+            turn: number | null;
+            /** Text */
+            text: string | null;
+            /** Label */
+            label: string | null;
+            /** Author */
+            author: string | null;
+            /** Key */
+            key: string | null;
+            /** Time */
+            time: string;
         };
         /**
          * OpenCall
@@ -2300,6 +2607,19 @@ export interface components {
             }[];
         };
         /**
+         * OutcomeCount
+         * @description Number of runs with an outcome.
+         */
+        OutcomeCount: {
+            /**
+             * Word
+             * @enum {string}
+             */
+            word: "succeeded" | "failed" | "crashed" | "cancelled" | "lost" | "waiting" | "running" | "unknown";
+            /** Runs */
+            runs: number;
+        };
+        /**
          * OutcomeDifference
          * @description A feature in which failed and succeeded runs may differ.
          *
@@ -2347,6 +2667,22 @@ export interface components {
             note: string | null;
         };
         /**
+         * OutcomeOfRun
+         * @description What came of a run.  `because` is what that rests on: a condition for a score such as `reward>=0.5` with the
+         *     score's `value`, or a status.
+         */
+        OutcomeOfRun: {
+            /**
+             * Word
+             * @enum {string}
+             */
+            word: "succeeded" | "failed" | "crashed" | "cancelled" | "lost" | "waiting" | "running" | "unknown";
+            /** Because */
+            because: string;
+            /** Value */
+            value: number | boolean | string | null;
+        };
+        /**
          * OutcomeScore
          * @description The latest score of this name of a run as a whole; `label` is what the evaluator calls a number.
          */
@@ -2379,18 +2715,6 @@ export interface components {
         PageOfCheckpointEntry: {
             /** Items */
             items: components["schemas"]["CheckpointEntry"][];
-            /** Next Cursor */
-            next_cursor: string | null;
-        };
-        /**
-         * PageOfCompression
-         * @description A page of a list.  Send `next_cursor` as `cursor` to get the next page; null: this is the last page.
-         *
-         *     `cut`: texts that were too long and not read completely.  `hint`: a possible reason why nothing was found.
-         */
-        PageOfCompression: {
-            /** Items */
-            items: components["schemas"]["Compression"][];
             /** Next Cursor */
             next_cursor: string | null;
         };
@@ -2431,6 +2755,18 @@ export interface components {
             next_cursor: string | null;
         };
         /**
+         * PageOfNote
+         * @description A page of a list.  Send `next_cursor` as `cursor` to get the next page; null: this is the last page.
+         *
+         *     `cut`: texts that were too long and not read completely.  `hint`: a possible reason why nothing was found.
+         */
+        PageOfNote: {
+            /** Items */
+            items: components["schemas"]["Note"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
          * PageOfOtlpRequest
          * @description A page of a list.  Send `next_cursor` as `cursor` to get the next page; null: this is the last page.
          *
@@ -2451,6 +2787,18 @@ export interface components {
         PageOfPromise: {
             /** Items */
             items: components["schemas"]["Promise"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
+         * PageOfRecordedCompression
+         * @description A page of a list.  Send `next_cursor` as `cursor` to get the next page; null: this is the last page.
+         *
+         *     `cut`: texts that were too long and not read completely.  `hint`: a possible reason why nothing was found.
+         */
+        PageOfRecordedCompression: {
+            /** Items */
+            items: components["schemas"]["RecordedCompression"][];
             /** Next Cursor */
             next_cursor: string | null;
         };
@@ -2503,6 +2851,18 @@ export interface components {
             next_cursor: string | null;
         };
         /**
+         * PageOfSavedView
+         * @description A page of a list.  Send `next_cursor` as `cursor` to get the next page; null: this is the last page.
+         *
+         *     `cut`: texts that were too long and not read completely.  `hint`: a possible reason why nothing was found.
+         */
+        PageOfSavedView: {
+            /** Items */
+            items: components["schemas"]["SavedView"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
          * PageOfToolCall
          * @description A page of a list.  Send `next_cursor` as `cursor` to get the next page; null: this is the last page.
          *
@@ -2527,12 +2887,26 @@ export interface components {
             next_cursor: string | null;
         };
         /**
+         * PageOfTurnRow
+         * @description A page of a list.  Send `next_cursor` as `cursor` to get the next page; null: this is the last page.
+         *
+         *     `cut`: texts that were too long and not read completely.  `hint`: a possible reason why nothing was found.
+         */
+        PageOfTurnRow: {
+            /** Items */
+            items: components["schemas"]["TurnRow"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
          * PairCounts
          * @description Number of pairs of calls by `op`.
          */
         PairCounts: {
             /** Same */
             same: number;
+            /** Similar */
+            similar: number;
             /** Changed */
             changed: number;
             /** Only A */
@@ -2730,6 +3104,17 @@ export interface components {
             text: string;
         };
         /**
+         * RaisedError
+         * @description An exception with where it was raised: the innermost line of the program's own code, null if not recorded.
+         */
+        RaisedError: {
+            /** Type */
+            type: string;
+            /** Message */
+            message: string;
+            at: components["schemas"]["SourceLine"] | null;
+        };
+        /**
          * ReasonedOption
          * @description An option that the model considered, with its arguments for and against it.
          */
@@ -2764,6 +3149,53 @@ export interface components {
             explanation: components["schemas"]["Explanation"] | null;
             /** Cut */
             cut?: components["schemas"]["CutText"][];
+        };
+        /**
+         * RecordedCompression
+         * @description A compression: messages were removed from a context.
+         *
+         *     `origin` is `declared` (by the program), `inferred` (from the input of a call) or `provider`.  `strategy` is
+         *     `summary`, `sliding_window`, `tool_result_masking`, `dropped_tool_results`, `hybrid` (masking and summary), `edit`,
+         *     `selection`, `unknown`, or the declared one.  `call` is the seq of the first model call after it, `summariser` that
+         *     of the model call that wrote the summary; null if none is known.  `refs` has the threads `before` and `after`, the
+         *     `summary` and the `policy`.
+         *
+         *     Of a managed context: `trigger` is `threshold`, `manual` or `limit_error`, `note` what the program said, `fallback`
+         *     why the policy's fallback was used, `preserved_messages` how many messages no compression removes; else null and 0.
+         */
+        RecordedCompression: {
+            /** Run */
+            run: string;
+            /** Seq */
+            seq: number;
+            /** Event */
+            event: string;
+            /** Time */
+            time: string;
+            /** Actor */
+            actor: string | null;
+            /** Origin */
+            origin: string;
+            /** Strategy */
+            strategy: string | null;
+            /** Call */
+            call: number | null;
+            /** Summariser */
+            summariser: number | null;
+            /** Trigger */
+            trigger: string | null;
+            /** Note */
+            note: string | null;
+            /** Fallback */
+            fallback: string | null;
+            /** Preserved Messages */
+            preserved_messages: number;
+            messages: components["schemas"]["MessageCounts"];
+            tokens: components["schemas"]["TokensSaved"];
+            /** Refs */
+            refs: {
+                [key: string]: string;
+            };
         };
         /**
          * RecordedEvent
@@ -2919,12 +3351,27 @@ export interface components {
             revoked: boolean;
         };
         /**
+         * RulePrecision
+         * @description How often a rule was right where it was measured: of `found` steps that it spoke against, `right` were the step
+         *     that a reader had named.  `rules` are those that were counted together; `basis` says on what.
+         */
+        RulePrecision: {
+            /** Found */
+            found: number;
+            /** Right */
+            right: number;
+            /** Rules */
+            rules: string[];
+            /** Basis */
+            basis: string;
+        };
+        /**
          * RunDetail
          * @description A run with its number of attempts, its forks (newest first), and `links`: paths of further answers.
          *
-         *     `metadata` is JSON from the program; `error` is the error of a failed run.  `scores` are the latest 100, without
-         *     those that a later score replaces.  `continues`: the run whose last checkpoint this one begins from;
-         *     `continued_by`: runs that begin from this one's, oldest first, the latest 100 of them.
+         *     `metadata` is JSON from the program; `error` is the error of a failed run.  `scores` are the latest 100 of the
+         *     run and of its calls, without those that a later score replaces.  `continues`: the run whose last checkpoint this
+         *     one begins from; `continued_by`: runs that begin from this one's, oldest first, the latest 100 of them.
          *
          *     `processes` recorded parts of the run beside its own process: `process_count` of them, at most 100 are listed, those
          *     with gaps or open calls first. `traces` are those of its spans, at most 100. `linked` are runs that are no part of
@@ -2937,6 +3384,10 @@ export interface components {
             name: string | null;
             /** Status */
             status: string;
+            outcome: components["schemas"]["OutcomeOfRun"];
+            happened: components["schemas"]["Happened"] | null;
+            /** Scored */
+            scored: components["schemas"]["OutcomeScore"][];
             /** Started */
             started: string;
             /** Ended */
@@ -3015,6 +3466,96 @@ export interface components {
             links: {
                 [key: string]: string;
             };
+        };
+        /**
+         * RunError
+         * @description An error with its way: one exception, however many calls it went through.
+         *
+         *     `seq` is the event of the innermost call that failed, `turn` the turn that it belongs to, `call` that call in one
+         *     line.  `after_ms` is how long the call took.  `causes`: the exceptions that it was raised from, innermost first.
+         *     `went_through`: innermost first, without the call itself; `handled`: a caller went on after it.  `stack` is the text
+         *     of the stack and `frames` its lines, outermost first; both are of the exception that came out, and are empty where
+         *     none was recorded.
+         */
+        RunError: {
+            /** Type */
+            type: string;
+            /** Message */
+            message: string;
+            /** Seq */
+            seq: number;
+            /** Turn */
+            turn: number | null;
+            /** Call */
+            call: string | null;
+            /** Group */
+            group: string | null;
+            /** After Ms */
+            after_ms: number | null;
+            at: components["schemas"]["SourceLine"] | null;
+            /** Causes */
+            causes: components["schemas"]["RaisedError"][];
+            /** Went Through */
+            went_through: components["schemas"]["ErrorStep"][];
+            /** Handled */
+            handled: boolean;
+            /** Frames */
+            frames: components["schemas"]["SourceLine"][];
+            /** Stack */
+            stack: string | null;
+        };
+        /**
+         * RunHistogram
+         * @description Runs by the time of their start, in steps of `step_s` seconds; steps without runs are left out.  `failed` counts
+         *     crashed runs, too.
+         */
+        RunHistogram: {
+            /** Step S */
+            step_s: number;
+            /** Steps */
+            steps: components["schemas"]["StartedRuns"][];
+        };
+        /**
+         * RunHit
+         * @description A place in a run where the text stands: the event `seq` (of `turn`, if it is part of one).
+         *
+         *     `where` is `user`, `answer`, `reasoning`, `system`, `arguments`, `result`, `error`, `state` or `name`.  `ref` is the
+         *     content, `offset` and `length` count characters in the text of its `part`; `quote` is the text with some words
+         *     before and after.
+         */
+        RunHit: {
+            /** Seq */
+            seq: number;
+            /** Turn */
+            turn: number | null;
+            /** Where */
+            where: string;
+            /** Ref */
+            ref: string | null;
+            /** Part */
+            part: number;
+            /** Offset */
+            offset: number;
+            /** Length */
+            length: number;
+            /** Quote */
+            quote: string;
+        };
+        /**
+         * RunHits
+         * @description A page of the places in a run where a text stands, in the order of the run.
+         *
+         *     A content that several events name, such as a system prompt, counts once, at its first; arguments and results count
+         *     at each call.  `contents` is the number of contents that were read for this page.  A page may have fewer items than
+         *     were asked for, or none, although more follow: continue while there is a `next_cursor`.
+         */
+        RunHits: {
+            /** Items */
+            items: components["schemas"]["RunHit"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+            /** Contents */
+            contents: number;
         };
         /**
          * RunLease
@@ -3142,6 +3683,8 @@ export interface components {
          *     `status`: `running`, `completed`, `failed`, `cancelled`, or `lost`: the processes of the run are gone and its end
          *     was never recorded; `last_record` says when its last record came, and is null for all other runs. A lost run is
          *     running again when more of it arrives, such as when it is resumed.
+         *     `outcome` is what came of it, `happened` says in one line what happened. `scored` are the scores of the run as a
+         *     whole, the latest of each name, newest first, at most 20.
          *     A fork differs from the run `fork_of` from seq `fork_at` on; it shares the `shared` events before, which are part of
          *     the counts.
          */
@@ -3152,6 +3695,10 @@ export interface components {
             name: string | null;
             /** Status */
             status: string;
+            outcome: components["schemas"]["OutcomeOfRun"];
+            happened: components["schemas"]["Happened"] | null;
+            /** Scored */
+            scored: components["schemas"]["OutcomeScore"][];
             /** Started */
             started: string;
             /** Ended */
@@ -3205,6 +3752,162 @@ export interface components {
             fork_count: number;
         };
         /**
+         * RunTurn
+         * @description One turn of a run, from the start of its model call `seq` to `last_seq`, the last event that belongs to it.
+         *
+         *     `number` of `total`.  `answer` is the message that the model answered, null if there is none (yet, or not stored:
+         *     `missing`); `to` says whom it was for, as in the list.  `error` is that of the model call.  `then` and `choice` take
+         *     longer than the rest: they are empty, and null, without `why=true`.
+         */
+        RunTurn: {
+            /** Run */
+            run: string;
+            /** Number */
+            number: number;
+            /** Total */
+            total: number;
+            /** Seq */
+            seq: number;
+            /** Ended Seq */
+            ended_seq: number | null;
+            /** Last Seq */
+            last_seq: number;
+            /** Event */
+            event: string;
+            /** Group */
+            group: string | null;
+            /** Agent */
+            agent: string | null;
+            /** Model */
+            model: string | null;
+            /** Provider */
+            provider: string | null;
+            /** Status */
+            status: string;
+            /** Time */
+            time: string;
+            /** Elapsed Ms */
+            elapsed_ms: number | null;
+            /** Model Ms */
+            model_ms: number | null;
+            /** First Chunk Ms */
+            first_chunk_ms: number | null;
+            /** Stream */
+            stream: boolean;
+            /** Finish Reasons */
+            finish_reasons: string[];
+            /** Usage */
+            usage: {
+                [key: string]: number;
+            };
+            /** Cost */
+            cost: number | null;
+            saw: components["schemas"]["SeenContext"];
+            new: components["schemas"]["NewInContext"];
+            /** Thoughts */
+            thoughts: components["schemas"]["TurnThought"][];
+            choice: components["schemas"]["TurnChoice"] | null;
+            /** Answer */
+            answer: {
+                [key: string]: unknown;
+            } | null;
+            /** Answer Ref */
+            answer_ref: string | null;
+            /** To */
+            to: "user" | null;
+            /** Calls */
+            calls: components["schemas"]["TurnCall"][];
+            error: components["schemas"]["RunError"] | null;
+            /** Then */
+            then: components["schemas"]["TurnEffect"][];
+            /** State */
+            state: components["schemas"]["StateChange"][];
+            /** Missing */
+            missing: string[];
+            /** Cut */
+            cut?: components["schemas"]["CutText"][];
+        };
+        /**
+         * RunVerdict
+         * @description What came of a run, and what there is to say about it at once; its suspects are asked for by themselves.
+         *
+         *     `condition` is when a run has succeeded.  `error` is the one that came out of the run, null if none did;
+         *     `other_errors` counts those that were handled.  `waits_for` are its open promises.  `agents` has every agent's last
+         *     state (at most 50; those under way and those that raised first).  `answer` is the last answer to the user, cut at
+         *     2,000 characters, at `answer_seq`.  `task` is null if the run has none.  `first_error` and `last` are the turns to
+         *     open: null where there is none.
+         */
+        RunVerdict: {
+            /** Run */
+            run: string;
+            outcome: components["schemas"]["OutcomeOfRun"];
+            /** Condition */
+            condition: string;
+            error: components["schemas"]["RunError"] | null;
+            /** Other Errors */
+            other_errors: number;
+            /** Waits For */
+            waits_for: components["schemas"]["Promise"][];
+            /** Agents */
+            agents: components["schemas"]["AgentNow"][];
+            /** Answer */
+            answer: string | null;
+            /** Answer Seq */
+            answer_seq: number | null;
+            task: components["schemas"]["TaskRuns"] | null;
+            /** Turns */
+            turns: number;
+            /** First Error */
+            first_error: number | null;
+            /** Last */
+            last: number | null;
+            /** Missing */
+            missing?: string[];
+        };
+        /**
+         * RunsOverview
+         * @description Totals over all runs that meet the conditions.
+         *
+         *     `success` is about the runs that a score decides, by `condition`.  `cost` is the sum over runs with a known cost,
+         *     `priced` their number.  `first` and `last` are the times of the first and the last start, null if there are no runs.
+         */
+        RunsOverview: {
+            /** Runs */
+            runs: number;
+            /** Outcomes */
+            outcomes: components["schemas"]["OutcomeCount"][];
+            /** Condition */
+            condition: string;
+            success: components["schemas"]["SuccessRate"];
+            /** Cost */
+            cost: number | null;
+            /** Priced */
+            priced: number;
+            /** Input Tokens */
+            input_tokens: number;
+            /** Output Tokens */
+            output_tokens: number;
+            /** First */
+            first: string | null;
+            /** Last */
+            last: string | null;
+            histogram: components["schemas"]["RunHistogram"];
+        };
+        /**
+         * SavedView
+         * @description A view of the list of runs: the `query` of the page (`outcome=failed&sort=cost`), under a name.
+         */
+        SavedView: {
+            /** Name */
+            name: string;
+            /** Query */
+            query: string;
+            /** Author */
+            author: string | null;
+            /** Time */
+            time: string;
+        };
+        /**
          * ScopeCount
          * @description An instrumentation scope, and its number of spans and log events with content that no dialect could read.
          */
@@ -3225,6 +3928,31 @@ export interface components {
             not_understood: components["schemas"]["ScopeCount"][];
         };
         /**
+         * SeenContext
+         * @description What the model saw.  `basis` is that of `tokens`, `parts_basis` that of the parts, whose sum `tokens` is.
+         *
+         *     `cached` tokens came from the provider's cache.  `limit` is the model's window; null if it is not known.
+         *     `complete`: the record has the whole context; false where the provider keeps a part of it (`previous_response_id`).
+         */
+        SeenContext: {
+            /** Messages */
+            messages: number;
+            /** Tokens */
+            tokens: number | null;
+            /** Basis */
+            basis: string;
+            /** Limit */
+            limit: number | null;
+            /** Parts */
+            parts: components["schemas"]["ContextPart"][];
+            /** Parts Basis */
+            parts_basis: string;
+            /** Cached */
+            cached: number | null;
+            /** Complete */
+            complete: boolean;
+        };
+        /**
          * SeenIn
          * @description A run that a content was a part of, and the seq of the event with which it entered.
          */
@@ -3243,6 +3971,63 @@ export interface components {
             needs_key: boolean;
             /** Scopes */
             scopes: string[];
+        };
+        /**
+         * ShownCall
+         * @description A tool call in one line: `get_user_details(aarav_garcia_1177)` is its `name`, and between the brackets `shown`.
+         *
+         *     `shown` has the values of the arguments in the order of the tool's definition, cut at 80 characters: those that its
+         *     `required` names first, in that order, then the others by name.  `status` is `open`, `completed`, `failed` or
+         *     `cancelled`; `seq` and `ended_seq` are null where the call was asked for and not made (yet), which is `open`.
+         *     `writes`: whether the tool's definition says that it changes something; null: nothing is said.
+         */
+        ShownCall: {
+            /** Seq */
+            seq: number | null;
+            /** Ended Seq */
+            ended_seq: number | null;
+            /** Call Id */
+            call_id: string | null;
+            /** Name */
+            name: string;
+            /** Shown */
+            shown: string;
+            /** Status */
+            status: string;
+            /** Elapsed Ms */
+            elapsed_ms: number | null;
+            /** Writes */
+            writes: boolean | null;
+        };
+        /**
+         * SourceLine
+         * @description A line of a stack.  `library`: it is not the program's own code.  `code` is the source line, if recorded.
+         */
+        SourceLine: {
+            /** File */
+            file: string;
+            /** Line */
+            line: number | null;
+            /** Function */
+            function: string | null;
+            /** Code */
+            code: string | null;
+            /** Library */
+            library: boolean;
+        };
+        /**
+         * StartedRuns
+         * @description Runs that started from `start` on, for as long as the histogram's step.
+         */
+        StartedRuns: {
+            /** Start */
+            start: string;
+            /** Runs */
+            runs: number;
+            /** Succeeded */
+            succeeded: number;
+            /** Failed */
+            failed: number;
         };
         /**
          * StateAt
@@ -3314,6 +4099,18 @@ export interface components {
             values?: components["schemas"]["StateValues"];
             /** Missing */
             missing?: string[];
+        };
+        /**
+         * StateChange
+         * @description A field of the state that this turn changed.  `before` is null where there was none.
+         */
+        StateChange: {
+            /** Path */
+            path: string;
+            /** Before */
+            before: unknown;
+            /** After */
+            after: unknown;
         };
         /**
          * StateDiff
@@ -3487,6 +4284,9 @@ export interface components {
         /**
          * SuspectFinding
          * @description Something that speaks against a step, by one rule; `quotes` are the texts that it rests on.
+         *
+         *     `values` are the values that it compares, of a listing at most 20; empty for a rule that compares none. `precision`
+         *     is null for a rule that found nothing where rules were measured.
          */
         SuspectFinding: {
             /** Rule */
@@ -3500,6 +4300,9 @@ export interface components {
             reason: string;
             /** Quotes */
             quotes: components["schemas"]["Quoted"][];
+            /** Values */
+            values: components["schemas"]["ComparedValue"][];
+            precision: components["schemas"]["RulePrecision"] | null;
         };
         /**
          * Suspects
@@ -3545,6 +4348,20 @@ export interface components {
             branches: components["schemas"]["DivergingBranch"][];
         };
         /**
+         * TaskRuns
+         * @description Runs of the same task (what they have in common, such as `tag:task:6`), and how many of them succeeded.
+         */
+        TaskRuns: {
+            /** Task */
+            task: string;
+            /** Runs */
+            runs: number;
+            /** Scored */
+            scored: number;
+            /** Succeeded */
+            succeeded: number;
+        };
+        /**
          * TextQuote
          * @description A place in a text.  `offset` and `length` count characters in the text of a part; for a part that is not text, in
          *     its canonical JSON.  `quote` is the text with some words before and after it.
@@ -3570,6 +4387,55 @@ export interface components {
             next_cursor: string | null;
             /** Unindexed */
             unindexed: number;
+        };
+        /**
+         * TimedCall
+         * @description A call, from its event `seq` to `ended_seq` (null: it is under way).
+         *
+         *     `parent` is the seq of the call that made it, null: the run did. `agent` is the seq of the agent that it belongs to
+         *     (of an agent itself: the one around it), null: none; `actor` is the agent's name as recorded. `name` is that of the
+         *     model, the tool or the step. `turn` is the number of the model call, or of the one because of which a tool was
+         *     called; else null. `started_ms` counts from the beginning of the run. `own_ms` is the part of `elapsed_ms` in which
+         *     nothing that it called was under way; both are null while it is. `error` is the type of the error that it raised.
+         *     `on_path`: it is on the longest path. `lost`: it completed, and what called it raised, so that its answer was lost.
+         */
+        TimedCall: {
+            /** Seq */
+            seq: number;
+            /** Ended Seq */
+            ended_seq: number | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "agent" | "step" | "model" | "tool";
+            /** Name */
+            name: string;
+            /** Parent */
+            parent: number | null;
+            /** Agent */
+            agent: number | null;
+            /** Actor */
+            actor: string | null;
+            /** Turn */
+            turn: number | null;
+            /** Started Ms */
+            started_ms: number;
+            /** Elapsed Ms */
+            elapsed_ms: number | null;
+            /** Own Ms */
+            own_ms: number | null;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "open" | "completed" | "failed" | "cancelled";
+            /** Error */
+            error: string | null;
+            /** On Path */
+            on_path: boolean;
+            /** Lost */
+            lost: boolean;
         };
         /**
          * TokenPoint
@@ -3668,6 +4534,8 @@ export interface components {
          * @description Totals of the run: reported usage, cost, and the largest context.
          *
          *     `cache_hit_share` is the share of reported input tokens that came from a provider's cache; null if none reported it.
+         *     `peak_call` is the seq of the call with the largest context.  `split` is of all calls, so that it takes long in long
+         *     runs; with `calls=true` there is none.
          */
         TokenTotals: {
             /** Calls */
@@ -3692,6 +4560,8 @@ export interface components {
             unpriced_calls: number;
             /** Context Peak */
             context_peak: number | null;
+            /** Peak Call */
+            peak_call: number | null;
             /** Peak Ratio */
             peak_ratio: number | null;
             /** Warnings */
@@ -3704,8 +4574,8 @@ export interface components {
          * TokensSaved
          * @description Input tokens of the last call before and of the first call after; null if not known.
          *
-         *     `basis`: `reported` by the provider or declared by the program, `calibrated` (one number estimated and scaled by
-         *     the reported other one) or `estimated`.
+         *     `basis`: `reported` by the provider, else as declared by the program, `calibrated` (one number estimated and scaled
+         *     by the reported other one) or `estimated`.
          */
         TokensSaved: {
             /** Before */
@@ -3926,6 +4796,202 @@ export interface components {
             branches: components["schemas"]["TreeBranch"][];
         };
         /**
+         * TurnArgument
+         * @description An argument of a tool call: its `path`, like `flights[0].date`, in the order of the tool's definition, and where
+         *     the value comes from.  `origin` is null for values that are not traced (code called the tool).
+         */
+        TurnArgument: {
+            /** Path */
+            path: string;
+            /** Value */
+            value: unknown;
+            origin: components["schemas"]["ValueOrigin"] | null;
+        };
+        /**
+         * TurnCall
+         * @description A tool call of a turn.
+         *
+         *     `result` is the ref of the result and `result_text` its text, of a long one the first 20,000 characters of
+         *     `result_length`; null: it has none, or it is not stored (`missing`).  `kind` and `reason` say why it was called.
+         *     `beside` are calls of other agents that were under way at its end.
+         */
+        TurnCall: {
+            /** Seq */
+            seq: number | null;
+            /** Ended Seq */
+            ended_seq: number | null;
+            /** Call Id */
+            call_id: string | null;
+            /** Name */
+            name: string;
+            /** Shown */
+            shown: string;
+            /** Status */
+            status: string;
+            /** Elapsed Ms */
+            elapsed_ms: number | null;
+            /** Writes */
+            writes: boolean | null;
+            /** Arguments */
+            arguments: components["schemas"]["TurnArgument"][];
+            /** Result */
+            result: string | null;
+            /** Result Text */
+            result_text: string | null;
+            /** Result Length */
+            result_length: number | null;
+            /** Missing */
+            missing: boolean;
+            error: components["schemas"]["CallError"] | null;
+            raised: components["schemas"]["RunError"] | null;
+            /** Kind */
+            kind: string | null;
+            /** Reason */
+            reason: string | null;
+            /** Strength */
+            strength: ("strong" | "likely" | "weak") | null;
+            /** Rule */
+            rule: string | null;
+            /** Promise */
+            promise: string | null;
+            /** Beside */
+            beside: string[];
+        };
+        /**
+         * TurnChoice
+         * @description Why the turn did what it did, as a chain: what set it off, what was chosen, what was left.
+         *
+         *     `trigger` is the kind of the newest input (as in inferred reasoning), `trigger_text` its text, cut.  `reason` is
+         *     that of the first tool call, or of the answer; `kind` that of the attribution.
+         */
+        TurnChoice: {
+            /** Trigger */
+            trigger: string;
+            /** Trigger Text */
+            trigger_text: string | null;
+            /** Kind */
+            kind: string | null;
+            /** Reason */
+            reason: string | null;
+            /** Strength */
+            strength: ("strong" | "likely" | "weak") | null;
+            /** Rule */
+            rule: string | null;
+            /** Options */
+            options: components["schemas"]["Option"][];
+        };
+        /**
+         * TurnEffect
+         * @description What a turn led to: the later event `seq` (of `turn`), in words, and why that is said.
+         */
+        TurnEffect: {
+            /** Seq */
+            seq: number;
+            /** Turn */
+            turn: number | null;
+            /** Text */
+            text: string;
+            /** Why */
+            why: string;
+            /**
+             * Strength
+             * @enum {string}
+             */
+            strength: "strong" | "likely" | "weak";
+            /** Rule */
+            rule: string;
+        };
+        /**
+         * TurnRow
+         * @description A line of a run.  `kind`:
+         *
+         *     - `agent`: an agent began to work (`seq` to `ended_seq`); the lines of its work have its `group`
+         *     - `user`: a message of the user, which is in the context of the next turn
+         *     - `turn`: a call of a model, number `turn`; `calls` are the tools that were called because of it
+         *     - `call`: a tool call that no model asked for
+         *     - `cut`: messages left the context (a compression)
+         *     - `wait`: the run waits, or waited, for `promise`
+         *
+         *     `group` is the span of the agent that this belongs to, null for what the run's outermost agent does; of an `agent`,
+         *     its own span, and `within` the group that it stands in.  `text` is what was said, or the agent's name, cut at 200
+         *     characters; null if the turn said nothing.  `to` is to whom: `user` for an answer, else null.  `internal`: the
+         *     answer went to nobody in the conversation, such as a summary that replaced messages.  `status` is `open`,
+         *     `completed`, `failed` or `cancelled`, of a wait also `denied`; `raised`: it, or a tool call of it, ended with an
+         *     error.  `elapsed_ms` of a turn is that of the model call and of its tools, from the first start to the last end;
+         *     `model_ms` that of the model call alone.  `turns` is the number of turns of an agent, without those of agents within
+         *     it.  Tokens and `cost` are those of the turn, or of the agent's turns together; null if not known.  `started_ms`
+         *     counts from the beginning of the run.
+         */
+        TurnRow: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "agent" | "user" | "turn" | "call" | "cut" | "wait";
+            /** Seq */
+            seq: number;
+            /** Ended Seq */
+            ended_seq: number | null;
+            /** Turn */
+            turn: number | null;
+            /** Group */
+            group: string | null;
+            /** Within */
+            within: string | null;
+            /** Agent */
+            agent: string | null;
+            /** Model */
+            model: string | null;
+            /** Text */
+            text: string | null;
+            /** To */
+            to: "user" | null;
+            /** Internal */
+            internal: boolean;
+            /** Calls */
+            calls: components["schemas"]["ShownCall"][];
+            /** Status */
+            status: string;
+            /** Raised */
+            raised: boolean;
+            /** Started Ms */
+            started_ms: number;
+            /** Elapsed Ms */
+            elapsed_ms: number | null;
+            /** Model Ms */
+            model_ms: number | null;
+            /** First Chunk Ms */
+            first_chunk_ms: number | null;
+            /** Turns */
+            turns: number | null;
+            /** Input Tokens */
+            input_tokens: number | null;
+            /** Output Tokens */
+            output_tokens: number | null;
+            /** Cost */
+            cost: number | null;
+            /** Promise */
+            promise: string | null;
+        };
+        /**
+         * TurnThought
+         * @description Reasoning: `text`, and where it comes from: `captured` (the provider returned it), `structured` (the model wrote
+         *     it in its answer), or `inferred` (concluded from the messages; not the model's own words).
+         */
+        TurnThought: {
+            /**
+             * Basis
+             * @enum {string}
+             */
+            basis: "captured" | "structured" | "inferred";
+            /** Text */
+            text: string;
+            /** Strength */
+            strength: ("strong" | "likely" | "weak") | null;
+            /** Rule */
+            rule: string | null;
+        };
+        /**
          * UntakenOption
          * @description An option that was open and not chosen.
          *
@@ -3945,10 +5011,10 @@ export interface components {
          * @description Origin of a value in a call's arguments; `path` is like `flights[0].date`.
          *
          *     `source` is user, tool_result, assistant, system, definition (only in the tool's definition), derived, not_found (a
-         *     usual word of code, which stands nowhere), or invented.
-         *     `how` is exact, normalised, implied, or the way it was derived.  `first` and `last` are the first and last places of
-         *     the value in the context.  `suspect`: the value has no origin, or facts in it have none (`unfounded`), or it belongs
-         *     to another subject than the call (`another_subject`).
+         *     usual word of code, which stands nowhere), program (built by the program, which made the call by itself), or
+         *     invented.  `how` is exact, normalised, implied, or the way it was derived.  `first` and `last` are the first and
+         *     last places of the value in the context.  `suspect`: the value has no origin, or facts in it have none
+         *     (`unfounded`), or it belongs to another subject than the call (`another_subject`).
          */
         ValueOrigin: {
             /** Path */
@@ -3979,6 +5045,23 @@ export interface components {
             /** Literals */
             literals: components["schemas"]["LiteralOrigin"][];
             another_subject: components["schemas"]["AnotherSubject"] | null;
+        };
+        /**
+         * Waterfall
+         * @description The calls of a run in the order in which they began. `calls` is the number of all, `path` their longest path.
+         *
+         *     `items` is a page of them; send `next_cursor` as `cursor` to get the next page.
+         */
+        Waterfall: {
+            /** Run */
+            run: string;
+            /** Calls */
+            calls: number;
+            path: components["schemas"]["LongestPath"];
+            /** Items */
+            items: components["schemas"]["TimedCall"][];
+            /** Next Cursor */
+            next_cursor: string | null;
         };
     };
     responses: never;

@@ -1,12 +1,13 @@
 // A live stream over as many connections as it takes.
 import type { RecordedEvent } from "./types";
 
-/** `moved`: events of a run have other seqs now. `missed`: events may have been missed: read again. `lost`: whether the connection is lost. */
+/** `moved`: events of a run have other seqs now. `missed`: events may have been missed: read again. `lost`: whether the connection is lost. `ended`: nothing will follow. */
 export type Handlers = {
   event: (event: RecordedEvent) => void;
   moved?: () => void;
   missed?: () => void;
   lost?: (isLost: boolean) => void;
+  ended?: () => void;
 };
 
 const FIRST_DELAY_MS = 1_000;
@@ -34,7 +35,10 @@ export function follow(url: string, handlers: () => Handlers): () => void {
     opened.addEventListener("moved", () => handlers().moved?.());
     opened.addEventListener("end", (message: MessageEvent<string>) => {
       if ((JSON.parse(message.data) as { reconnect: boolean }).reconnect) isEndExpected = true;
-      else opened.close();
+      else {
+        opened.close();
+        handlers().ended?.();
+      }
     });
     opened.onopen = () => {
       delay = FIRST_DELAY_MS;

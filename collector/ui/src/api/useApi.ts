@@ -2,9 +2,17 @@
 import { useEffect, useEffectEvent, useState } from "react";
 
 import { type ApiError, get, type Params } from "./client";
+import { whenUp } from "./connection";
 
-/** `data` stays what it was while a newer answer is awaited (`isStale`), so that panels do not flicker. */
-export type Asked<T> = { data: T | null; error: ApiError | null; isStale: boolean };
+/**
+ * `data` stays what it was while a newer answer is awaited (`isStale`), so that panels do not flicker. `again` asks the
+ * same again; after an error that can pass, that happens by itself (see `isPassing`).
+ */
+export type Asked<T> = { data: T | null; error: ApiError | null; isStale: boolean; again: () => void };
+
+/** Whether an error can go away without another question: nothing answered, the session expired, or the server had one. */
+export const isPassing = (error: ApiError): boolean =>
+  error.status === 0 || error.status === 401 || error.status === 429 || error.status >= 500;
 
 const kept = new Map<string, unknown>();
 const KEPT = 200;
@@ -14,6 +22,7 @@ const KEPT = 200;
  * counts `turn` up asks the same again.
  */
 export function useApi<T>(path: string | null, params: Params = {}, keep = false, turn = 0): Asked<T> {
+  const [tries, setTries] = useState(0);
   const key = path === null ? null : `${turn} ${path}?${JSON.stringify(params)}`;
   const [asked, setAsked] = useState<Pick<Asked<T>, "data" | "error"> & { key: string | null | undefined }>({
     data: null,
@@ -42,8 +51,20 @@ export function useApi<T>(path: string | null, params: Params = {}, keep = false
       },
     );
     return () => stop.abort();
-  }, [key, keep]);
-  return { data: asked.data, error: asked.error, isStale: asked.key !== key };
+  }, [key, keep, tries]);
+  const again = useEffectEvent(() => setTries((n) => n + 1));
+  const { error } = asked;
+  useEffect(() => {
+    if (error === null || !isPassing(error)) return;
+    const takeBack = whenUp(() => again());
+    const look = () => document.visibilityState === "visible" && again();
+    document.addEventListener("visibilitychange", look);
+    return () => {
+      takeBack();
+      document.removeEventListener("visibilitychange", look);
+    };
+  }, [error]);
+  return { data: asked.data, error, isStale: asked.key !== key, again: () => setTries((n) => n + 1) };
 }
 
 function remember(key: string, data: unknown): void {

@@ -2,63 +2,48 @@
 import { useEffect, useState } from "react";
 
 import { useLive } from "../api/live";
-import type { Session, WaitedFor } from "../api/types";
+import { useMay } from "../api/session";
+import type { WaitedFor } from "../api/types";
 import { count } from "../model/format";
 import { Empty, Failed, Loading } from "../parts/Notices";
+import styles from "./Approvals.module.css";
 import { Request } from "./Request";
 import { refreshWaiting, useWaiting } from "./waiting";
 
 const NEWS = "approval_requested,approval_granted,approval_denied,input_requested,input_received,run_completed";
-const NAME = "answers.by";
 
-export function ApprovalsPage({ session }: { session: Session }) {
+export function ApprovalsPage() {
   const { items, isCut, error } = useWaiting();
-  const [by, setBy] = useState(() => localStorage.getItem(NAME) ?? "");
   const [answered, setAnswered] = useState<ReadonlyMap<string, WaitedFor>>(new Map());
   const [isLost, setLost] = useState(false);
+  const mayAnswer = useMay("admin");
   useLive(
     "/runs/stream",
     { kinds: NEWS },
     { event: () => void refreshWaiting(), missed: () => void refreshWaiting(), lost: setLost },
   );
   useEffect(() => void refreshWaiting(), []);
-  useEffect(() => localStorage.setItem(NAME, by), [by]);
-  const mayAnswer = session.scopes.includes("admin");
   const open = items ?? [];
   const known = new Set(open.map((each) => each.id));
   // What was answered here stays where it was, with its answer, until the page is left.
   const shown = [...open, ...[...answered.values()].filter((each) => !known.has(each.id))].sort((a, b) =>
     a.created < b.created ? -1 : 1,
   );
+  const stillOpen = open.filter((each) => !answered.has(each.id));
+  const withKeys = stillOpen.find((each) => each.kind === "approval")?.id;
   return (
-    <main className="page approvals" aria-label="Approvals">
-      <div className="head">
-        <h1>
-          {items === null
-            ? "Approvals"
-            : open.length === 0
-              ? "Nothing waits"
-              : `${count(open.length)}${isCut ? "+" : ""} ${open.length === 1 ? "waits" : "wait"} for an answer`}
-        </h1>
+    <main className={styles.page} aria-label="Approvals">
+      <div className={styles.head}>
+        <h1>{titleOf(items === null ? null : stillOpen.length)}</h1>
         {isLost && <span className="ink-bad">not live: connecting again</span>}
-        <label className="by">
-          answer as{" "}
-          <input
-            className="input"
-            size={14}
-            value={by}
-            placeholder="your name"
-            onChange={(event) => setBy(event.target.value)}
-          />
-        </label>
+        {!mayAnswer && shown.length > 0 && (
+          <span className="sub">
+            Your key may read, but not answer: that needs a key with the scope <code>admin</code>.
+          </span>
+        )}
       </div>
-      {error !== null && <Failed error={error} />}
+      {error !== null && <Failed error={error} what="what runs wait for" onAgain={() => void refreshWaiting()} />}
       {items === null && error === null && <Loading what="what runs wait for" />}
-      {!mayAnswer && shown.length > 0 && (
-        <p className="notice">
-          Your key may read, but not answer: that needs a key with the scope <code>admin</code>.
-        </p>
-      )}
       {items !== null && shown.length === 0 && (
         <Empty>
           No run waits for a decision, an answer or an event. A program asks with{" "}
@@ -70,8 +55,7 @@ export function ApprovalsPage({ session }: { session: Session }) {
         <Request
           key={each.id}
           asked={answered.get(each.id) ?? each}
-          by={by}
-          mayAnswer={mayAnswer}
+          hasKeys={each.id === withKeys}
           onAnswer={(now) => setAnswered((before) => new Map(before).set(now.id, now))}
         />
       ))}
@@ -80,4 +64,10 @@ export function ApprovalsPage({ session }: { session: Session }) {
       )}
     </main>
   );
+}
+
+function titleOf(open: number | null): string {
+  if (open === null) return "Approvals";
+  if (open === 0) return "Nothing waits";
+  return open === 1 ? "1 waits for an answer" : `${count(open)} wait for an answer`;
 }

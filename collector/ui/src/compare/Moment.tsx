@@ -1,86 +1,48 @@
 // What differs between two runs after an aligned pair of calls: in the state, and in what the model saw.
-import type { ReactNode } from "react";
-import { Link } from "wouter";
-
-import type { ContextAt, Message, Page, RecordedEvent, StateAt } from "../api/types";
+import type { ContextAt, Message, StateAt } from "../api/types";
 import { useApi } from "../api/useApi";
 import { count } from "../model/format";
 import { Failed, Loading } from "../parts/Notices";
+import { Said } from "../parts/Said";
 import { stateRows } from "../run/state/stateRows";
-import { commonMessages, differing, outputOf, saying } from "./aligned";
+import { commonMessages, differing, saying } from "./aligned";
+import styles from "./Moment.module.css";
 
-/** Messages of each context that are shown after the common ones. */
+/** Messages of each context that are shown after the common ones, and characters of each. */
 const SHOWN = 8;
+const LONGEST = 600;
 
 type Side = { run: string; at: number };
 
 /** `onFirst` finds the first pair after which a row of the states differs, and goes there. */
-type Props = { a: Side; b: Side; labels: readonly [ReactNode, ReactNode]; onFirst: (name: string) => void };
+type Props = { a: Side; b: Side; onFirst: (name: string) => void };
 
-export function Moment({ a, b, labels, onFirst }: Props) {
+export function Moment({ a, b, onFirst }: Props) {
   return (
-    <div className="moment">
-      <p className="sub">
-        After{" "}
-        <Link className="go" href={`/runs/${a.run}?at=${a.at}`}>
-          event {a.at}
-        </Link>{" "}
-        of {labels[0]} and{" "}
-        <Link className="go" href={`/runs/${b.run}?at=${b.at}`}>
-          event {b.at}
-        </Link>{" "}
-        of {labels[1]}:
-      </p>
-      <Outputs a={a} b={b} />
-      <States a={a} b={b} labels={labels} onFirst={onFirst} />
+    <div className={styles.moment}>
+      <States a={a} b={b} onFirst={onFirst} />
       <Contexts a={a} b={b} />
     </div>
   );
 }
 
-/** Characters of an output that are shown. */
-const OUTPUT = 600;
-const useOutput = ({ run, at }: Side) =>
-  useApi<Page<RecordedEvent>>(`/runs/${run}/events`, { after: at - 1, limit: 2, preview: OUTPUT }, true);
-
-/** What the calls of the pair gave: a result, an answer, or an error. */
-function Outputs({ a, b }: { a: Side; b: Side }) {
-  const [first, second] = [useOutput(a), useOutput(b)];
-  const [mine, theirs] = [outputOf(first.data?.items ?? []), outputOf(second.data?.items ?? [])];
-  if (mine === null && theirs === null) return null;
-  if (mine === theirs) return <p className="sub">Both gave the same: {mine}</p>;
-  return (
-    <>
-      <p className="sub">What both calls gave:</p>
-      <div className="pair">
-        <div aria-label="Output of the first" role="group">
-          <p className="ink-cut">− {mine ?? "nothing yet"}</p>
-        </div>
-        <div aria-label="Output of the second" role="group">
-          <p className="ink-tool">+ {theirs ?? "nothing yet"}</p>
-        </div>
-      </div>
-    </>
-  );
-}
-
 const useStateAt = ({ run, at }: Side) => useApi<StateAt>(`/runs/${run}/state`, { at, hydrate: true }, true);
 
-function States({ a, b, labels, onFirst }: Props) {
+function States({ a, b, onFirst }: Props) {
   const [first, second] = [useStateAt(a), useStateAt(b)];
   const error = first.error ?? second.error;
-  if (error !== null) return <Failed error={error} />;
+  if (error !== null) return <Failed error={error} what="the states" />;
   if (first.data === null || second.data === null) return <Loading what="both states" />;
   const rows = differing(stateRows(first.data), stateRows(second.data));
   if (rows.length === 0) return <p className="sub">Their states are equal.</p>;
   return (
-    <div className="table">
+    <div className={styles.scroll}>
       <table aria-label="States">
         <thead>
           <tr>
             <th>state</th>
-            <th>{labels[0]}</th>
-            <th>{labels[1]}</th>
+            <th>A</th>
+            <th>B</th>
             <th>
               <span className="visually-hidden">first difference</span>
             </th>
@@ -89,18 +51,24 @@ function States({ a, b, labels, onFirst }: Props) {
         <tbody>
           {rows.map((row) => (
             <tr key={row.name}>
-              <td>≠ {row.name}</td>
-              <td className="wide">
-                <code>{row.a}</code>
+              <td>
+                ≠ <Said>{row.name}</Said>
               </td>
-              <td className="wide ink-state">
-                <code>{row.b}</code>
+              <td>
+                <code>
+                  <Said>{row.a}</Said>
+                </code>
+              </td>
+              <td>
+                <code>
+                  <Said>{row.b}</Said>
+                </code>
               </td>
               <td>
                 <button
                   type="button"
                   className="go"
-                  title="Go to the first step after which this differs"
+                  title="Go to the first pair after which this differs"
                   onClick={() => onFirst(row.name)}
                 >
                   first difference
@@ -119,7 +87,7 @@ const useContextAt = ({ run, at }: Side) => useApi<ContextAt>(`/runs/${run}/cont
 function Contexts({ a, b }: { a: Side; b: Side }) {
   const [first, second] = [useContextAt(a), useContextAt(b)];
   const error = [first.error, second.error].find((each) => each !== null && each.status !== 404);
-  if (error != null) return <Failed error={error} />;
+  if (error != null) return <Failed error={error} what="the contexts" />;
   if ((first.data ?? first.error) === null || (second.data ?? second.error) === null)
     return <Loading what="both contexts" />;
   const mine = (first.data?.messages ?? []) as Message[];
@@ -128,37 +96,36 @@ function Contexts({ a, b }: { a: Side; b: Side }) {
   if (common === mine.length && common === theirs.length)
     return (
       <p className="sub">
-        {common === 0
-          ? "No model was called up to here."
-          : `What the model saw last is equal: ${count(common)} ${common === 1 ? "message" : "messages"}.`}
+        {common === 0 ? "No model was called up to here." : `What the model saw last is equal: ${messages(common)}.`}
       </p>
     );
   return (
     <>
       <p className="sub">
-        What the model saw last: the first {count(common)} {common === 1 ? "message is" : "messages are"} equal, then:
+        What the model saw last:{" "}
+        {common === 0 ? "no message at the beginning is equal" : `the first ${messages(common)} are equal`}, then:
       </p>
-      <div className="pair">
-        <div aria-label="Context of the first" role="group">
-          {mine.slice(common, common + SHOWN).map((message, n) => (
-            <p key={n} className="ink-cut">
-              − {saying(message).slice(0, 600)}
-            </p>
-          ))}
-          <More rest={mine.length - common - SHOWN} />
-        </div>
-        <div aria-label="Context of the second" role="group">
-          {theirs.slice(common, common + SHOWN).map((message, n) => (
-            <p key={n} className="ink-tool">
-              + {saying(message).slice(0, 600)}
-            </p>
-          ))}
-          <More rest={theirs.length - common - SHOWN} />
-        </div>
+      <div className={styles.beside}>
+        <Rest label="Context of A" sign="−" ink="ink-cut" messages={mine.slice(common)} />
+        <Rest label="Context of B" sign="+" ink="ink-tool" messages={theirs.slice(common)} />
       </div>
     </>
   );
 }
 
-const More = ({ rest }: { rest: number }) =>
-  rest > 0 ? <p className="sub">and {count(rest)} further messages</p> : null;
+const messages = (n: number): string => `${count(n)} ${n === 1 ? "message" : "messages"}`;
+
+type RestProps = { label: string; sign: string; ink: string; messages: readonly Message[] };
+
+function Rest({ label, sign, ink, messages: rest }: RestProps) {
+  return (
+    <div aria-label={label} role="group">
+      {rest.slice(0, SHOWN).map((message, n) => (
+        <p key={n} className={ink}>
+          {sign} <Said>{saying(message).slice(0, LONGEST)}</Said>
+        </p>
+      ))}
+      {rest.length > SHOWN && <p className="sub">and {count(rest.length - SHOWN)} further messages</p>}
+    </div>
+  );
+}

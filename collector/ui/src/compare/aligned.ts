@@ -48,11 +48,10 @@ export const saying = (message: Message | undefined): string =>
 
 type Ended = Pick<RecordedEvent, "kind" | "data" | "previews">;
 
-/** What a call gave, in one text: of its end, and of the event behind it, which has a model's answer. Null for other events. */
-export function outputOf([event, next]: readonly Ended[]): string | null {
+/** What a call gave, in one text: a result, or an error. Null for events that are no end of a call. */
+export function outputOf(event: Ended | undefined): string | null {
   if (event === undefined || !/_(completed|failed)$/.test(event.kind)) return null;
   const { error_type: type, message } = event.data as { error_type?: string; message?: string };
   if (event.kind.endsWith("_failed")) return [type, message].filter(Boolean).join(": ") || "failed";
-  const answer = next?.kind === "message_added" && next.data.source === "output" ? next.previews?.message : undefined;
-  return event.previews?.result ?? answer ?? event.previews?.output ?? null;
+  return event.previews?.result ?? event.previews?.output ?? null;
 }

@@ -9,9 +9,12 @@ import { bytesText } from "../model/bytes";
 import { count, localDateTime, shortId } from "../model/format";
 import { Copy } from "../parts/Copy";
 import { Failed, Loading } from "../parts/Notices";
-import { Status } from "../runs/RunsTable";
+import { Status } from "../parts/Status";
 import { Difference } from "./Difference";
 import { ContentView, VIEWS, type ViewId } from "./ContentView";
+import { Said } from "../parts/Said";
+import { Tabs } from "../parts/Tabs";
+import styles from "./Content.module.css";
 
 const RUNS = 20;
 const REF = /^sha256:[0-9a-f]{64}(:text|:bytes)?$/;
@@ -21,7 +24,7 @@ export function ContentPage({ target }: { target: string }) {
   if (error !== null)
     return (
       <main>
-        <Failed error={error} isPage />
+        <Failed error={error} isPage what="the content" />
       </main>
     );
   if (data === null)
@@ -55,9 +58,9 @@ function Content({ about, target }: { about: ContentAbout; target: string }) {
   };
   const isSearched = other === "" && view !== "hex" && !about.media_type.startsWith("image/");
   return (
-    <main className="content-page" aria-label="Content">
-      <div className="head">
-        <div className="who">
+    <main className={styles.page} aria-label="Content">
+      <div className={styles.head}>
+        <div className={styles.who}>
           <h1>
             {about.kind}
             {about.role !== null && ` of ${about.role}`}{" "}
@@ -78,7 +81,7 @@ function Content({ about, target }: { about: ContentAbout; target: string }) {
           title={`${count(about.bytes_sent)} bytes: its size times ${count(about.calls)} calls`}
           optional
         />
-        <div className="acts">
+        <div className={styles.acts}>
           <a className="button" href={apiUrl(`/content/${target}/about`)}>
             JSON
           </a>
@@ -87,27 +90,21 @@ function Content({ about, target }: { about: ContentAbout; target: string }) {
           </a>
         </div>
       </div>
-      <div className="content-zones">
-        <section className="zone" aria-label="What it says">
-          <div className="bar-head">
-            <div className="tabs" role="group" aria-label="View">
-              {VIEWS.map((each) => (
-                <button
-                  key={each.id}
-                  type="button"
-                  aria-pressed={other === "" && each.id === view}
-                  onClick={() =>
-                    setQuery((before) => {
-                      before.set("view", each.id);
-                      before.delete("diff");
-                      return before;
-                    })
-                  }
-                >
-                  {each.name}
-                </button>
-              ))}
-            </div>
+      <div className={styles.zones}>
+        <section className={styles.zone} aria-label="What it says">
+          <div className={styles.bar}>
+            <Tabs
+              label="View"
+              choices={VIEWS}
+              chosen={other === "" ? view : null}
+              onChoose={(id) =>
+                setQuery((before) => {
+                  before.set("view", id);
+                  before.delete("diff");
+                  return before;
+                })
+              }
+            />
             {isSearched && <Find find={find} found={found} hit={hit} onFind={search} onHit={setHit} />}
           </div>
           {other === "" ? (
@@ -123,7 +120,7 @@ function Content({ about, target }: { about: ContentAbout; target: string }) {
             <Difference about={about} other={other} />
           )}
         </section>
-        <section className="zone seen" aria-label="Who had it">
+        <section className={`${styles.zone} ${styles.seen}`} aria-label="Who had it">
           <CompareWith other={other} onOther={(value) => set("diff", value)} />
           <Runs about={about} />
         </section>
@@ -150,7 +147,7 @@ function Fact({
   optional?: boolean;
 }) {
   return (
-    <div className={optional ? "fact optional" : "fact"} title={title}>
+    <div className={optional ? `${styles.fact} ${styles.optional}` : styles.fact} title={title}>
       <b>{value}</b>
       <span>{name}</span>
     </div>
@@ -169,7 +166,7 @@ type FindProps = {
 function Find({ find, found, hit, onFind, onHit }: FindProps) {
   const move = (by: number) => found > 0 && onHit((hit + by + found) % found);
   return (
-    <span className="r find-in">
+    <span className={styles.findIn}>
       <span role="status">
         {find === "" ? "" : found === 0 ? "not found" : `${count((hit % found) + 1)} of ${count(found)}`}
       </span>
@@ -196,7 +193,7 @@ function CompareWith({ other, onOther }: { other: string; onOther: (ref: string)
   const isRef = REF.test(text.trim());
   return (
     <form
-      className="card"
+      className={styles.card}
       onSubmit={(event) => {
         event.preventDefault();
         if (isRef) onOther(text.trim());
@@ -205,7 +202,7 @@ function CompareWith({ other, onOther }: { other: string; onOther: (ref: string)
       <h2>
         <label htmlFor="other-content">Compare with another content</label>
       </h2>
-      <div className="compare-with">
+      <div className={styles.compareWith}>
         <input
           id="other-content"
           className="input"
@@ -241,8 +238,8 @@ function CompareWith({ other, onOther }: { other: string; onOther: (ref: string)
 
 function Runs({ about }: { about: ContentAbout }) {
   return (
-    <div className="scroll" tabIndex={0} role="region" aria-label="Runs that had it">
-      <div className="card">
+    <div className={styles.runs} tabIndex={0} role="region" aria-label="Runs that had it">
+      <div className={styles.card}>
         <h2>{about.runs === 0 ? "No run names it" : `Seen in ${seenText(about)}`}</h2>
         {!about.complete && <p className="sub">Runs that go on, or ended only just, are not all counted yet.</p>}
         {about.items.map((run) => (
@@ -264,19 +261,19 @@ function Runs({ about }: { about: ContentAbout }) {
 
 function RunOf({ run }: { run: ContentRun }) {
   return (
-    <div className="seen-run">
-      <Link className="name" href={`/runs/${run.run}`}>
-        {run.name ?? "unnamed"}
+    <div className={styles.seenRun}>
+      <Link className={styles.name} href={`/runs/${run.run}`}>
+        <Said>{run.name ?? "unnamed"}</Said>
       </Link>{" "}
       <code className="sub">{shortId(run.run)}</code> <Status status={run.status} />{" "}
       <span className="sub" title={`${run.started} (UTC)`}>
         {localDateTime(run.started)} · {run.calls === 0 ? "no" : count(run.calls)} {run.calls === 1 ? "call" : "calls"}
       </span>
-      <div className="places">
+      <div className={styles.places}>
         {run.places.map((each) => (
           <Link
             key={`${each.seq} ${each.use}`}
-            className="go place"
+            className="go"
             href={`/runs/${run.run}?at=${each.seq}`}
             title={each.kind}
           >

@@ -10,6 +10,9 @@ import { Failed, Loading } from "../parts/Notices";
 import { prettyJson } from "./pretty";
 import { HexRows, Pieces, readsOn, TextRows } from "./Rows";
 import { MOST_TEXT, type ReadText, useText } from "./ranges";
+import { MessageView } from "../parts/MessageView";
+import { Said } from "../parts/Said";
+import styles from "./Content.module.css";
 
 export const VIEWS = [
   { id: "rendered", name: "Rendered" },
@@ -39,7 +42,7 @@ export function ContentView(props: Props) {
   if (view === "hex") return <HexRows target={target} size={about.size} />;
   if (view === "rendered" && PICTURES.has(about.media_type))
     return (
-      <div className="scroll picture">
+      <div className={styles.picture}>
         <img src={apiUrl(`/content/${target}`)} alt="the recorded content" />
       </div>
     );
@@ -127,20 +130,22 @@ function Messages({
   }, [texts, find]);
   useEffect(() => onFound(found), [found, onFound]);
   return (
-    <div className="scroll ctx" tabIndex={0} role="region" aria-label="Messages">
+    <div className={styles.messages} tabIndex={0} role="region" aria-label="Messages">
       {messages.map((message, n) => (
-        <div key={n} className="msg">
-          <span className="w">{n + 1}</span>
-          <span className={`who ${inkOf(message.role)}`}>{message.role}</span>
-          <span className="said">
-            {texts[n]?.map((text, k) => (
-              <span key={k}>
-                <Pieces text={text} find={find} />
-                {"\n"}
-              </span>
-            ))}
-          </span>
-          <span />
+        <div key={n} className={styles.message}>
+          <span className={styles.number}>{n + 1}</span>
+          <Said className={inkOf(message.role)}>{message.role}</Said>
+          <div className={styles.said}>
+            {find === "" ? (
+              <MessageView message={message} mode="text" />
+            ) : (
+              texts[n]?.map((text, k) => (
+                <p key={k}>
+                  <Pieces text={text} find={find} />
+                </p>
+              ))
+            )}
+          </div>
         </div>
       ))}
     </div>

@@ -9,6 +9,8 @@ import { count } from "../model/format";
 import { Failed, Loading } from "../parts/Notices";
 import { prettyText } from "./pretty";
 import { useText } from "./ranges";
+import { Said } from "../parts/Said";
+import styles from "./Content.module.css";
 
 /** Larger contents are not compared: it would take the browser too long. */
 const MOST_COMPARED = 1024 * 1024;
@@ -51,7 +53,7 @@ function Lines({ a, b }: { a: ContentAbout; b: ContentAbout }) {
   if (changes.every((change) => !change.added && !change.removed))
     return <div className="notice">Both say the same.</div>;
   return (
-    <div className="scroll difference" tabIndex={0} role="region" aria-label="Difference">
+    <div className={styles.difference} tabIndex={0} role="region" aria-label="Difference">
       <p className="sub">
         <span className="ink-cut">− only in this content</span> &nbsp;{" "}
         <span className="ink-tool">+ only in the other</span>
@@ -59,11 +61,17 @@ function Lines({ a, b }: { a: ContentAbout; b: ContentAbout }) {
       <pre>
         {changes.map((change, n) =>
           change.added ? (
-            <ins key={n}>{signed("+ ", change.value)}</ins>
+            <ins key={n}>
+              <Said>{signed("+ ", change.value)}</Said>
+            </ins>
           ) : change.removed ? (
-            <del key={n}>{signed("− ", change.value)}</del>
+            <del key={n}>
+              <Said>{signed("− ", change.value)}</Said>
+            </del>
           ) : (
-            <span key={n}>{signed("  ", folded(change.value, n === 0, n === changes.length - 1))}</span>
+            <span key={n}>
+              <Said>{signed("  ", folded(change.value, n === 0, n === changes.length - 1))}</Said>
+            </span>
           ),
         )}
       </pre>

@@ -6,6 +6,8 @@ import { hexRow, occurrences, pieces, ROW_BYTES, rowOf, rowStarts } from "../mod
 import { count } from "../model/format";
 import { Failed } from "../parts/Notices";
 import { CHUNK, type ReadText, useChunks } from "./ranges";
+import { Said } from "../parts/Said";
+import styles from "./Content.module.css";
 
 const ROW_HEIGHT = 19;
 const MOST_FOUND = 10_000;
@@ -37,10 +39,10 @@ export function TextRows({ text, find, hit, onFound, onEnd }: TextProps) {
     if (isAtEnd) onEnd?.();
   }, [isAtEnd, onEnd, rows]);
   return (
-    <div className="scroll rows" ref={box} tabIndex={0} role="region" aria-label="Text">
+    <div className={styles.rows} ref={box} tabIndex={0} role="region" aria-label="Text">
       <div style={{ height: list.getTotalSize() }}>
         {items.map((item) => (
-          <div key={item.key} className="line" style={{ transform: `translateY(${item.start}px)` }}>
+          <div key={item.key} className={styles.line} style={{ transform: `translateY(${item.start}px)` }}>
             <Pieces text={text.slice(starts[item.index], starts[item.index + 1]).replace(/\r?\n$/, "")} find={find} />
           </div>
         ))}
@@ -53,11 +55,13 @@ export function TextRows({ text, find, hit, onFound, onEnd }: TextProps) {
 export function Pieces({ text, find }: { text: string; find: string }) {
   return pieces(text, find).map((piece, n) =>
     piece.kind === "plain" ? (
-      piece.text
+      <Said key={n}>{piece.text}</Said>
     ) : piece.kind === "found" ? (
-      <mark key={n}>{piece.text}</mark>
+      <mark key={n}>
+        <Said>{piece.text}</Said>
+      </mark>
     ) : (
-      <mark key={n} className="masked" title="masked before it was recorded: the value is not stored">
+      <mark key={n} className={styles.masked} title="masked before it was recorded: the value is not stored">
         {piece.text}
       </mark>
     ),
@@ -85,13 +89,13 @@ export function HexRows({ target, size }: { target: string; size: number }) {
   if (error !== null) return <Failed error={error} />;
   return (
     <>
-      <div className="scroll rows" ref={box} tabIndex={0} role="region" aria-label="Bytes">
+      <div className={styles.rows} ref={box} tabIndex={0} role="region" aria-label="Bytes">
         <div style={{ height: list.getTotalSize() }}>
           {items.map((item) => {
             const offset = item.index * ROW_BYTES;
             const bytes = chunk(Math.floor(offset / CHUNK))?.subarray(offset % CHUNK, (offset % CHUNK) + ROW_BYTES);
             return (
-              <div key={item.key} className="line" style={{ transform: `translateY(${item.start}px)` }}>
+              <div key={item.key} className={styles.line} style={{ transform: `translateY(${item.start}px)` }}>
                 {bytes === undefined ? `${offset.toString(16).padStart(8, "0")}  …` : hexRow(bytes, offset)}
               </div>
             );

@@ -1,5 +1,7 @@
 // A context window as blocks against the model's limit, and messages as text. Pure.
 import type { Message, Part } from "../api/types";
+import { readPart } from "../parts/messageParts";
+import { bytesText } from "./bytes";
 
 export type BlockKind = "system" | "tools" | "user" | "assistant" | "results";
 export type Block = { kind: BlockKind; tokens: number };
@@ -46,16 +48,27 @@ const INKS: Record<BlockKind, string> = {
 /** The class that gives a role its colour, the same everywhere. */
 export const inkOf = (role: string): string => INKS[kindOf(role)];
 
-/** A part as text: what was said, the call as `name(argument=value)`, or the JSON of a kind that is not known. */
+/** A part as text: what was said, the call as `name(argument=value)`, the kind and size of bytes, or the JSON of a kind that is not known. */
 export function partText(part: Part): string {
-  if (part.type === "text" || part.type === "reasoning") return String(part.content ?? part.text ?? "");
-  if (part.type === "tool_call") return `${String(part.name)}(${argumentsText(part.arguments)})`;
-  if (part.type === "tool_call_response") {
-    const response = part.response ?? part.result;
-    return typeof response === "string" ? response : JSON.stringify(response);
+  const read = readPart(part);
+  switch (read.kind) {
+    case "text":
+    case "reasoning":
+      return read.text;
+    case "call":
+      return `${read.name}(${argumentsText(read.given)})`;
+    case "result":
+      if (read.parts !== null) return read.parts.map(partText).join("\n");
+      return typeof read.value === "string" ? read.value : (JSON.stringify(read.value) ?? "");
+    case "blob":
+      return `[${read.mime}, ${bytesText(sizeOfBase64(read.base64))}]`; // base64: nobody reads it
+    default:
+      return JSON.stringify(part);
   }
-  return JSON.stringify(part);
 }
+
+/** How many bytes a base64 text stands for. */
+export const sizeOfBase64 = (base64: string): number => Math.floor((base64.replaceAll(/[=\s]/g, "").length * 3) / 4);
 
 /** `order="A1001", amount=178` */
 export function argumentsText(given: unknown): string {

@@ -16,10 +16,25 @@ export function duration(ms: number | null | undefined): string {
   return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
 }
 
-/** "$0.0004"; "–" for unknown costs, which are not zero. */
+/** "$18.21", "$0.0755", "$0.0004"; "–" for unknown costs, which are not zero. */
 export function money(value: number | null | undefined): string {
   if (value === null || value === undefined) return "–";
-  return `$${value >= 1 ? value.toFixed(2) : value === 0 ? "0" : value.toPrecision(2)}`;
+  if (value === 0) return "$0";
+  return `$${value >= 1 ? value.toFixed(2) : value.toPrecision(value >= 0.01 ? 3 : 2)}`;
+}
+
+/** "860", "9,310", "84.2 k", "13.0 M": for sums, where the last figures say nothing. */
+export function shortCount(value: number): string {
+  if (value < 10_000) return count(value);
+  return value < 1_000_000 ? `${(value / 1000).toFixed(1)}\u00a0k` : `${(value / 1_000_000).toFixed(1)}\u00a0M`;
+}
+
+/** The time of today, "06:42:50"; of other days with the date, "Nov 23, 06:42". `now`: ms since 1970. */
+export function startedText(time: string, now: number): string {
+  const at = new Date(time);
+  if (at.toDateString() === new Date(now).toDateString()) return localTime(time);
+  const day = at.toLocaleDateString("en", { month: "short", day: "numeric" });
+  return `${day}, ${at.toLocaleTimeString("en", { hour: "2-digit", minute: "2-digit", hour12: false })}`;
 }
 
 /** "0.4 %" of a share between 0 and 1; a line does not end within it. */

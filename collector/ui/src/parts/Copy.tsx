@@ -1,16 +1,18 @@
-import { useEffect, useRef, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 
 import { copied } from "./clipboard";
+import { Dialog } from "./Dialog";
+import { saidPlainly } from "./said";
 import { Selected } from "./Selected";
 
 const SAID_MS = 1500;
 
+type Props = { text: string; label: ReactNode; className?: string; title?: string };
+
 /** A button that copies a text, and says that it did; where the browser does not allow it, it shows the text selected. */
-export function Copy({ text, label, className = "button" }: { text: string; label: string; className?: string }) {
+export function Copy({ text, label, className = "button", title = saidPlainly(text) }: Props) {
   const [outcome, setOutcome] = useState<"idle" | "copied" | "shown">("idle");
-  const sheet = useRef<HTMLDialogElement>(null);
   useEffect(() => {
-    if (outcome === "shown") sheet.current?.showModal();
     if (outcome !== "copied") return;
     const timer = setTimeout(() => setOutcome("idle"), SAID_MS);
     return () => clearTimeout(timer);
@@ -18,18 +20,13 @@ export function Copy({ text, label, className = "button" }: { text: string; labe
   const copy = () => void copied(text).then((isDone) => setOutcome(isDone ? "copied" : "shown"));
   return (
     <>
-      <button type="button" className={className} onClick={copy} title={text}>
+      <button type="button" className={className} onClick={copy} title={title}>
         {outcome === "copied" ? "Copied" : label}
       </button>
       {outcome === "shown" && (
-        <dialog ref={sheet} aria-label="Copy" onClose={() => setOutcome("idle")}>
+        <Dialog title="Copy" onClose={() => setOutcome("idle")}>
           <Selected text={text} />
-          <p>
-            <button className="button" type="button" onClick={() => sheet.current?.close()}>
-              Close
-            </button>
-          </p>
-        </dialog>
+        </Dialog>
       )}
     </>
   );

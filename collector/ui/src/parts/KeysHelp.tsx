@@ -1,43 +1,71 @@
-import { useEffect, useRef } from "react";
+import { Dialog } from "./Dialog";
+import styles from "./KeysHelp.module.css";
 
-const KEYS: [string, string][] = [
-  ["/", "find runs; in the list, write conditions: Tab completes them"],
-  ["j  k", "next and previous run in the list"],
-  ["Enter", "open the chosen run; Space: look at it beside the list"],
-  ["←  →", "one event back, one on"],
-  ["⇧←  ⇧→", "previous and next model call"],
-  ["e  ⇧e", "next and previous error"],
-  ["Home  End", "first and last event"],
-  ["Space", "play, in 10 seconds at most, or pause"],
-  ["⇧ drag", "narrow the timeline, as dragging over its numbers does"],
-  ["[  ]", "begin and end what the timeline shows at the playhead; 0: show all"],
-  ["c  ⇧c", "collapse or open the step at the playhead, or all steps"],
-  ["1 … 4", "context, tokens, compression, event"],
-  ["?", "these keys"],
+/** Keys by the page in which they work. */
+const KEYS: readonly { where: string; keys: readonly [string, string][] }[] = [
+  {
+    where: "Everywhere",
+    keys: [
+      ["⌘K  Ctrl K", "find or do anything"],
+      ["/", "in the list: its filter; on other pages: find or do anything"],
+      ["?", "these keys"],
+    ],
+  },
+  {
+    where: "Lists",
+    keys: [
+      ["j  k", "next and previous line"],
+      ["Enter", "open it"],
+      ["x", "tick the run; c: compare the two that are ticked"],
+    ],
+  },
+  {
+    where: "A run",
+    keys: [
+      ["←  →", "turn; ⇧: event"],
+      ["e  ⇧e", "next and previous error"],
+      ["s  ⇧s", "next and previous suspect"],
+      ["c", "next cut of the context"],
+      ["Home  End", "first and last turn"],
+      ["Space", "play, or pause"],
+      ["f", "find in this run; n  ⇧n: next and previous place"],
+      ["o", "open the context of this turn"],
+      ["v", "fold the verdict"],
+      ["w", "in the conversation: show or hide the work between"],
+      ["l", "follow a run that goes on"],
+      ["r", "edit and ask again"],
+      ["[  ]  0", "begin and end the range of the timeline at the playhead; all of it"],
+    ],
+  },
+  {
+    where: "An approval",
+    keys: [["a  d", "go to Approve, to Deny; Enter does it"]],
+  },
 ];
 
 /** The sheet of keys. */
 export function KeysHelp({ onClose }: { onClose: () => void }) {
-  const sheet = useRef<HTMLDialogElement>(null);
-  useEffect(() => sheet.current?.showModal(), []);
   return (
-    <dialog ref={sheet} onClose={onClose} aria-label="Keys">
-      <h1>Keys</h1>
-      <table>
-        <tbody>
-          {KEYS.map(([keys, what]) => (
-            <tr key={keys}>
-              <td>
-                <kbd>{keys}</kbd>
-              </td>
-              <td>{what}</td>
+    <Dialog title="Keys" onClose={onClose}>
+      <table className={styles.keys}>
+        {KEYS.map(({ where, keys }) => (
+          <tbody key={where}>
+            <tr>
+              <th scope="rowgroup" colSpan={2}>
+                {where}
+              </th>
             </tr>
-          ))}
-        </tbody>
+            {keys.map(([key, what]) => (
+              <tr key={key}>
+                <td>
+                  <kbd>{key}</kbd>
+                </td>
+                <td>{what}</td>
+              </tr>
+            ))}
+          </tbody>
+        ))}
       </table>
-      <button className="button" type="button" onClick={() => sheet.current?.close()}>
-        Close
-      </button>
-    </dialog>
+    </Dialog>
   );
 }

@@ -4,23 +4,46 @@ import { Link } from "wouter";
 
 import type { ApiError } from "../api/client";
 
-/** What went wrong, in the collector's words, which say what to do. */
-export function Failed({ error, isPage = false }: { error: ApiError; isPage?: boolean }) {
+type FailedProps = {
+  error: ApiError;
+  isPage?: boolean;
+  /** What was asked for: "the turns". */
+  what?: string;
+  /** Asks again, for *Try again*; errors that can pass are tried again without it, too. */
+  onAgain?: () => void;
+};
+
+/**
+ * What went wrong, in the collector's words, which say what to do. That nothing answers, or that the session has expired,
+ * is said once for the page (Connection.tsx): here only what is not there.
+ */
+export function Failed({ error, isPage = false, what, onAgain }: FailedProps) {
   const Heading = isPage ? "h1" : "h2";
+  const isSaidAbove = error.status === 0 || error.status === 401;
   return (
-    <div className="notice failed" role="alert">
-      <Heading>{error.status === 0 ? "No answer" : `Error ${error.status}`}</Heading>
-      {error.message}
-      {isPage && (
+    <div className={isSaidAbove ? "notice" : "notice failed"} role={isSaidAbove ? "status" : "alert"}>
+      <Heading>{isSaidAbove ? `Not loaded${what === undefined ? "" : `: ${what}`}` : titleOf(error, what)}</Heading>
+      {isSaidAbove ? "It is asked for again as soon as there is an answer." : error.message}
+      {(onAgain !== undefined || isPage) && (
         <p>
-          <Link className="go" href="/">
-            All runs
-          </Link>
+          {onAgain !== undefined && (
+            <button type="button" className="button" onClick={onAgain}>
+              Try again
+            </button>
+          )}{" "}
+          {isPage && (
+            <Link className="go" href="/">
+              All runs
+            </Link>
+          )}
         </p>
       )}
     </div>
   );
 }
+
+const titleOf = (error: ApiError, what: string | undefined): string =>
+  what === undefined ? `Error ${error.status}` : `Error ${error.status} instead of ${what}`;
 
 /** Nothing is shown for 300 ms: most answers are there by then. */
 export function Loading({ what }: { what: string }) {

@@ -1,99 +1,98 @@
-import { useEffect, useRef, useState } from "react";
+// Name, pages, what waits for a person, and the one box for finding and doing.
+import { useState } from "react";
 import { Link, useLocation } from "wouter";
 
 import { remove } from "../api/client";
 import type { Session } from "../api/types";
 import { useWaiting, useWaitingRefreshed } from "../approvals/waiting";
 import { KeysHelp } from "./KeysHelp";
+import { Menu, type MenuItem } from "./Menu";
+import { PAGES } from "./pages";
+import { Palette } from "./Palette";
+import styles from "./TopBar.module.css";
+import { isForPage } from "./typing";
+import { useKeyPress } from "./useKeyPress";
 
-/** Name, pages, the line that finds runs (`/`), theme, help (`?`), and sign-out when there is a session to end. */
-export function TopBar({ session, onSession }: { session: Session; onSession: (session: Session) => void }) {
-  const [at, go] = useLocation();
-  const [isHelp, setHelp] = useState(false);
+/** An element with this id takes `/` on its page; on all others, `/` opens the palette. */
+export const FILTER_LINE = "filter-line";
+
+type Props = { session: Session; onSession: (session: Session) => void };
+
+export function TopBar({ session, onSession }: Props) {
+  const [at] = useLocation();
+  const [open, setOpen] = useState<"keys" | "palette" | null>(null);
   const waiting = useWaiting().items?.length ?? 0;
   useWaitingRefreshed();
-  const find = useRef<HTMLInputElement>(null);
-  useEffect(() => {
-    const press = (event: KeyboardEvent) => {
-      if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return;
-      if (event.key === "?") setHelp(true);
-      else if (event.key === "/") {
-        event.preventDefault();
-        (document.getElementById("filter-line") ?? find.current)?.focus(); // the list of runs has a line of its own
-      }
-    };
-    window.addEventListener("keydown", press);
-    return () => window.removeEventListener("keydown", press);
-  }, []);
+  useKeyPress((event) => {
+    if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === "k" && !event.altKey) {
+      event.preventDefault();
+      setOpen("palette");
+    } else if (!isForPage(event)) return;
+    else if (event.key === "?") setOpen("keys");
+    else if (event.key === "/") {
+      event.preventDefault();
+      const line = document.getElementById(FILTER_LINE);
+      if (line === null) setOpen("palette");
+      else line.focus();
+    }
+  });
+  const signOut = () => void remove<Session>("/session").then(onSession);
+  const more: MenuItem[] = [
+    { label: "Light or dark", onChoose: turnTheme },
+    { label: "Keys", key: "?", onChoose: () => setOpen("keys") },
+    { label: "API", href: "api/v1/docs" },
+    ...(session.needs_key ? [{ label: "Sign out", onChoose: signOut }] : []),
+  ];
   return (
-    <header className="top">
-      <Link className="logo" href="/">
+    <header className={styles.top}>
+      <Link className={styles.logo ?? ""} href="/" aria-label="Playhead, to the runs">
         <i aria-hidden="true" />
-        Playhead
+        <span>Playhead</span>
       </Link>
       <nav aria-label="Pages">
-        <Link href="/" aria-current={at === "/" ? "page" : undefined}>
-          Runs
-        </Link>
-        <Link href="/across" aria-current={at === "/across" ? "page" : undefined}>
-          Across runs
-        </Link>
-        {(waiting > 0 || at === "/approvals") && (
-          <Link href="/approvals" aria-current={at === "/approvals" ? "page" : undefined}>
-            Approvals
-            {waiting > 0 && (
+        {PAGES.map(({ href, label }) => (
+          <Link key={href} href={href} aria-current={at === href ? "page" : undefined}>
+            {label}
+            {href === "/approvals" && waiting > 0 && (
               <>
                 {" "}
-                <span className="count">{waiting}</span>
+                <span className={styles.count}>{waiting}</span>
                 <span className="visually-hidden"> open</span>
               </>
             )}
           </Link>
-        )}
-        <Link href="/search" aria-current={at === "/search" ? "page" : undefined}>
-          Search
-        </Link>
-        <a href="api/v1/docs">API</a>
+        ))}
       </nav>
-      <form
-        className="find"
-        role="search"
-        onSubmit={(event) => {
-          event.preventDefault();
-          go(`/?text=${encodeURIComponent(find.current?.value.trim() ?? "")}`);
-        }}
+      <button
+        type="button"
+        className={styles.find}
+        aria-haspopup="dialog"
+        aria-keyshortcuts="Meta+K Control+K"
+        onClick={() => setOpen("palette")}
       >
-        <input
-          ref={find}
-          className="input"
-          aria-label="Find runs"
-          placeholder="Find runs by name, session, user, tag"
+        <span>Find or do anything</span>
+        <b aria-hidden="true">⌕</b>
+        <kbd aria-hidden="true">{IS_MAC ? "⌘K" : "Ctrl K"}</kbd>
+      </button>
+      <Menu label="⋯" name="More" className={styles.more ?? ""} items={more} />
+      {open === "keys" && <KeysHelp onClose={() => setOpen(null)} />}
+      {open === "palette" && (
+        <Palette
+          onClose={() => setOpen(null)}
+          frame={more.flatMap(({ label, key, onChoose }) =>
+            typeof label === "string" && onChoose !== undefined
+              ? [{ label, run: onChoose, ...(key === undefined ? {} : { key }) }]
+              : [],
+          )}
         />
-        <kbd aria-hidden="true">/</kbd>
-      </form>
-      <button className="icon" type="button" onClick={turn} aria-label="Light or dark">
-        ◐
-      </button>
-      <button className="icon" type="button" onClick={() => setHelp(true)} aria-label="Keys">
-        ?
-      </button>
-      {session.needs_key && (
-        <button className="icon" type="button" onClick={() => void remove<Session>("/session").then(onSession)}>
-          Sign out
-        </button>
       )}
-      {isHelp && <KeysHelp onClose={() => setHelp(false)} />}
     </header>
   );
 }
 
-/** Whether a key belongs to a field in which somebody writes. */
-export function isTyping(event: KeyboardEvent): boolean {
-  const on = event.target;
-  return on instanceof HTMLElement && (on.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(on.tagName));
-}
+const IS_MAC = /mac|iphone|ipad/i.test(navigator.userAgent);
 
-function turn(): void {
+function turnTheme(): void {
   const root = document.documentElement;
   const isDark =
     (root.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";

@@ -1,198 +1,189 @@
-import { useRef } from "react";
+// The line at the top of a run: its name, what came of it, its figures, and what can be done with it.
 import { Link } from "wouter";
 
-import { apiUrl } from "../api/client";
-import type { RecordedEvent, RunDetail } from "../api/types";
-import { count, duration, localTime, money, percent, shortId } from "../model/format";
+import type { RunDetail, RunVerdict, TurnRow } from "../api/types";
+import { count, localTime, money, shortId } from "../model/format";
 import { Copy } from "../parts/Copy";
-import { peakTitle, Status } from "../runs/RunsTable";
-import { CopyAsTest } from "./CopyAsTest";
+import { Said } from "../parts/Said";
+import { Elapsed } from "./live/Elapsed";
+import { OutcomeTags } from "./OutcomeTags";
+import styles from "./Head.module.css";
+import { useOnPage } from "./OnPage";
+import type { PageAction, PageState, View } from "./page";
+import { Acts } from "./acts/Acts";
+import { errorsIn } from "./turns/rows";
 
-/** Forks that the header names; the list of runs has all of them. */
-const FORKS = 3;
-
-/** Name, figures, what it was forked from, and what can be done from here. */
-export function Head({
-  run,
-  at,
-  event,
-  onError,
-}: {
+type Props = {
   run: RunDetail;
+  verdict: RunVerdict | null;
+  state: PageState;
+  dispatch: (action: PageAction) => void;
   at: number;
-  event: RecordedEvent | undefined;
-  onError: (() => void) | null;
-}) {
-  const sheet = useRef<HTMLDialogElement>(null);
-  const command = forkCommand(run.run, at, event);
+  turn: TurnRow | undefined;
+};
+
+export function Head({ run, verdict, state, dispatch, at, turn }: Props) {
   return (
-    <div className="head">
-      <div className="who">
+    <section className={styles.head} aria-label="The run">
+      <div className={styles.who}>
         <h1>
-          {run.name ?? "unnamed"} <Copy className="icon" text={run.run} label={shortId(run.run)} />
-        </h1>
-        <div className="sub">
-          <Status status={run.status} />
-          {run.last_record !== null && <> (no record since {localTime(run.last_record)})</>} ·{" "}
-          <span title={`${run.started} (UTC)`}>{localTime(run.started)}</span>
-          {run.fork_of !== null && (
-            <>
-              {" "}
-              · fork of{" "}
-              <Link className="go" href={`/runs/${run.fork_of}?at=${run.fork_at ?? 1}`}>
-                {shortId(run.fork_of)} at {run.fork_at}
-              </Link>
-              ,{" "}
-              <Link className="link" href={`/compare/${run.fork_of}/${run.run}`}>
-                compare
-              </Link>
-            </>
-          )}
-          {run.forks.length > 0 && (
-            <>
-              {" "}
-              · {count(run.fork_count)} {run.fork_count === 1 ? "fork" : "forks"}:{" "}
-              {run.forks.slice(0, FORKS).map((fork) => (
-                <Link key={fork.run} className="link fork" href={`/compare/${run.run}/${fork.run}`}>
-                  compare with {shortId(fork.run)}
-                </Link>
-              ))}
-            </>
-          )}
-          {run.continues !== null && (
-            <>
-              {" "}
-              · continues{" "}
-              <Link className="go" href={`/runs/${run.continues}`}>
-                {shortId(run.continues)}
-              </Link>
-            </>
-          )}
-          {run.continued_by.length > 0 && (
-            <>
-              {" "}
-              · continued by{" "}
-              {run.continued_by.slice(0, FORKS).map((next) => (
-                <Link key={next} className="go fork" href={`/runs/${next}`}>
-                  {shortId(next)}
-                </Link>
-              ))}
-            </>
-          )}
-          {run.process_count > 0 && (
-            <>
-              {" "}
-              · {count(run.process_count)} other {run.process_count === 1 ? "process" : "processes"}
-            </>
-          )}
-          {run.linked.length > 0 && (
-            <>
-              {" "}
-              · linked to{" "}
-              {run.linked.slice(0, FORKS).map((other) => (
-                <Link key={other} className="go fork" href={`/runs/${other}`}>
-                  {shortId(other)}
-                </Link>
-              ))}
-            </>
-          )}
-          {[run.session, run.user].filter(Boolean).map((part) => ` · ${part}`)}
-        </div>
+          <Said>{run.name ?? "unnamed"}</Said>
+        </h1>{" "}
+        <Copy className={`button quiet ${styles.id}`} text={run.run} label={shortId(run.run)} />{" "}
+        <OutcomeTags run={run} verdict={verdict} />
+        {run.last_record !== null && <span className="sub">no record since {localTime(run.last_record)}</span>}
       </div>
-      <Fact name="duration" value={duration(run.elapsed_ms)} />
-      <Fact name="model / tool calls" value={`${count(run.llm_calls)} / ${count(run.tool_calls)}`} />
-      <Fact name="tokens in → out" value={`${count(run.input_tokens)} → ${count(run.output_tokens)}`} />
-      <Fact name="cost" value={money(run.cost)} optional />
-      <Fact
-        name="context peak"
-        value={run.context_peak === null ? "–" : count(run.context_peak)}
-        more={
-          run.context_peak === null || run.context_limit === null ? "" : percent(run.context_peak / run.context_limit)
-        }
-        title={peakTitle(run)}
-        optional
-      />
-      {onError === null ? (
-        <Fact name={run.errors === 1 ? "error" : "errors"} value={count(run.errors)} isBad={run.errors > 0} />
-      ) : (
-        <button type="button" className="fact" onClick={onError} title="Go to the first error">
-          <b className="ink-bad">{count(run.errors)}</b>
-          <span>{run.errors === 1 ? "error" : "errors"}</span>
-        </button>
+      <Figures run={run} />
+      <div className={styles.acts}>
+        <ViewSwitch view={state.view} onView={(view) => dispatch({ type: "view", view })} />
+        <Acts run={run} verdict={verdict} at={at} turn={turn} />
+      </div>
+    </section>
+  );
+}
+
+/** Figures that lead to the first of their kind, where there is one. */
+function Figures({ run }: { run: RunDetail }) {
+  const { rows, turns, go } = useOnPage();
+  const firstCall = rows.find((row) => row.calls.length > 0);
+  const firstError = errorsIn(rows)[0];
+  const peak = run.context_peak;
+  return (
+    <div className={styles.figures}>
+      <span title={`${run.started} (UTC)`}>
+        <b>
+          <Elapsed run={run} />
+        </b>
+      </span>
+      {run.agents.length > 1 && (
+        <span>
+          <b>{count(run.agents.length)}</b> agents
+        </span>
       )}
-      <div className="acts">
-        <a className="button" href={apiUrl(`/runs/${run.run}`)}>
-          JSON
-        </a>
-        <a
-          className="button"
-          href={apiUrl(`/runs/${run.run}/bundle`)}
-          download
-          title="Everything that was recorded of this run, in one file that `playhead import` reads"
-        >
-          Bundle
-        </a>
-        <CopyAsTest run={run.run} />
-        <button className="button main" type="button" onClick={() => sheet.current?.showModal()}>
-          Fork from here
-        </button>
-      </div>
-      <dialog ref={sheet} aria-label="Fork from here">
-        <h1>Fork from event {at}</h1>
-        <p className="sub">
-          Runs your program again with the recorded results up to here, and from here on with another outcome. Replace
-          the outcome and <code>python agent.py</code>.
-        </p>
-        <pre>{command}</pre>
-        <p>
-          <Copy text={command} label="Copy" />{" "}
-          <button className="button" type="button" onClick={() => sheet.current?.close()}>
-            Close
-          </button>
-        </p>
-      </dialog>
+      <Figure value={run.llm_calls} name={run.llm_calls === 1 ? "turn" : "turns"} first={turns[0]?.seq} onGo={go} />
+      <Figure
+        value={run.tool_calls}
+        name={run.tool_calls === 1 ? "tool call" : "tool calls"}
+        first={firstCall?.seq}
+        onGo={go}
+      />
+      {run.errors > 0 && (
+        <Figure value={run.errors} name={run.errors === 1 ? "error" : "errors"} first={firstError} onGo={go} isBad />
+      )}
+      <span>
+        <b>
+          {count(run.input_tokens)} → {count(run.output_tokens)}
+        </b>{" "}
+        tokens
+      </span>
+      {run.cost !== null && (
+        <span>
+          <b>{money(run.cost)}</b>
+        </span>
+      )}
+      {peak !== null && (
+        <span>
+          peak <b>{count(peak)}</b>
+          {run.context_limit !== null && <> of {count(Math.round(run.context_limit / 1000))}k</>}
+        </span>
+      )}
+      <Kin run={run} />
     </div>
   );
 }
 
-/** The command to paste, with an outcome of the form that this event has. */
-export function forkCommand(
-  run: string,
-  at: number,
-  event: Pick<RecordedEvent, "kind" | "previews"> | undefined,
-): string {
-  const outcome =
-    event === undefined
-      ? '{"result": "..."}'
-      : event.kind.startsWith("llm_")
-        ? '{"message": "..."}'
-        : event.kind === "tool_failed"
-          ? '{"result": "..."}'
-          : event.kind.startsWith("tool_")
-            ? `{"result": ${jsonOrText(event.previews?.result)}}`
-            : '{"result": "..."}';
-  return `playhead fork ${run} --at ${at} --outcome '${outcome.replaceAll("'", "'\\''")}' -- python agent.py`;
-}
+type FigureProps = {
+  value: number;
+  name: string;
+  first: number | undefined;
+  onGo: (seq: number) => void;
+  isBad?: boolean;
+};
 
-function jsonOrText(preview: string | undefined): string {
-  if (preview === undefined) return '"..."';
-  try {
-    return JSON.stringify(JSON.parse(preview));
-  } catch {
-    return JSON.stringify(preview);
-  }
-}
-
-type FactProps = { name: string; value: string; more?: string; title?: string; isBad?: boolean; optional?: boolean };
-
-function Fact({ name, value, more = "", title, isBad = false, optional = false }: FactProps) {
+function Figure({ value, name, first, onGo, isBad = false }: FigureProps) {
+  const text = (
+    <>
+      <b className={isBad ? "ink-bad" : undefined}>{count(value)}</b> {name}
+    </>
+  );
+  if (first === undefined || value === 0) return <span>{text}</span>;
   return (
-    <div className={optional ? "fact optional" : "fact"} title={title}>
-      <b className={isBad ? "ink-bad" : ""}>
-        {value}
-        {more !== "" && <span className="sub"> {more}</span>}
-      </b>
-      <span>{name}</span>
-    </div>
+    <button type="button" className={styles.figure} title={`Go to the first of ${name}`} onClick={() => onGo(first)}>
+      {text}
+    </button>
+  );
+}
+
+/** Other runs that this one comes from or leads to, its session, user and tags. */
+function Kin({ run }: { run: RunDetail }) {
+  const others: [string, string][] = [
+    ...(run.continues === null ? [] : ([["continues", run.continues]] satisfies [string, string][])),
+    ...run.continued_by.slice(0, SHOWN).map((next): [string, string] => ["continued by", next]),
+    ...run.linked.slice(0, SHOWN).map((other): [string, string] => ["linked to", other]),
+  ];
+  const tags = [run.session, run.user, ...run.tags].filter((tag) => tag !== null && tag !== "");
+  return (
+    <>
+      {run.fork_of !== null && (
+        <span>
+          fork of{" "}
+          <Link className="go" href={`/runs/${run.fork_of}?at=${run.fork_at ?? 1}`}>
+            {shortId(run.fork_of)}
+          </Link>
+          ,{" "}
+          <Link className="go" href={`/compare/${run.fork_of}/${run.run}`}>
+            compare
+          </Link>
+        </span>
+      )}
+      {run.fork_count > 0 && (
+        <span>
+          <b>{count(run.fork_count)}</b> {run.fork_count === 1 ? "fork" : "forks"}:{" "}
+          {run.forks.slice(0, SHOWN).map((fork, n) => (
+            <span key={fork.run}>
+              {n > 0 && ", "}
+              <Link className="go" href={`/compare/${run.run}/${fork.run}`}>
+                compare with {shortId(fork.run)}
+              </Link>
+            </span>
+          ))}
+        </span>
+      )}
+      {others.map(([how, other]) => (
+        <span key={`${how} ${other}`}>
+          {how}{" "}
+          <Link className="go" href={`/runs/${other}`}>
+            {shortId(other)}
+          </Link>
+        </span>
+      ))}
+      {run.process_count > 0 && (
+        <span>
+          <b>{count(run.process_count)}</b> other {run.process_count === 1 ? "process" : "processes"}
+        </span>
+      )}
+      {tags.length > 0 && (
+        <span className={styles.tags}>
+          <Said>{tags.join(" · ")}</Said>
+        </span>
+      )}
+    </>
+  );
+}
+
+/** Other runs that are named; the list of runs has all of them. */
+const SHOWN = 3;
+
+const VIEW_NAMES: Readonly<Record<View, string>> = { turns: "Turns", conversation: "Conversation" };
+
+function ViewSwitch({ view, onView }: { view: View; onView: (view: View) => void }) {
+  return (
+    <span className={styles.views} role="group" aria-label="Show as">
+      {(Object.keys(VIEW_NAMES) as View[]).map((each) => (
+        <button key={each} type="button" aria-pressed={each === view} onClick={() => onView(each)}>
+          {VIEW_NAMES[each]}
+        </button>
+      ))}
+    </span>
   );
 }

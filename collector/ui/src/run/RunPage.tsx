@@ -1,34 +1,54 @@
-// The run page: steps left, stage in the middle, why and state right, timeline below. One playhead for all.
-import { useEffect, useEffectEvent, useLayoutEffect, useMemo, useRef, useState } from "react";
+// The run page: head, verdict, turns, the turn, and the panel below. One reducer for all; the address is its state.
+import { useCallback, useEffect, useMemo, useReducer, useRef, useState } from "react";
 import { useSearchParams } from "wouter";
 
-import type { RunDetail } from "../api/types";
+import type { RunDetail, RunVerdict, Suspects } from "../api/types";
 import { useApi } from "../api/useApi";
-import { count } from "../model/format";
-import { type Focus, readFocus } from "../model/timeline/focus";
-import { playhead } from "../model/playhead";
-import { useRest } from "../model/settled";
-import { type Folded, fold, isError } from "../model/steps/steps";
 import { Failed, Loading } from "../parts/Notices";
+import { Conversation } from "./conversation/Conversation";
+import { FindBar } from "./FindBar";
 import { Head } from "./Head";
-import { PANELS, Stage } from "./Stage";
-import { StatePanel } from "./state/StatePanel";
-import { StepsPanel } from "./steps/StepsPanel";
-import { Timeline } from "./timeline/Timeline";
-import { useEvents } from "./events/useEvents";
-import { useKeys } from "./useKeys";
-import { useZones } from "./useZones";
-import { WhyPanel } from "./WhyPanel";
+import { LiveNotice } from "./live/LiveNotice";
+import { type LiveRun, useLiveRun } from "./live/useLiveRun";
+import { useAdded } from "./notes/refresh";
+import { OnPageProvider, runPath, type OnPage } from "./OnPage";
+import { asksForSuspects, openingOf } from "./opening";
+import { address, asWritten, opened, pageReducer } from "./page";
+import { Panel } from "./panel/Panel";
+import styles from "./RunPage.module.css";
+import { TurnDock } from "./TurnDock";
+import { type ShownHit, TurnView } from "./turn/TurnView";
+import { marksOf, turnAt, turnsOf } from "./turns/rows";
+import { TurnList } from "./turns/TurnList";
+import { useAtMost } from "./useAtMost";
+import { useFind } from "./useFind";
+import { useRunKeys } from "./useRunKeys";
+import { useTurns } from "./useTurns";
+import { Verdict } from "./verdict/Verdict";
 
-/** The playhead stands still for so long before the collector is asked about its position. */
-const REST_MS = 90;
+/** The page stands still for so long before its moment becomes an entry of the browser's history. */
+const REST_MS = 250;
+/** Figures of a run that goes on are asked for again at most this often. */
+const NEWS_MS = 2000;
+/** A run that failed waits so long for its suspects before it opens elsewhere. */
+const PATIENCE_MS = 1200;
+/** Of more events, suspects take seconds: the page opens without them. */
+const LONG_RUN = 5_000;
 
 export function RunPage({ run: name }: { run: string }) {
-  const { data: run, error } = useApi<RunDetail>(`/runs/${encodeURIComponent(name)}`);
-  if (error !== null)
+  const [again, setAgain] = useState(0);
+  const { data: run, error } = useApi<RunDetail>(runPath(name), {}, false, again);
+  const isUnknown = error?.status === 404;
+  useEffect(() => {
+    if (!isUnknown) return;
+    const timer = setInterval(() => setAgain((n) => n + 1), NEWS_MS);
+    return () => clearInterval(timer);
+  }, [isUnknown]);
+  if (error !== null && run === null)
     return (
       <main>
         <Failed error={error} isPage />
+        {isUnknown && <p className="notice">A run that has just begun arrives in a moment: it is looked for again.</p>}
       </main>
     );
   if (run === null)
@@ -37,151 +57,187 @@ export function RunPage({ run: name }: { run: string }) {
         <Loading what="the run" />
       </main>
     );
-  return <Run run={run} />;
+  return <OneRun run={run} onNews={() => setAgain((n) => n + 1)} />;
 }
 
-function Run({ run }: { run: RunDetail }) {
+function OneRun({ run, onNews }: { run: RunDetail; onNews: () => void }) {
   const [query, setQuery] = useSearchParams();
-  const events = useEvents(run.run, run.status === "running", run.events);
-  const length = Math.max(1, events.isWhole ? events.items.length : Math.max(run.events, events.items.length));
-  const wanted = Number(query.get("at"));
-  const lengthNow = useRef(length);
-  useLayoutEffect(() => {
-    lengthNow.current = length;
-  }, [length]);
-  const start = wanted >= 1 ? wanted : Math.max(1, run.events);
-  // The length is read when the playhead moves. Where it starts counts for a new run only.
-  // eslint-disable-next-line react-hooks/exhaustive-deps
-  const head = useMemo(() => playhead(start, () => lengthNow.current), [run.run]);
-  const settled = useRest(head, REST_MS);
-  const panel = PANELS.find((each) => each.id === query.get("panel"))?.id ?? "context";
-  const [lit, setLit] = useState<string | null>(null);
-  const focus = useMemo(() => readFocus(query.get("focus"), length), [query, length]);
-  const folded = useRef<Folded | undefined>(undefined);
-  // Folding goes on from what was folded before: the same events give the same rows, however often they are drawn.
-  const rows = useMemo(() => {
-    folded.current = fold(events.items, folded.current);
-    return folded.current.rows;
-  }, [events.items]);
-  const firstError = useMemo(() => events.items.find((event) => isError(event.kind))?.seq, [events.items]);
-  const zones = useZones();
-  const isFirst = useRef(true);
-  const written = useRef(0); // the position that this page wrote to the address; the playhead may be further by now
-  const write = useEffectEvent((at: number) => {
-    if (isFirst.current && !query.has("at")) {
-      isFirst.current = false;
-      return;
-    }
-    isFirst.current = false;
-    written.current = at;
-    setQuery(
-      (before) => {
-        before.set("at", String(at));
-        return before;
-      },
-      { replace: true },
-    );
-  });
-  useEffect(() => write(settled), [settled]);
+  const [state, dispatch] = useReducer(pageReducer, query, opened);
+  const isRunning = run.status === "running";
+  const live = useLiveRun(run.run, isRunning, run.events);
+  const last = Math.max(1, live.last);
+  const news = useNews(isRunning, live, useAdded(), onNews);
+  const { data: verdict, error: noVerdict } = useApi<RunVerdict>(`${runPath(run.run)}/verdict`, {}, false, news);
+  const { rows, isWhole, isKnown, error: noRows } = useTurns(run.run, state.at, news);
+  const isReady = useOnce(isKnown || isWhole);
+  const isLong = run.events > LONG_RUN;
+  const isSuspected = asksForSuspects(verdict);
+  const mayAsk = isSuspected && (!isLong || isReady);
+  const suspected = useApi<Suspects>(mayAsk ? `${runPath(run.run)}/suspects` : null, {}, run.ended !== null);
+  const suspects = isSuspected ? suspected.data : null;
+  const turns = useMemo(() => turnsOf(rows), [rows]);
+  const marks = useMemo(() => marksOf(suspects, turns), [suspects, turns]);
+
+  const mayWait = isSuspected && !isLong && suspects === null && suspected.error === null;
+  const isPatient = usePatience(mayWait);
   useEffect(() => {
-    if (wanted >= 1 && wanted !== written.current) head.move(wanted); // the back button, and links within the page
-  }, [wanted, head]);
-  const show = (id: string) =>
-    setQuery((before) => {
-      before.set("panel", id);
-      return before;
-    });
-  const narrow = (to: Focus | null) =>
-    setQuery((before) => {
-      if (to === null) before.delete("focus");
-      else before.set("focus", `${to.from}-${to.to}`);
-      return before;
-    });
-  const axis = (isByTime: boolean) =>
-    setQuery(
-      (before) => {
-        if (isByTime) before.set("axis", "time");
-        else before.delete("axis");
-        return before;
-      },
-      { replace: true },
-    );
-  useKeys(head, events.items, show);
+    if (verdict === null || (rows.length === 0 && !isWhole) || isPatient) return;
+    const { seq, follow } = openingOf(verdict, suspects, turns, last);
+    dispatch({ type: "open", seq, follow });
+    // Where a run opens does not change because it grows: following does that.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [verdict === null, verdict?.outcome.word, suspects, turns.length === 0, isWhole, isPatient]);
   useEffect(() => {
-    document.title = `${run.name ?? "run"} · Playhead`;
+    if (run.status === "running") dispatch({ type: "grew", last });
+  }, [run.status, last]);
+  useAddress(state, query, setQuery, dispatch);
+
+  const go = useCallback((seq: number) => dispatch({ type: "go", seq }), []);
+  const find = useFind(run.run, state.found, dispatch);
+  useRunKeys({ run: run.run, state, dispatch, rows, turns, suspects, last, verdict, find });
+  useTitle(run.name);
+  const answerSeq = verdict?.answer_seq ?? null;
+  const onPage = useMemo<OnPage>(
+    () => ({
+      run,
+      rows,
+      turns,
+      suspects,
+      marks,
+      lastAnswer: answerSeq === null ? undefined : turnAt(turns, answerSeq),
+      go,
+      news,
+      live,
+    }),
+    [run, rows, turns, suspects, marks, answerSeq, go, news, live],
+  );
+  // While a long run loads, the turn of a later event is not known: no other one stands for it.
+  const turn = isKnown ? turnAt(turns, state.at) : undefined;
+  const foundHit = state.found?.hits?.[state.found.place];
+  const foundText = state.found?.text ?? "";
+  const hit = useMemo<ShownHit | null>(
+    () => (foundHit === undefined ? null : { hit: foundHit, marked: asWritten(foundHit, foundText) }),
+    [foundHit, foundText],
+  );
+  const error = noRows ?? noVerdict;
+  return (
+    <OnPageProvider value={onPage}>
+      <main className={styles.page} aria-label={`Run ${run.name ?? ""}`}>
+        <Head run={run} verdict={verdict} state={state} dispatch={dispatch} at={state.at} turn={turn} />
+        <Verdict
+          run={run}
+          verdict={verdict}
+          suspects={suspects}
+          isLooking={isSuspected && suspected.data === null && suspected.error === null}
+          folded={state.folded}
+          onFold={() => dispatch({ type: "fold" })}
+        />
+        <LiveNotice live={live} rows={rows} isWhole={isWhole} isRunning={isRunning} outcome={verdict?.outcome.word} />
+        {find.isOpen && <FindBar find={find} found={state.found} turns={turns} dispatch={dispatch} />}
+        {error !== null && rows.length === 0 ? (
+          <Failed error={error} />
+        ) : state.view === "conversation" ? (
+          <Conversation at={state.at} turn={turn} onFind={find.open} />
+        ) : (
+          <div className={styles.columns}>
+            <TurnList
+              at={state.at}
+              turn={turn}
+              isWhole={isWhole}
+              isLive={run.status === "running"}
+              following={state.following}
+              onFollow={(on) => dispatch({ type: "follow", on, last })}
+              onFind={find.open}
+            />
+            <TurnView at={state.at} turn={turn} isEmpty={isWhole && turns.length === 0} hit={hit} />
+          </div>
+        )}
+        <Panel
+          run={run}
+          rows={rows}
+          at={state.at}
+          turn={turn}
+          onGo={go}
+          range={state.range}
+          onRange={(range) => dispatch({ type: "range", range })}
+          panel={state.panel}
+          onPanel={(panel) => dispatch({ type: "panel", panel })}
+          suspects={suspects}
+          following={state.following}
+          now={last}
+          isReady={isReady}
+        />
+        <TurnDock at={state.at} turn={turn} />
+      </main>
+    </OnPageProvider>
+  );
+}
+
+/**
+ * A number that changes with what became known of a run, not with each of its events: the run's figures are asked for again
+ * then, once it has ended, and when this page `added` a score or a note.
+ */
+function useNews(isRunning: boolean, live: LiveRun, added: number, onNews: () => void): number {
+  const known = live.last + live.changes + (live.hasEnded || !isRunning ? 0.5 : 0) + added;
+  const news = useAtMost(known, isRunning && !live.hasEnded ? NEWS_MS : 0);
+  const told = useRef(news);
+  useEffect(() => {
+    if (news === told.current) return;
+    told.current = news;
+    onNews();
+  }, [news, onNews]);
+  return news;
+}
+
+/** True from the first time on that it is given true. */
+function useOnce(is: boolean): boolean {
+  const [was, setWas] = useState(is);
+  if (is && !was) setWas(true);
+  return is || was;
+}
+
+/** True for a while, as long as there is something to wait for. */
+function usePatience(isWaiting: boolean): boolean {
+  const [isOver, setOver] = useState(false);
+  useEffect(() => {
+    if (!isWaiting) return;
+    const timer = setTimeout(() => setOver(true), PATIENCE_MS);
+    return () => clearTimeout(timer);
+  }, [isWaiting]);
+  return isWaiting && !isOver;
+}
+
+/** Writes the state to the address once it rests, and takes over what the browser's back button, or a link, says. */
+function useAddress(
+  state: ReturnType<typeof opened>,
+  query: URLSearchParams,
+  setQuery: ReturnType<typeof useSearchParams>[1],
+  dispatch: (action: Parameters<typeof pageReducer>[1]) => void,
+): void {
+  const written = useRef(query.toString());
+  const shown = query.toString();
+  const wanted = address(state, query).toString();
+  useEffect(() => {
+    if (shown === written.current) return;
+    written.current = shown;
+    dispatch({ type: "address", query: new URLSearchParams(shown) });
+  }, [shown, dispatch]);
+  useEffect(() => {
+    if (wanted === shown) return;
+    const timer = setTimeout(() => {
+      if (shown !== written.current) return; // the address has changed since, and is taken over first
+      written.current = wanted;
+      setQuery(new URLSearchParams(wanted), { replace: state.following });
+    }, REST_MS);
+    return () => clearTimeout(timer);
+  }, [wanted, shown, setQuery, state.following]);
+}
+
+function useTitle(name: string | null): void {
+  useEffect(() => {
+    document.title = `${name ?? "run"} · Playhead`;
     return () => {
       document.title = "Playhead";
     };
-  }, [run.name]);
-  return (
-    <main className="run" aria-label={`Run ${run.name ?? ""}`}>
-      <Head
-        run={run}
-        at={settled}
-        event={events.items[settled - 1]}
-        onError={firstError === undefined ? null : () => head.move(firstError)}
-      />
-      {events.error !== null ? (
-        <Failed error={events.error} />
-      ) : (
-        <div className="zones" ref={zones.box}>
-          <section className="zone" aria-label="Steps">
-            <div className="bar-head">
-              <h2>Steps</h2>
-              {events.isWhole
-                ? `${count(events.items.length)} events`
-                : `${count(events.items.length)} of ${count(run.events)} events loaded`}
-              {focus !== null && (
-                <button type="button" className="go" onClick={() => narrow(null)}>
-                  only {count(focus.from)} to {count(focus.to)} ✕
-                </button>
-              )}
-              {events.isCut && (
-                <span
-                  className="r ink-bad"
-                  role="status"
-                  title="The connection to the collector was cut: connecting again"
-                >
-                  not live
-                </span>
-              )}
-            </div>
-            <StepsPanel
-              rows={rows}
-              focus={focus}
-              head={head}
-              isLoading={events.items.length === 0 && !events.isWhole}
-            />
-          </section>
-          <button type="button" className="split" aria-label="Width of the steps" {...zones.left} />
-          <section className="zone" aria-label="Stage">
-            <Stage
-              run={run}
-              events={events.items}
-              at={settled}
-              panel={panel}
-              onPanel={show}
-              lit={lit}
-              onMove={head.move}
-            />
-          </section>
-          <button type="button" className="split" aria-label="Width of why and state" {...zones.right} />
-          <section className="zone" aria-label="Why and state">
-            <WhyPanel run={run.run} events={events.items} at={settled} onMove={head.move} onLight={setLit} />
-            <StatePanel run={run.run} length={length} at={settled} onMove={head.move} />
-          </section>
-        </div>
-      )}
-      <Timeline
-        events={events.items}
-        forks={run.forks}
-        run={run.run}
-        head={head}
-        focus={focus}
-        onFocus={narrow}
-        isByTime={query.get("axis") === "time"}
-        onAxis={axis}
-      />
-    </main>
-  );
+  }, [name]);
 }

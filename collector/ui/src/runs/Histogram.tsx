@@ -1,88 +1,79 @@
-// When the shown runs started; dragging over it narrows the time.
+// When the runs started, those that failed in red; dragging over it narrows the time.
 import { useMemo, useRef, useState, type PointerEvent } from "react";
 
-import type { RunSummary } from "../api/types";
-import { count, localDateTime, localTime } from "../model/format";
+import type { RunsOverview } from "../api/types";
+import { count, localDateTime, startedText } from "../model/format";
+import { histogramBars } from "./bars";
+import styles from "./RunsPage.module.css";
 
-const BARS = 80;
-type Props = { runs: readonly RunSummary[]; isCut: boolean; onRange: (since: string, until: string) => void };
+type Props = { overview: RunsOverview; onRange: (since: string, until: string) => void };
+/** A drag shorter than this share of the width is a click. */
+const SHORTEST = 0.01;
 
-/** Runs per bar of equal time, and how many of them have errors. */
-export function buckets(runs: readonly Pick<RunSummary, "started" | "errors" | "status">[], bars: number) {
-  const times = runs.map((run) => Date.parse(run.started));
-  const first = Math.min(...times);
-  const last = Math.max(...times, first + 1);
-  const found = Array.from({ length: bars }, () => ({ runs: 0, bad: 0 }));
-  runs.forEach((run, n) => {
-    const bar = found[Math.min(bars - 1, Math.floor((((times[n] ?? first) - first) / (last - first)) * bars))];
-    if (bar === undefined) return;
-    bar.runs += 1;
-    if (run.errors > 0 || run.status === "failed") bar.bad += 1;
-  });
-  return { first, last, bars: found };
-}
-
-export function Histogram({ runs, isCut, onRange }: Props) {
-  const { first, last, bars } = useMemo(() => buckets(runs, BARS), [runs]);
+export function Histogram({ overview, onRange }: Props) {
+  const { from, to, bars, highest } = useMemo(() => histogramBars(overview), [overview]);
   const box = useRef<HTMLDivElement>(null);
   const [drag, setDrag] = useState<{ from: number; to: number } | null>(null);
-  if (runs.length === 0) return <div />;
-  const highest = Math.max(...bars.map((bar) => bar.runs));
+  // eslint-disable-next-line react-hooks/purity -- only whether the ends are of today
+  const now = Date.now();
   const share = (event: PointerEvent) => {
     const room = box.current?.getBoundingClientRect();
-    return room === undefined ? 0 : Math.max(0, Math.min(1, (event.clientX - room.left - 16) / (room.width - 32)));
+    return room === undefined ? 0 : Math.max(0, Math.min(1, (event.clientX - room.left) / room.width));
   };
-  const moment = (part: number) => new Date(first + part * (last - first)).toISOString();
+  const moment = (part: number) => new Date(from + part * (to - from)).toISOString();
   const done = () => {
-    if (drag !== null && Math.abs(drag.to - drag.from) > 0.01)
+    if (drag !== null && Math.abs(drag.to - drag.from) > SHORTEST)
       onRange(moment(Math.min(drag.from, drag.to)), moment(Math.max(drag.from, drag.to)));
     setDrag(null);
   };
+  const iso = (ms: number) => new Date(ms).toISOString();
+  const failed = bars.reduce((sum, bar) => sum + bar.failed, 0);
   return (
-    <div
-      ref={box}
-      className="histogram"
-      role="img"
-      aria-label={`${count(runs.length)} runs between ${localTime(new Date(first).toISOString())} and ${localTime(new Date(last).toISOString())}`}
-      onPointerDown={(event) => {
-        event.currentTarget.setPointerCapture(event.pointerId);
-        setDrag({ from: share(event), to: share(event) });
-      }}
-      onPointerMove={(event) => drag !== null && setDrag({ ...drag, to: share(event) })}
-      onPointerUp={done}
-    >
-      <svg viewBox={`0 0 ${BARS} 10`} preserveAspectRatio="none" aria-hidden="true">
-        {drag !== null && (
-          <rect
-            className="brush"
-            x={Math.min(drag.from, drag.to) * BARS}
-            width={Math.abs(drag.to - drag.from) * BARS}
-            y={0}
-            height={10}
-          />
-        )}
-        {bars.map(
-          (bar, n) =>
-            bar.runs > 0 && (
-              <g key={n}>
-                <rect x={n + 0.1} width={0.8} y={10 - (bar.runs / highest) * 10} height={(bar.runs / highest) * 10} />
-                <rect
-                  className="bad"
-                  x={n + 0.1}
-                  width={0.8}
-                  y={10 - (bar.bad / highest) * 10}
-                  height={(bar.bad / highest) * 10}
-                />
-              </g>
-            ),
-        )}
-      </svg>
-      <div className="ends" aria-hidden="true">
-        <span>{localDateTime(new Date(first).toISOString())}</span>
+    <div className={styles.when}>
+      <div
+        ref={box}
+        className={styles.hist}
+        role="img"
+        aria-label={`${count(overview.runs)} runs, ${count(failed)} failed, between ${localDateTime(iso(from))} and ${localDateTime(iso(to))}`}
+        onPointerDown={(event) => {
+          event.currentTarget.setPointerCapture(event.pointerId);
+          setDrag({ from: share(event), to: share(event) });
+        }}
+        onPointerMove={(event) => drag !== null && setDrag({ ...drag, to: share(event) })}
+        onPointerUp={done}
+        onPointerCancel={() => setDrag(null)}
+      >
+        <svg viewBox={`0 0 ${bars.length} 100`} preserveAspectRatio="none" aria-hidden="true">
+          {drag !== null && (
+            <rect
+              className={styles.brush}
+              x={Math.min(drag.from, drag.to) * bars.length}
+              width={Math.abs(drag.to - drag.from) * bars.length}
+              y={0}
+              height={100}
+            />
+          )}
+          {bars.map((bar, n) => {
+            const [all, bad] = [(bar.runs / highest) * 100, (bar.failed / highest) * 100];
+            return (
+              bar.runs > 0 && (
+                <g key={n}>
+                  <title>{`${localDateTime(iso(bar.start))}: ${bar.failed} failed, ${bar.runs - bar.failed} others`}</title>
+                  <rect x={n + 0.07} width={0.86} y={100 - all + bad} height={all - bad} />
+                  <rect className={styles.failedBar} x={n + 0.07} width={0.86} y={100 - all} height={bad} />
+                </g>
+              )
+            );
+          })}
+        </svg>
+      </div>
+      <div className={styles.ends}>
+        <span>{startedText(iso(from), now)}</span>
         <span>
-          {isCut ? `the newest ${count(runs.length)}` : `${count(runs.length)} ${runs.length === 1 ? "run" : "runs"}`}
+          drag to narrow · <i className={styles.failedKey} aria-hidden="true" /> failed{" "}
+          <i className={styles.otherKey} aria-hidden="true" /> others
         </span>
-        <span>{localDateTime(new Date(last).toISOString())}</span>
+        <span>{startedText(iso(to), now)}</span>
       </div>
     </div>
   );

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { RunSummary } from "../api/types";
-import { facets, readFilter, suggestions } from "./filterTerms";
+import { readFilter, suggestions } from "./filterTerms";
 
 const run = (more: Partial<RunSummary>): RunSummary =>
   ({
@@ -12,6 +12,7 @@ const run = (more: Partial<RunSummary>): RunSummary =>
     session: null,
     user: null,
     fork_of: null,
+    scored: [],
     ...more,
   }) as unknown as RunSummary;
 const RUNS = [
@@ -37,6 +38,7 @@ test("conditions are read from the line, and what belongs to none is the text", 
 
 test("names of conditions complete a word, and values of the shown runs a condition", () => {
   expect(labels("st")).toEqual(["status:"]);
+  expect(labels("outcome:fa")).toEqual(["outcome:failed"]);
   expect(labels("")).toContain("agent:");
   expect(labels("agent:")).toEqual(["agent:support", "agent:night shift"]);
   expect(labels("refu")).toEqual(["tool:refund"]);
@@ -49,12 +51,17 @@ test("names of conditions complete a word, and values of the shown runs a condit
   expect(labels("nonsense:x")).toEqual([]);
 });
 
-test("facets are what some of the shown runs have, and no condition says yet", () => {
-  const runs = [...RUNS, run({ agents: ["other"], tags: ["eu"] }), run({ agents: ["support"], tags: ["eu"] })];
-  expect(facets(runs, () => null)).toEqual([
-    ["agent", "support", 3],
-    ["tag", "eu", 2],
-  ]);
-  expect(facets(runs, (name) => (name === "agent" ? "support" : null))).toEqual([["tag", "eu", 2]]);
-  expect(facets(RUNS, () => null)).toEqual([]); // all of them have it
+test("a score or the cost is written with its sign, and outcomes may be several", () => {
+  expect(readFilter("reward<1 cost>0.1 outcome:failed,crashed tool:f")).toEqual({
+    score: "reward<1",
+    cost_above: "0.1",
+    outcome: ["failed", "crashed"],
+    tool: "f",
+  });
+  expect(readFilter('"reward<1"')).toEqual({ text: "reward<1" });
+});
+
+test("scores that runs have complete a condition", () => {
+  const scored = [run({ scored: [{ name: "reward", value: 0, label: null }] })];
+  expect(suggestions("score:", scored).map((each) => each.label)).toEqual(["score:reward>=1", "score:reward<1"]);
 });

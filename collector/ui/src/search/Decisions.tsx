@@ -6,6 +6,9 @@ import { localDateTime, shortId } from "../model/format";
 import { type SetCondition, tally } from "./conditions";
 import { Facets, Results } from "./Results";
 import { usePages } from "./usePages";
+import { Said } from "../parts/Said";
+import table from "../parts/Table.module.css";
+import styles from "./Search.module.css";
 
 const FACETS = ["tool", "result", "attribution", "agent"] as const;
 const SHOWN_VALUES = 6;
@@ -39,7 +42,7 @@ export function Decisions({ params, set }: { params: Params; set: SetCondition }
       }
     >
       {found.items.length > 0 && (
-        <div className="table">
+        <div className={`${table.table} ${styles.decisions}`}>
           <table>
             <thead>
               <tr>
@@ -49,7 +52,7 @@ export function Decisions({ params, set }: { params: Params; set: SetCondition }
                 <th>result</th>
                 <th>after</th>
                 <th>run</th>
-                <th className="optional">when</th>
+                <th className={styles.optional}>when</th>
               </tr>
             </thead>
             <tbody>
@@ -82,36 +85,49 @@ function Row({ decision }: { decision: FoundDecision }) {
   return (
     <tr>
       <td>
-        <Link className="go name" href={`/runs/${run}?at=${seq}`}>
-          {tool ?? kind.replaceAll("_", " ")}
+        <Link className="go" href={`/runs/${run}?at=${seq}`}>
+          <Said>{tool ?? kind.replaceAll("_", " ")}</Said>
         </Link>
         {tool !== null && kind !== "tool_call" && <span className="sub"> {kind.replaceAll("_", " ")}</span>}
       </td>
-      <td className="wide">
+      <td className={table.wide}>
         {values.slice(0, SHOWN_VALUES).map((value) => (
           <span
             key={value.path}
-            className="value"
+            className={styles.value}
             title={value.source === null ? "not traced" : `from ${value.source.replaceAll("_", " ")}`}
           >
-            <code>{value.path}=</code>
             <code>
-              {value.source === "invented" || value.suspect ? <mark className="bad">{value.value}</mark> : value.value}
+              <Said>{`${value.path}=`}</Said>
             </code>
-            {value.source === "invented" && <span className="tag bad">invented</span>}
+            <code>
+              {value.source === "invented" || value.suspect ? (
+                <mark className="bad">
+                  <Said>{value.value}</Said>
+                </mark>
+              ) : (
+                <Said>{value.value}</Said>
+              )}
+            </code>
+            {value.source === "invented" && (
+              <>
+                {" "}
+                <span className="tag bad">invented</span>
+              </>
+            )}
           </span>
         ))}
         {values.length > SHOWN_VALUES && <span className="sub">and {values.length - SHOWN_VALUES} others</span>}
-        {chosen !== null && <span>{chosen}</span>}
+        {chosen !== null && <Said>{chosen}</Said>}
       </td>
       <td>{attribution?.replaceAll("_", " ")}</td>
       <td className={result === "error" ? "ink-bad" : ""}>{result}</td>
       <td className={after === "error" ? "ink-bad" : ""}>{after}</td>
       <td>
-        <code className="sub">{shortId(run)}</code> {agent}{" "}
+        <code className="sub">{shortId(run)}</code> <Said>{agent}</Said>{" "}
         {status === "failed" && <span className="tag bad">failed</span>}
       </td>
-      <td className="sub optional" title={`${time} (UTC)`}>
+      <td className={`sub ${styles.optional}`} title={`${time} (UTC)`}>
         {localDateTime(time)}
       </td>
     </tr>

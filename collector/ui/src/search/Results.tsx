@@ -5,6 +5,9 @@ import { count } from "../model/format";
 import { Empty, Failed, Loading } from "../parts/Notices";
 import type { Facet, SetCondition } from "./conditions";
 import type { Found } from "./usePages";
+import conditions from "../parts/Conditions.module.css";
+import { Said } from "../parts/Said";
+import styles from "./Search.module.css";
 
 /** Facets whose values are names that programs gave. */
 const NAMES = new Set(["tool", "agent"]);
@@ -12,7 +15,7 @@ const NAMES = new Set(["tool", "agent"]);
 /** Values that the shown results have, to narrow the search; the chosen one is taken back by another click. */
 export function Facets({ facets, set }: { facets: readonly Facet[]; set: SetCondition }) {
   return (
-    <aside className="facets" aria-label="In these results">
+    <aside className={styles.facets} aria-label="In these results">
       {facets
         .filter((facet) => facet.counts.length > 0)
         .map((facet) => (
@@ -22,12 +25,12 @@ export function Facets({ facets, set }: { facets: readonly Facet[]; set: SetCond
               <button
                 key={value}
                 type="button"
-                className="chip"
+                className={conditions.chip}
                 title={value}
                 aria-pressed={facet.chosen === value}
                 onClick={() => set(facet.name, facet.chosen === value ? null : value)}
               >
-                <span className="said">{NAMES.has(facet.name) ? value : value.replaceAll("_", " ")}</span>{" "}
+                <Said className={styles.said}>{NAMES.has(facet.name) ? value : value.replaceAll("_", " ")}</Said>{" "}
                 <span className="num">{count(times)}</span>
               </button>
             ))}
@@ -42,10 +45,10 @@ type Props = { found: Found<unknown>; what: string; json: string; facets: ReactN
 export function Results({ found, what, json, facets, children }: Props) {
   const { items, error, isBusy, hasMore, unindexed, more } = found;
   return (
-    <div className="found">
+    <div className={styles.found}>
       {facets}
-      <div className="scroll" tabIndex={0} role="region" aria-label="Results" aria-busy={isBusy}>
-        <div className="summary sub">
+      <div className={styles.results} tabIndex={0} role="region" aria-label="Results" aria-busy={isBusy}>
+        <div className={`${styles.summary} sub`}>
           <span role="status">{isBusy ? "" : `${count(items.length)}${hasMore ? " or more" : ""} ${what} found.`}</span>
           {unindexed > 0 && (
             <span>
@@ -57,7 +60,7 @@ export function Results({ found, what, json, facets, children }: Props) {
             As JSON
           </a>
         </div>
-        {error !== null && <Failed error={error} />}
+        {error !== null && <Failed error={error} what={what} onAgain={more} />}
         {items.length === 0 && isBusy && <Loading what="results" />}
         {items.length === 0 && !isBusy && error === null && !hasMore && (
           <Empty>

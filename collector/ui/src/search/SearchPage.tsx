@@ -6,11 +6,19 @@ import type { Condition, SetCondition } from "./conditions";
 import { OF_DECISIONS, OF_TEXTS } from "./conditions";
 import { Decisions } from "./Decisions";
 import { Texts } from "./Texts";
+import conditions from "../parts/Conditions.module.css";
+import { Tabs } from "../parts/Tabs";
+import styles from "./Search.module.css";
+
+const KINDS = [
+  { id: "decisions", name: "Decisions" },
+  { id: "texts", name: "Texts" },
+] as const;
 
 export function SearchPage() {
   const [query, setQuery] = useSearchParams();
   const isTexts = query.get("for") === "texts";
-  const conditions = isTexts ? OF_TEXTS : OF_DECISIONS;
+  const fields = isTexts ? OF_TEXTS : OF_DECISIONS;
   const set = useCallback<SetCondition>(
     (name, value) =>
       setQuery((before) => {
@@ -20,7 +28,7 @@ export function SearchPage() {
       }),
     [setQuery],
   );
-  const turn = (to: string) =>
+  const turn = (to: "decisions" | "texts") =>
     setQuery(
       (before) =>
         new URLSearchParams({
@@ -30,26 +38,24 @@ export function SearchPage() {
           ),
         }),
     );
-  const params = Object.fromEntries(conditions.map(({ name }) => [name, query.get(name)]));
+  const params = Object.fromEntries(fields.map(({ name }) => [name, query.get(name)]));
   return (
-    <main className="search-page" aria-label="Search">
+    <main className={styles.page} aria-label="Search">
       <h1 className="visually-hidden">Search</h1>
-      <div className="bar-head">
-        <div className="tabs" role="group" aria-label="Search for">
-          <button type="button" aria-pressed={!isTexts} onClick={() => turn("decisions")}>
-            Decisions
-          </button>
-          <button type="button" aria-pressed={isTexts} onClick={() => turn("texts")}>
-            Texts
-          </button>
-        </div>
+      <div className={styles.kinds}>
+        <Tabs label="Search for" choices={KINDS} chosen={isTexts ? "texts" : "decisions"} onChoose={turn} />
         <span className="sub">
           {isTexts
             ? "What was said in any run: messages, arguments, results, reasoning, states."
             : "What agents decided in any run: tools with their arguments, answers, handoffs."}
         </span>
       </div>
-      <form className="filters" role="search" aria-label="Conditions" onSubmit={(event) => event.preventDefault()}>
+      <form
+        className={isTexts ? conditions.line : `${conditions.line} ${styles.many}`}
+        role="search"
+        aria-label="Conditions"
+        onSubmit={(event) => event.preventDefault()}
+      >
         {isTexts && (
           <Field
             condition={{ name: "q", values: null, title: 'words, "phrases", or, -not' }}
@@ -59,7 +65,7 @@ export function SearchPage() {
             set={set}
           />
         )}
-        {conditions.map((condition) => (
+        {fields.map((condition) => (
           <Field
             key={condition.name}
             condition={condition}
@@ -80,7 +86,7 @@ type FieldProps = { condition: Condition; label: string; value: string | null; i
 function Field({ condition, label, value, isWide = false, set }: FieldProps) {
   const { name, values, title } = condition;
   return (
-    <label title={title} className={isWide ? "grow" : ""}>
+    <label title={title} className={isWide ? styles.words : ""}>
       {label}
       {values !== null ? (
         <select className="input" value={value ?? ""} onChange={(event) => set(name, event.target.value)}>

@@ -1,3 +1,4 @@
+import { Fragment } from "react";
 import { Link } from "wouter";
 
 import { apiUrl, type Params } from "../api/client";
@@ -8,6 +9,9 @@ import { Empty } from "../parts/Notices";
 import { type SetCondition, tally } from "./conditions";
 import { Facets, Results } from "./Results";
 import { usePages } from "./usePages";
+import { Said } from "../parts/Said";
+import { runAddress } from "../parts/TurnLink";
+import styles from "./Search.module.css";
 
 const SHOWN_FACETS = 6;
 
@@ -47,9 +51,9 @@ export function Texts({ words, params, set }: { words: string | null; params: Pa
 
 function Text({ text, words }: { text: FoundText; words: string }) {
   return (
-    <div className="card found-text">
+    <div className={styles.text}>
       <h2>
-        {text.role ?? "content"} <ContentLink target={text.ref}>open content</ContentLink>{" "}
+        <Said>{text.role ?? "content"}</Said> <ContentLink target={text.ref}>open content</ContentLink>{" "}
         <span className="sub" title={`${text.since} (UTC)`}>
           first in a run of {localDateTime(text.since)}
         </span>
@@ -61,9 +65,11 @@ function Text({ text, words }: { text: FoundText; words: string }) {
       ))}
       <div>
         {text.seen.map((seen) => (
-          <Link key={`${seen.run} ${seen.seq}`} className="go place" href={`/runs/${seen.run}?at=${seen.seq}`}>
-            run {shortId(seen.run)} at event {seen.seq}
-          </Link>
+          <Fragment key={`${seen.run} ${seen.seq}`}>
+            <Link className={`go ${styles.place}`} href={runAddress(seen.run, seen.seq)}>
+              run {shortId(seen.run)} at event {seen.seq}
+            </Link>{" "}
+          </Fragment>
         ))}
         {text.more_runs && <span className="sub">and in other runs</span>}
       </div>
@@ -78,7 +84,19 @@ function Quote({ text, words }: { text: string; words: string }) {
       .replace(/(^|\s)-\S+/g, " ")
       .match(/[\p{L}\p{N}_]+/gu)
       ?.filter((word) => word.toLowerCase() !== "or") ?? [];
-  if (wanted.length === 0) return text;
+  if (wanted.length === 0) return <Said>{text}</Said>;
   const parts = text.split(new RegExp(`(${wanted.join("|")})`, "giu"));
-  return parts.map((part, n) => (n % 2 === 1 ? <mark key={n}>{part}</mark> : part));
+  return (
+    <bdi>
+      {parts.map((part, n) =>
+        n % 2 === 1 ? (
+          <mark key={n}>
+            <Said>{part}</Said>
+          </mark>
+        ) : (
+          <Said key={n}>{part}</Said>
+        ),
+      )}
+    </bdi>
+  );
 }

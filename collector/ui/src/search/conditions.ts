@@ -21,7 +21,7 @@ export const OF_DECISIONS: readonly Condition[] = [
   { name: "value", values: null, title: "any argument has this value" },
   {
     name: "source",
-    values: ["user", "tool_result", "assistant", "system", "definition", "derived", "not_found", "invented"],
+    values: ["user", "tool_result", "assistant", "system", "definition", "derived", "program", "not_found", "invented"],
     title: "where such a value comes from",
   },
   {

@@ -13,7 +13,7 @@ from typing import Any
 from playhead.calls.lifecycle import current_span
 from playhead.calls.run import ActiveRun
 from playhead.capture import stainless
-from playhead.capture.model_call import ModelRequest, ModelResponse
+from playhead.capture.model_call import ObservedRequest, ObservedResponse
 from playhead.capture.restoring import recorded_metadata
 from playhead.capture.stainless import (
     LEFT_OUT,
@@ -77,7 +77,7 @@ _SHAPE = {"dialect": dialect.NAME}
 _CUT_SYSTEM = frozenset({str, list, tuple})
 
 
-def read_request(client: object, kwargs: Mapping[str, Any], method: str = "create") -> ModelRequest:
+def read_request(client: object, kwargs: Mapping[str, Any], method: str = "create") -> ObservedRequest:
     """Reads a request from its keyword arguments (the client takes no positional ones)."""
     arguments = kwargs
     if not kwargs.keys().isdisjoint(_NOT_SENT_AS_GIVEN):
@@ -93,7 +93,7 @@ def read_request(client: object, kwargs: Mapping[str, Any], method: str = "creat
         above = current_span()
         earlier = earlier_messages(above.run if above is not None else None, kwargs)
         messages, whole, shape = [*earlier, *messages], 0, {**_SHAPE, "before": len(earlier)}
-    return ModelRequest(
+    return ObservedRequest(
         provider=provider_of(client),
         operation="chat",
         model=str(kwargs.get("model", "")),
@@ -223,14 +223,14 @@ def output_format(kind: Any) -> Any:
     return schema_of_class(kind) if isinstance(kind, type) else kind
 
 
-def read_response(response: Any, run: ActiveRun, kwargs: Mapping[str, object]) -> ModelResponse | None:
+def read_response(response: Any, run: ActiveRun, kwargs: Mapping[str, object]) -> ObservedResponse | None:
     """Reads a `Message`; None for anything else."""
     if not hasattr(response, "content") or not hasattr(response, "stop_reason"):
         return None
     return _response(_dumped(response), run, kwargs)
 
 
-def assemble(events: Sequence[Any], run: ActiveRun, kwargs: Mapping[str, object]) -> ModelResponse | None:
+def assemble(events: Sequence[Any], run: ActiveRun, kwargs: Mapping[str, object]) -> ObservedResponse | None:
     """Reads the events of a stream, or the results of `copy_of_event`; None if there are none."""
     return _streamed_response([copy_of_event(event) for event in events], run, kwargs) if events else None
 
@@ -241,7 +241,7 @@ def copy_of_event(event: Any) -> Json:
     return received if type(received) is dict else _dumped(event)
 
 
-def read_recorded(raw: Json, run: ActiveRun | None, kwargs: Mapping[str, object]) -> ModelResponse:
+def read_recorded(raw: Json, run: ActiveRun | None, kwargs: Mapping[str, object]) -> ObservedResponse:
     """Reads a recorded response, streamed or not.  `run`: keeps the messages of a `thread`; None: they are not kept."""
     return (
         _streamed_response(objects_at(raw, "stream"), run, kwargs) if "stream" in raw else _response(raw, run, kwargs)
@@ -275,17 +275,18 @@ def _provider_of_kind(kind: type) -> str:
     return platform or str(getattr(kind, "_gen_ai_provider_name", "anthropic"))
 
 
-def _streamed_response(events: list[Json], run: ActiveRun | None, kwargs: Mapping[str, object]) -> ModelResponse:
+def _streamed_response(events: list[Json], run: ActiveRun | None, kwargs: Mapping[str, object]) -> ObservedResponse:
     response = _response(joined_message(events), run, kwargs)
-    return ModelResponse(response.messages, {"stream": events}, response.reasoning, response.attributes)
+    return ObservedResponse(response.messages, {"stream": events}, response.reasoning, response.attributes)
 
 
-def _response(answer: Json, run: ActiveRun | None, kwargs: Mapping[str, object]) -> ModelResponse:
+def _response(answer: Json, run: ActiveRun | None, kwargs: Mapping[str, object]) -> ObservedResponse:
     message, reasoning = dialect.output_message(answer)
     usage = object_at(answer, "usage")
     attributes = usage_of(usage, _USAGE)
     if usage.get("input_tokens") is not None:
         attributes[names.INPUT_TOKENS] = sum(int_at(usage, key) for key in _INPUT_COUNTS)
+    attributes |= _compaction_usage(usage)
     stopped = text_at(answer, "stop_reason")
     attributes[names.FINISH_REASONS] = [_FINISH_REASONS.get(stopped, stopped)] if stopped else []
     for key, name in (("id", names.RESPONSE_ID), ("model", names.RESPONSE_MODEL)):
@@ -294,7 +295,18 @@ def _response(answer: Json, run: ActiveRun | None, kwargs: Mapping[str, object])
     attributes |= provider_edits([message], answer)
     if run is not None and "thread" in kwargs and isinstance(kwargs["thread"], Mapping):
         remember(run, kwargs, sent_messages(kwargs)[0], answer)
-    return ModelResponse([message], answer, reasoning, attributes)
+    return ObservedResponse([message], answer, reasoning, attributes)
+
+
+def _compaction_usage(usage: JsonMapping) -> dict[str, object]:
+    """Returns the tokens of the provider's own summaries of the context, which the counts at the top leave out."""
+    summaries = [each for each in objects_at(usage, "iterations") if each.get("type") == "compaction"]
+    if not summaries:
+        return {}
+    return {
+        names.COMPACTION_INPUT_TOKENS: sum(int_at(each, key) for each in summaries for key in _INPUT_COUNTS),
+        names.COMPACTION_OUTPUT_TOKENS: sum(int_at(each, "output_tokens") for each in summaries),
+    }
 
 
 def _dumped(value: DumpedModel) -> Json:

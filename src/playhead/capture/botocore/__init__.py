@@ -14,7 +14,7 @@ from playhead.capture.botocore import converse, invoke
 from playhead.capture.botocore.converse import sent
 from playhead.capture.botocore.streams import STREAMED, ObservedBody, ObservedEvents, restore, with_own_error
 from playhead.capture.client_methods import ClientApi, MethodRecording, begin_method
-from playhead.capture.model_call import ModelResponse, ObservedModelCall
+from playhead.capture.model_call import ObservedModelCall, ObservedResponse
 from playhead.capture.patching import Instrumentation, Wrap, instrumentor
 from playhead.capture.streams import StreamRecording
 from playhead.capture.wrapping import MethodCall, wrap
@@ -80,7 +80,7 @@ def kept_bytes(data: bytes) -> Json:
 
 def _streamed_response(
     api: ClientApi, run: ActiveRun, headers: Json, seen: list[Any], call: MethodCall
-) -> ModelResponse | None:
+) -> ObservedResponse | None:
     return api.read_recorded({"headers": headers, "stream": seen}, run, call)
 
 

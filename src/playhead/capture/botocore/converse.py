@@ -7,7 +7,7 @@ import binascii
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from playhead.capture.model_call import ModelRequest, ModelResponse
+from playhead.capture.model_call import ObservedRequest, ObservedResponse
 from playhead.capture.wrapping import MethodCall
 from playhead.dialect import bedrock as dialect
 from playhead.model import names
@@ -59,13 +59,13 @@ FINISH_REASONS = {
 _SHAPE = {"dialect": dialect.NAME}
 
 
-def read_request(call: MethodCall) -> ModelRequest:
+def read_request(call: MethodCall) -> ObservedRequest:
     """Reads a request from the client's parameters."""
     operation, parameters = call.args
     return request_of(parameters.get("modelId"), parameters, streamed=operation == "ConverseStream")
 
 
-def request_of(model: object, body: Mapping[str, Any], *, streamed: bool) -> ModelRequest:
+def request_of(model: object, body: Mapping[str, Any], *, streamed: bool) -> ObservedRequest:
     """Reads a request's body."""
     settings = {name: sent(value) for name, value in body.items() if name not in _NOT_SETTINGS}
     config: Mapping[str, object] | None = body.get("toolConfig")
@@ -78,7 +78,7 @@ def request_of(model: object, body: Mapping[str, Any], *, streamed: bool) -> Mod
     if streamed:
         attributes[names.REQUEST_STREAM] = True
     messages = [sent_message(message) for message in body.get("messages") or ()]
-    return ModelRequest(
+    return ObservedRequest(
         provider=PROVIDER,
         operation="chat",
         model=str(model or ""),
@@ -92,7 +92,7 @@ def request_of(model: object, body: Mapping[str, Any], *, streamed: bool) -> Mod
     )
 
 
-def read_recorded(raw: JsonMapping) -> ModelResponse:
+def read_recorded(raw: JsonMapping) -> ObservedResponse:
     """Reads a recorded answer: `{"headers", "body"}`, or `{"headers", "stream"}` with its events."""
     body = joined_answer(objects_at(raw, "stream")) if "stream" in raw else object_at(raw, "body")
     response = response_of(body, raw)
@@ -101,7 +101,7 @@ def read_recorded(raw: JsonMapping) -> ModelResponse:
     return response
 
 
-def response_of(body: JsonMapping, raw: object) -> ModelResponse:
+def response_of(body: JsonMapping, raw: object) -> ObservedResponse:
     """Reads an answer's body."""
     output = object_at(body, "output")
     message, reasoning = dialect.output_message(object_at(output, "message"))
@@ -112,7 +112,7 @@ def response_of(body: JsonMapping, raw: object) -> ModelResponse:
     router = object_at(trace, "promptRouter")
     if model := router.get("invokedModelId"):
         attributes[names.RESPONSE_MODEL] = model
-    return ModelResponse([message], raw, reasoning, attributes)
+    return ObservedResponse([message], raw, reasoning, attributes)
 
 
 def usage_attributes(usage: JsonMapping) -> dict[str, object]:

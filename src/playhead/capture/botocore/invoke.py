@@ -15,7 +15,7 @@ from playhead.capture.anthropic.messages import joined_message
 from playhead.capture.botocore import converse
 from playhead.capture.botocore.converse import PROVIDER, events_of, joined_answer, sent, usage_attributes
 from playhead.capture.botocore.streams import STREAMED, body_bytes
-from playhead.capture.model_call import ModelRequest, ModelResponse
+from playhead.capture.model_call import ObservedRequest, ObservedResponse
 from playhead.capture.restoring import no_message
 from playhead.capture.wrapping import MethodCall
 from playhead.dialect import bedrock, openai_chat
@@ -43,7 +43,7 @@ _METRICS = "amazon-bedrock-invocationMetrics"
 class Family(Protocol):
     """One API.  Requests, answers and chunks are JSON objects."""
 
-    def read_request(self, model: str, body: Json) -> ModelRequest:
+    def read_request(self, model: str, body: Json) -> ObservedRequest:
         """Reads the request."""
         ...
 
@@ -51,7 +51,7 @@ class Family(Protocol):
         """Joins the chunks of a stream to one answer, as far as they were received."""
         ...
 
-    def read_answer(self, answer: Json, raw: object) -> ModelResponse:
+    def read_answer(self, answer: Json, raw: object) -> ObservedResponse:
         """Reads the answer; `raw` is its recorded form."""
         ...
 
@@ -88,7 +88,7 @@ def _is_nova(model: str, body: JsonMapping) -> bool:
 class _Anthropic:
     """Anthropic's Messages.  Model and streaming are parameters of the client, and not in the body."""
 
-    def read_request(self, model: str, body: Json) -> ModelRequest:
+    def read_request(self, model: str, body: Json) -> ObservedRequest:
         request = messages_api.read_request(None, body)
         request.provider, request.model = converse.PROVIDER, model
         return request
@@ -96,9 +96,9 @@ class _Anthropic:
     def join_chunks(self, chunks: Sequence[Json]) -> Json:
         return joined_message([{name: value for name, value in chunk.items() if name != _METRICS} for chunk in chunks])
 
-    def read_answer(self, answer: Json, raw: object) -> ModelResponse:
+    def read_answer(self, answer: Json, raw: object) -> ObservedResponse:
         response = messages_api.read_recorded(dict(answer), None, {})
-        return ModelResponse(response.messages, raw, response.reasoning, response.attributes)
+        return ObservedResponse(response.messages, raw, response.reasoning, response.attributes)
 
     def with_message(self, recorded: Sequence[Json], message: JsonValue, *, streamed: bool) -> list[Json]:
         recorded_answer: Json = {}
@@ -118,13 +118,13 @@ class _Anthropic:
 class _Nova:
     """Amazon Nova's API: requests, answers and the events of streams are those of Converse."""
 
-    def read_request(self, model: str, body: Json) -> ModelRequest:
+    def read_request(self, model: str, body: Json) -> ObservedRequest:
         return converse.request_of(model, body, streamed=False)
 
     def join_chunks(self, chunks: Sequence[Json]) -> Json:
         return joined_answer([{name: value for name, value in chunk.items() if name != _METRICS} for chunk in chunks])
 
-    def read_answer(self, answer: Json, raw: object) -> ModelResponse:
+    def read_answer(self, answer: Json, raw: object) -> ObservedResponse:
         return converse.response_of(answer, raw)
 
     def with_message(self, recorded: Sequence[Json], message: JsonValue, *, streamed: bool) -> list[Json]:
@@ -155,10 +155,10 @@ _CHAT_USAGE = {"prompt_tokens": names.INPUT_TOKENS, "completion_tokens": names.O
 class _Chat:
     """APIs like Chat Completions: Mistral's, OpenAI's open models, DeepSeek's, Qwen's."""
 
-    def read_request(self, model: str, body: Json) -> ModelRequest:
+    def read_request(self, model: str, body: Json) -> ObservedRequest:
         settings = {name: value for name, value in body.items() if name not in ("messages", "tools")}
         attributes = {to: body[name] for name, to in _CHAT_REQUEST_ATTRIBUTES.items() if body.get(name) is not None}
-        return ModelRequest(
+        return ObservedRequest(
             provider=converse.PROVIDER,
             operation="chat",
             model=model,
@@ -182,7 +182,7 @@ class _Chat:
                 choice |= {name: piece[name] for name in ("finish_reason", "stop_reason") if piece.get(name)}
         return {**answer, "choices": [{"message": message, **choice}]}
 
-    def read_answer(self, answer: Json, raw: object) -> ModelResponse:
+    def read_answer(self, answer: Json, raw: object) -> ObservedResponse:
         choices = objects_at(answer, "choices")
         read = [openai_chat.output_message(object_at(choice, "message")) for choice in choices]
         reasonings = [reasoning for _, reasoning in read if reasoning is not None]
@@ -193,7 +193,9 @@ class _Chat:
             attributes[names.FINISH_REASONS] = [str(reason) for reason in reasons]
         if model := answer.get("model"):
             attributes[names.RESPONSE_MODEL] = model
-        return ModelResponse([message for message, _ in read], raw, reasonings[0] if reasonings else None, attributes)
+        return ObservedResponse(
+            [message for message, _ in read], raw, reasonings[0] if reasonings else None, attributes
+        )
 
     def with_message(self, recorded: Sequence[Json], message: JsonValue, *, streamed: bool) -> list[Json]:
         fields: Json = {"content": message} if isinstance(message, str) else object_of(message)
@@ -270,11 +272,11 @@ class OneText:
         key = next((key for key in _PROMPT_KEYS if isinstance(body.get(key), str)), None)
         return None if key is None else cls(key)
 
-    def read_request(self, model: str, body: Json) -> ModelRequest:
+    def read_request(self, model: str, body: Json) -> ObservedRequest:
         settings = {name: value for name, value in body.items() if name != self._key}
         attributes = {to: body[name] for name, to in _TEXT_REQUEST_ATTRIBUTES.items() if body.get(name) is not None}
         earlier = _earlier_messages(body) if self._key == "message" else []
-        return ModelRequest(
+        return ObservedRequest(
             provider=PROVIDER,
             operation="chat",
             model=model,
@@ -297,7 +299,7 @@ class OneText:
             answer |= {name: value for name, value in flat.items() if value is not None and name not in _ANSWER_KEYS}
         return {**answer, "text": "".join(texts)}
 
-    def read_answer(self, answer: Json, raw: object) -> ModelResponse:
+    def read_answer(self, answer: Json, raw: object) -> ObservedResponse:
         path = _text_path(answer)
         text = path[0].get(path[1]) if path is not None else None
         messages: list[Message] = [text_message("assistant", text)] if isinstance(text, str) else []
@@ -307,7 +309,7 @@ class OneText:
         }
         if reason := next((flat[name] for name in _REASON_KEYS if flat.get(name)), None):
             attributes[names.FINISH_REASONS] = [str(reason).lower()]
-        return ModelResponse(messages, raw, attributes=attributes)
+        return ObservedResponse(messages, raw, attributes=attributes)
 
     def with_message(self, recorded: Sequence[Json], message: JsonValue, *, streamed: bool) -> list[Json]:
         content = message.get("content") if isinstance(message, dict) else message
@@ -367,20 +369,20 @@ def _flat_answer(answer: JsonMapping) -> Json:
 class _Embeddings:
     """Titan's and Cohere's embeddings."""
 
-    def read_request(self, model: str, body: Json) -> ModelRequest:
+    def read_request(self, model: str, body: Json) -> ObservedRequest:
         key = next((name for name in ("inputText", "texts", "inputs", "inputImage", "images") if name in body), None)
         inputs = body[key] if key is not None else body
         settings = {name: value for name, value in body.items() if name != key}
         dimensions = body.get("dimensions") or body.get("output_dimension")
         attributes = {} if dimensions is None else {names.EMBEDDING_DIMENSIONS: dimensions}
-        return ModelRequest.of_embeddings(converse.PROVIDER, model, inputs, settings=settings, attributes=attributes)
+        return ObservedRequest.of_embeddings(converse.PROVIDER, model, inputs, settings=settings, attributes=attributes)
 
     def join_chunks(self, chunks: Sequence[Json]) -> Json:
         return dict(chunks[0]) if chunks else {}
 
-    def read_answer(self, answer: Json, raw: object) -> ModelResponse:
+    def read_answer(self, answer: Json, raw: object) -> ObservedResponse:
         count = answer.get("inputTextTokenCount")
-        return ModelResponse([], raw, attributes={} if count is None else {names.INPUT_TOKENS: count})
+        return ObservedResponse([], raw, attributes={} if count is None else {names.INPUT_TOKENS: count})
 
     def with_message(self, recorded: Sequence[Json], message: JsonValue, *, streamed: bool) -> list[Json]:
         return no_message()
@@ -410,7 +412,7 @@ _METRIC_COUNTS = {
 }
 
 
-def read_request(call: MethodCall) -> ModelRequest:
+def read_request(call: MethodCall) -> ObservedRequest:
     """Reads a request from the client's parameters."""
     operation: str = call.args[0]
     parameters: Mapping[str, object] = call.args[1]
@@ -422,7 +424,7 @@ def read_request(call: MethodCall) -> ModelRequest:
             for name, value in parameters.items()
             if name not in ("modelId", "body", *_HEADER_PARAMETERS)
         }
-        return ModelRequest(
+        return ObservedRequest(
             PROVIDER,
             "chat",
             model,
@@ -437,13 +439,13 @@ def read_request(call: MethodCall) -> ModelRequest:
     return request
 
 
-def read_recorded(raw: JsonMapping, call: MethodCall) -> ModelResponse:
+def read_recorded(raw: JsonMapping, call: MethodCall) -> ObservedResponse:
     """Reads a recorded answer: the bytes of its body, or the chunks of a stream."""
     chunks = _json_chunks(objects_at(raw, "stream")) if "stream" in raw else None
     answer = object_of(_json_or_none(body_bytes(raw))) if chunks is None else None
     family = _family(call)
     headers = object_at(raw, "headers")
-    response = ModelResponse([], raw)
+    response = ObservedResponse([], raw)
     if family is not None and (chunks or answer):
         response = family.read_answer(family.join_chunks(chunks) if chunks else answer or {}, raw)
     in_headers = {to: text_at(headers, name) for name, to in _HEADER_COUNTS.items()}

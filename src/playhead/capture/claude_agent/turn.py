@@ -11,7 +11,7 @@ from playhead.calls.lifecycle import as_current, detach, enter, finish
 from playhead.calls.span import ObservedSpan
 from playhead.capture.anthropic.messages import read_recorded
 from playhead.capture.frameworks.observing import agent, log_errors_and_return_none, set_session, tool
-from playhead.capture.model_call import CallStart, ModelRequest, ObservedModelCall
+from playhead.capture.model_call import CallStart, ObservedModelCall, ObservedRequest
 from playhead.dialect import anthropic as dialect
 from playhead.model import names
 from playhead.model.json_value import Json, JsonValue, int_at, object_of
@@ -108,8 +108,8 @@ class _ClaudeConversation:
                 detach(observed.span)
         return observed
 
-    def _request(self, model: str) -> ModelRequest:
-        return ModelRequest(
+    def _request(self, model: str) -> ObservedRequest:
+        return ObservedRequest(
             provider="anthropic",
             operation="chat",
             model=model,

@@ -3,7 +3,7 @@ convert."""
 
 from collections.abc import Mapping, Sequence
 
-from playhead.capture.model_call import ModelRequest, ModelResponse
+from playhead.capture.model_call import ObservedRequest, ObservedResponse
 from playhead.dialect import openai_chat as dialect
 from playhead.model import names
 from playhead.model.json_value import JsonMapping, JsonValue
@@ -30,14 +30,14 @@ def chat_request(
     messages: Sequence[JsonMapping],
     tools: Sequence[object] | None = None,
     settings: Mapping[str, object] | None = None,
-) -> ModelRequest:
+) -> ObservedRequest:
     """Returns the request of a framework's `model` object.
 
     `messages` and `tools` are dictionaries as in Chat Completions.  `settings`: the other parameters as JSON values,
     under the names of Chat Completions where it has them; None values are left out.
     """
     parameters = {name: value for name, value in (settings or {}).items() if value is not None}
-    return ModelRequest(
+    return ObservedRequest(
         provider=provider,
         operation="chat",
         model=model_name,
@@ -61,7 +61,7 @@ def chat_response(
     model_name: str | None = None,
     response_id: str | None = None,
     reasoning: object = None,
-) -> ModelResponse:
+) -> ObservedResponse:
     """Returns the response of a framework's model. `raw`: the raw answer; `message`: the same answer as a message of
     Chat Completions.
 
@@ -75,4 +75,4 @@ def chat_response(
         attributes[names.RESPONSE_MODEL] = model_name
     if response_id:
         attributes[names.RESPONSE_ID] = response_id
-    return ModelResponse([output], raw, message_reasoning if reasoning is None else reasoning, attributes)
+    return ObservedResponse([output], raw, message_reasoning if reasoning is None else reasoning, attributes)

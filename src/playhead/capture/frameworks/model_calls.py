@@ -29,9 +29,9 @@ from playhead.calls.span import ObservedSpan
 from playhead.capture.model_call import (
     CallStart,
     InnerCallMark,
-    ModelRequest,
-    ModelResponse,
     ObservedModelCall,
+    ObservedRequest,
+    ObservedResponse,
     ResponseReplayer,
 )
 from playhead.capture.patching import Wrapper
@@ -61,15 +61,15 @@ class FrameworkModelApi:
     cannot be restored.
     """
 
-    read_request: Callable[[MethodCall], ModelRequest]
-    """`ModelRequest.name` should be the model's class: the call's name in the run."""
+    read_request: Callable[[MethodCall], ObservedRequest]
+    """`ObservedRequest.name` should be the model's class: the call's name in the run."""
     with_messages: Callable[[MethodCall, list[JsonValue]], MethodCall | None]
     """Returns the call with other messages (as in Chat Completions); None if the call cannot be edited."""
     dump: Callable[[Any], JsonValue]
     """Returns the raw form of the method's result; for a method that streams, of one chunk."""
     load: Callable[[JsonValue], object]
     """Reverses `dump`: makes the framework's own object.  Raises CannotRestore."""
-    read: Callable[[JsonValue], ModelResponse | None]
+    read: Callable[[JsonValue], ObservedResponse | None]
     """Reads the raw answer; for a stream, the one that `join` returns."""
     from_message: Callable[[JsonMapping, MethodCall], JsonValue]
     """Makes a raw answer from a message in the form of Chat Completions."""
@@ -78,7 +78,7 @@ class FrameworkModelApi:
     split: Callable[[Any], Sequence[JsonValue]] = lambda raw: [raw]
     """Splits a raw answer into raw chunks."""
 
-    def read_recorded(self, raw: JsonValue) -> ModelResponse | None:
+    def read_recorded(self, raw: JsonValue) -> ObservedResponse | None:
         """Reads a recorded answer; None if it is not an answer."""
         if self.join is None:
             return self.read(raw)
@@ -253,7 +253,7 @@ class FrameworkModelCall(StreamedCallRecording):
         if observed is not None:
             detach(observed.span)  # it is current inside `current()`
 
-    def _read_chunks(self) -> ModelResponse | None:
+    def _read_chunks(self) -> ObservedResponse | None:
         if not self._chunks:
             return None
         return self._api.read_recorded({"stream": self._chunks})

@@ -11,7 +11,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from sys import modules
 
-from playhead.capture.model_call import ModelRequest, ModelResponse
+from playhead.capture.model_call import ObservedRequest, ObservedResponse
 from playhead.capture.restoring import as_awaitable, kept_answer, recorded_chunks, recorded_metadata
 from playhead.capture.wrapping import MethodCall
 from playhead.dialect import google_genai as dialect
@@ -76,7 +76,7 @@ def body_of(call: MethodCall) -> Json:
     return {key: value for key, value in request_dict.items() if not key.startswith("_")}
 
 
-def read_request(call: MethodCall) -> ModelRequest:
+def read_request(call: MethodCall) -> ObservedRequest:
     """Reads a request for content."""
     body = body_of(call)
     system = body.get("systemInstruction")
@@ -85,7 +85,7 @@ def read_request(call: MethodCall) -> ModelRequest:
     contents = body.get("contents")
     thread, shape = dialect.thread_of(list_of(contents), system)
     elsewhere = _NOT_SETTINGS if system is not None else _NOT_SETTINGS - {"systemInstruction"}
-    return ModelRequest(
+    return ObservedRequest(
         provider=provider_of(call.client),
         operation="generate_content",
         model=model_of(call.kwargs),
@@ -172,7 +172,7 @@ def json_of(answer: object) -> Json | None:
     return value if isinstance(value, dict) else None
 
 
-def read_response(answer: object) -> ModelResponse | None:
+def read_response(answer: object) -> ObservedResponse | None:
     """Reads an answer that is not streamed; None for anything else."""
     raw = json_of(answer)
     return None if raw is None else _response(raw, raw)
@@ -184,13 +184,13 @@ def asks_for_functions(chunk: object) -> bool:
     return "functionCall" in (body if isinstance(body, str) else repr(chunk))
 
 
-def assemble(chunks: Sequence[object]) -> ModelResponse | None:
+def assemble(chunks: Sequence[object]) -> ObservedResponse | None:
     """Reads the chunks of a stream; None if there are none."""
     read = [raw for chunk in chunks if (raw := json_of(chunk)) is not None]
     return _response(joined_response(read), {"stream": [*read]}) if read else None
 
 
-def read_recorded(raw: Json) -> ModelResponse:
+def read_recorded(raw: Json) -> ObservedResponse:
     """Reads a recorded response, streamed or not."""
     return _response(joined_response(objects_at(raw, "stream")) if "stream" in raw else raw, raw)
 
@@ -215,7 +215,7 @@ def joined_response(chunks: Sequence[JsonMapping]) -> Json:
     return {**whole, "candidates": [candidates[index] for index in sorted(candidates)]}
 
 
-def _response(response: JsonMapping, raw: Json) -> ModelResponse:
+def _response(response: JsonMapping, raw: Json) -> ObservedResponse:
     candidates = objects_at(response, "candidates")
     read = [dialect.output_message(object_at(candidate, "content")) for candidate in candidates if _parts(candidate)]
     reasonings = [reasoning for _, reasoning in read if reasoning is not None]
@@ -226,7 +226,7 @@ def _response(response: JsonMapping, raw: Json) -> ModelResponse:
             attributes[name] = response[key]
     reasoning = reasonings[0] if len(reasonings) == 1 else reasonings or None
     arguments = [_function_call(part).get("args") for candidate in candidates for part in _parts(candidate)]
-    return ModelResponse(
+    return ObservedResponse(
         [message for message, _ in read], raw, reasoning, attributes, ordered=[value for value in arguments if value]
     )
 

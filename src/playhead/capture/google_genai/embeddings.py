@@ -6,7 +6,7 @@ Inputs and vectors are content; vectors are packed in the record.
 from playhead.capture.embeddings import ChangeVector, embeddings_api
 from playhead.capture.google_genai import content
 from playhead.capture.google_genai.content import body_of, model_of, provider_of, usage_of
-from playhead.capture.model_call import ModelRequest
+from playhead.capture.model_call import ObservedRequest
 from playhead.capture.wrapping import MethodCall
 from playhead.model import names
 from playhead.model.json_value import Json, JsonValue, list_at, objects_at
@@ -25,13 +25,13 @@ def is_embedding(method: str, body: object) -> bool:
     return bool(items) and all(isinstance(item, dict) and "content" in item for item in items)
 
 
-def _read_request(call: MethodCall) -> ModelRequest:
+def _read_request(call: MethodCall) -> ObservedRequest:
     body = body_of(call)
     inputs, settings = _inputs(body)
     attributes: Json = {}
     if (dimensions := _found(body, _DIMENSIONS)) is not None:
         attributes[names.EMBEDDING_DIMENSIONS] = dimensions
-    return ModelRequest.of_embeddings(
+    return ObservedRequest.of_embeddings(
         provider_of(call.client), model_of(call.kwargs), inputs, settings=settings, attributes=attributes
     )
 

@@ -16,7 +16,7 @@ from playhead.capture.frameworks.model_calls import (
     observing_model_stream,
     observing_model_stream_async,
 )
-from playhead.capture.model_call import ModelRequest, ModelResponse
+from playhead.capture.model_call import ObservedRequest, ObservedResponse
 from playhead.capture.patching import WrapSubclasses
 from playhead.capture.wrapping import MethodCall
 from playhead.model import names
@@ -48,7 +48,7 @@ _REASONING = frozenset({"thinking", "reasoning", "redacted_thinking"})
 # --- requests ---------------------------------------------------------------------------------------------------------
 
 
-def _read_request(call: MethodCall) -> ModelRequest:
+def _read_request(call: MethodCall) -> ObservedRequest:
     arguments = call.arguments(*_POSITIONS)
     about: Mapping[str, object] = call.client._get_ls_params(stop=arguments.get("stop"), **_options(arguments))
     settings = {"temperature": about.get("ls_temperature"), "max_tokens": about.get("ls_max_tokens")}
@@ -154,7 +154,7 @@ def _loaded_generation(raw: Json, kind: Callable[..., T]) -> T:
     return kind(message=message, generation_info=raw.get("generation_info"))
 
 
-def _read(raw: JsonValue) -> ModelResponse | None:
+def _read(raw: JsonValue) -> ObservedResponse | None:
     generations = objects_at(raw, "generations")
     if not generations:
         return None
@@ -171,7 +171,7 @@ def _read(raw: JsonValue) -> ModelResponse | None:
         response_id=metadata.get("id"),
     )
     messages = [*response.messages, *(chat_response(raw, other).messages[0] for other in others)]
-    return ModelResponse(messages, raw, response.reasoning, response.attributes)
+    return ObservedResponse(messages, raw, response.reasoning, response.attributes)
 
 
 def _metadata(generation: Json, llm_output: JsonValue) -> dict[str, str]:

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from playhead.capture.frameworks.model_calls import FrameworkModelApi, observing_model, observing_model_async
-from playhead.capture.model_call import ModelRequest, ModelResponse
+from playhead.capture.model_call import ObservedRequest, ObservedResponse
 from playhead.capture.patching import WrapSubclasses
 from playhead.capture.restoring import no_message
 from playhead.capture.vectors import pack_vector, unpack_vector
@@ -13,12 +13,12 @@ from playhead.capture.wrapping import MethodCall
 from playhead.model.json_value import Json, JsonValue, object_of
 
 
-def _read_request(call: MethodCall) -> ModelRequest:
+def _read_request(call: MethodCall) -> ObservedRequest:
     inputs = call.args[0] if call.args else call.kwargs.get("texts", call.kwargs.get("text"))
     kind = str(type(call.client).__name__)
     name = next((value for key in ("model", "model_name") if (value := getattr(call.client, key, None))), kind)
     provider = kind.removesuffix("Embeddings").lower() or "langchain"
-    request = ModelRequest.of_embeddings(provider, str(name), inputs, settings={})
+    request = ObservedRequest.of_embeddings(provider, str(name), inputs, settings={})
     request.name = kind
     return request
 
@@ -42,7 +42,7 @@ def _api(*, is_query: bool) -> FrameworkModelApi:
         with_messages=lambda call, messages: None,
         dump=partial(_dump, is_query=is_query),
         load=partial(_load, is_query=is_query),
-        read=lambda raw: ModelResponse([], raw),
+        read=lambda raw: ObservedResponse([], raw),
         from_message=no_message,
     )
 

@@ -18,7 +18,7 @@ from playhead.capture.litellm.arguments import (
     restore_hidden_params,
     settings_of,
 )
-from playhead.capture.model_call import ModelRequest, ModelResponse, ObservedModelCall
+from playhead.capture.model_call import ObservedModelCall, ObservedRequest, ObservedResponse
 from playhead.capture.openai import chat
 from playhead.capture.openai.chat import copy_of_chunk, with_message
 from playhead.capture.restoring import as_awaitable, kept_answer
@@ -53,12 +53,12 @@ _USAGE = (
 _ADDED = frozenset({"provider_specific_fields", "annotations"})
 
 
-def _read_request(call: MethodCall) -> ModelRequest:
+def _read_request(call: MethodCall) -> ObservedRequest:
     arguments = named_arguments(call)
     settings, attributes = settings_of(arguments, _NOT_SETTINGS, _REQUEST_ATTRIBUTES)
     if attributes.get(names.REQUEST_CHOICES) == 1:
         del attributes[names.REQUEST_CHOICES]
-    return ModelRequest(
+    return ObservedRequest(
         provider=asked_provider(arguments),
         operation="chat",
         model=str(arguments.get("model", "")),
@@ -89,25 +89,25 @@ def _cleaned(message: JsonMapping) -> Json:
     return {key: value for key, value in message.items() if value is not None and key not in _ADDED}
 
 
-def _read_response(answer: Any, _run: ActiveRun, _call: MethodCall) -> ModelResponse | None:
+def _read_response(answer: Any, _run: ActiveRun, _call: MethodCall) -> ObservedResponse | None:
     if not hasattr(answer, "choices"):
         return None
     return _read_recorded({**answer.model_dump(mode="json", warnings=False), KEY: hidden_params_of(answer)})
 
 
-def _assemble(chunks: list[Any], _run: ActiveRun, _call: MethodCall) -> ModelResponse | None:
+def _assemble(chunks: list[Any], _run: ActiveRun, _call: MethodCall) -> ObservedResponse | None:
     if not chunks:
         return None
     dumped: list[JsonValue] = [chunk.model_dump(mode="json", warnings=False) for chunk in chunks]
     return _read_recorded({"stream": dumped, KEY: hidden_params_of(chunks[-1])})
 
 
-def _read_recorded(raw: Json, *_: object) -> ModelResponse:
+def _read_recorded(raw: Json, *_: object) -> ObservedResponse:
     read = chat.read_recorded(_in_openai_form(raw))
     attributes = {**read.attributes, **usage_of(_usage_in(raw), _USAGE)}
     if provider := answering_provider(raw):
         attributes[names.PROVIDER] = provider
-    return ModelResponse(read.messages, raw, read.reasoning, attributes)
+    return ObservedResponse(read.messages, raw, read.reasoning, attributes)
 
 
 def _in_openai_form(raw: Json) -> Json:

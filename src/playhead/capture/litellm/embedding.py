@@ -14,7 +14,7 @@ from playhead.capture.litellm.arguments import (
     restore_hidden_params,
     settings_of,
 )
-from playhead.capture.model_call import ModelRequest
+from playhead.capture.model_call import ObservedRequest
 from playhead.capture.restoring import as_awaitable
 from playhead.capture.stainless import usage_of
 from playhead.capture.wrapping import MethodCall
@@ -26,12 +26,12 @@ _ELSEWHERE = frozenset({"input"})
 _USAGE = (("", "prompt_tokens", names.INPUT_TOKENS),)
 
 
-def _read_request(call: MethodCall) -> ModelRequest:
+def _read_request(call: MethodCall) -> ObservedRequest:
     arguments = named_arguments(call)
     settings, attributes = settings_of(arguments, _ELSEWHERE, {"dimensions": names.EMBEDDING_DIMENSIONS})
     model = str(arguments.get("model", ""))
     inputs = arguments.get("input") or ""
-    return ModelRequest.of_embeddings(
+    return ObservedRequest.of_embeddings(
         asked_provider(arguments), model, inputs, settings=settings, attributes=attributes
     )
 

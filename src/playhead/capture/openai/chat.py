@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
-from playhead.capture.model_call import ModelRequest, ModelResponse
+from playhead.capture.model_call import ObservedRequest, ObservedResponse
 from playhead.capture.restoring import recorded_metadata
 from playhead.capture.stainless import (
     TRANSPORT,
@@ -50,7 +50,7 @@ _PARSED = {"parsed", "parsed_arguments"}
 _ADDED = frozenset({"parsed", "tool_calls"})
 
 
-def read_request(client: object, kwargs: Mapping[str, object], method: str = "create") -> ModelRequest:
+def read_request(client: object, kwargs: Mapping[str, object], method: str = "create") -> ObservedRequest:
     """Reads a request from its keyword arguments (the client takes no positional ones)."""
     settings, attributes = settings_of(kwargs, _NOT_SETTINGS, _REQUEST_ATTRIBUTES, response_format)
     if method == "parse":
@@ -58,7 +58,7 @@ def read_request(client: object, kwargs: Mapping[str, object], method: str = "cr
     if (choices := settings.get("n", 1)) != 1:
         attributes[names.REQUEST_CHOICES] = choices
     tools = kwargs.get("tools")
-    return ModelRequest(
+    return ObservedRequest(
         provider=provider_of(client),
         operation="chat",
         model=str(kwargs.get("model", "")),
@@ -100,29 +100,29 @@ def _plain_call(call: JsonValue) -> JsonValue:
     return plain
 
 
-def read_response(response: Any, *_: object) -> ModelResponse | None:
+def read_response(response: Any, *_: object) -> ObservedResponse | None:
     """Reads a `ChatCompletion`; None for anything else."""
     if not hasattr(response, "choices"):
         return None
     return _response(answer_json(response))
 
 
-def assemble(chunks: Sequence[DumpedModel]) -> ModelResponse | None:
+def assemble(chunks: Sequence[DumpedModel]) -> ObservedResponse | None:
     """Reads the chunks of a stream; None if there are none."""
     return _streamed_response([*map(answer_json, chunks)]) if chunks else None
 
 
-def read_recorded(raw: Json) -> ModelResponse:
+def read_recorded(raw: Json) -> ObservedResponse:
     """Reads a recorded response, streamed or not."""
     return _streamed_response(objects_at(raw, "stream")) if "stream" in raw else _response(raw)
 
 
-def _streamed_response(chunks: list[Json]) -> ModelResponse:
+def _streamed_response(chunks: list[Json]) -> ObservedResponse:
     response = _response(joined_completion(chunks))
-    return ModelResponse(response.messages, {"stream": chunks}, response.reasoning, response.attributes)
+    return ObservedResponse(response.messages, {"stream": chunks}, response.reasoning, response.attributes)
 
 
-def _response(completion: Json) -> ModelResponse:
+def _response(completion: Json) -> ObservedResponse:
     messages: list[Message] = []
     reasonings: list[object] = []
     finish_reasons: list[str] = []
@@ -145,7 +145,7 @@ def _response(completion: Json) -> ModelResponse:
         if completion.get(key):
             attributes[name] = completion[key]
     reasoning = reasonings[0] if len(reasonings) == 1 else reasonings or None
-    return ModelResponse(messages, completion, reasoning, attributes)
+    return ObservedResponse(messages, completion, reasoning, attributes)
 
 
 def _drop_parsed(message: Json) -> None:

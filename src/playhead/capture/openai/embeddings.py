@@ -4,7 +4,7 @@ from typing import Any
 
 from playhead.capture import stainless
 from playhead.capture.embeddings import embeddings_api, with_data_vectors
-from playhead.capture.model_call import ModelRequest
+from playhead.capture.model_call import ObservedRequest
 from playhead.capture.openai.chat import provider_of
 from playhead.capture.stainless import TRANSPORT, AnswerForm, end_with_result, schema_of_class, settings_of, usage_of
 from playhead.capture.wrapping import MethodCall
@@ -17,11 +17,13 @@ _REQUEST_ATTRIBUTES = {"dimensions": names.EMBEDDING_DIMENSIONS}
 _USAGE = (("", "prompt_tokens", names.INPUT_TOKENS),)
 
 
-def _read_request(call: MethodCall) -> ModelRequest:
+def _read_request(call: MethodCall) -> ObservedRequest:
     settings, attributes = settings_of(call.kwargs, _NOT_SETTINGS, _REQUEST_ATTRIBUTES, schema_of_class)
     model = str(call.kwargs.get("model", ""))
     inputs = call.kwargs.get("input", "")
-    return ModelRequest.of_embeddings(provider_of(call.client), model, inputs, settings=settings, attributes=attributes)
+    return ObservedRequest.of_embeddings(
+        provider_of(call.client), model, inputs, settings=settings, attributes=attributes
+    )
 
 
 def _dump(response: Any) -> Json | None:

@@ -16,7 +16,7 @@ from typing import Any
 from playhead.calls.lifecycle import current_span
 from playhead.calls.run import ActiveRun
 from playhead.capture.client_methods import ClientApi
-from playhead.capture.model_call import ModelRequest, ModelResponse
+from playhead.capture.model_call import ObservedRequest, ObservedResponse
 from playhead.capture.openai.chat import provider_of, response_format
 from playhead.capture.openai.replay import restore
 from playhead.capture.restoring import recorded_metadata
@@ -72,7 +72,7 @@ _PARSED = ("parsed", "parsed_arguments")
 _ADDED = frozenset({*_PARSED, "content"})
 
 
-def read_request(client: object, kwargs: Mapping[str, object], method: str = "create") -> ModelRequest:
+def read_request(client: object, kwargs: Mapping[str, object], method: str = "create") -> ObservedRequest:
     """Reads a request from its keyword arguments (the client takes no positional ones)."""
     settings, attributes = settings_of(kwargs, _NOT_SETTINGS, _REQUEST_ATTRIBUTES, response_format)
     tools, instructions, kind = kwargs.get("tools"), kwargs.get("instructions"), kwargs.get("text_format")
@@ -82,7 +82,7 @@ def read_request(client: object, kwargs: Mapping[str, object], method: str = "cr
         settings["instructions"] = instructions
     above = current_span()
     earlier = previous_items(above.run if above is not None else None, kwargs)
-    return ModelRequest(
+    return ObservedRequest(
         provider=provider_of(client),
         operation="chat",
         model=str(kwargs.get("model", "")),
@@ -114,22 +114,22 @@ def _form_of(value: object) -> str:
     return "items" if isinstance(value, Sequence) else "absent"
 
 
-def read_response(response: object, run: ActiveRun, kwargs: Mapping[str, object]) -> ModelResponse | None:
+def read_response(response: object, run: ActiveRun, kwargs: Mapping[str, object]) -> ObservedResponse | None:
     """Reads a `Response`; None for anything else."""
     return _remembered(plain_response(response), run, kwargs)
 
 
-def assemble(events: Sequence[object], run: ActiveRun, kwargs: Mapping[str, object]) -> ModelResponse | None:
+def assemble(events: Sequence[object], run: ActiveRun, kwargs: Mapping[str, object]) -> ObservedResponse | None:
     """Reads the events of a stream; None if there are none."""
     return _remembered(plain_stream(events), run, kwargs)
 
 
-def read_recorded(raw: Json, run: ActiveRun, kwargs: Mapping[str, object]) -> ModelResponse | None:
+def read_recorded(raw: Json, run: ActiveRun, kwargs: Mapping[str, object]) -> ObservedResponse | None:
     """Reads a recorded response, streamed or not."""
     return _remembered(raw, run, kwargs)
 
 
-def _remembered(raw: Json | None, run: ActiveRun, kwargs: Mapping[str, object]) -> ModelResponse | None:
+def _remembered(raw: Json | None, run: ActiveRun, kwargs: Mapping[str, object]) -> ObservedResponse | None:
     if raw is None:
         return None
     response = model_response(raw)
@@ -172,7 +172,7 @@ def with_edit(
     return changed
 
 
-def model_response(raw: Json) -> ModelResponse:
+def model_response(raw: Json) -> ObservedResponse:
     """Reads a recorded response, or a recorded stream of events."""
     response = recorded_response(raw)
     output = objects_at(response, "output")
@@ -185,7 +185,7 @@ def model_response(raw: Json) -> ModelResponse:
             attributes[name] = response[key]
     reasoning = reasonings[0] if len(reasonings) == 1 else reasonings or None
     messages = [message for message, _ in read]
-    return ModelResponse(messages, raw, reasoning, attributes | provider_edits(messages))
+    return ObservedResponse(messages, raw, reasoning, attributes | provider_edits(messages))
 
 
 def _finish_reason(response: JsonMapping, output: Sequence[JsonMapping]) -> str:
@@ -514,14 +514,14 @@ def _named_arguments(call: MethodCall) -> dict[str, object]:
     return {**call.kwargs, "response_id": _response_id_of(call)}
 
 
-def _read_retrieval(call: MethodCall) -> ModelRequest:
+def _read_retrieval(call: MethodCall) -> ObservedRequest:
     response_id, above = _response_id_of(call), current_span()
     run = above.run if above is not None else None
     response = known_response(run, response_id)
     settings, attributes = settings_of(
         _named_arguments(call), TRANSPORT, {"stream": names.REQUEST_STREAM}, schema_of_class
     )
-    return ModelRequest(
+    return ObservedRequest(
         provider=provider_of(call.client),
         operation="fetch_response",
         model=response.model if response is not None else "",
@@ -534,7 +534,7 @@ def _read_retrieval(call: MethodCall) -> ModelRequest:
     )
 
 
-def _remembered_retrieval(raw: Json | None, run: ActiveRun, call: MethodCall) -> ModelResponse | None:
+def _remembered_retrieval(raw: Json | None, run: ActiveRun, call: MethodCall) -> ObservedResponse | None:
     if raw is None:
         return None
     response, remembered = model_response(raw), known_response(run, _response_id_of(call))

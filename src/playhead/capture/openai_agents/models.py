@@ -11,7 +11,7 @@ from playhead.capture.frameworks.model_calls import (
     observing_model_stream_async,
 )
 from playhead.capture.frameworks.observing import Named
-from playhead.capture.model_call import ModelRequest, ModelResponse
+from playhead.capture.model_call import ObservedRequest, ObservedResponse
 from playhead.capture.openai.responses import events_of, joined_response, with_message
 from playhead.capture.patching import WrapSubclasses
 from playhead.capture.wrapping import MethodCall
@@ -70,7 +70,7 @@ class _FrameworkAnswer(Protocol):
     def usage(self) -> _RunUsage: ...
 
 
-def _read_request(call: MethodCall) -> ModelRequest:
+def _read_request(call: MethodCall) -> ObservedRequest:
     arguments = call.arguments(*_POSITIONS)
     kind = str(type(call.client).__name__)
     settings = _settings(arguments)
@@ -78,7 +78,7 @@ def _read_request(call: MethodCall) -> ModelRequest:
     if call.method == "stream_response":
         settings["stream"] = attributes[names.REQUEST_STREAM] = True
     items = arguments["input"]
-    return ModelRequest(
+    return ObservedRequest(
         provider="openai-agents",
         operation="chat",
         model=str(getattr(call.client, "model", None) or kind),
@@ -188,7 +188,7 @@ _USAGE = (
 )
 
 
-def _read(raw: JsonValue) -> ModelResponse:
+def _read(raw: JsonValue) -> ObservedResponse:
     items = objects_at(raw, "output")
     read = [dialect.output_message(item) for item in items]
     reasonings = [reasoning for _, reasoning in read if reasoning is not None]
@@ -197,7 +197,7 @@ def _read(raw: JsonValue) -> ModelResponse:
     if response_id := value_at(raw, "id"):
         attributes[names.RESPONSE_ID] = response_id
     reasoning = reasonings[0] if len(reasonings) == 1 else reasonings or None
-    return ModelResponse([message for message, _ in read], raw, reasoning, attributes)
+    return ObservedResponse([message for message, _ in read], raw, reasoning, attributes)
 
 
 def _usage(raw: JsonValue) -> dict[str, int]:

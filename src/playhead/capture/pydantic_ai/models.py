@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from playhead.capture.frameworks.chat import chat_request, chat_response
 from playhead.capture.frameworks.model_calls import FrameworkModelApi, FrameworkModelCall, observing_model_async
-from playhead.capture.model_call import ModelRequest, ModelResponse
+from playhead.capture.model_call import ObservedRequest, ObservedResponse
 from playhead.capture.patching import WrapSubclasses
 from playhead.capture.wrapping import MethodCall, intercepted
 from playhead.dialect.parts import write_arguments
@@ -52,7 +52,7 @@ _FINISH_REASONS = {"tool_call": "tool_calls"}
 _POSITIONS = ("messages", "model_settings", "model_request_parameters", "run_context")
 
 
-def _read_request(call: MethodCall) -> ModelRequest:
+def _read_request(call: MethodCall) -> ObservedRequest:
     arguments = call.arguments(*_POSITIONS)
     model: Model = call.client
     parameters: ModelRequestParameters = arguments["model_request_parameters"]
@@ -107,7 +107,7 @@ def _load_answer(raw: JsonValue) -> "Answer":
     return answers[0]
 
 
-def _read_answer(raw: JsonValue) -> ModelResponse:
+def _read_answer(raw: JsonValue) -> ObservedResponse:
     response = _load_answer(raw)
     usage, reason = response.usage, response.finish_reason
     details = usage.details or {}
@@ -155,9 +155,9 @@ def _events_adapter() -> "TypeAdapter[list[ModelResponseStreamEvent]]":
     return TypeAdapter(list[ModelResponseStreamEvent])
 
 
-def _read_stream(raw: JsonValue) -> ModelResponse:
+def _read_stream(raw: JsonValue) -> ObservedResponse:
     read = _read_answer(object_at(raw, "response"))
-    return ModelResponse(read.messages, raw, read.reasoning, read.attributes)
+    return ObservedResponse(read.messages, raw, read.reasoning, read.attributes)
 
 
 def _stream_of(message: JsonMapping, _call: MethodCall) -> Json:

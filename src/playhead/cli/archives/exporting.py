@@ -253,6 +253,7 @@ class ExportCounts:
     missing: int = 0
     unreadable: int = 0
     scores: int = 0
+    notes: int = 0
 
 
 class Exporter:
@@ -263,8 +264,8 @@ class Exporter:
         self.counts = ExportCounts()
 
     def run(self, run: RunSummary) -> None:
-        """Writes the records of a run, and the scores that were posted to the API. (Scores that programs recorded are
-        among the log events.)"""
+        """Writes the records of a run, its notes, and the scores that were posted to the API. (Scores that programs
+        recorded are among the log events.)"""
         fields = {name: run[name] for name in ("run", "name", "status", "started", "ended")}
         self._files.line(layout.RUNS, canonical_json(fields | {"fork_of": run["fork_of"]}))
         for request in self._client.otlp(run["run"]):
@@ -276,6 +277,9 @@ class Exporter:
         for score in self._client.scores(run["run"], source=_POSTED_TO_API):
             self._files.line(layout.SCORES, layout.score_line(score))
             self.counts.scores += 1
+        for note in self._client.notes(run["run"]):
+            self._files.line(layout.NOTES, layout.note_line(note))
+            self.counts.notes += 1
         self.counts.runs += 1
 
     def _records(self, request: OtlpRequest) -> None:

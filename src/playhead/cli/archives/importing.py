@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -20,9 +21,10 @@ import orjson
 import typer
 
 from playhead.archive.documents import Format
-from playhead.archive.records import JSON, OtlpRecord, UnreadableRecord, request_of
+from playhead.archive.records import JSON, FilePlace, OtlpRecord, UnreadableRecord, request_of
 from playhead.cli import output
 from playhead.cli.archives.sources import (
+    ExportedNote,
     ExportedScore,
     ImportFiles,
     Item,
@@ -44,7 +46,7 @@ from playhead.outbound.otlp import rejected_logs, rejected_spans
 from playhead.settings import sdk as settings
 from playhead.settings.sdk import Settings
 from playhead.wire.delays import backoff_delays
-from playhead.wire.export_layout import ScoreLine
+from playhead.wire.export_layout import NoteLine, ScoreLine
 from playhead.wire.pack import PACK, Pack, ThreadExtension, encode_pack
 from playhead.wire.retries import Unavailable
 
@@ -78,6 +80,7 @@ class Imported:
     spans: int = 0
     logs: int = 0
     scores: int = 0
+    notes: int = 0
     duplicates: int = 0
     contents: int = 0
     content_bytes: int = 0
@@ -196,28 +199,45 @@ class Uploader:
         for entry in given_up:
             self._refuse(UnreadableRecord(entry.item.where, f"the collector refuses it: {entry.why}"))
 
-    # --- scores ---------------------------------------------------------------------------------------------------
+    # --- scores and notes -----------------------------------------------------------------------------------------
 
     def scores(self, batch: Sequence[ExportedScore]) -> None:
         """Posts scores with their original times and authors: scores that are stored already change nothing. Raises the
         same errors as `records`."""
         for entry in batch:
-            try:
-                self._post_score(entry.score)
-            except (BadRequest, Conflict, NotFound) as error:
-                self._refuse(UnreadableRecord(entry.where, f"the collector refuses it: {error}"))
-            else:
-                self.done.scores += 1
+            self.done.scores += self._is_posted(partial(self._post_score, entry.score), entry.where)
 
-    def _post_score(self, score: ScoreLine) -> None:
-        """Posts a score. Retries for a minute if the collector is busy or cannot be reached. Raises ClientError."""
+    def notes(self, batch: Sequence[ExportedNote]) -> None:
+        """The same for notes."""
+        for entry in batch:
+            self.done.notes += self._is_posted(partial(self._post_note, entry.note), entry.where)
+
+    def _is_posted(self, post: Callable[[], object], where: FilePlace) -> bool:
+        """Posts an item, and returns whether the collector took it."""
+        try:
+            self._post(post)
+        except (BadRequest, Conflict, NotFound) as error:
+            self._refuse(UnreadableRecord(where, f"the collector refuses it: {error}"))
+            return False
+        return True
+
+    def _post_score(self, score: ScoreLine) -> object:
+        return self._client.score(
+            score.run, score.name, score.value, span=score.span, label=score.label, comment=score.comment,
+            author=score.author, id=score.id, time=score.time,
+        )  # fmt: skip
+
+    def _post_note(self, note: NoteLine) -> object:
+        return self._client.add_note(
+            note.run, note.text, label=note.label, at=note.event, author=note.author, id=note.id, time=note.time
+        )
+
+    def _post(self, post: Callable[[], object]) -> None:
+        """Posts an item. Retries for a minute if the collector is busy or cannot be reached. Raises ClientError."""
         began = time.monotonic()
         for delay in backoff_delays():
             try:
-                self._client.score(
-                    score.run, score.name, score.value, span=score.span, label=score.label, comment=score.comment,
-                    author=score.author, id=score.id, time=score.time,
-                )  # fmt: skip
+                post()
                 return
             except (BadRequest, Conflict, NotFound, NotAuthorized):
                 raise
@@ -399,6 +419,8 @@ def _send_items(
             uploader.contents(batch)
         elif isinstance(first, ExportedScore):
             uploader.scores(batch)
+        elif isinstance(first, ExportedNote):
+            uploader.notes(batch)
         else:
             uploader.threads(batch)
         position.advance(len(batch))
@@ -456,6 +478,7 @@ def _print_result(
             "spans": f"{done.spans:,}{_note_on_duplicates(done.duplicates)}",
             "log records": f"{done.logs:,}" if done.logs else None,
             "scores": f"{done.scores:,}" if done.scores else None,
+            "notes": f"{done.notes:,}" if done.notes else None,
             "contents": f"{done.contents:,}, {done.content_bytes:,} bytes",
             "new contents": f"{done.new_contents:,}, {done.new_bytes:,} bytes",
             "left out": f"{refused.count:,}" if refused.count else None,

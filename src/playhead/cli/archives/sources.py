@@ -61,6 +61,14 @@ class ExportedScore:
 
 
 @dataclass(frozen=True, slots=True)
+class ExportedNote:
+    """A note of an export."""
+
+    note: layout.NoteLine
+    where: FilePlace
+
+
+@dataclass(frozen=True, slots=True)
 class StoredThread:
     """A thread of an export."""
 
@@ -68,7 +76,7 @@ class StoredThread:
     where: FilePlace
 
 
-Item = OtlpRecord | UnreadableRecord | StoredContent | StoredThread | ExportedScore
+Item = OtlpRecord | UnreadableRecord | StoredContent | StoredThread | ExportedScore | ExportedNote
 
 
 @dataclass(slots=True)
@@ -157,7 +165,7 @@ class ImportFiles:
         except (OSError, layout.BadExport) as error:
             yield UnreadableRecord(FilePlace(f"{name}/{layout.MANIFEST}", 1), str(error))
             return
-        for file in (layout.CONTENTS, layout.THREADS, layout.TRACES, layout.LOGS, layout.SCORES):
+        for file in (layout.CONTENTS, layout.THREADS, layout.TRACES, layout.LOGS, layout.SCORES, layout.NOTES):
             if file not in layout.IN_ALL_VERSIONS and file not in manifest.files:
                 continue
             yield from self._export_file(folder / file, f"{name}/{file}", manifest.files.get(file))
@@ -193,6 +201,8 @@ class ImportFiles:
                 yield StoredThread(layout.read_thread_line(line), where)
             elif path.name == layout.SCORES:
                 yield ExportedScore(layout.read_score_line(line), where)
+            elif path.name == layout.NOTES:
+                yield ExportedNote(layout.read_note_line(line), where)
             else:
                 yield from json_records(layout.parse_json(line), where, len(line))
         except ValueError as error:

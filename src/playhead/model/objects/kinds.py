@@ -49,7 +49,7 @@ Reading = Literal[
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Plan:
+class ReadingPlan:
     """How instances of a class are read."""
 
     reading: Reading
@@ -96,10 +96,10 @@ _STANDS_FOR_ANOTHER = frozenset(
     {"array", "array element", "dump", "enum", "items", "iso", "keyed value", "namespace", "scalar", "text"}
 )
 _OWN = (dict, list, tuple, set, frozenset, bytes, bytearray, memoryview, enum.Enum)
-_plans: WeakKeyDictionary[type, Plan] = WeakKeyDictionary()
+_plans: WeakKeyDictionary[type, ReadingPlan] = WeakKeyDictionary()
 
 
-def plan_of(kind: type) -> Plan:
+def plan_of(kind: type) -> ReadingPlan:
     """Returns how instances of this class are read."""
     plan = _plans.get(kind)
     if plan is None:
@@ -107,7 +107,7 @@ def plan_of(kind: type) -> Plan:
     return plan
 
 
-def _plan_of(kind: type) -> Plan:
+def _plan_of(kind: type) -> ReadingPlan:
     name = name_of_type(kind)
     fields = _tuple_fields(kind)
     reading = _reading_of(kind)
@@ -115,7 +115,7 @@ def _plan_of(kind: type) -> Plan:
     is_final = reading not in _STANDS_FOR_ANOTHER
     family = family_of(kind) or ""
     weigh = _weight_of(cast("type", kind), reading, family)
-    return Plan(reading, name, is_own, is_final, fields or _fields(kind), family, weigh)
+    return ReadingPlan(reading, name, is_own, is_final, fields or _fields(kind), family, weigh)
 
 
 def _weight_of(kind: type, reading: Reading, family: str) -> Callable[[Any], int] | None:

@@ -32,7 +32,7 @@ from typing import Any
 from playhead.model.objects.arrays import ArrayForm, ArrayRoom, outline, read_array
 from playhead.model.objects.infrastructure import is_connection
 from playhead.model.objects.interrupts import reraise_if_for_program
-from playhead.model.objects.kinds import Plan, plan_of
+from playhead.model.objects.kinds import ReadingPlan, plan_of
 from playhead.model.objects.limits import (
     CUT,
     ITEM,
@@ -137,7 +137,7 @@ class TreeReader:
         self._seconds = 0.0
         self._array_room = ArrayRoom(limits.array_bytes)
         self._answers: dict[int, tuple[object, Any]] = {}
-        self._secret_fields: dict[Plan, bool] = {}
+        self._secret_fields: dict[ReadingPlan, bool] = {}
         self._start(float("inf") if limits.size is None else limits.size, sampling=False)
 
     def _start(self, size: float, *, sampling: bool) -> None:
@@ -280,7 +280,7 @@ class TreeReader:
             return False
         raise _TooLarge
 
-    def _take_object(self, value: object, plan: Plan) -> bool:
+    def _take_object(self, value: object, plan: ReadingPlan) -> bool:
         weight = STEP if plan.own else OBJECT
         if plan.weigh is None or self._limits.size is None:
             return self._take(weight)
@@ -400,7 +400,7 @@ class TreeReader:
         left_out = count - len(items)
         return self._object(items, container, _cut(why, None, left_out) if left_out else None)
 
-    def _fields(self, value: object, plan: Plan, container: _Container) -> Any:
+    def _fields(self, value: object, plan: ReadingPlan, container: _Container) -> Any:
         if (marker := self._no_room(len(plan.fields), ITEM, container)) is not None:
             return marker
         state = attributes_of(value)
@@ -413,7 +413,7 @@ class TreeReader:
                 items.append((name, self._timed(lambda name=name: getattr(value, name))))
         return self._object(items, container) if self._has_secrets(plan) else self._named(items, container)
 
-    def _has_secrets(self, plan: Plan) -> bool:
+    def _has_secrets(self, plan: ReadingPlan) -> bool:
         """Whether fields of this class may be masked."""
         answer = self._secret_fields.get(plan)
         if answer is None:
@@ -424,7 +424,7 @@ class TreeReader:
 
     # --- objects ------------------------------------------------------------------------------------------------------
 
-    def _final(self, value: Any, plan: Plan, container: _Container) -> Any:
+    def _final(self, value: Any, plan: ReadingPlan, container: _Container) -> Any:
         """Reads an object that does not stand for another value. Returns the same as `_read`."""
         match plan.reading:
             case "fields":
@@ -444,7 +444,7 @@ class TreeReader:
             case _:
                 return self._by_repr(value, plan)
 
-    def _by_repr(self, value: Any, plan: Plan) -> Marker:
+    def _by_repr(self, value: Any, plan: ReadingPlan) -> Marker:
         if plan.reading == "method":  # its `repr` includes that of its object
             return Marker({"$repr": f"<bound method {value.__func__.__qualname__}>", "$type": plan.name})
         if plan.reading == "default repr":
@@ -455,7 +455,7 @@ class TreeReader:
             return _cut("size", plan.name)
         return self._described(value)
 
-    def _nearer(self, value: Any, plan: Plan) -> Any:
+    def _nearer(self, value: Any, plan: ReadingPlan) -> Any:
         """Returns the value that an object stands for, one step nearer to plain values."""
         match plan.reading:
             case "dump":
@@ -480,7 +480,7 @@ class TreeReader:
             case _:
                 return self._timed(lambda: str(value))
 
-    def _dumped(self, value: object, plan: Plan) -> Any:
+    def _dumped(self, value: object, plan: ReadingPlan) -> Any:
         if not self._take_inside(value):
             return _cut("size", plan.name)
         kind = class_of(value)
@@ -488,7 +488,7 @@ class TreeReader:
         quiet = {"warnings": False} if hasattr(kind, "__pydantic_serializer__") else {}
         return self._asked_once(value, lambda: kind.model_dump(value, mode="python", **quiet))
 
-    def _array(self, value: object, plan: Plan) -> Any:
+    def _array(self, value: object, plan: ReadingPlan) -> Any:
         form = self._answers.get(id(value), (value, None))[1]
         if form is None:
             try:

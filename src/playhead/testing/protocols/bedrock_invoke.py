@@ -54,7 +54,7 @@ def api_of(model: str, body: JsonObject) -> InvokedModel | None:
     """Returns the API that the request is for; None if it is not known here."""
     if isinstance(body.get("messages"), list):
         if "anthropic_version" in body:
-            return _AnthropicModel(model, body)
+            return _InvokedAnthropic(model, body)
         return _NOVA if "amazon.nova" in model or "schemaVersion" in body or "inferenceConfig" in body else _CHAT
     key = next((key for key in ("prompt", "inputText", "message") if isinstance(body.get(key), str)), None)
     return None if key is None else _TextModel(key, model)
@@ -66,7 +66,7 @@ def with_metrics(chunk: JsonObject, completion: Completion) -> JsonObject:
     return {**chunk, _METRICS_KEY: {**counts, "invocationLatency": 1, "firstByteLatency": 1}}
 
 
-class _AnthropicModel:
+class _InvokedAnthropic:
     """Anthropic's Messages; the model is named in the path."""
 
     def __init__(self, model: str, body: JsonObject) -> None:

@@ -16,7 +16,13 @@ from playhead.wire.operations.calls import (
     ToolCall,
     TraceSpan,
 )
-from playhead.wire.operations.compression import Compression, CompressionAudit, ContextMessage, FactNeeded, LostFact
+from playhead.wire.operations.compression import (
+    CompressionAudit,
+    ContextMessage,
+    FactNeeded,
+    LostFact,
+    RecordedCompression,
+)
 from playhead.wire.operations.content import ContentValue, ThreadMessages
 from playhead.wire.operations.moments import (
     Checkpoint,
@@ -65,7 +71,6 @@ __all__ = [
     "Checkpoint",
     "CheckpointEntry",
     "Completeness",
-    "Compression",
     "CompressionAudit",
     "ContentValue",
     "ContextAt",
@@ -92,6 +97,7 @@ __all__ = [
     "Quoted",
     "ReasonedOption",
     "Reasoning",
+    "RecordedCompression",
     "RecordedEvent",
     "Removal",
     "RunDetail",

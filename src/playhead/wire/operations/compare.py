@@ -1,6 +1,6 @@
 """Answers about the differences between two runs."""
 
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
 from playhead.wire.operations.bounds import Bounds, Cursor, Limit, RunName
 from playhead.wire.operations.operation import READ, get
@@ -17,10 +17,16 @@ class ComparedRun(TypedDict):
     calls: int
 
 
+Did = Literal["called", "answered", "returned", "failed", "open"]
+"""What a call did: a model called tools or answered, another call returned; it failed, or has not ended."""
+
+
 class ComparedCall(TypedDict):
     """A call: of a model (`kind` is `llm`, `name` the model), a tool, a retriever or an embedding.
 
-    `status`: `open`, `failed` or `completed`.  `refs` has the refs of its inputs and results.
+    `status`: `open`, `failed` or `completed`.  `turn` is the number of the model call, or of the one that led to this
+    call; null if there was none before it.  `shown` is the call in one line: `get_user(ada)`, of a model the tools
+    that it called, else its answer, cut.  `refs` has the refs of its inputs and results.
     """
 
     seq: int
@@ -30,14 +36,19 @@ class ComparedCall(TypedDict):
     name: str | None
     actor: str | None
     status: str
+    turn: int | None
+    did: Did
+    shown: str
     refs: dict[str, Any]
 
 
 class CallPair(TypedDict):
-    """Two corresponding calls; `op` is `same`, `changed`, `only_a` or `only_b`.
+    """Two corresponding calls; `op` is `same`, `similar`, `changed`, `only_a` or `only_b`.
 
-    `differs` lists the differences of a changed pair: of the inputs `model`, `system`, `tools`, `settings`, `messages`
-    (those that were new in the call), `input`, `arguments`; of the results `status`, `error`, `answer`, `result`.
+    `similar`: both did the same. Two models called the same tools in other words, or answered the same to other input;
+    two tool calls have equal arguments but for prose (texts of 8 words or more), and equal results.
+    `differs` lists the differences: of the inputs `model`, `system`, `tools`, `settings`, `messages` (those that were
+    new in the call), `input`, `arguments`; of the results `status`, `error`, `answer`, `result`.
     """
 
     op: str
@@ -54,8 +65,13 @@ class ChangedText(TypedDict):
 
 
 class FirstDifference(CallPair):
-    """The first pair of calls that differs, with its changes."""
+    """The first pair of calls that differs, with its changes.
 
+    `number` is that of the pair, counted from 0 after the common beginning: the pair is `items[number]` if `items` is
+    not a later page.
+    """
+
+    number: int
     changes: list[ChangedText]
 
 
@@ -98,6 +114,7 @@ class PairCounts(TypedDict):
     """Number of pairs of calls by `op`."""
 
     same: int
+    similar: int
     changed: int
     only_a: int
     only_b: int
@@ -106,14 +123,20 @@ class PairCounts(TypedDict):
 class Comparison(TypedDict):
     """Comparison of two runs.
 
-    `parts` is the first difference, null if there is none.  `items` are the pairs after the common beginning.  Every
-    call of both runs is in the common beginning or in one pair.
+    `parts` is the first difference, null if there is none.  `acts` is the first difference in what was done: a tool
+    call that only one of them made, with other arguments, or that failed in one of them; null if both did the same.
+    `sentence` says in words where they part, `more` what was equal until then and what differs in the end; names and
+    values in them stand between backticks.  `items` are the pairs after the common beginning.  Every call of both runs
+    is in the common beginning or in one pair.
     """
 
     a: ComparedRun
     b: ComparedRun
     common: CommonPart
     parts: FirstDifference | None
+    acts: FirstDifference | None
+    sentence: str
+    more: list[str]
     counts: PairCounts
     outcome: ComparedOutcome
     items: list[CallPair]

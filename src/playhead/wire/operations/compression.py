@@ -26,8 +26,8 @@ class MessageCounts(TypedDict):
 class TokensSaved(TypedDict):
     """Input tokens of the last call before and of the first call after; null if not known.
 
-    `basis`: `reported` by the provider or declared by the program, `calibrated` (one number estimated and scaled by
-    the reported other one) or `estimated`.
+    `basis`: `reported` by the provider, else as declared by the program, `calibrated` (one number estimated and scaled
+    by the reported other one) or `estimated`.
     """
 
     before: int | None
@@ -36,14 +36,17 @@ class TokensSaved(TypedDict):
     basis: str
 
 
-class Compression(TypedDict):
+class RecordedCompression(TypedDict):
     """A compression: messages were removed from a context.
 
     `origin` is `declared` (by the program), `inferred` (from the input of a call) or `provider`.  `strategy` is
     `summary`, `sliding_window`, `tool_result_masking`, `dropped_tool_results`, `hybrid` (masking and summary), `edit`,
     `selection`, `unknown`, or the declared one.  `call` is the seq of the first model call after it, `summariser` that
-    of the model call that wrote the summary; null if none is known.  `refs` has the threads `before` and `after` and
-    the `summary`.
+    of the model call that wrote the summary; null if none is known.  `refs` has the threads `before` and `after`, the
+    `summary` and the `policy`.
+
+    Of a managed context: `trigger` is `threshold`, `manual` or `limit_error`, `note` what the program said, `fallback`
+    why the policy's fallback was used, `preserved_messages` how many messages no compression removes; else null and 0.
     """
 
     run: str
@@ -55,6 +58,10 @@ class Compression(TypedDict):
     strategy: str | None
     call: int | None
     summariser: int | None
+    trigger: str | None
+    note: str | None
+    fallback: str | None
+    preserved_messages: int
     messages: MessageCounts
     tokens: TokensSaved
     refs: dict[str, str]
@@ -65,7 +72,9 @@ class ContextMessage(TypedDict):
 
     `after` is its position in the new context, `moved` whether its order among the kept ones changed.  `summary` is
     the ref of the message that summarises it, `replaced_by` the ref of the message at its position now (a masked
-    result, an edit).  `value` is the message, unless it was kept.
+    result, an edit).  `value` is the message, unless it was kept.  `lost` is the number of lost facts that were said
+    here first, or were read here when they were needed later; `needed` counts those that were needed.
+    `tags` and `preserved` are those that the program gave it.
     """
 
     position: int
@@ -77,6 +86,10 @@ class ContextMessage(TypedDict):
     moved: bool
     summary: str | None
     replaced_by: str | None
+    lost: int
+    needed: int
+    tags: list[str]
+    preserved: bool
 
 
 class FactNeeded(TypedDict):
@@ -98,7 +111,8 @@ class FactNeeded(TypedDict):
 class LostFact(TypedDict):
     """A fact in the removed messages that is neither in the summary nor in the kept messages.
 
-    `kind`: `identifier`, `number`, `date`, `name`, `path`, `url`, `quoted` or `code`.  `label` is its name in the text.
+    `kind`: `identifier`, `number`, `date`, `name`, `path`, `url`, `quoted` or `code`, and of sentences, found by rules,
+    `goal`, `instruction`, `preference` or `error`.  `label` is its name in the text.
     It occurs `times` times; `quotes` has the first few.
     """
 
@@ -108,6 +122,25 @@ class LostFact(TypedDict):
     times: int
     quotes: list[Quoted]
     needed: list[FactNeeded]
+
+
+class NeededFacts(TypedDict):
+    """Lost facts of one message that one later step needed.
+
+    `seq` is the event of that step and `how` the evidence, as in `FactNeeded`; `used_seq` is the event that used them,
+    if that is another one.  `read_seq` is the event of the message that they were read from: of the messages that say
+    a fact, the one that says most of those that the step needed.  `values` are what the agent used instead.  `strength`
+    is that of the strongest evidence.
+    """
+
+    how: str
+    seq: int
+    used_seq: int | None
+    read_seq: int
+    facts: list[str]
+    values: list[str]
+    strength: Strength
+    rule: str
 
 
 class KeptIn(TypedDict):
@@ -135,13 +168,15 @@ class PreservedFact(TypedDict):
     kept_in: list[KeptIn]
 
 
-class CompressionAudit(Compression):
+class CompressionAudit(RecordedCompression):
     """What happened to each message of a compression, and to the facts in removed messages.
 
-    `summary` is the summarising message.  `lost` begins with the facts that were needed later; `lost_total` is the
-    number of all lost facts.  `preserved` are those facts of the removed messages that are not lost; of each list 500
-    are shown.  Later needs were searched up to the event `searched_to`.  `strength` and `rule` belong to
-    `strategy` and `summary`.  `missing`: refs that are not stored; facts in them are not found.
+    `summary` is the summarising message.  `needs` are the facts that were needed later, in groups of one need, each
+    fact in the group of its strongest evidence; the strongest groups are first.  `lost` begins with the facts that
+    were needed later; `lost_total` is the number of all lost facts.  `preserved` are those facts of the removed
+    messages that are not lost; of each list 500 are shown.  Later needs were searched up to the event `searched_to`.
+    `strength` and `rule` belong to `strategy` and `summary`.  `missing`: refs that are not stored; facts in them are
+    not found.
     """
 
     kept: list[ContextMessage]
@@ -151,6 +186,7 @@ class CompressionAudit(Compression):
     strength: Strength
     rule: str
     reason: str
+    needs: list[NeededFacts]
     lost: list[LostFact]
     lost_total: int
     needed_total: int
@@ -168,7 +204,7 @@ class CompressionOperations:
     """Compressions of contexts and the facts lost in them."""
 
     @get_list("/runs/{run}/compressions", scope=READ, tag="moments", page_size=100, in_worker=True)
-    def compressions(self, run: RunName, *, limit: Most = None) -> Page[Compression]:
+    def compressions(self, run: RunName, *, limit: Most = None) -> Page[RecordedCompression]:
         """Compressions of contexts, declared or inferred, with counts of messages and tokens before and after."""
         ...
 

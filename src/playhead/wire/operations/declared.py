@@ -14,6 +14,7 @@ from playhead.wire.operations.forward import ForwardOperations
 from playhead.wire.operations.keys import KeyOperations
 from playhead.wire.operations.leases import LeaseOperations
 from playhead.wire.operations.moments import DiffOperations, MomentOperations
+from playhead.wire.operations.notes import NoteOperations
 from playhead.wire.operations.operation import DeclaredOperation, operations_of, path_pattern
 from playhead.wire.operations.promises import PromiseOperations
 from playhead.wire.operations.reasoning import ReasoningOperations
@@ -23,6 +24,9 @@ from playhead.wire.operations.search import SearchOperations
 from playhead.wire.operations.storage import StorageOperations
 from playhead.wire.operations.suspects import SuspectOperations
 from playhead.wire.operations.tokens import TokenOperations
+from playhead.wire.operations.turns import TurnOperations
+from playhead.wire.operations.verdict import VerdictOperations
+from playhead.wire.operations.waterfall import WaterfallOperations
 from playhead.wire.operations.why import WhyOperations
 
 PREFIX: Final = "/api/v1"
@@ -31,6 +35,8 @@ PREFIX: Final = "/api/v1"
 
 class DeclaredOperations(
     RunOperations,
+    VerdictOperations,
+    TurnOperations,
     MomentOperations,
     CallOperations,
     LeaseOperations,
@@ -38,10 +44,12 @@ class DeclaredOperations(
     CompareOperations,
     CompressionOperations,
     TokenOperations,
+    WaterfallOperations,
     WhyOperations,
     ReasoningOperations,
     SuspectOperations,
     ScoreOperations,
+    NoteOperations,
     AcrossOperations,
     SearchOperations,
     ContentOperations,

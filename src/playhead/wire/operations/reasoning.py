@@ -142,10 +142,10 @@ class AskedAnswer(TypedDict):
 class AskedAgain(TypedDict):
     """A call of a run asked again, of a model that the operator configured.  Nothing of it becomes a part of the run.
 
-    `seq` is that of the recorded call, `changed` what differs from it (`model`, `system`, `messages`).  `answer` is the
-    new answer, `recorded` the one in the record, null if it has none; `same`: both are equal.  `settings` are those of
-    the recorded request that were taken over.  `usage` has the tokens that were reported.  The whole is kept as content
-    under `ref` until the run is deleted.
+    `seq` is that of the recorded call, `changed` what differs from it (`model`, `system`, `messages`, `settings`).
+    `answer` is the new answer, `recorded` the one in the record, null if it has none; `same`: both are equal.
+    `settings` are those that were sent: of the recorded request, with the changes.  `usage` has the tokens that were
+    reported.  The whole is kept as content under `ref` until the run is deleted.
     """
 
     run: str
@@ -187,6 +187,13 @@ OtherMessages = Annotated[
         min_length=1,
         max_length=10_000,
         description="Messages of Chat Completions in place of the recorded ones, but for the system instructions.",
+    ),
+]
+OtherSettings = Annotated[
+    Mapping[str, int | float | str | Sequence[str] | None] | None,
+    Bounds(
+        description="Settings in place of the recorded ones, such as `temperature`. Null leaves one out; what is not "
+        "named stays as recorded.",
     ),
 ]
 
@@ -241,8 +248,9 @@ class ReasoningOperations:
         model: AskedModel = None,
         system: OtherSystem = None,
         messages: OtherMessages = None,
+        settings: OtherSettings = None,
     ) -> AskedAgain:
-        """Ask a recorded model call again, with another prompt, other messages, or of another model.
+        """Ask a recorded model call again, with another prompt, other messages or settings, or of another model.
 
         The model is one that the operator configured; it is sent the recorded context and tools, with the changes. Its
         answer is compared with the recorded one, and kept as content beside the run, never as an event of it. 409 when

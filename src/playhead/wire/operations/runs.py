@@ -1,7 +1,9 @@
 """Runs, their events and log events; and OTLP, for exports."""
 
-from typing import Annotated, Any, NotRequired, TypedDict, Unpack
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, Unpack
 
+from playhead.wire.operations.across import SuccessRate
 from playhead.wire.operations.bounds import (
     NO_NUL,
     Bounds,
@@ -19,6 +21,8 @@ from playhead.wire.operations.calls import CallError
 from playhead.wire.operations.operation import READ, as_words, download, get, get_list, watch
 from playhead.wire.operations.page import Page
 from playhead.wire.operations.scores import RecordedScore
+from playhead.wire.operations.verdict import OutcomeOfRun, OutcomeWord
+from playhead.wire.operations.why import OutcomeScore, Strength
 
 
 class Completeness(TypedDict):
@@ -37,6 +41,27 @@ class Completeness(TypedDict):
     sealed: bool
 
 
+HappenedKind = Literal["question", "error", "suspect", "under_way", "answer"]
+
+
+class Happened(TypedDict):
+    """What happened in a run, in one line, cut at 300 characters.
+
+    `kind`: `question` (what it waits for), `error` (the one that came out of it), `suspect` (the reason of the first
+    suspect, with its `strength`; of a failed run), `under_way` (the call that is open), or `answer` (the last one).
+    `text` is the sentence, `about` what it is about (the tool that asks, the call that raised, the agent); `seq` and
+    `turn` are where.  `promise` is that of a question.
+    """
+
+    kind: HappenedKind
+    text: str
+    about: str | None
+    strength: Strength | None
+    seq: int | None
+    turn: int | None
+    promise: str | None
+
+
 class RunSummary(TypedDict):
     """Summary of a run.  Counts and sums are those of its state after the last event; `events` is that event's seq.
 
@@ -46,6 +71,8 @@ class RunSummary(TypedDict):
     `status`: `running`, `completed`, `failed`, `cancelled`, or `lost`: the processes of the run are gone and its end
     was never recorded; `last_record` says when its last record came, and is null for all other runs. A lost run is
     running again when more of it arrives, such as when it is resumed.
+    `outcome` is what came of it, `happened` says in one line what happened. `scored` are the scores of the run as a
+    whole, the latest of each name, newest first, at most 20.
     A fork differs from the run `fork_of` from seq `fork_at` on; it shares the `shared` events before, which are part of
     the counts.
     """
@@ -53,6 +80,9 @@ class RunSummary(TypedDict):
     run: str
     name: str | None
     status: str
+    outcome: OutcomeOfRun
+    happened: Happened | None
+    scored: list[OutcomeScore]
     started: str
     ended: str | None
     last_record: str | None
@@ -108,9 +138,9 @@ class RunProcess(TypedDict):
 class RunDetail(RunSummary):
     """A run with its number of attempts, its forks (newest first), and `links`: paths of further answers.
 
-    `metadata` is JSON from the program; `error` is the error of a failed run.  `scores` are the latest 100, without
-    those that a later score replaces.  `continues`: the run whose last checkpoint this one begins from;
-    `continued_by`: runs that begin from this one's, oldest first, the latest 100 of them.
+    `metadata` is JSON from the program; `error` is the error of a failed run.  `scores` are the latest 100 of the
+    run and of its calls, without those that a later score replaces.  `continues`: the run whose last checkpoint this
+    one begins from; `continued_by`: runs that begin from this one's, oldest first, the latest 100 of them.
 
     `processes` recorded parts of the run beside its own process: `process_count` of them, at most 100 are listed, those
     with gaps or open calls first. `traces` are those of its spans, at most 100. `linked` are runs that are no part of
@@ -130,6 +160,50 @@ class RunDetail(RunSummary):
     traces: list[str]
     linked: list[str]
     links: dict[str, str]
+
+
+class OutcomeCount(TypedDict):
+    """Number of runs with an outcome."""
+
+    word: OutcomeWord
+    runs: int
+
+
+class StartedRuns(TypedDict):
+    """Runs that started from `start` on, for as long as the histogram's step."""
+
+    start: str
+    runs: int
+    succeeded: int
+    failed: int
+
+
+class RunHistogram(TypedDict):
+    """Runs by the time of their start, in steps of `step_s` seconds; steps without runs are left out.  `failed` counts
+    crashed runs, too."""
+
+    step_s: float
+    steps: list[StartedRuns]
+
+
+class RunsOverview(TypedDict):
+    """Totals over all runs that meet the conditions.
+
+    `success` is about the runs that a score decides, by `condition`.  `cost` is the sum over runs with a known cost,
+    `priced` their number.  `first` and `last` are the times of the first and the last start, null if there are no runs.
+    """
+
+    runs: int
+    outcomes: list[OutcomeCount]
+    condition: str
+    success: SuccessRate
+    cost: float | None
+    priced: int
+    input_tokens: int
+    output_tokens: int
+    first: str | None
+    last: str | None
+    histogram: RunHistogram
 
 
 class RecordedEvent(TypedDict):
@@ -205,6 +279,29 @@ WithErrors = Annotated[
 ]
 
 
+OutcomeIs = Annotated[
+    Sequence[OutcomeWord],
+    Bounds(max_length=8, name="outcome", description="Only runs with one of these outcomes; repeated."),
+]
+SuspectIs = Annotated[
+    Strength | None,
+    Bounds(description="Only runs whose first suspect is at least so strong, as far as suspects were looked for."),
+]
+CostAbove = Annotated[
+    float | None, Bounds(ge=0, description="Only runs that cost more, in the price table's currency.")
+]
+SortName = Literal["attention", "started", "elapsed", "turns", "tool_calls", "input_tokens", "cost", "errors", "score"]
+SortBy = Annotated[
+    SortName,
+    Bounds(
+        description="`attention`: what waits, then what crashed or is lost, what failed (strong suspects first), what "
+        "runs, all others; in each the newest first. `score`: by the newest score that is a number."
+    ),
+]
+Ascending = Annotated[bool, Bounds(description="The least first; default: the greatest first.")]
+Steps = Annotated[int, Bounds(ge=1, le=500, description="At most so many steps of the histogram.")]
+
+
 class RunOperations:
     """Runs, and what was recorded in them."""
 
@@ -237,15 +334,40 @@ class RunOperations:
         linked: LinkedRun = None,
         id: IdPart = None,  # noqa: A002 - its name in the API
         score: ScoreTest = None,
+        outcomes: OutcomeIs = (),
+        suspect: SuspectIs = None,
+        cost_above: CostAbove = None,
+        sort: SortBy = "started",
+        ascending: Ascending = False,
         limit: Most = None,
         **where: Unpack[RunConditions],
     ) -> Page[RunSummary]:
-        """List runs, newest first. Only runs that meet all conditions.
+        """List runs, newest first, or sorted by something else. Only runs that meet all conditions.
 
         `text` is searched in names, sessions, users, agents and tags. `since` and `until` limit the time of the start.
         `fork_of` is the id of the run from which they were forked. `trace` is the id of a trace that has spans of them:
         runs that share one are no part of each other. `linked` is the id of a run that they name and are no part of.
         `score` is a condition for the run's latest score of a name; besides `=` and `>=` there are `>`, `<` and `<=`.
+        """
+        ...
+
+    # Before the run, whose path it would also fit.
+    @get("/runs/overview", scope=READ, tag="runs")
+    def runs_overview(
+        self,
+        *,
+        errors: WithErrors = None,
+        score: ScoreTest = None,
+        outcomes: OutcomeIs = (),
+        suspect: SuspectIs = None,
+        cost_above: CostAbove = None,
+        steps: Steps = 60,
+        **where: Unpack[RunConditions],
+    ) -> RunsOverview:
+        """Totals over all runs that meet the conditions: outcomes, rate of success, cost, tokens, when they started.
+
+        The conditions are those of the list of runs. A run has succeeded when its newest score that is a number or a
+        boolean is at least 0.5.
         """
         ...
 

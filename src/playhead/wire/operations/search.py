@@ -110,7 +110,8 @@ Reason = Annotated[
     Bounds(description="Why the tool was called."),
 ]
 Source = Annotated[
-    Literal["user", "tool_result", "assistant", "system", "definition", "derived", "not_found", "invented"] | None,
+    Literal["user", "tool_result", "assistant", "system", "definition", "derived", "not_found", "program", "invented"]
+    | None,
     Bounds(description="Where a value of the arguments is from."),
 ]
 Suspect = Annotated[bool | None, Bounds(description="Whether a value of the arguments is in doubt.")]

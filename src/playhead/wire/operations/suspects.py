@@ -10,13 +10,45 @@ from playhead.wire.operations.reasoning import Quoted
 from playhead.wire.operations.why import Strength
 
 
+class ComparedValue(TypedDict):
+    """A value that a finding compares with others: a line of a table.
+
+    `entry` is what has the value, such as the identifiers of an entry of a listing, null where there is only one thing;
+    `path` is its field.  `mark`: `said` (the answer or the call has it), `recorded` (a result has it), `least` (of all
+    entries; the answer leaves it out), or `other` (another entry).  `quotes` are where it stands, in results first; of
+    an entry of several parts one for each, whose sum the value is.
+    """
+
+    entry: str | None
+    path: str | None
+    value: str
+    mark: Literal["said", "recorded", "least", "other"]
+    quotes: list[Quoted]
+
+
+class RulePrecision(TypedDict):
+    """How often a rule was right where it was measured: of `found` steps that it spoke against, `right` were the step
+    that a reader had named.  `rules` are those that were counted together; `basis` says on what."""
+
+    found: int
+    right: int
+    rules: list[str]
+    basis: str
+
+
 class SuspectFinding(TypedDict):
-    """Something that speaks against a step, by one rule; `quotes` are the texts that it rests on."""
+    """Something that speaks against a step, by one rule; `quotes` are the texts that it rests on.
+
+    `values` are the values that it compares, of a listing at most 20; empty for a rule that compares none. `precision`
+    is null for a rule that found nothing where rules were measured.
+    """
 
     rule: str
     strength: Strength
     reason: str
     quotes: list[Quoted]
+    values: list[ComparedValue]
+    precision: RulePrecision | None
 
 
 class Suspect(TypedDict):
@@ -128,8 +160,8 @@ Succeeded = Annotated[
     Bounds(
         max_length=500,
         pattern=NOT_EMPTY,
-        description="When a run has succeeded: a score as NAME, NAME=VALUE or NAME>=NUMBER; default: the newest score "
-        "of this run that is false or below 0.5, without any the status.",
+        description="When a run has succeeded: a score as NAME, NAME=VALUE or NAME>=NUMBER; default: the score by "
+        "which this run has failed (its newest, if that is false or below 0.5), without any the status.",
     ),
 ]
 FindSiblings = Annotated[

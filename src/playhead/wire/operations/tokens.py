@@ -82,6 +82,8 @@ class TokenTotals(TypedDict):
     """Totals of the run: reported usage, cost, and the largest context.
 
     `cache_hit_share` is the share of reported input tokens that came from a provider's cache; null if none reported it.
+    `peak_call` is the seq of the call with the largest context.  `split` is of all calls, so that it takes long in long
+    runs; with `calls=true` there is none.
     """
 
     calls: int
@@ -95,6 +97,7 @@ class TokenTotals(TypedDict):
     cost: float | None
     unpriced_calls: int
     context_peak: int | None
+    peak_call: int | None
     peak_ratio: float | None
     warnings: int
     compressions: list[int]
@@ -160,6 +163,10 @@ Split = Annotated[
     bool,
     Bounds(description="Also what the contexts consist of: system, tools, history, retrieved; and the output."),
 ]
+CallsOnly = Annotated[
+    bool,
+    Bounds(description="Only compressions and model calls: a point where each call begins and one where it ends."),
+]
 
 
 class TokenOperations:
@@ -167,7 +174,13 @@ class TokenOperations:
 
     @get("/runs/{run}/tokens", scope=READ, tag="runs", in_worker=True)
     def tokens(
-        self, run: RunName, *, limit: Limit = 1_000, cursor: Cursor = None, split: Split = False
+        self,
+        run: RunName,
+        *,
+        limit: Limit = 1_000,
+        cursor: Cursor = None,
+        split: Split = False,
+        calls: CallsOnly = False,
     ) -> TokenTimeline:
         """Sizes of the contexts in tokens, limits of the models, compressions, usage, cost, share of cached input.
 

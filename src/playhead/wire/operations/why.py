@@ -57,10 +57,10 @@ class ValueOrigin(TypedDict):
     """Origin of a value in a call's arguments; `path` is like `flights[0].date`.
 
     `source` is user, tool_result, assistant, system, definition (only in the tool's definition), derived, not_found (a
-    usual word of code, which stands nowhere), or invented.
-    `how` is exact, normalised, implied, or the way it was derived.  `first` and `last` are the first and last places of
-    the value in the context.  `suspect`: the value has no origin, or facts in it have none (`unfounded`), or it belongs
-    to another subject than the call (`another_subject`).
+    usual word of code, which stands nowhere), program (built by the program, which made the call by itself), or
+    invented.  `how` is exact, normalised, implied, or the way it was derived.  `first` and `last` are the first and
+    last places of the value in the context.  `suspect`: the value has no origin, or facts in it have none
+    (`unfounded`), or it belongs to another subject than the call (`another_subject`).
     """
 
     path: str

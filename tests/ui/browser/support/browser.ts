@@ -87,10 +87,13 @@ export function once(does: () => Promise<void>): () => Promise<void> {
   return () => (done ??= does());
 }
 
-/** A run of this name, by the API. */
-export async function runNamed(name: string): Promise<string> {
-  const answer = await fetch(`${URL_OF_COLLECTOR}/api/v1/runs?limit=100`);
-  const found = ((await answer.json()) as { items: { run: string; name: string }[] }).items.find((run) => run.name === name);
-  if (found === undefined) throw new Error(`no run ${name}`);
+type Listed = { run: string; name: string; outcome: { word: string } };
+
+/** The newest run of this name, with this outcome if one is given, by the API. */
+export async function runNamed(name: string, outcome?: string): Promise<string> {
+  const answer = await fetch(`${URL_OF_COLLECTOR}/api/v1/runs?limit=100&text=${encodeURIComponent(name)}`);
+  const { items } = (await answer.json()) as { items: Listed[] };
+  const found = items.find((run) => run.name === name && (outcome === undefined || run.outcome.word === outcome));
+  if (found === undefined) throw new Error(`no run ${name} ${outcome ?? ""}`);
   return found.run;
 }

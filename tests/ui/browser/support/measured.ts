@@ -31,10 +31,13 @@ async function until(path: string, selector: string): Promise<{ page: Page; ms: 
   return { page, ms: await page.evaluate(() => (globalThis as unknown as { seen: number }).seen) };
 }
 
+const TURNS = '[aria-label="Turns"] [role="option"]';
+const TURN = '[aria-label="The turn"] article[aria-busy="false"]';
+
 test("a run opens", { skip: RUN === "" }, async () => {
   const times: number[] = [];
   for (let n = 0; n < ROUNDS; n++) {
-    const { page, ms } = await until(`/runs/${RUN}?at=1`, '[role="treeitem"]');
+    const { page, ms } = await until(`/runs/${RUN}?at=1`, TURNS);
     times.push(ms);
     figures.bytes = await page.evaluate(() => {
       const all = [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")] as PerformanceResourceTiming[];
@@ -42,14 +45,31 @@ test("a run opens", { skip: RUN === "" }, async () => {
     });
     await page.context().close(); // with its cache
   }
-  figures.first_steps_ms = middle(times);
+  figures.first_turns_ms = middle(times);
+});
+
+test("a turn of a run opens", { skip: RUN === "" }, async () => {
+  for (const [name, query] of [["turn_ms", ""], ["late_turn_ms", `?at=${process.env.PLAYHEAD_UI_AT ?? 1}`]] as const) {
+    const times: number[] = [];
+    for (let n = 0; n < ROUNDS; n++) {
+      const { page, ms } = await until(`/runs/${RUN}${query}`, TURN);
+      times.push(ms);
+      await page.context().close();
+    }
+    figures[name] = middle(times);
+  }
 });
 
 test("a run is scrubbed", { skip: RUN === "" }, async () => {
   const { page } = await open(`/runs/${RUN}?at=1`);
   const asked = performance.now();
-  await page.getByText(/\d events$/).first().waitFor({ timeout: WHOLE_MS });
+  await page.waitForFunction(
+    () => document.querySelector('[aria-label="Turns"] [role="option"]') !== null && !document.querySelector('[aria-label="Turns"] > div')?.textContent?.includes(" …"),
+    undefined,
+    { timeout: WHOLE_MS },
+  );
   figures.whole_ms = performance.now() - asked;
+  await page.locator('[aria-label="Playhead"] canvas').waitFor({ timeout: WHOLE_MS });
   const box = await page.getByRole("slider", { name: "Playhead" }).boundingBox();
   if (box === null) throw new Error("there is no timeline");
   await page.evaluate(() => {
@@ -60,20 +80,20 @@ test("a run is scrubbed", { skip: RUN === "" }, async () => {
       requestAnimationFrame(next);
     });
   });
-  await page.mouse.move(box.x + 2, box.y + 20);
+  await page.mouse.move(box.x + 2, box.y + 8);
   await page.mouse.down();
   await page.evaluate(() => { (globalThis as unknown as { frames: number[] }).frames.length = 0; });
   const began = performance.now();
   let moves = 0;
   for (let at = 0; at < SCRUB_MS; at = performance.now() - began, moves++)
-    await page.mouse.move(box.x + 2 + ((box.width - 4) * at) / SCRUB_MS, box.y + 20);
+    await page.mouse.move(box.x + 2 + ((box.width - 4) * at) / SCRUB_MS, box.y + 8);
   const frames = await page.evaluate(() => [...(globalThis as unknown as { frames: number[] }).frames]);
   await page.mouse.up();
   const gaps = frames.slice(1).map((time, n) => time - (frames[n] ?? time));
   figures.frames_per_s = (1000 * gaps.length) / gaps.reduce((sum, gap) => sum + gap, 0);
   figures.longest_frame_ms = Math.max(...gaps);
   figures.moves = moves;
-  figures.rows = await page.locator('[role="treeitem"]').count();
+  figures.rows = await page.locator(TURNS).count();
 });
 
 test("the list of runs opens", async () => {

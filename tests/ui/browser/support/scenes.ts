@@ -3,23 +3,38 @@ import { createHash } from "node:crypto";
 
 import type { Page } from "playwright-core";
 
-import { runNamed, URL_OF_COLLECTOR } from "./browser.ts";
+import { once, runNamed, URL_OF_COLLECTOR } from "./browser.ts";
+import { answered, runOf, start } from "./programs.ts";
 
-/** `before` runs before the page is opened, `ready` on the open page: it does what is left to do, and waits. */
-export type Scene = { path: () => string | Promise<string>; before?: (page: Page) => Promise<unknown>; ready: (page: Page) => Promise<unknown> };
+/**
+ * `before` runs before the page is opened, `ready` on the open page: it does what is left to do, and waits. `isWide`: what
+ * it shows is not on narrow pages.
+ */
+export type Scene = { isWide?: boolean; path: () => string | Promise<string>; before?: (page: Page) => Promise<unknown>; ready: (page: Page) => Promise<unknown> };
 
-type Summary = { run: string; name: string; fork_of: string | null; errors: number };
+type Summary = { run: string; fork_of: string | null; errors: number; outcome: { word: string }; happened: { kind: string } | null };
+
+/** First suspects are found in the background, after the runs have ended. */
+const suspected = once(async () => {
+  await answered<{ items: Summary[] }>("/runs?limit=100", ({ items }) => items.every((run) => run.outcome.word !== "failed" || run.happened?.kind === "suspect"), 150_000);
+});
 
 async function asked<T>(path: string): Promise<T> {
   return (await (await fetch(`${URL_OF_COLLECTOR}/api/v1${path}`)).json()) as T;
 }
 
-/** A fork that failed, compared with the run that it is a fork of. */
-async function failedFork(): Promise<string> {
-  const { items } = await asked<{ items: Summary[] }>("/runs?limit=100");
-  const fork = items.find((each) => each.fork_of !== null && each.errors > 0);
-  return `/compare/${fork?.fork_of}/${fork?.run}`;
+/** A failed trial and the one that succeeded. */
+async function trials(): Promise<[string, string]> {
+  return [await runNamed("rail_desk", "failed"), await runNamed("rail_desk", "succeeded")];
 }
+
+let waiting = "";
+const asksNow = once(async () => {
+  waiting = await runOf(start("PLAYHEAD_UI_CHANGE"));
+  await answered<{ outcome: { word: string } }>(`/runs/${waiting}`, ({ outcome }) => outcome.word === "waiting");
+});
+/** A run that waits for an approval, as long as the tests run. */
+const waitingRun = async () => (await asksNow(), waiting);
 
 type Event = { seq: number; kind: string; refs: Record<string, string>; data: { name?: string } };
 
@@ -44,32 +59,52 @@ export async function requests(): Promise<void> {
 }
 
 const text = (page: Page, words: string | RegExp) => page.getByText(words).first().waitFor();
-const at = (name: string, more: string) => async () => `/runs/${await runNamed(name)}?${more}`;
-const why = (page: Page) => page.getByRole("region", { name: "Why this step" });
-const state = (page: Page) => page.getByRole("region", { name: "State" }).getByText("tool_calls").first().waitFor();
-/** Messages of the context are there, and what they were compared with. */
-const messages = (page: Page) => page.getByRole("tabpanel").getByRole("link", { name: "content" }).first().waitFor();
+const at = (name: string, more = "") => async () => `/runs/${await runNamed(name)}${more === "" ? "" : `?${more}`}`;
+const failed = (more = "") => async () => `/runs/${await runNamed("rail_desk", "failed")}${more === "" ? "" : `?${more}`}`;
+const turn = (page: Page, number: number) => page.getByRole("article", { name: `Turn ${number}` });
+const verdict = (page: Page) => page.getByRole("region", { name: "Verdict" });
+/** The verdict has its suspects, and the turn is there with what followed. */
+const isRead = async (page: Page, number: number) => {
+  await verdict(page).getByText("First suspect").first().waitFor();
+  await turn(page, number).getByRole("region", { name: "State" }).waitFor();
+  await turn(page, number).getByRole("region", { name: "Why" }).waitFor(); // asked for after what was recorded
+};
+const RAIL_TURN = 7;
+/** An act of a turn; on narrow pages it is in the menu of the run. */
+const act = async (page: Page, name: string) => {
+  const here = turn(page, RAIL_TURN).getByText(name);
+  if (await here.isVisible()) return here.click();
+  await page.getByRole("button", { name: "More about this run" }).click();
+  await page.getByRole("button", { name }).last().click();
+};
 
 /** The main page of each kind, as somebody meets it. */
 export const MAIN: Record<string, Scene> = {
-  runs: { path: () => "/", ready: (page) => page.getByRole("link", { name: "support" }).first().waitFor() },
+  runs: { path: async () => (await suspected(), "/"), ready: (page) => page.locator("tbody a").first().waitFor() },
   run: {
-    path: at("support", "at=20"),
+    path: failed(),
     ready: async (page) => {
-      await why(page).getByText("2 * 89 = 178").waitFor();
-      await page.getByRole("tabpanel").getByText("Since the call").waitFor();
-      await page.getByRole("tabpanel").getByText("kept").waitFor();
-      await state(page);
+      await isRead(page, RAIL_TURN);
+      await turn(page, RAIL_TURN).getByRole("region", { name: "Why" }).waitFor();
+      await turn(page, RAIL_TURN).getByRole("region", { name: "Answered" }).locator("strong").first().waitFor(); // the Markdown is drawn
     },
   },
   "run-compression": {
-    path: at("forgetful", "at=20&panel=compression"),
+    path: at("tour_desk", "at=27"),
     ready: async (page) => {
-      await text(page, "asked again");
-      await state(page);
+      await turn(page, 6).getByText("SALT-7741-QX").first().waitFor();
+      await isRead(page, 6);
     },
   },
-  compare: { path: failedFork, ready: async (page) => (await page.getByRole("table", { name: "States" }).waitFor(), await text(page, "No model was called up to here")) },
+  compare: {
+    path: async () => `/compare/${(await trials()).join("/")}`,
+    ready: async (page) => {
+      await page.getByRole("row", { selected: true }).waitFor();
+      await page.getByRole("group", { name: "Run B there" }).locator("mark").first().waitFor();
+      await page.getByRole("group", { name: "Run A there" }).locator("li").first().waitFor(); // as Markdown
+      await page.getByRole("group", { name: "Run B there" }).locator("li").first().waitFor();
+    },
+  },
   content: {
     path: () => contentOf("support", (event) => event.kind === "llm_called" && event.seq > 10, "thread"),
     ready: async (page) => {
@@ -87,61 +122,69 @@ export const MAIN: Record<string, Scene> = {
   approvals: { path: async () => (await requests(), "/approvals"), ready: (page) => page.getByRole("article", { name: "payment" }).waitFor() },
 };
 
-/** Other panels, views and dialogs. */
+/** Other pages, views and dialogs. */
 export const VIEWS: Record<string, Scene> = {
-  "runs-peek": {
-    path: async () => `/?peek=${await runNamed("support")}`,
-    ready: (page) => page.getByRole("complementary", { name: "Run" }).getByText("look_up_order").waitFor(),
-  },
   "runs-filter": {
     path: () => "/?agent=support_agent&status=completed",
-    ready: async (page) => (await page.getByRole("link", { name: "support" }).first().waitFor(), await page.keyboard.press("/"), await page.keyboard.type("t"), await page.getByRole("option").first().waitFor()),
+    ready: async (page) => (await page.locator("tbody a").first().waitFor(), await page.keyboard.press("/"), await page.keyboard.type("t"), await page.getByRole("option").first().waitFor()),
   },
-  "run-collapsed": {
-    path: at("review", "at=12"),
-    ready: async (page) => (await messages(page), await page.getByRole("treeitem", { name: /reviewer/ }).nth(1).locator(".twist").click(), await page.getByRole("button", { name: /^results|^user/ }).first().click()),
+  "run-crashed": {
+    path: at("release_check"),
+    ready: async (page) => (await verdict(page).getByText(/TimeoutError/).waitFor(), await turn(page, 3).getByRole("region", { name: "Raised" }).waitFor(), await turn(page, 3).getByRole("region", { name: "State" }).waitFor()),
   },
-  "run-compression-inline": {
-    path: at("forgetful", "at=20&panel=compression"),
-    ready: async (page) => (await page.getByRole("button", { name: "inline" }).click(), await page.getByText(/stands for message/).first().hover(), await state(page)),
+  "run-waiting": {
+    path: async () => `/runs/${await waitingRun()}`,
+    ready: async (page) => (await verdict(page).getByRole("group", { name: "The change" }).waitFor(), await turn(page, 3).getByRole("region", { name: "State" }).waitFor()),
   },
-  "run-tokens": { path: at("support", "at=20&panel=tokens"), ready: async (page) => (await text(page, "Whole run:"), await state(page)) },
-  "run-event": { path: at("support", "at=20&panel=event"), ready: async (page) => (await text(page, "tool_failed"), await state(page)) },
-  "run-focus": {
-    path: at("support", "at=28&focus=12-32"),
-    ready: async (page) => {
-      await Promise.all([state(page), messages(page), why(page).getByText("What else was open").waitFor()]);
-      await page.getByRole("button", { name: "Pin tool_calls" }).click();
-      await page.locator('[aria-label="Pinned keys"][aria-busy="false"]').getByRole("img", { name: "tool_calls over the run: 0 to 4" }).waitFor();
-      await page.getByRole("button", { name: "by time" }).click();
-    },
+  "run-succeeded": {
+    path: async () => `/runs/${(await trials())[1]}`,
+    ready: async (page) => (await verdict(page).getByText("last answer").waitFor(), await page.getByRole("article").getByRole("region", { name: "State" }).waitFor()),
   },
-  "run-invented": { path: at("forgetful", "at=18"), ready: async (page) => (await page.getByRole("treeitem", { name: /send_item/ }).click(), await why(page).getByText("LMP-9999").first().waitFor(), await why(page).getByText("What else was open").waitFor(), await messages(page)) },
-  "run-same-message": {
-    path: at("support", "at=24"),
-    ready: async (page) => {
-      await Promise.all([state(page), why(page).getByText("What else was open").waitFor(), page.getByRole("tabpanel").getByText("kept").waitFor()]);
-      await page.locator('.msg[data-kind="user"]').first().hover();
-      await page.getByRole("group", { name: "The same message elsewhere" }).getByText("in 5 calls").waitFor();
-    },
+  "run-not-scored": { path: at("support"), ready: (page) => isRead(page, 3) },
+  "run-media": { path: at("photo_desk"), ready: (page) => turn(page, 1).getByRole("region", { name: "State" }).waitFor() },
+  "run-conversation": { path: failed("view=conversation"), ready: (page) => page.getByRole("region", { name: "Conversation" }).getByText("The total is €98").waitFor() },
+  "run-waterfall": { isWide: true, path: at("release_check", "panel=waterfall"), ready: async (page) => (await page.getByRole("tab", { name: "Waterfall", selected: true }).waitFor(), await turn(page, 3).getByRole("region", { name: "State" }).waitFor()) },
+  "run-agents": { isWide: true, path: at("release_check", "panel=agents"), ready: async (page) => (await page.getByRole("tab", { name: "Agents", selected: true }).waitFor(), await turn(page, 3).getByRole("region", { name: "State" }).waitFor()) },
+  "run-tokens": { isWide: true, path: failed("panel=tokens"), ready: async (page) => (await page.getByRole("tab", { name: "Tokens", selected: true }).waitFor(), await isRead(page, RAIL_TURN)) },
+  "run-found": {
+    path: failed(),
+    ready: async (page) => (await isRead(page, RAIL_TURN), await page.keyboard.press("f"), await page.getByRole("searchbox", { name: "Find in this run" }).fill("RX132"), await page.getByRole("search", { name: "In this run" }).getByText(/\d+ of \d+/).waitFor()),
   },
-  "run-long-texts": { path: at("hostile", "at=6&panel=event"), ready: async (page) => (await state(page), await text(page, "13 events"), await page.keyboard.press("End"), await text(page, "after event 13"), await page.locator(".chg").getByText("completed").waitFor(), await page.getByRole("tabpanel").getByText("run_completed").first().waitFor()) },
-  "run-nested": { path: at("review", "at=12"), ready: async (page) => (await messages(page), await text(page, "llm_calls")) },
+  "run-saw": {
+    path: failed(),
+    ready: async (page) => (await isRead(page, RAIL_TURN), await turn(page, RAIL_TURN).getByRole("region", { name: "Saw" }).getByRole("button").first().click(), await turn(page, RAIL_TURN).getByText("You change bookings of a railway").first().waitFor()),
+  },
+  "ask-again": {
+    path: failed(),
+    ready: async (page) => (await act(page, "Edit and ask again"), await page.getByRole("heading", { name: "Ask turn 7 again" }).waitFor(), await page.getByRole("region", { name: "Recorded" }).getByText("The total is €98").waitFor()),
+  },
+  "compare-dialog": { path: failed(), ready: async (page) => (await isRead(page, RAIL_TURN), await page.getByRole("button", { name: "Compare with…" }).click(), await page.getByRole("dialog").getByRole("link").first().waitFor()) },
   "fork-dialog": {
-    path: at("support", "at=28"),
-    ready: async (page) => (await state(page), await page.getByRole("button", { name: "Fork from here" }).click(), await page.getByRole("dialog").locator("pre").waitFor()),
+    path: failed(),
+    ready: async (page) => (await isRead(page, RAIL_TURN), await act(page, "Fork from here"), await page.getByRole("dialog").locator("pre").waitFor()),
   },
-  "test-dialog": {
-    path: at("broken", "at=2"),
-    ready: async (page) => (await page.getByRole("button", { name: "Copy as test" }).click(), await page.getByRole("dialog").getByRole("alert").waitFor()),
+  palette: { path: () => "/", ready: async (page) => (await page.locator("tbody a").first().waitFor(), await page.keyboard.press("Control+K"), await page.getByRole("dialog").waitFor()) },
+  keys: { path: () => "/", ready: async (page) => (await page.locator("tbody a").first().waitFor(), await page.keyboard.press("?"), await page.getByRole("dialog").waitFor()) },
+  "compare-fork": {
+    path: async () => {
+      const { items } = await asked<{ items: Summary[] }>("/runs?limit=100");
+      const fork = items.find((each) => each.fork_of !== null && each.errors > 0);
+      return `/compare/${fork?.fork_of}/${fork?.run}`;
+    },
+    ready: async (page) => (await page.getByRole("group", { name: "Run B there" }).getByText("TimeoutError").waitFor(), await page.getByRole("button", { name: "State and context there" }).click(), await page.getByRole("table", { name: "States" }).waitFor()),
   },
-  keys: { path: () => "/", ready: async (page) => (await page.getByRole("link", { name: "support" }).first().waitFor(), await page.keyboard.press("?"), await page.getByRole("dialog").waitFor()) },
+  calls: {
+    path: async () => (await trials()).map((run, n) => `${n === 0 ? "/calls?a=" : "&b="}${run}:35`).join(""),
+    ready: (page) => page.getByRole("region", { name: "What they answered" }).locator("del").first().waitFor(),
+  },
+  "calls-choose": { path: async () => `/calls?a=${(await trials())[0]}:35`, ready: (page) => page.getByRole("combobox", { name: "turn" }).waitFor() },
   "across-choices": { path: () => "/across?agent=triage&show=choices", ready: (page) => page.getByRole("region", { name: "Transitions" }).waitFor() },
   "across-failed": { path: () => "/across?agent=triage&show=failed", ready: (page) => text(page, "LookupError") },
   "across-divergences": { path: () => "/across?agent=triage&show=divergences&task=tag:task:", ready: (page) => page.getByRole("region", { name: "Task task:1" }).waitFor() },
   "across-contents": { path: () => "/across?agent=triage&show=contents", ready: (page) => text(page, "You triage orders") },
+  "content-image": { path: () => contentOf("photo_desk", (event) => event.kind === "llm_called", "thread"), ready: (page) => page.getByRole("img", { name: /Image in the message/ }).waitFor() },
   "content-hex": { path: () => contentOf("hostile", (event) => event.kind === "tool_completed", "result"), ready: async (page) => (await page.getByRole("button", { name: "Hex" }).click(), await text(page, "00000010")) },
-  "content-json": { path: () => contentOf("support", (event) => event.kind === "tool_called", "arguments"), ready: async (page) => (await page.getByRole("button", { name: "JSON" }).click(), await page.getByRole("region", { name: "Text" }).waitFor()) },
+  "content-json": { path: () => contentOf("support", (event) => event.kind === "tool_called", "arguments"), ready: async (page) => (await page.getByRole("group", { name: "View" }).getByRole("button", { name: "JSON" }).click(), await page.getByRole("region", { name: "Text" }).waitFor()) },
   "content-difference": {
     path: async () => {
       const first = await contentOf("support", (event) => event.kind === "message_added", "message");
@@ -154,29 +197,18 @@ export const VIEWS: Record<string, Scene> = {
   "search-texts": { path: () => "/search?for=texts&q=lamp", ready: (page) => page.locator("blockquote mark").first().waitFor() },
 };
 
-const silent = (path: string) => (page: Page) => page.route(path, () => new Promise(() => undefined));
+const silent = (path: string | RegExp) => (page: Page) => page.route(path, () => new Promise(() => undefined));
 
 /** Nothing there, not there yet, or not to be had. */
 export const STATES: Record<string, Scene> = {
   "state-no-such-page": { path: () => "/compare/one", ready: (page) => text(page, "There is no such page") },
-  "state-no-such-run": { path: () => `/runs/${"0".repeat(32)}`, ready: (page) => page.getByRole("alert").waitFor() },
-  "state-no-runs-meet": { path: () => "/?user=nobody", ready: (page) => text(page, "No run meets") },
-  "state-no-answer": { path: () => "/", before: (page) => page.route("**/api/v1/runs?*", (route) => route.abort()), ready: (page) => page.getByRole("alert").waitFor() },
-  "state-loading-runs": { path: () => "/", before: silent("**/api/v1/runs?*"), ready: (page) => page.getByText("Loading runs").waitFor() },
-  "state-loading-run": { path: at("support", "at=20"), before: silent(/\/(context|state|attributions|decisions|diff)/ as unknown as string), ready: (page) => text(page, "Loading the context") },
-  "state-loading-events": { path: at("support", "at=20"), before: silent("**/events?*"), ready: async (page) => (await text(page, "events loaded"), await text(page, "Loading the event")) },
-  "state-panels-fail": { path: at("support", "at=20"), before: (page) => page.route(/\/(context|state|attributions|decisions)/, (route) => route.abort()), ready: (page) => page.getByRole("alert").first().waitFor() },
+  "state-no-such-run": { path: () => `/runs/${"0".repeat(32)}`, ready: (page) => text(page, "there is no run") },
+  "state-no-runs-meet": { path: () => "/?user=nobody", ready: (page) => text(page, /[Nn]o run/) },
+  "state-no-answer": { path: () => "/", before: (page) => page.route("**/api/v1/runs?*", (route) => route.abort()), ready: (page) => text(page, "Not loaded") },
+  "state-loading-run": { isWide: true, path: failed(), before: silent(/\/(turns|verdict|suspects)/), ready: (page) => text(page, "Loading the turns") },
+  "state-turn-fails": { path: failed(), before: (page) => page.route(/\/turns\/\d+/, (route) => route.fulfill({ status: 500, json: { error: { message: "the collector failed at this request" } } })), ready: (page) => text(page, "Error 500 instead of") },
   "state-no-decisions": { path: () => "/search?tool=no_such_tool", ready: (page) => text(page, "No decisions meet") },
   "state-no-runs-across": { path: () => "/across?agent=nobody", ready: (page) => text(page, "No run that has ended") },
-  "state-no-call-yet": { path: at("support", "at=2"), ready: async (page) => (await text(page, "no model was called"), await state(page)) },
-  "state-no-content": { path: () => `/content/sha256:${"0".repeat(64)}`, ready: (page) => page.getByRole("alert").waitFor() },
-  "state-not-live": {
-    path: at("waiting", "at=2"),
-    before: (page) => page.route("**/api/v1/**", (route) => (route.request().resourceType() === "eventsource" ? route.abort() : route.continue())),
-    ready: async (page) => {
-      await page.getByRole("treeitem").first().waitFor();
-      await state(page);
-      await page.getByRole("status").getByText("not live").waitFor();
-    },
-  },
+  "state-no-content": { path: () => `/content/sha256:${"0".repeat(64)}`, ready: (page) => text(page, "instead of the content") },
+  "state-no-comparison": { path: async () => `/compare/${await runNamed("support")}/${"0".repeat(32)}`, ready: (page) => text(page, "instead of the comparison") },
 };

@@ -5,7 +5,9 @@ const NOW = Date.parse("2026-03-01T12:00:00Z");
 const MINUTE_MS = 60_000;
 const EVENT_MS = 10;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/;
-const DURATIONS = new Set(["elapsed_ms", "first_chunk_ms"]);
+const DURATIONS = new Set(["elapsed_ms", "first_chunk_ms", "model_ms", "after_ms"]);
+/** Since the beginning of the run. */
+const SINCE = new Set(["started_ms", "since_ms"]);
 
 /** The page shows the same times and durations whenever its runs were recorded; everything else is what the collector answers. */
 export async function steady(page: Page): Promise<void> {
@@ -28,13 +30,16 @@ async function answered(route: Route): Promise<void> {
 export function steadied(value: unknown, ms = NOW - MINUTE_MS, key = ""): unknown {
   if (DURATIONS.has(key) && typeof value === "number") return 4 * EVENT_MS;
   if (typeof value === "string") return TIME.test(value) ? new Date(ms).toISOString() : value;
+  if (key === "histogram") return { step_s: 60, steps: Array.from({ length: 24 }, (_, n) => step(n)) };
   if (key === "periods" && Array.isArray(value)) return value.map((_, n) => period(n));
   if (Array.isArray(value)) return value.map((each, n) => steadied(each, isRun(each) ? NOW - (n + 1) * MINUTE_MS : ms));
   if (value === null || typeof value !== "object") return value;
   const own = value as Record<string, unknown>;
   const at = typeof own.seq === "number" ? NOW - MINUTE_MS + own.seq * EVENT_MS : ms;
   const isDuration = key === "seconds" && typeof own.mean === "number";
-  return Object.fromEntries(Object.entries(own).map(([name, each]) => [name, isDuration && typeof each === "number" && name !== "count" ? 0.04 : steadied(each, at, name)]));
+  const since = typeof own.seq === "number" ? own.seq * EVENT_MS : 0;
+  const known = Object.entries(own).map(([name, each]) => [name, SINCE.has(name) && typeof each === "number" ? since : each] as const);
+  return Object.fromEntries(known.map(([name, each]) => [name, isDuration && typeof each === "number" && name !== "count" ? 0.04 : steadied(each, at, name)]));
 }
 
 /** Runs of a period, which are others each time. */
@@ -43,5 +48,8 @@ function period(n: number) {
   const at = new Date(NOW - (24 - n) * MINUTE_MS).toISOString();
   return { since: at, until: at, runs: 1 + (n % 4), succeeded: 1, failed: n % 2, measures: { seconds: measured(1 + (n % 5)), input_tokens: measured(100 * n) } };
 }
+
+/** Runs of a minute in the list's histogram. */
+const step = (n: number) => ({ start: new Date(NOW - (24 - n) * MINUTE_MS).toISOString(), runs: 1 + (n % 4), succeeded: 1, failed: n % 2 });
 
 const isRun = (value: unknown): boolean => typeof value === "object" && value !== null && "started" in value;

@@ -88,6 +88,13 @@ async def test_other_messages_are_asked_under_the_recorded_instructions_unless_t
         assert server.requests[-1].body["model"] == "other-model"
 
 
+async def test_other_settings_stand_in_place_of_the_recorded_ones(http: httpx.AsyncClient, server: MockModelServer):
+    answer = (await http.post("ask-again", json={"settings": {"temperature": 0.7, "seed": None}})).json()
+    assert server.requests[-1].body["temperature"] == 0.7
+    assert "seed" not in server.requests[-1].body
+    assert (answer["changed"], answer["settings"]) == (["settings"], {"temperature": 0.7})
+
+
 async def test_the_answer_is_content_beside_the_run_and_no_event_of_it(http: httpx.AsyncClient, chat: Chat):
     before = list(chat.store.events_of[RUN])
     answer = (await http.post("ask-again", json={})).json()
@@ -106,6 +113,8 @@ async def test_the_answer_is_content_beside_the_run_and_no_event_of_it(http: htt
         ({"messages": [{"role": "robot", "content": "x"}]}, 422, "bad_message"),
         ({"messages": [{"role": "user"}]}, 422, "bad_message"),
         ({"messages": []}, 422, None),
+        ({"settings": {"tool_choice": "none"}}, 422, "bad_setting"),
+        ({"settings": {"temperature": {}}}, 422, None),
         ({"mesages": []}, 422, None),
         ({"system": 7}, 422, None),
     ],

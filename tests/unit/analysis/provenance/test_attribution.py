@@ -132,6 +132,23 @@ async def test_a_call_that_no_model_asked_for_is_traced_to_the_run_s_input():
     assert (second["kind"], second["values"][0]["first"]["seq"]) == ("follow_up", 3)  # type: ignore[index]
 
 
+async def test_what_the_program_built_is_nobody_s_invention(chat: Chat):
+    chat.user("hello")
+    chat.says("Hello. I look for news.")
+    chat.calls("fetch", {"url": "https://feeds.example.org/QX-99", "limit": 40}, "news")
+    why = await last(chat)
+    assert [(value["source"], value["suspect"]) for value in why["values"]] == [("program", False)] * 2
+    assert (why["suspects"], why["values"][0]["rule"]) == ([], "built_by_program")
+
+
+async def test_without_the_model_s_answer_nobody_knows_who_built_a_value(chat: Chat):
+    chat.user("hello")
+    said = chat.says("I look for news.")
+    chat.events = [event for event in chat.events if event.seq <= said.seq]  # its answer was not recorded
+    chat.calls("fetch", {"url": "https://feeds.example.org/QX-99"}, "news")
+    assert [value["source"] for value in (await last(chat))["values"]] == ["invented"]
+
+
 async def test_attributions_come_in_pages_and_one_by_one(chat: Chat):
     chat.user("Check AB12CD and XY34ZW")
     seqs = [chat.asks("check", {"order": order}, "fine").seq for order in ("AB12CD", "XY34ZW", "AB12CD")]

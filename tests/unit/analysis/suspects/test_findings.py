@@ -223,6 +223,65 @@ async def test_a_rule_finds_its_mistake_at_the_step_that_made_it(rule: str):
     await check_quotes(chat.store, answer)
 
 
+VALUES: dict[str, list[tuple[str | None, str | None, str, str, list[str]]]] = {
+    "field_contradicted": [
+        (None, "status", "shipped", "recorded", ["shipped"]), (None, "Status", "delivered", "said", ["delivered"]),
+    ],
+    "count_contradicted": [
+        (None, "parcels", "2", "said", ["two"]),
+        (None, "parcels", "3", "recorded", ['"parcels":["P1","P2","P3"],"sta']),
+    ],
+    "sign_misread": [(None, None, "-114", "recorded", ["-114.0"]), (None, None, "114", "said", ["114"])],
+    "age_contradicted": [
+        (None, None, "2026-05-02T06:02:08", "recorded", ["2026-05-02T06:02:08"]),
+        (None, None, "within the last 24 hours", "said", ["within the last 24 hours"]),
+    ],
+    "comparison_false": [(None, None, "171", "said", ["171"]), (None, None, "100", "said", ["100"])],
+    "not_the_least": [
+        ("OF1002", "prices.plain", "80", "least", ["80"]), ("OF1001", "prices.plain", "120", "said", ["120", "120"]),
+    ],
+    "unavailable": [
+        ("OF1001", "prices.lined", "90", "said", ["90", "90"]), ("OF1001", "stock.lined", "0", "recorded", ["0"]),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", VALUES)
+async def test_a_finding_has_the_values_that_it_compares_with_their_places(rule: str):
+    chat = Chat(FakeStore(), POLICY, tools=TOOLS)
+    CASES[rule](chat)
+    answer = await suspects_of(chat)
+    (finding,) = [found for item in answer["items"] for found in item["findings"] if found["rule"] == rule]
+    assert [
+        (
+            each["entry"],
+            each["path"],
+            each["value"],
+            each["mark"],
+            [quote["text"][:31] for quote in each["quotes"]],
+        )
+        for each in finding["values"]
+    ] == VALUES[rule]
+    await check_quotes(chat.store, answer)
+
+
+async def test_of_a_long_listing_the_least_entries_and_those_that_were_said_are_compared():
+    chat = Chat(FakeStore(), POLICY, tools=TOOLS)
+    chat.user("Which is the cheapest?")
+    flights = [[{"flight": f"HAT{n:03}", "price": 100 + n}, {"flight": f"HAT{n + 100}", "price": n}] for n in range(60)]
+    chat.asks("list_offers", {}, flights)
+    chat.says("The cheapest is HAT015 with HAT115 for $130.")
+    answer = await suspects_of(chat)
+    (finding,) = [f for item in answer["items"] for f in item["findings"] if f["rule"] == "not_the_least"]
+    values = finding["values"]
+    assert len(values) == 20
+    assert (values[0]["entry"], values[0]["mark"], [quote["text"] for quote in values[0]["quotes"]]) == (
+        "HAT000, HAT100", "least", ["100", "0"],
+    )  # fmt: skip
+    assert [each["value"] for each in values if each["mark"] == "said"] == ["130"]
+    await check_quotes(chat.store, answer)
+
+
 RIGHT = {
     "fields as they are": lambda chat: chat.says(
         "- Order: W12345\n- Status: shipped\n- Total: $40\n- Due on: May 20th"
@@ -371,7 +430,7 @@ async def check_quotes(store: FakeStore, answer: Suspects) -> None:
     for suspect in answer["items"]:
         for finding in suspect["findings"]:
             assert finding["quotes"], finding
-            for quote in finding["quotes"]:
+            for quote in [*finding["quotes"], *(quote for value in finding["values"] for quote in value["quotes"])]:
                 assert quote["seq"] is not None
                 assert await text_at(store, quote) == quote["text"]
 

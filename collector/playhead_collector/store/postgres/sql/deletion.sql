@@ -50,6 +50,8 @@ explanations as (delete from explanation where project_id = :project_id and run_
 scores as (delete from score where project_id = :project_id and run_id = any(:runs)),
 uses as (delete from content_use where project_id = :project_id and run_id = any(:runs)),
 changes as (delete from run_change where project_id = :project_id and run_id = any(:runs)),
+outcomes as (delete from run_outcome where project_id = :project_id and run_id = any(:runs)),
+notes as (delete from note where project_id = :project_id and run_id = any(:runs)),
 runs as (delete from run where project_id = :project_id and run_id = any(:runs))
 insert into run_tombstone (project_id, run_id, deleted_ns, late_ns)
 select :project_id, run_id, :now, :now from unnest(:runs::uuid[]) as given (run_id)

@@ -9,7 +9,7 @@ on conflict do nothing;
 update promise set answered = clock_timestamp(), answer = :answer
 where project_id = :project_id and promise_id = :promise and answered is null
     and (:is_late or deadline is null or deadline > now())
-returning promise_id;
+returning promise_id, run_id;
 
 -- name: promise(project_id, promise)^
 select promise_id, kind, run_id, body, answer,

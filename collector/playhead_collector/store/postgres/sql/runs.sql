@@ -9,13 +9,14 @@ update run set
     projection = new.projection, shared_run = new.shared_run, fork_of = new.fork_of, name = new.name,
     status = new.status, session = new.session, "user" = new."user", labels = new.labels, search = new.search,
     usage = new.usage, continued_by = new.continued_by, processes = new.processes,
-    process_count = new.process_count, processes_open = new.processes_open, lost_ns = null, searched = false
+    process_count = new.process_count, processes_open = new.processes_open, lost_ns = null, searched = false,
+    happened = new.happened
 from jsonb_to_recordset(:rows::jsonb) as new (
     run_id uuid, started_ns bigint, ended_ns bigint, input_tokens bigint, output_tokens bigint, attempt int, events int,
     llm_calls int, tool_calls int, errors int, context_peak int, compressions int, spans_missing int,
     content_pending int, fork_at int, shared int, sealed boolean, settled boolean, projection bigint, shared_run uuid,
     fork_of text, name text, status text, session text, "user" text, labels text[], search text, usage jsonb,
-    continued_by text[], processes jsonb, process_count int, processes_open int
+    continued_by text[], processes jsonb, process_count int, processes_open int, happened jsonb
 )
 where run.project_id = :project_id and run.run_id = new.run_id;
 
@@ -24,7 +25,8 @@ select nextval('run_projection') from generate_series(1, :how_many::int);
 
 -- name: runs(project_id, runs)
 -- Newest first. `parent_missing`: a run above this fork is not here.
-select *, case when fork_of is null then false else (
+select run.*, score_name, score, score_is_boolean, coalesce(waiting, false) as waiting, cost, priced,
+    case when fork_of is null then false else (
     with recursive above (run_id, fork_of) as (
         select run.shared_run, run.fork_of
         union
@@ -37,9 +39,9 @@ select *, case when fork_of is null then false else (
 ) end as parent_missing,
     (select count(*) from run as fork where fork.project_id = run.project_id
         and fork.labels @> array['fork_of:' || encode(uuid_send(run.run_id), 'hex')])::int as forks
-from run
+from run left join run_outcome using (project_id, run_id)
 where project_id = :project_id and run_id = any(:runs::uuid[])
-order by started_ns desc, run_id desc;
+order by run.started_ns desc, run_id desc;
 
 -- name: run_ids(project_id, search, id_part, since, until, before_started, before_run, how_many)
 -- Newest first. `search` and `id_part` may be empty; the run that `before_*` names is not among them. It reads nothing but

@@ -24,6 +24,12 @@ where project_id = :project_id and (:run::uuid is null or run_id = :run) and (:n
     and (scored_ns, run_id, score_id) < (:before_ns, :before_run::uuid, :before_id) and (is_latest or not :latest)
 order by scored_ns desc, run_id desc, score_id desc limit :how_many;
 
+-- name: scores_of_runs(project_id, runs)
+-- The latest score of each name of these runs as wholes, newest first.
+select * from score_in_time
+where project_id = :project_id and run_id = any(:runs::uuid[]) and span is null and is_latest
+order by scored_ns desc, score_id desc;
+
 -- name: write_recorded_scores(project_id, rows)!
 -- Scores of events, as JSON.
 insert into score (

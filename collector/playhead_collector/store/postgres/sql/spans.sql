@@ -16,6 +16,12 @@ listed as (
     where run_id in (select run_id from fresh)
     order by run_id
     on conflict (project_id, run_id) do nothing
+    returning run_id, started_ns
+),
+counted as (
+    insert into run_outcome (project_id, run_id, started_ns, status)
+    select :project_id, run_id, started_ns, 'running' from listed
+    on conflict (project_id, run_id) do nothing
 )
 select run_id, digest from fresh;
 

@@ -5,6 +5,9 @@ import type { StateAt } from "../../api/types";
 import { compact, count } from "../../model/format";
 import { plot, samples, stepPath } from "../../model/pinned";
 import { Failed } from "../../parts/Notices";
+import { Said } from "../../parts/Said";
+import { runPath } from "../OnPage";
+import styles from "./State.module.css";
 import { stateRows } from "./stateRows";
 
 const KEPT = "pinned";
@@ -48,7 +51,7 @@ export function Pinned({ run, length, at, pinned, onUnpin, onMove }: Props) {
     onMove(1 + Math.round(((event.clientX - room.left) / room.width) * (length - 1)));
   };
   return (
-    <div className="pinned" aria-label="Pinned keys" role="group" aria-busy={!isWhole}>
+    <div className={styles.pinned} aria-label="Pinned keys" role="group" aria-busy={!isWhole}>
       {pinned.map((name) => {
         const values = positions.map((_, n) => states[n]?.get(name));
         const { heights, scale } = plot(values);
@@ -56,7 +59,12 @@ export function Pinned({ run, length, at, pinned, onUnpin, onMove }: Props) {
         return (
           <div key={name}>
             <div>
-              <b>{name}</b> <code>{values[here] === undefined ? "–" : compact(values[here]).slice(0, 60)}</code>{" "}
+              <b>
+                <Said>{name}</Said>
+              </b>{" "}
+              <code>
+                <Said>{values[here] === undefined ? "–" : compact(values[here]).slice(0, 60)}</Said>
+              </code>{" "}
               <span className="sub">over the run: {scale}</span>
               <button type="button" className="icon" onClick={() => onUnpin(name)} aria-label={`Unpin ${name}`}>
                 ✕
@@ -69,8 +77,8 @@ export function Pinned({ run, length, at, pinned, onUnpin, onMove }: Props) {
               aria-label={`${name} over the run: ${scale}`}
               onClick={click}
             >
-              <path className="line" d={stepPath(positions, heights, length, WIDTH, HEIGHT)} />
-              <path className="cross" d={`M${x} 0V${HEIGHT}`} />
+              <path className={styles.line} d={stepPath(positions, heights, length, WIDTH, HEIGHT)} />
+              <path className={styles.cross} d={`M${x} 0V${HEIGHT}`} />
             </svg>
           </div>
         );
@@ -104,7 +112,7 @@ function useStates(run: string | null, length: number): States {
     const ask = async (from: number) => {
       for (let n = from; n < positions.length; n += AT_ONCE) {
         found[n] = new Map(
-          stateRows(await get<StateAt>(`/runs/${run}/state`, { at: positions[n], hydrate: true }, stop.signal)),
+          stateRows(await get<StateAt>(`${runPath(run)}/state`, { at: positions[n], hydrate: true }, stop.signal)),
         );
         if (n % (AT_ONCE * 3) === from) setStates([...found]);
       }

@@ -1,0 +1,103 @@
+"""[analysis]: which turn asked for a tool call?  Pure.
+
+A tool call belongs to the answer that names its id; else to the latest one that asked for this tool with these
+arguments; else, if only the name is the same, to the last answer before it of the same caller.  The same caller goes
+before others: the call has the same call around it, or the same agent.  Each request is taken once.  An answer more
+than `REACH` events before the tool call did not ask for it, so that a part of a run gives what the whole run gives.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from playhead.model.canonical import canonical_json
+from playhead.model.json_value import JsonValue, is_object
+from playhead.model.message import Message
+from playhead_collector.analysis.turns.outline import MadeCall, ModelCall
+
+REACH = 1_024
+"""How many events may lie between an answer and a tool call that it asked for."""
+
+
+@dataclass(slots=True, eq=False)
+class AskedCall:
+    """A tool call that an answer asks for. `made`: the call, None if it was not made. `seq`: of the answer's event."""
+
+    model: ModelCall
+    seq: int
+    name: str
+    call_id: str | None
+    arguments: JsonValue
+    made: MadeCall | None = None
+    key: bytes = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.key = canonical_json([self.name, _parsed(self.arguments)])
+
+
+def requests_in(model: ModelCall, messages: Mapping[int, Message | None]) -> Iterator[AskedCall]:
+    """Yields the tool calls that a model call's answer asks for. `messages`: its output messages, by seq."""
+    for output in model.outputs:
+        message = messages.get(output.seq)
+        for part in message["parts"] if message is not None else ():
+            if part.get("type") == "tool_call":
+                call_id, name = part.get("id"), str(part.get("name") or "")
+                yield AskedCall(
+                    model, output.seq, name, call_id if isinstance(call_id, str) else None, part.get("arguments")
+                )
+
+
+def assign(requests: Sequence[AskedCall], tools: Iterable[tuple[MadeCall, JsonValue]]) -> list[MadeCall]:
+    """Sets `made` of the requests, from the tool calls with their arguments, in seq order. Returns the tool calls that
+    no answer asked for."""
+    by_id: dict[str, list[AskedCall]] = {}
+    by_key: dict[bytes, list[AskedCall]] = {}
+    by_name: dict[str, list[AskedCall]] = {}
+    for request in requests:
+        if request.call_id is not None:
+            by_id.setdefault(request.call_id, []).append(request)
+        by_key.setdefault(request.key, []).append(request)
+        by_name.setdefault(request.name, []).append(request)
+    unasked: list[MadeCall] = []
+    for tool, arguments in tools:
+        begin = tool.begin
+        key = canonical_json([begin.name, _parsed(arguments)])
+        request = (
+            _best(tool, by_id.get(begin.call_id or "", ()))
+            or _best(tool, by_key.get(key, ()))
+            or _best(tool, (request for request in by_name.get(begin.name, ()) if _is_last(tool, request, requests)))
+        )
+        if request is None:
+            unasked.append(tool)
+        else:
+            request.made = tool
+    return unasked
+
+
+def _best(tool: MadeCall, candidates: Iterable[AskedCall]) -> AskedCall | None:
+    """The latest open request within reach, of the same caller if there is one; of one answer the first."""
+    reachable = [
+        request for request in candidates if request.made is None and 0 < tool.begin.seq - request.seq <= REACH
+    ]
+    return max(reachable, key=lambda request: (_closeness(tool, request.model), request.seq), default=None)
+
+
+def _closeness(tool: MadeCall, model: ModelCall) -> int:
+    begin, called = tool.begin, model.begin
+    return 2 * (begin.parent is not None and begin.parent == called.parent) + (begin.actor == called.actor)
+
+
+def _is_last(tool: MadeCall, request: AskedCall, requests: Sequence[AskedCall]) -> bool:
+    """Whether no later answer before the tool call, of the same caller, asked for a tool."""
+    begin, called = tool.begin, request.model.begin
+    if (begin.parent, begin.actor) != (called.parent, called.actor):
+        return False
+    return not any(
+        request.seq < other.seq < begin.seq
+        and other.model is not request.model
+        and (other.model.begin.parent, other.model.begin.actor) == (called.parent, called.actor)
+        for other in requests
+    )
+
+
+def _parsed(arguments: JsonValue) -> JsonValue:
+    return {} if arguments is None or (is_object(arguments) and not arguments) else arguments

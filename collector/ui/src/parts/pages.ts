@@ -1,0 +1,7 @@
+/** Pages that there are, in their order in the bar. */
+export const PAGES: readonly { href: string; label: string }[] = [
+  { href: "/", label: "Runs" },
+  { href: "/across", label: "Across runs" },
+  { href: "/approvals", label: "Approvals" },
+  { href: "/search", label: "Search" },
+];

@@ -1,0 +1,452 @@
+"""A managed context: the messages that a model sees, kept within its window.
+
+    ctx = Context(system="Be brief.", compression=Compression(strategy=LlmSummary(model="gpt-4o-mini")))
+    ctx.add("user", text)
+    answer = client.chat.completions.create(model="gpt-4o", messages=ctx.for_model())
+    ctx.answered(answer)
+
+An ordinary object: it needs no run, no collector and no framework. In a run, its compressions are recorded, and in a
+resumed run it compresses where the recorded run did, since it sees the recorded usage.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from playhead.api.scope import propagate_to_thread
+from playhead.calls.asyncio_here import running_task
+from playhead.context.compressing import WORTH, CompressionWork, compress_entries
+from playhead.context.entries import ASSISTANT, SYSTEM, TOOL, Entry
+from playhead.context.limits import window_of
+from playhead.context.meter import TokenMeter
+from playhead.context.plan import CompressionPolicy, Plan, Strategy
+from playhead.context.policy import Compression
+from playhead.context.recording import record_marks
+from playhead.context.report import Basis, CompressionReport, ContextStats, Trigger
+from playhead.context.strategies import BuiltIn
+from playhead.context.too_long import says_too_long
+from playhead.kernel.guard import guarded, warn_once
+from playhead.model.json_value import Json, JsonMapping, JsonValue
+from playhead.model.message import Message, text_message
+from playhead.models.apis import APIS, ApiName, as_json
+from playhead.models.model import Model
+
+T = TypeVar("T")
+
+
+class RawMessages:
+    """The messages as the provider writes them: a sequence, and `add` for more."""
+
+    def __init__(self, context: "Context") -> None:
+        self._context = context
+
+    def add(self, message: object, *, preserve: bool = False, tags: Sequence[str] = ()) -> None:
+        """Adds a message in the provider's form: a dictionary, or an object of its client. One that has results of
+        several tools becomes several entries. Raises TypeError for anything else."""
+        self._context.add_native(as_json(message), preserve=preserve, tags=tags)
+
+    def extend(self, messages: Iterable[object]) -> None:
+        """Adds several messages."""
+        for message in messages:
+            self.add(message)
+
+    def __iter__(self) -> Iterator[JsonMapping]:
+        return iter(self._context.native_messages())
+
+    def __len__(self) -> int:
+        return len(self._context.native_messages())
+
+    def __getitem__(self, index: int) -> JsonMapping:
+        return self._context.native_messages()[index]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """What `for_model` gave to the model: the estimate of the entries."""
+
+    estimate: int
+    version: int
+
+
+class Context:
+    """The messages of one conversation. Safe for threads; two tasks that talk in turn need a context each.
+
+    `system`: the system prompt. `compression`: a `Compression`, one of the strategies, or an object of the protocol
+    `CompressionPolicy` in its place; None: the defaults of `Compression`. `model`: the name (or the object) of the
+    model that is asked, for its window, and for summaries for which no other model is given; None: learned from the
+    answers.
+
+    `api`: the form of the messages that `for_model` returns: `chat` (Chat Completions and LiteLLM), `responses`
+    (OpenAI's Responses), `anthropic` or `gemini`. For the latter two, give the client `system=ctx.system` too.
+    """
+
+    def __init__(
+        self,
+        system: str | None = None,
+        *,
+        compression: Compression | BuiltIn | CompressionPolicy | None = None,
+        model: Model | str | None = None,
+        api: ApiName = "chat",
+    ) -> None:
+        if api not in APIS:
+            raise ValueError(f"Context(api={api!r}): expected one of {', '.join(APIS)}")
+        self._api = APIS[api]
+        self._compression: Compression = _compression_of(compression)
+        self._policy: CompressionPolicy | None = _policy_of(compression)
+        self._model = model
+        self._lock = threading.RLock()
+        self._entries: list[Entry] = []
+        self._history: list[Entry] = []
+        self._meter = TokenMeter()
+        self._sent: dict[int, _Sent] = {}
+        self._version = 0  # of the entries; a compression makes a new one
+        self._compressions = self._checkpoints = 0
+        self._not_before: int | None = None
+        self._is_on_server = False
+        self._followed: list[Json] = []
+        self.raw = RawMessages(self)
+        if system is not None:
+            self._append_entry(text_message(SYSTEM, system))
+
+    # --- adding ----------------------------------------------------------------------------------------------------
+
+    def add(
+        self,
+        role: str,
+        content: JsonValue,
+        *,
+        call: str | None = None,
+        name: str | None = None,
+        preserve: bool = False,
+        tags: Sequence[str] = (),
+    ) -> Entry:
+        """Adds a message, and returns its entry. `content`: a text, or a list of parts as the provider writes them.
+
+        For `role="tool"`: the text of the result; `call`: the id of the tool call; `name`: the tool's name, which
+        Gemini needs where calls have no ids. No compression removes a message with `preserve`.
+        """
+        with self._lock:
+            if role == TOOL:
+                tool = name or self._tool_of(call)
+                text = content if isinstance(content, str) else str(content)
+                message = self._api.result(call, tool, text)
+            elif isinstance(content, str):
+                message = text_message(role, content)
+            else:
+                return self.add_native(self._api.native(role, content), preserve=preserve, tags=tags)
+            return self._append_entry(message, preserve=preserve, tags=tags)
+
+    def add_native(self, native: JsonMapping, *, preserve: bool = False, tags: Sequence[str] = ()) -> Entry:
+        """Adds a message in the provider's form, and returns its last entry; see `raw.add`."""
+        with self._lock:
+            entry: Entry | None = None
+            for piece in self._api.cut(native):
+                entry = self._append(Entry(piece, self._api.to_message(piece)), preserve=preserve, tags=tags)
+            if entry is None:
+                raise ValueError("this message has no content")
+            return entry
+
+    def answered(self, response: object) -> Entry | None:
+        """Adds a model's answer, and learns the true number of tokens. `response`: the client's object, its JSON, or
+        the chunks of a stream in a list. Returns the entry; of an answer with several, the last one.
+
+        Logs and adds nothing if this is no answer of the context's API. Tool calls in it wait for `add("tool", ...)`.
+        """
+        with self._lock, guarded("read a model's answer"):
+            answer = self._api.answer(response)
+            self._model = self._model or answer.model
+            self._is_on_server = self._is_on_server or answer.is_continued
+            self._learn(answer.input_tokens)
+            entry: Entry | None = None
+            for native in answer.natives:
+                for piece in self._api.cut(native):
+                    entry = self._append(Entry(piece, self._api.to_message(piece)))
+            return entry
+        return None
+
+    def tag(self, entry: Entry, *tags: str) -> None:
+        """Adds tags to a message."""
+        with self._lock:
+            entry.tags = (*entry.tags, *(tag for tag in tags if tag not in entry.tags))
+        record_marks(self._api, entry.native, entry.tags, preserve=entry.preserve)
+
+    def preserve(self, entry: Entry, *, on: bool = True) -> None:
+        """Says that no compression removes this message; with `on=False`, that it may."""
+        with self._lock:
+            entry.preserve = on
+        record_marks(self._api, entry.native, entry.tags, preserve=on)
+
+    # --- what the model sees -----------------------------------------------------------------------------------------
+
+    def for_model(self) -> list[Any]:
+        """Returns the messages as the client takes them, whatever the types are that it declares for them. Compresses
+        before, if that is due and the policy is automatic.
+
+        Blocks while a summary is written: in coroutines, use `for_model_async`.
+        """
+        with self._lock:
+            self._compress_if_due()
+            task = running_task()
+            self._sent[threading.get_ident() if task is None else id(task)] = _Sent(self._estimate(), self._version)
+            if len(self._sent) > 1:
+                warn_once(
+                    "two tasks in one context",
+                    "a context was read for a model by two threads or tasks before an answer was added: their messages "
+                    "and their usage get mixed up; give each conversation a Context of its own",
+                )
+            return self.native_messages()
+
+    async def for_model_async(self) -> list[Any]:
+        """The same, with the summary written in another thread."""
+        with self._lock:
+            if self._due() is None:
+                return self.for_model()
+        await in_thread(self._compress_if_due)
+        return self.for_model()
+
+    def follow(self, messages: Sequence[object]) -> list[JsonMapping]:
+        """Adds what is new in a list that a framework hands over whole at each call, and returns `for_model()`.
+
+        `messages`: in the provider's form, all of the conversation so far, without the system prompt. Raises ValueError
+        for a list that does not begin with the messages of the last one: it is another conversation.
+        """
+        with self._lock:
+            given = [as_json(message) for message in messages]
+            if given[: len(self._followed)] != self._followed:
+                raise ValueError("this is not the conversation that the context has: begin another Context")
+            for native in given[len(self._followed) :]:
+                self.add_native(native)
+            self._followed = given
+            return self.for_model()
+
+    @property
+    def system(self) -> JsonValue:
+        """The system prompt as the client takes it apart from the messages (Anthropic, Gemini); None elsewhere.
+
+        Compresses like `for_model`, so that both belong together whichever is read first."""
+        with self._lock:
+            self._compress_if_due()
+            return self._api.request([entry.native for entry in self._entries]).system
+
+    def native_messages(self) -> list[JsonMapping]:
+        """Returns the messages as the client takes them, without a compression."""
+        with self._lock:
+            return self._api.request([entry.native for entry in self._entries]).messages
+
+    @property
+    def messages(self) -> list[Entry]:
+        """What the model sees."""
+        with self._lock:
+            return [*self._entries]
+
+    @property
+    def history(self) -> list[Entry]:
+        """Every message that was ever added, without summaries."""
+        with self._lock:
+            return [*self._history]
+
+    def tagged(self, tag: str) -> list[Entry]:
+        """Returns the messages of the history with this tag."""
+        with self._lock:
+            return [entry for entry in self._history if tag in entry.tags]
+
+    @property
+    def stats(self) -> ContextStats:
+        """How full the context is."""
+        with self._lock:
+            tokens, limit = self._tokens(), self._limit()
+            return ContextStats(
+                tokens, limit, None if limit is None else tokens / limit, len(self._entries), self._compressions,
+                self._checkpoints, self._basis(),
+            )  # fmt: skip
+
+    # --- compressing -------------------------------------------------------------------------------------------------
+
+    def compress(
+        self,
+        note: str | None = None,
+        *,
+        strategy: Strategy | None = None,
+        only: Callable[[Entry], bool] | None = None,
+    ) -> CompressionReport:
+        """Compresses now. `note`: why, for the record. `strategy`: another one, this once. `only`: a function of an
+        entry; all for which it is false stay. Never raises for a failed summary: the report says what happened."""
+        with self._lock:
+            return self._compress("manual", note=note, strategy=strategy, only=only)
+
+    async def compress_async(
+        self,
+        note: str | None = None,
+        *,
+        strategy: Strategy | None = None,
+        only: Callable[[Entry], bool] | None = None,
+    ) -> CompressionReport:
+        """The same, with the summary written in another thread."""
+        return await in_thread(lambda: self.compress(note, strategy=strategy, only=only))
+
+    def refused(self, error: BaseException) -> bool:
+        """Compresses if a provider's error says that the context is too long. Returns whether it is shorter now, so
+        that the call is worth another try; False for any other error."""
+        if not says_too_long(error):
+            return False
+        with self._lock:
+            self._sent.clear()
+            return self._compress("limit_error").changed
+
+    @contextmanager
+    def using(self, compression: Compression | Strategy) -> Generator[None]:
+        """Uses another policy, or another strategy of this policy, inside the block: for a turn or a phase."""
+        with self._lock:
+            before = self._compression, self._policy
+            if isinstance(compression, Compression):
+                self._compression = compression
+            else:
+                self._compression = replace(self._compression, strategy=compression)
+            self._policy = None
+            self._not_before = None
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._compression, self._policy = before
+                self._not_before = None
+
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _append_entry(self, message: Message, *, preserve: bool = False, tags: Sequence[str] = ()) -> Entry:
+        return self._append(Entry(self._api.from_message(message), message), preserve=preserve, tags=tags)
+
+    def _append(self, entry: Entry, *, preserve: bool = False, tags: Sequence[str] = ()) -> Entry:
+        entry.number, entry.tags = len(self._history), tuple(tags)
+        if self._compression.count is not None:
+            with guarded("count the tokens of a message"):
+                entry.tokens = int(self._compression.count(entry.message))
+        entry.preserve = preserve or self._is_preserved(entry)
+        self._entries.append(entry)
+        self._history.append(entry)
+        if entry.tags or preserve:
+            record_marks(self._api, entry.native, entry.tags, preserve=entry.preserve)
+        return entry
+
+    def _is_preserved(self, entry: Entry) -> bool:
+        """What the policy's function says; True if it raises: nothing is lost by an error."""
+        if self._compression.preserve is None:
+            return False
+        with guarded("ask whether a message is preserved"):
+            return bool(self._compression.preserve(entry))
+        return True
+
+    def _tool_of(self, call: str | None) -> str | None:
+        """Returns the name of the tool that a call asked for."""
+        for entry in reversed(self._entries):
+            for part in entry.message["parts"]:
+                if part.get("type") == "tool_call" and call in (None, part.get("id")):
+                    return str(part.get("name"))
+            if entry.role == ASSISTANT and call is None:
+                break
+        return None
+
+    def _learn(self, reported: int | None) -> None:
+        task = running_task()
+        sent = self._sent.pop(threading.get_ident() if task is None else id(task), None)
+        if sent is None and len(self._sent) == 1:  # answered in another thread
+            _, sent = self._sent.popitem()
+        if reported is not None and sent is not None and sent.version == self._version:
+            self._meter.reported(sent.estimate, reported)
+
+    def _estimate(self) -> int:
+        return sum(entry.tokens for entry in self._entries)
+
+    def _tokens(self) -> int:
+        estimate = self._estimate()
+        return estimate if self._compression.count is not None else self._meter.tokens(estimate)
+
+    def _basis(self) -> Basis:
+        return "counted" if self._compression.count is not None else self._meter.basis(self._estimate())
+
+    def _limit(self) -> int | None:
+        if self._compression.limit is not None:
+            return self._compression.limit
+        if self._model is None:
+            return None
+        return window_of(self._model if isinstance(self._model, str) else self._model.name)
+
+    def _due(self) -> Plan | str | None:
+        """Returns why a compression is due, or the plan of a policy in the place of ours; None: it is not."""
+        tokens = self._tokens()
+        if self._policy is not None:
+            with guarded("ask the policy of a context"):
+                plan = self._policy.plan([*self._entries], tokens, self._limit())
+                return plan if plan is not None and plan.changes else None
+            return None
+        if not self._compression.auto:
+            return None
+        reason = self._compression.reached(self._entries, tokens, self._limit())
+        if reason is None or (self._not_before is not None and tokens < self._not_before):
+            return None
+        return reason
+
+    def _compress_if_due(self) -> None:
+        due = self._due()
+        if due is None:
+            return
+        before = self._tokens()
+        report = self._compress("threshold", plan=due if isinstance(due, Plan) else None, by_turns=due == "turns")
+        # One that freed little is not tried again before the context has grown as much.
+        is_worth = report.tokens_before - report.tokens_after >= WORTH * before
+        self._not_before = None if is_worth else round((1 + WORTH) * report.tokens_after) + 1
+
+    def _compress(
+        self,
+        trigger: Trigger,
+        *,
+        note: str | None = None,
+        strategy: Strategy | None = None,
+        only: Callable[[Entry], bool] | None = None,
+        plan: Plan | None = None,
+        by_turns: bool = False,
+    ) -> CompressionReport:
+        counted = self._compression.count is not None
+        meter = TokenMeter() if counted else self._meter
+        work = CompressionWork(
+            api=self._api,
+            entries=[*self._entries],
+            compression=self._compression if strategy is None else replace(self._compression, strategy=strategy),
+            meter=meter,
+            limit=self._limit(),
+            model=self._model,
+            trigger=trigger,
+            number=len(self._history),
+            note=note,
+            only=only,
+            plan=plan,
+            by_turns=by_turns,
+            on_server=self._is_on_server,
+        )
+        entries, report = compress_entries(work)
+        if report.changed:
+            self._entries = entries
+            self._version += 1
+            self._compressions += 1
+            self._checkpoints += report.summary is not None
+        return report
+
+
+def _compression_of(given: Compression | BuiltIn | CompressionPolicy | None) -> Compression:
+    if isinstance(given, Compression):
+        return given
+    return Compression(strategy=given) if isinstance(given, BuiltIn) else Compression()
+
+
+def _policy_of(given: Compression | BuiltIn | CompressionPolicy | None) -> CompressionPolicy | None:
+    if given is None or isinstance(given, Compression | BuiltIn):
+        return None
+    return given
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    """Runs the function in another thread, in the current run."""
+    return await asyncio.to_thread(propagate_to_thread(work))

@@ -1,0 +1,60 @@
+"""Tokens of a context: estimates of its messages, corrected by what the provider reports. Pure."""
+
+from dataclasses import dataclass
+
+from playhead.context.report import Basis
+
+# A second report corrects the factor if the context has grown by this share of it, and by so many tokens.
+_ENOUGH_SHARE, _ENOUGH_TOKENS = 0.2, 200
+# Bytes per token differ by language, but not more.
+_LEAST, _MOST = 0.25, 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class _UsageReport:
+    estimate: int
+    reported: int
+
+
+class TokenMeter:
+    """Reports and estimates of one context. `factor`: tokens for each estimated one. `fixed`: tokens that no message
+    has, such as those of tools' definitions."""
+
+    __slots__ = ("_first", "_last", "factor", "fixed")
+
+    def __init__(self) -> None:
+        self._first: _UsageReport | None = None
+        self._last: _UsageReport | None = None
+        self.factor = 1.0
+        self.fixed = 0
+
+    def reported(self, estimate: int, tokens: int) -> None:
+        """Notes that the provider reported `tokens` for messages with this estimate."""
+        if estimate <= 0 or tokens <= 0:
+            return
+        self._last = last = _UsageReport(estimate, tokens)
+        first = self._first = self._first or last
+        growth = last.estimate - first.estimate
+        if growth >= max(_ENOUGH_TOKENS, _ENOUGH_SHARE * first.estimate):
+            self.factor = min(_MOST, max(_LEAST, (last.reported - first.reported) / growth))
+        elif first is last:
+            self.factor = min(1.0, tokens / estimate)
+        # What the messages do not explain stays when they go.
+        self.fixed = max(0, round(tokens - self.factor * estimate))
+
+    def tokens(self, estimate: int) -> int:
+        """Returns the tokens of a context whose messages have this estimate."""
+        last = self._last
+        if last is not None and last.estimate == estimate:
+            return last.reported
+        return self.fixed + round(self.factor * estimate)
+
+    def as_estimate(self, tokens: int) -> int:
+        """Returns a number of tokens in the unit of the estimates."""
+        return round(tokens / self.factor)
+
+    def basis(self, estimate: int) -> Basis:
+        """How `tokens(estimate)` is known."""
+        if self._last is None:
+            return "estimated"
+        return "reported" if self._last.estimate == estimate else "calibrated"

@@ -1,0 +1,109 @@
+"""The policy of a context: when it is compressed, how, and how much stays. Pure but for the user's functions."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from playhead.context.entries import Entry
+from playhead.context.keep import Keep, Turns, protected_in, tail_of, target_of
+from playhead.context.plan import Strategy, TokenBudget
+from playhead.context.report import CompressionReport, CompressionStart
+from playhead.context.strategies import LlmSummary, NoCompression, SlidingWindow, in_words, is_due
+from playhead.model.json_value import Json
+from playhead.model.message import Message
+
+Threshold = float | Turns
+"""A share of the limit (up to 1), a number of tokens (more than 1), or a number of turns."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compression:
+    """When a context is compressed, and how.
+
+    `limit`: most tokens of the context; None: the window of the model, as the table of models has it. `threshold`: a
+    share of the limit, a number of tokens, `Turns`, or a list of which any is enough. `keep`: how much of the newest
+    part stays. `fallback`: the strategy for when the first one fails, or leaves more than the limit; None: the context
+    then stays as it is. `auto`: compress in `for_model()` when it is due; False: only by `compress()`.
+
+    `preserve`: a function of an entry; no compression removes those for which it is true. `count`: counts the tokens of
+    a message; None: the usage that the provider reports, until then an estimate. `before` and `after` are called around
+    each compression; what they raise is logged. `cut_at`: `round` (before any answer or message) or `user` (before a
+    message of the user, where there is one). `summary_in`: whether a summary becomes a message or a part of the system
+    prompt.
+
+    Raises ValueError for numbers that are no shares or numbers of tokens.
+    """
+
+    limit: int | None = None
+    threshold: Threshold | Sequence[Threshold] = 0.7
+    keep: Keep = field(default_factory=lambda: Keep(share=0.3))
+    strategy: Strategy = field(default_factory=LlmSummary)
+    fallback: Strategy | None = field(default_factory=SlidingWindow)
+    auto: bool = True
+    preserve: Callable[[Entry], bool] | None = None
+    count: Callable[[Message], int] | None = None
+    before: Callable[[CompressionStart], object] | None = None
+    after: Callable[[CompressionReport], object] | None = None
+    cut_at: Literal["round", "user"] = "round"
+    summary_in: Literal["message", "system"] = "message"
+
+    def __post_init__(self) -> None:
+        if self.limit is not None and self.limit < 1:
+            raise ValueError(f"Compression(limit={self.limit}): a limit has at least one token")
+        for threshold in self.thresholds:
+            if not isinstance(threshold, Turns) and threshold <= 0:
+                raise ValueError(f"Compression(threshold={threshold}): a share of the limit, or a number of tokens")
+
+    @property
+    def thresholds(self) -> Sequence[Threshold]:
+        """All thresholds."""
+        return self.threshold if isinstance(self.threshold, Sequence) else (self.threshold,)
+
+    def due_at(self, limit: int | None) -> int | None:
+        """Returns the number of tokens at which a compression is due; None: tokens do not make it due."""
+        numbers = [
+            round(threshold * limit) if threshold <= 1 and limit is not None else int(threshold)
+            for threshold in self.thresholds
+            if not isinstance(threshold, Turns) and (threshold > 1 or limit is not None)
+        ]
+        return min(numbers, default=None)
+
+    def reached(self, entries: Sequence[Entry], tokens: int, limit: int | None) -> "Reason | None":
+        """Returns why a compression is due; None if it is not."""
+        if isinstance(self.strategy, NoCompression):
+            return None
+        due_at = self.due_at(limit)
+        if due_at is not None and tokens >= due_at:
+            return "tokens"
+        turns = any(isinstance(threshold, Turns) and threshold.is_reached(entries) for threshold in self.thresholds)
+        if turns:
+            return "turns"
+        return "strategy" if is_due(self.strategy, entries) else None
+
+    def budget(
+        self, entries: Sequence[Entry], limit: int | None, *, fixed: int, due_at: int | None, by_turns: bool
+    ) -> TokenBudget:
+        """Returns the budget of a compression. `limit`, `fixed` and `due_at` in tokens as the entries count them."""
+        now = fixed + sum(entry.tokens for entry in entries)
+        at_user = self.cut_at == "user"
+        tail = tail_of(entries, self.keep, limit, fixed=fixed, by_turns=by_turns, at_user=at_user)
+        target = None if by_turns else target_of(self.keep, limit, now)
+        return TokenBudget(limit, now, target, tail, due_at, fixed, protected_in(entries))
+
+    def describe(self) -> Json:
+        """Returns the policy as it is recorded."""
+        return {
+            "limit": self.limit,
+            "threshold": [repr(each) if isinstance(each, Turns) else each for each in self.thresholds],
+            "keep": repr(self.keep),
+            "strategy": in_words(self.strategy),
+            "fallback": None if self.fallback is None else in_words(self.fallback),
+            "auto": self.auto,
+            "cut_at": self.cut_at,
+            "summary_in": self.summary_in,
+            "preserve": self.preserve is not None,
+            "count": self.count is not None,
+        }
+
+
+Reason = Literal["tokens", "turns", "strategy"]

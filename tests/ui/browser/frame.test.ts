@@ -1,0 +1,127 @@
+// What is around every page: the bar, the palette, the keys, and what is said when nothing answers.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { alone, open, runNamed, URL_OF_COLLECTOR, violationsInBothThemes } from "./support/browser.ts";
+import { recordSpans } from "./support/spans.ts";
+
+test("the palette finds runs and pages and does what the page can do, by keys alone", async () => {
+  const { page, problems } = await open("/across");
+  await page.getByRole("heading", { level: 1 }).first().waitFor({ state: "attached" });
+  await page.keyboard.press("/");
+  const palette = page.getByRole("dialog", { name: "Find or do anything" });
+  await palette.getByRole("option", { name: /Approvals/ }).waitFor();
+  assert.deepEqual(await violationsInBothThemes(page), []);
+  await page.keyboard.type("photo_desk");
+  await palette.getByRole("option", { name: /photo_desk/ }).first().waitFor();
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/runs\/[0-9a-f]{32}/);
+  await page.goto(`${URL_OF_COLLECTOR}/`);
+  await page.getByRole("link", { name: "rail_desk" }).first().waitFor();
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("columns");
+  await palette.getByRole("option", { name: /Choose columns/ }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog", { name: "Columns" }).waitFor();
+  assert.deepEqual(problems, []);
+});
+
+test("a run is found by a part of its id", async () => {
+  const run = await runNamed("tour_desk");
+  const { page } = await open("/");
+  await page.getByRole("button", { name: "Find or do anything" }).click();
+  await page.keyboard.type(run.slice(-8));
+  await page.getByRole("option", { name: new RegExp(`tour_desk.*${run.slice(-8)}`) }).waitFor();
+});
+
+test("there is one box that / goes to", async () => {
+  const { page } = await open("/");
+  await page.getByRole("combobox", { name: "Filter runs" }).waitFor();
+  await page.keyboard.press("/");
+  assert.equal(await page.evaluate(() => document.activeElement?.getAttribute("aria-label")), "Filter runs");
+  assert.equal(await page.getByRole("dialog").count(), 0);
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("?");
+  await page.getByRole("dialog", { name: "Keys" }).waitFor();
+  assert.deepEqual(await violationsInBothThemes(page), []);
+});
+
+test("that nothing answers is said once, is tried by itself, and goes away", async () => {
+  const { page } = await open("/", {}, alone);
+  await page.getByRole("link", { name: "rail_desk" }).first().waitFor();
+  await page.context().setOffline(true);
+  await page.getByRole("combobox", { name: "Filter runs" }).fill("agent:triage");
+  await page.keyboard.press("Enter");
+  const notice = page.getByText("The collector does not answer since");
+  await notice.waitFor();
+  await page.getByText("Not loaded: the runs").waitFor();
+  assert.equal(await page.getByRole("alert").filter({ hasText: /\S/ }).count(), 1);
+  assert.deepEqual(await violationsInBothThemes(page), []);
+  await page.context().setOffline(false);
+  await notice.waitFor({ state: "detached" });
+  await page.getByRole("link", { name: "triage", exact: true }).first().waitFor();
+  assert.equal(await page.getByText("Not loaded").count(), 0);
+});
+
+test("a page that was opened while nothing answers is there when something does", async () => {
+  let isUp = false;
+  const { page } = await open("/", {}, (page) => page.route("**/api/v1/**", (route) => (isUp ? route.continue() : route.abort())));
+  await page.getByText("The collector does not answer since").waitFor();
+  isUp = true;
+  await page.getByRole("button", { name: "Try now" }).click();
+  await page.getByRole("link", { name: "rail_desk" }).first().waitFor();
+});
+
+test("a text is copied on plain HTTP, where browsers give pages no clipboard", async () => {
+  const { page } = await open("/approvals", {}, (page) => page.addInitScript(() => Object.defineProperty(navigator, "clipboard", { value: undefined })));
+  await page.getByRole("article").first().waitFor();
+  await page.getByRole("button", { name: /^[0-9a-f]{8}…[0-9a-f]{6}$/ }).first().click();
+  await page.getByRole("button", { name: "Copied" }).waitFor();
+});
+
+test("a message is drawn as Markdown with its pictures, as text or as JSON, and nothing is loaded from other hosts", async () => {
+  const run = await runNamed("photo_desk");
+  const elsewhere: string[] = [];
+  const { page } = await open(`/runs/${run}`, {}, async (page) => {
+    page.on("request", (request) => !request.url().startsWith(URL_OF_COLLECTOR) && !request.url().startsWith("data:") && elsewhere.push(request.url()));
+  });
+  const picture = page.getByRole("img", { name: /^Image in the message: image\/png/ }).first();
+  await picture.waitFor();
+  assert.equal(await picture.evaluate((image) => (image as HTMLImageElement).naturalWidth), 320);
+  const answer = page.getByRole("cell", { name: "Tuesday to Sunday" });
+  await answer.waitFor(); // a table
+  await page.getByText("https://maps.example.com/mine.png").first().waitFor();
+  await page.getByText("<b>no HTML</b>").first().waitFor();
+  assert.equal(await page.locator('a[href*="example.com"], img[src*="example.com"]').count(), 0);
+  assert.deepEqual(await violationsInBothThemes(page), []);
+  const shown = page.getByRole("group", { name: "Show as" }).last();
+  await shown.getByRole("button", { name: "Text" }).click();
+  await page.getByText("## What the photo shows", { exact: false }).last().waitFor();
+  await answer.waitFor({ state: "detached" });
+  await shown.getByRole("button", { name: "JSON" }).click();
+  await page.getByText('"role": "assistant"').waitFor();
+  assert.deepEqual(elsewhere, []);
+});
+
+// After all tests that look for a run among the newest ones.
+test("all runs are listed, however many there are", async () => {
+  await recordSpans("crowd", 320);
+  for (;;) {
+    const answer = await fetch(`${URL_OF_COLLECTOR}/api/v1/runs/overview?agent=crowd`);
+    if (((await answer.json()) as { runs: number }).runs === 320) break;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  const { page } = await open("/?agent=crowd&sort=started");
+  const totals = page.getByRole("region", { name: "Of all that meet the conditions" });
+  await totals.getByText("320", { exact: true }).waitFor();
+  await page.getByText(/of 320 runs are loaded/).waitFor();
+  assert.ok((await page.locator("tbody tr:not([aria-hidden])").count()) < 100, "only rows in view are drawn");
+  for (let tries = 0; (await page.getByText("All 320 runs.").count()) === 0; tries += 1) {
+    assert.ok(tries < 50, "the end of the list is never reached");
+    await page.getByRole("main").evaluate((main) => main.scrollTo(0, main.scrollHeight));
+    await page.waitForTimeout(100);
+  }
+  await page.getByRole("main").evaluate((main) => main.scrollTo(0, main.scrollHeight));
+  await page.locator("tr[aria-rowindex='321']").waitFor();
+});
