@@ -26,7 +26,7 @@ from tests.support.readers.questions import PREFIX, across, answer, questions
 from tests.support.recorded_runs import Recorded
 
 TALK, BRANCHING, COMPRESSED, SUMMED = (f"{number:02x}" * 16 for number in range(1, 5))
-# Asked above, about two runs; the spans as they are stored, of which the first one has fewer attributes; and what people
+# Asked above, about two runs; the spans as they are stored, of which the first one has fewer attributes; what people
 # noted there.
 NOT_ASKED = {"/runs/{a}/compare/{b}", "/runs/{run}/otlp", "/runs/{run}/bundle", "/runs/{run}/notes"}
 # What the first one adds on the way: where the span came from, and what its run says once.
