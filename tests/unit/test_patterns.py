@@ -38,7 +38,10 @@ MADE: dict[str, re.Pattern[Any]] = {
     "playhead.wire.operations.bounds": text_pattern(r"^(input|name|session|user|tag:[^\x00]*)$"),
 }
 # Patterns that a test's author writes for the mock model server: theirs, and never given a text from the wild.
-OF_USERS = {"playhead.testing.rules", "playhead_collector.destination_settings"}
+OF_USERS = {
+    "playhead.testing.rules", "playhead_collector.destination_settings",
+    "playhead_collector.analysis.turns.run_search",  # a text, escaped
+}  # fmt: skip
 ALL = os.environ.get("PLAYHEAD_LONG_TEXTS") == "all"
 SHORT, LONG = 2_500, 5_000
 MOST = 2.5

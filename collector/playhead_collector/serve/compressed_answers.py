@@ -5,7 +5,6 @@ as it is, because its tag names these bytes.
 """
 
 import asyncio
-import re
 import zlib
 from collections.abc import Callable
 from typing import Final
@@ -24,7 +23,6 @@ _IN_THREAD = 128 * KIB
 _ZSTD_LEVEL, _GZIP_LEVEL = 1, 1
 _GZIP_FORM: Final = 16 + zlib.MAX_WBITS
 _JSON = "application/json"
-_CODING = re.compile(r"\s*([\w*-]+)\s*(?:;\s*q\s*=\s*([\d.]+)\s*)?", re.ASCII)
 
 Compress = Callable[[bytes], bytes]
 
@@ -47,8 +45,9 @@ def accepted_coding(accept_encoding: str) -> tuple[str, Compress] | None:
     """Returns the best coding that a client accepts; None: it accepts none of ours.  Pure."""
     accepted: dict[str, bool] = {}
     for item in accept_encoding.split(","):
-        if (match := _CODING.fullmatch(item)) is not None:
-            accepted[match[1].lower()] = match[2] is None or match[2].strip("0.") != ""
+        name, _, quality = item.partition(";")
+        key, _, value = quality.partition("=")
+        accepted[name.strip().lower()] = key.strip() != "q" or value.strip().strip("0.") != ""
     return next(((name, compress) for name, compress in _CODINGS if accepted.get(name)), None)
 
 

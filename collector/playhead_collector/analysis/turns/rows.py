@@ -320,7 +320,8 @@ def cut_sentence(event: ev.ContextCompressed) -> str:
     """What left the context, in words: `4 messages summarised, 2 dropped (sliding_window)`."""
     counts = [(len(event.summarised), "summarised"), (len(event.dropped), "dropped")]
     said = [f"{count} {word}" for count, word in counts if count]
-    first = re.sub(r"^(\d+)", lambda match: f"{match[1]} message{'' if match[1] == '1' else 's'}", ", ".join(said))
+    number, _, others = ", ".join(said).partition(" ")
+    first = f"{number} message{'' if number == '1' else 's'} {others}" if said else ""
     strategy = f" ({event.strategy})" if event.strategy else ""
     return (first or "messages left the context") + strategy
 

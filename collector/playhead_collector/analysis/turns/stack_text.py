@@ -70,7 +70,8 @@ _LINK = re.compile(
 )
 _NAMED = re.compile(r"(?P<type>[A-Za-z_][\w.]{0,300})(?:: (?P<message>.*))?$")
 _GROUP = re.compile(r"[ |]{0,40}\+-[-+ ]{1,60}(?:\d{1,9} )?-{0,60}$")
-_MARKERS = re.compile(r"[~^ ]{1,2000}$")
+_IN_GROUP = re.compile(r"^[ ]{0,40}\|[ |]{0,40}(?=\S)")
+_IN_THREAD = re.compile(r'^Exception in thread "[^"]{0,200}" ')
 
 
 def _python(lines: Sequence[str]) -> list[_Exception]:
@@ -78,7 +79,7 @@ def _python(lines: Sequence[str]) -> list[_Exception]:
     is_group = any("Exception Group Traceback" in line for line in lines)
     plain = [_GROUP.sub("", line) if is_group else line for line in lines]
     if is_group:
-        plain = [re.sub(r"^[ ]{0,40}\|[ |]{0,40}(?=\S)", _indent_in_group, line) for line in plain]
+        plain = [_IN_GROUP.sub(_indent_in_group, line) for line in plain]
     parts = _split(plain, lambda line: _HEADER.match(line) is not None or _LINK.match(line.strip()) is not None)
     found = [each for part in parts if (each := _python_exception(part)) is not None]
     return [*found[1:], found[0]] if is_group and found else found
@@ -94,7 +95,7 @@ def _python_exception(lines: Sequence[str]) -> _Exception | None:
     for number, line in enumerate(lines):
         if (match := _PYTHON_FRAME.match(line)) is not None:
             after = lines[number + 1] if number + 1 < len(lines) else ""
-            is_code = after.startswith("    ") and _PYTHON_FRAME.match(after) is None and not _MARKERS.match(after)
+            is_code = after.startswith("    ") and _PYTHON_FRAME.match(after) is None and after.strip("~^ ") != ""
             file, function = match["file"], match["function"]
             frames.append(
                 {
@@ -121,10 +122,6 @@ _PYTHON_LIBRARY = re.compile(
 
 _AT = re.compile(r"\s{1,40}at (?P<rest>\S.{0,2000})$")
 _CAUSED = re.compile(r"\s{0,40}(?:Caused by: |\[cause\]: |\[errors\]: )(?P<rest>.{1,2000})$")
-_JS_PLACE = re.compile(
-    r"(?:(?P<function>.{1,500}?) \()?"
-    r"(?P<file>(?:[a-z-]{2,20}:/{0,3})?[^()\s][^()]{0,1000}?):(?P<line>\d{1,9}):\d{1,9}\)?$"
-)
 _JAVA_PLACE = re.compile(
     r"(?P<function>[\w.$/<>@~-]{1,500})\((?P<file>[^():]{1,300})(?::(?P<line>\d{1,9}))?\)(?: ~?\[.{1,200}\])?$"
 )
@@ -155,9 +152,7 @@ def _at_lines(lines: Sequence[str]) -> list[_Exception]:
 def _with_head(head: Sequence[str], frames: list[SourceLine]) -> _Exception:
     first = head[0] if head else ""
     caused = _CAUSED.match(first)
-    text = "\n".join(
-        [caused["rest"] if caused else re.sub(r'^Exception in thread "[^"]{0,200}" ', "", first), *head[1:]]
-    )
+    text = "\n".join([caused["rest"] if caused else _IN_THREAD.sub("", first), *head[1:]])
     named = _NAMED.match(text.partition("\n")[0].removeprefix("Uncaught ").strip())
     if named is None:
         return _Exception("", text.strip(), frames)
@@ -170,10 +165,22 @@ def _at_frame(text: str) -> SourceLine | None:
     if (java := _JAVA_PLACE.match(rest)) is not None and not java["file"].startswith(("/", "file:")):
         function = java["function"]
         return _frame(java["file"], java["line"], function, _JAVA_LIBRARY.match(function) is not None)
-    if (js := _JS_PLACE.match(rest)) is not None:
-        file = js["file"].removeprefix("file://")
-        return _frame(file, js["line"], js["function"], _JS_LIBRARY.search(file) is not None)
-    return None
+    return _js_frame(rest)
+
+
+def _js_frame(place: str) -> SourceLine | None:
+    """`load (/app/main.js:10:3)`, or the file alone."""
+    named, _, column = place.removesuffix(")").rpartition(":")
+    where, _, line = named.rpartition(":")
+    function, _, file = where.rpartition(" (")
+    file = file.removeprefix("file://")
+    if not file or file != file.strip() or not _is_number(line) or not _is_number(column):
+        return None
+    return _frame(file, line, function or None, _JS_LIBRARY.search(file) is not None)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 10
 
 
 def _frame(file: str, line: str | None, function: str | None, library: bool) -> SourceLine:
