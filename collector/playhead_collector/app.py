@@ -207,7 +207,7 @@ def build_collector(
 
     indexer = indexer_of(answers.search, store.search, analysis, is_busy)
     finder = OutcomeFinder(
-        store.outcomes, store, analysis, answers.prices, find_suspects=settings.first_suspects, is_busy=is_busy,
+        store.outcomes, analysis, answers.prices, find_suspects=settings.first_suspects, is_busy=is_busy,
         wall_ns=clock,
     )  # fmt: skip
     app, metrics = _application([runner, packer, sweeper, forwarder, announcer, indexer, finder], hub), Metrics()

@@ -4,12 +4,9 @@ A worker process reads and indexes the runs, so this module only sends questions
 questions and to a backlog of the projector, and rests as long as it has worked.
 """
 
-import asyncio
-import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from time import monotonic
 
 from playhead_collector.analysis.search.settings import SearchSettings
@@ -18,17 +15,13 @@ from playhead_collector.errors import Refused, StoreUnavailable
 from playhead_collector.store.ports.search import SearchIndex, UnindexedRun
 from playhead_collector.workers.ports import Analysis
 from playhead_collector.workers.questions import AnalysisQuestion
+from playhead_collector.workers.spare_time import DELETED, ask_when_free, keep_working
 
 log = logging.getLogger(__name__)
 
 # Runs per question to the worker: indexing them takes some tens of milliseconds, which a client's question may have to
 # wait.
 _AT_A_TIME = 8
-_RETRY_SECONDS = 30.0
-_LEAST_SECONDS = 0.05
-_DELETED = 404
-# Codes of refusals that concern the worker processes, not the runs.
-_NO_PROCESS = frozenset({"too_many_questions", "analysis_not_started"})
 
 
 class SearchIndexer:
@@ -93,13 +86,11 @@ class SearchIndexer:
         }  # fmt: skip
         question = AnalysisQuestion("index", tuple(run.run for run in runs), options)
         try:
-            answer = json.loads(await self._analysis.ask(question))
+            answer = await ask_when_free(self._analysis, question)
         except StoreUnavailable:
             raise
         except Refused as error:
-            if error.code in _NO_PROCESS:  # tried again later
-                raise StoreUnavailable(str(error)) from error
-            return len(runs) == 1 and error.status == _DELETED
+            return len(runs) == 1 and error.status == DELETED
         except Exception:  # one run must not keep the others from being indexed
             log.exception("indexing %s failed; please report this", ", ".join(run.run for run in runs))
             return False
@@ -107,16 +98,7 @@ class SearchIndexer:
         return True
 
     async def _work_on(self) -> None:
-        while True:
-            wait_seconds = _RETRY_SECONDS
-            with suppress(StoreUnavailable):  # the projection runner reports it
-                try:
-                    wait_seconds = await self.run_once()
-                except StoreUnavailable:
-                    raise
-                except Exception:
-                    log.exception("indexing runs for search failed; trying again in %.0f s", _RETRY_SECONDS)
-            await asyncio.sleep(max(wait_seconds, _LEAST_SECONDS))
+        await keep_working(self.run_once, "indexing runs for search")
 
 
 def indexer_of(

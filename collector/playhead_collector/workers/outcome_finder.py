@@ -6,12 +6,9 @@ Clients' questions and a backlog of the projector go first, and it rests as long
 one database may do the same work twice, and store the same.
 """
 
-import asyncio
-import json
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from time import monotonic, time_ns
 from typing import Any
 
@@ -21,21 +18,16 @@ from playhead.wire.operations.suspects import SuspectOperations, Suspects
 from playhead_collector.background import BackgroundLoop
 from playhead_collector.errors import Refused, StoreUnavailable
 from playhead_collector.projection import Pricing
-from playhead_collector.store.ports import ReadStore
 from playhead_collector.store.ports.outcomes import FailedRun, OutcomeStore, UndescribedRun
 from playhead_collector.workers.ports import Analysis
 from playhead_collector.workers.questions import AnalysisQuestion
+from playhead_collector.workers.spare_time import DELETED, ask_when_free, keep_working
 
 log = logging.getLogger(__name__)
 
 _DESCRIBED_AT_A_TIME = 64
 # Computing so many costs takes some milliseconds.
 _PRICED_AT_A_TIME = 500
-_RETRY_SECONDS = 30.0
-_LEAST_SECONDS = 0.05
-_DELETED = 404
-# Codes of refusals that concern the worker processes, not the runs.
-_NO_PROCESS = frozenset({"too_many_questions", "analysis_not_started"})
 
 
 class OutcomeFinder:
@@ -44,7 +36,6 @@ class OutcomeFinder:
     def __init__(
         self,
         outcomes: OutcomeStore,
-        store: ReadStore,
         analysis: Analysis,
         prices: Pricing,
         *,
@@ -58,7 +49,6 @@ class OutcomeFinder:
         1970."""
         self.counts: Counter[str] = Counter()  # described, priced, suspected, failed
         self._outcomes = outcomes
-        self._store = store
         self._analysis = analysis
         self._prices = prices
         self._price_table = prices.number
@@ -142,13 +132,11 @@ class OutcomeFinder:
         """Returns the answer; None if it takes too long, or the run cannot be read. Raises StoreUnavailable if no
         process is free."""
         try:
-            return json.loads(await self._analysis.ask(question))
+            return await ask_when_free(self._analysis, question)
         except StoreUnavailable:
             raise
         except Refused as error:
-            if error.code in _NO_PROCESS:  # tried again later
-                raise StoreUnavailable(str(error)) from error
-            if error.status != _DELETED:
+            if error.status != DELETED:
                 self._note_failure(question, error)
         except Exception as error:  # noqa: BLE001 - logged; one run must not keep the others from being looked at
             self._note_failure(question, error)
@@ -161,13 +149,4 @@ class OutcomeFinder:
         log.warning("lists do not say what happened in run %s: %s", run, error)
 
     async def _work_on(self) -> None:
-        while True:
-            wait_seconds = _RETRY_SECONDS
-            with suppress(StoreUnavailable):  # the projection runner reports it
-                try:
-                    wait_seconds = await self.run_once()
-                except StoreUnavailable:
-                    raise
-                except Exception:
-                    log.exception("finding out what came of runs failed; trying again in %.0f s", _RETRY_SECONDS)
-            await asyncio.sleep(max(wait_seconds, _LEAST_SECONDS))
+        await keep_working(self.run_once, "finding out what came of runs")

@@ -54,7 +54,7 @@ def analysis(store: PostgresStore) -> Analysis:
 
 
 def finder_of(store: PostgresStore, analysis: Analysis, prices: Prices | None = None, **more: Any) -> OutcomeFinder:
-    return OutcomeFinder(store.outcomes, store, analysis, prices or shipped(), wall_ns=lambda: NOW_NS, **more)
+    return OutcomeFinder(store.outcomes, analysis, prices or shipped(), wall_ns=lambda: NOW_NS, **more)
 
 
 async def found(finder: OutcomeFinder) -> None:
