@@ -49,7 +49,9 @@ def test_a_request_for_tools_is_no_answer_if_there_is_another(reason: str):
 def test_what_a_run_without_models_returned_is_its_answer():
     ended = (ev.RunCompleted, {"elapsed_ms": 1, "output": OTHER})
     assert happened("completed", ended) == LastMoment("answer", 1, None, "support", ref=str(OTHER))
-    assert happened("completed", *model("a", MESSAGE, "stop"), ended).ref == str(MESSAGE)  # type: ignore[union-attr]
+    moment = happened("completed", *model("a", MESSAGE, "stop"), ended)
+    assert moment is not None
+    assert moment.ref == str(MESSAGE)
 
 
 def test_an_error_is_that_of_the_innermost_call_that_raised_it():
