@@ -4,8 +4,6 @@ import { createRoot } from "react-dom/client";
 import { App } from "./App";
 import "./styles/theme.css";
 import "./styles/frame.css";
-import "./styles/runs.css";
-import "./styles/run.css";
 
 const theme = localStorage.getItem("theme");
 if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;

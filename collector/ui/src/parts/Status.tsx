@@ -1,3 +1,5 @@
+import styles from "./Status.module.css";
+
 const INK: Record<string, string> = {
   completed: "ink-good",
   failed: "ink-bad",
@@ -8,5 +10,9 @@ const INK: Record<string, string> = {
 
 /** The status of a record as a word with a dot of its colour. What came of a run is its outcome: see Outcome.tsx. */
 export function Status({ status }: { status: string }) {
-  return <span className={`status ${status} ${INK[status] ?? ""}`}>{status}</span>;
+  return (
+    <span className={`${styles.status ?? ""} ${INK[status] ?? ""}`} data-status={status}>
+      {status}
+    </span>
+  );
 }

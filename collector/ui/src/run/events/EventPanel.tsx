@@ -7,6 +7,7 @@ import { Copy } from "../../parts/Copy";
 import { ContentLink } from "../../parts/ContentLink";
 import { Loading } from "../../parts/Notices";
 import { SpanOf } from "./SpanOf";
+import styles from "./EventPanel.module.css";
 
 /** Contents beyond this are shown in part, and can be downloaded whole. */
 const SHOWN = 100_000;
@@ -16,7 +17,7 @@ export function EventPanel({ event }: { event: RecordedEvent | undefined }) {
   if (event === undefined) return <Loading what="the event" />;
   const { previews, ...rest } = event;
   return (
-    <div className="ctx">
+    <div className={styles.event}>
       {Object.entries(event.refs).map(([name, ref]) => (
         <Content key={`${name} ${ref}`} name={name} target={ref} preview={previews?.[name]} />
       ))}
@@ -41,7 +42,7 @@ function Content({ name, target, preview }: { name: string; target: string; prev
       .then(setText, () => setText("The collector does not answer."));
   };
   return (
-    <div className="card">
+    <div className={styles.value}>
       <h2>
         {name}{" "}
         {text === null && (
