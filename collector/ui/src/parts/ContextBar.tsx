@@ -2,6 +2,7 @@
 import type { ContextPart } from "../api/types";
 import { count, percent } from "../model/format";
 import styles from "./ContextBar.module.css";
+import kinds from "./contextKinds.module.css";
 
 const NAMES: Readonly<Record<ContextPart["kind"], string>> = {
   system: "system",
@@ -31,7 +32,7 @@ export function ContextBar({ parts, ofTokens, isEstimated = false }: Props) {
           part.tokens > 0 && (
             <span
               key={part.kind}
-              className={`${styles.part} ${styles[part.kind] ?? ""}`}
+              className={`${styles.part} ${kinds[part.kind] ?? ""} ${styles[part.kind] ?? ""}`}
               style={{ width: `${(part.tokens / axis) * 100}%` }}
               title={`${NAMES[part.kind]}: ${count(part.tokens)} tokens, ${percent(part.tokens / Math.max(1, sum))}`}
             />
@@ -47,7 +48,7 @@ export function ContextLegend({ parts }: { parts: readonly ContextPart[] }) {
     <span className={styles.legend}>
       {parts.map((part) => (
         <span key={part.kind}>
-          <i className={`${styles.swatch} ${styles[part.kind] ?? ""}`} aria-hidden="true" />
+          <i className={`${styles.swatch} ${kinds[part.kind] ?? ""} ${styles[part.kind] ?? ""}`} aria-hidden="true" />
           {NAMES[part.kind]} <span className="num">{count(part.tokens)}</span>
         </span>
       ))}

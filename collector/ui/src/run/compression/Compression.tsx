@@ -6,6 +6,7 @@ import type { CompressionAudit, ContextAt, Message, NeededFacts, RunTurn, SeenCo
 import { useApi } from "../../api/useApi";
 import { inkOf, kindOf } from "../../model/context";
 import { count, percent } from "../../model/format";
+import kinds from "../../parts/contextKinds.module.css";
 import { Markdown } from "../../parts/Markdown";
 import { MessageView } from "../../parts/MessageView";
 import { asMessage } from "../../parts/messageParts";
@@ -129,7 +130,7 @@ function Compressed({ audit, turn, before }: { audit: CompressionAudit; turn: Ru
       <p className={styles.legend}>
         {KINDS.map((kind) => (
           <span key={kind}>
-            <i className={styles[kind]} aria-hidden="true" />
+            <i className={kinds[kind]} aria-hidden="true" />
             {NAMES[kind]}{" "}
             <span className="num">
               {was !== null && `${count(was[kind])} → `}
@@ -161,9 +162,9 @@ function Track({ name, parts, size, axis, gone = 0 }: TrackProps) {
       <span>{name}</span>
       <span className={styles.track}>
         {parts === null ? (
-          <i className={styles.unknown} style={width(size ?? 0)} />
+          <i className={kinds.unknown} style={width(size ?? 0)} />
         ) : (
-          KINDS.map((kind) => parts[kind] > 0 && <i key={kind} className={styles[kind]} style={width(parts[kind])} />)
+          KINDS.map((kind) => parts[kind] > 0 && <i key={kind} className={kinds[kind]} style={width(parts[kind])} />)
         )}
         {gone > 0 && <i className={styles.gone} style={width(gone)} title={`${count(gone)} tokens went`} />}
       </span>

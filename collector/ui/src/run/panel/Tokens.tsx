@@ -4,6 +4,7 @@ import { useMemo, useState, type CSSProperties } from "react";
 import type { CompressionAudit, RunDetail, TokenTimeline, TurnRow } from "../../api/types";
 import { useApi } from "../../api/useApi";
 import { count, money, percent } from "../../model/format";
+import kinds from "../../parts/contextKinds.module.css";
 import { Empty, Failed, Loading } from "../../parts/Notices";
 import { Said } from "../../parts/Said";
 import { runPath } from "../OnPage";
@@ -207,10 +208,10 @@ function Plot({ columns, cuts, here, peak, limit, scale, run, onGo }: PlotProps)
             >
               <span className={styles.context}>
                 {column.parts === null ? (
-                  <i className={styles.unknown} style={share(column.context ?? 0, top)} />
+                  <i className={kinds.unknown} style={share(column.context ?? 0, top)} />
                 ) : (
                   PARTS.toReversed().map((part) => (
-                    <i key={part} className={styles[part]} style={share(column.parts?.[part] ?? 0, top)} />
+                    <i key={part} className={kinds[part]} style={share(column.parts?.[part] ?? 0, top)} />
                   ))
                 )}
               </span>
@@ -265,7 +266,7 @@ function Reading({ column }: { column: Column }) {
       <dl>
         {column.parts !== null &&
           PARTS.map((part) => (
-            <Fact key={part} name={NAMES[part]} mark={styles[part]} value={count(column.parts?.[part] ?? 0)} />
+            <Fact key={part} name={NAMES[part]} mark={kinds[part]} value={count(column.parts?.[part] ?? 0)} />
           ))}
         <Fact
           name="context"
