@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -40,23 +40,35 @@ def asked(folder: Path) -> Counter[str]:
     return Counter((folder / "asked").read_text(encoding="utf-8").splitlines())
 
 
+def compressions(folder: Path, run_id: str) -> list[dict[str, Any]]:
+    with JournalClient(folder / "journal", pytest.fail) as journal:
+        return list(journal.compressions(run_id))
+
+
+class Whole(NamedTuple):
+    """A chat that nobody killed."""
+
+    result: dict[str, Any]
+    questions: Counter[str]
+    compressions: list[dict[str, Any]]
+
+
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Counter[str]]:
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
     folder = tmp_path_factory.mktemp("whole")
-    return ended(run(folder)), asked(folder)
+    done = run(folder)
+    return Whole(ended(done), asked(folder), compressions(folder, done.stdout.split()[0]))
 
 
-def test_the_whole_chat_compresses_several_times(whole: tuple[dict[str, Any], Counter[str]]):
-    result, questions = whole
-    assert len(result["places"]) >= 3
-    assert max(questions.values()) == 1
+def test_the_whole_chat_compresses_several_times(whole: Whole):
+    assert len(whole.result["places"]) >= 3
+    assert len(whole.compressions) == len(whole.result["places"])
+    assert max(whole.questions.values()) == 1
 
 
 @pytest.mark.parametrize("seed", range(KILLS))
-def test_a_killed_chat_goes_on_as_the_whole_one_would_have(
-    seed: int, whole: tuple[dict[str, Any], Counter[str]], tmp_path: Path
-):
-    result, questions = whole
+def test_a_killed_chat_goes_on_as_the_whole_one_would_have(seed: int, whole: Whole, tmp_path: Path):
+    result, questions = whole.result, whole.questions
     randomly = random.Random(seed)
     first = randomly.randrange(1, result["points"])
     killed = run(tmp_path, DIE_AT=str(first))
@@ -71,7 +83,6 @@ def test_a_killed_chat_goes_on_as_the_whole_one_would_have(
     repeated = asked(tmp_path) - questions
     assert asked(tmp_path).keys() == questions.keys()
     assert sum(repeated.values()) <= 2  # those during which it was killed
-    with JournalClient(tmp_path / "journal", pytest.fail) as journal:
-        recorded = list(journal.compressions(run_id))
-    assert [row["tokens"]["before"] for row in recorded] == [place[1] for place in result["places"]]
+    recorded = compressions(tmp_path, run_id)
+    assert [row["tokens"] for row in recorded] == [row["tokens"] for row in whole.compressions]
     assert all(row["summariser"] is not None for row in recorded)
