@@ -26,7 +26,9 @@ def model_at(seq: int, number: int, parent: str = "p") -> ModelCall:
 
 def tool_at(seq: int, name: str = "read", parent: str = "p") -> MadeCall:
     return MadeCall(
-        ev.ToolCalled(id=f"t{seq}", run="r", seq=seq, time_ns=seq, span=f"t{seq}", actor=AGENT, parent=parent, name=name)
+        ev.ToolCalled(
+            id=f"t{seq}", run="r", seq=seq, time_ns=seq, span=f"t{seq}", actor=AGENT, parent=parent, name=name
+        )
     )
 
 

@@ -38,7 +38,7 @@ export function Findings({ run, suspects, isFolded }: { run: string; suspects: S
               {n === 0 && (
                 <span className={styles.right}>
                   <span title={HOW_OFTEN}>
-                    {suspects.total} of {suspects.steps} turns {suspects.total === 1 ? "is" : "are"} suspected
+                    {suspects.total} of {lookedAt(suspects)} {suspects.total === 1 ? "is" : "are"} suspected
                   </span>{" "}
                   <button type="button" className="button quiet" onClick={() => setExplained(true)}>
                     Explain…
@@ -68,6 +68,10 @@ export function Findings({ run, suspects, isFolded }: { run: string; suspects: S
 /** From docs/suspects.md, which has the intervals and the other runs that this was measured on. */
 const HOW_OFTEN =
   "Evidence, not proof: the first suspect was the step that made the run fail in 62 % of labelled airline runs, in far fewer of others.";
+
+/** `7 turns`; of a very long run, `the last 7 of 900 turns`. */
+const lookedAt = ({ steps, looked_at: lookedAt }: Suspects): string =>
+  lookedAt < steps ? `the last ${lookedAt} of ${steps} turns` : `${steps} turns`;
 
 type OneProps = { run: string; suspect: Suspect; suspects: Suspects; children?: React.ReactNode };
 
