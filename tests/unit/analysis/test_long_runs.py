@@ -16,7 +16,7 @@ from tests.support.readers.chat import Chat
 from tests.support.readers.fake import FakeStore
 from tests.support.work import work_of
 
-FEW, TIMES = 20, 4
+FEW, TIMES = 50, 4
 # Linear work takes 4 times as much, quadratic work 16 times.
 MOST = 1.5 * TIMES
 
