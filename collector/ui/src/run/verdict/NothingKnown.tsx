@@ -33,7 +33,10 @@ export function NothingKnown({
           </>
         )}
         {suspects !== null && suspects.looked_at < suspects.steps && (
-          <> Of its {suspects.steps} turns, the last {suspects.looked_at} were looked at.</>
+          <>
+            {" "}
+            Of its {suspects.steps} turns, the last {suspects.looked_at} were looked at.
+          </>
         )}
       </p>
       <LastAnswer verdict={verdict} />
