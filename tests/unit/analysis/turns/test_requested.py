@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from playhead.model import event as ev
+from playhead.model.json_value import JsonValue
 from playhead_collector.analysis.turns.outline import MadeCall, ModelCall
 from playhead_collector.analysis.turns.requested import REACH, AskedCall, assign
 
@@ -38,9 +39,8 @@ def test_the_requests_of_a_long_run_are_gone_through_once():
     requests = Counted(AskedCall(model, model.begin.seq + 2, "read", None, {"n": model.number}) for model in models)
     before = [tool_at(seq) for seq in range(900, 950)]
     asked = [tool_at(model.begin.seq + 4) for model in models]
-    made = [(tool, {"n": -1}) for tool in before] + [
-        (tool, {"n": model.number}) for tool, model in zip(asked, models, strict=True)
-    ]
+    made: list[tuple[MadeCall, JsonValue]] = [(tool, {"n": -1}) for tool in before]
+    made.extend((tool, {"n": model.number}) for tool, model in zip(asked, models, strict=True))
     assert assign(requests, made) == before
     assert [request.made for request in list.__iter__(requests)] == asked
     assert requests.times <= 2
