@@ -9,6 +9,7 @@ import { TurnLink } from "../../parts/TurnLink";
 import { useOnPage } from "../OnPage";
 import { turnAt } from "../turns/rows";
 import { Precision } from "../verdict/Findings";
+import { restAt } from "../verdict/rests";
 import styles from "./Evidence.module.css";
 import { shownValues } from "./evidence";
 
@@ -32,7 +33,7 @@ export function Evidence({ suspect, findings, beside }: Props) {
           {finding.values.length > 0 ? (
             <Values finding={finding} />
           ) : (
-            <Quotes quotes={finding.quotes.filter((quote) => quote.ref !== beside)} />
+            <Quotes quotes={finding.quotes.filter((quote) => quote.ref !== beside)} suspect={suspect} />
           )}
         </div>
       ))}
@@ -84,17 +85,24 @@ function Values({ finding }: { finding: SuspectFinding }) {
   );
 }
 
-function Quotes({ quotes }: { quotes: SuspectFinding["quotes"] }) {
-  const { turns } = useOnPage();
+function Quotes({ quotes, suspect }: { quotes: SuspectFinding["quotes"]; suspect: Suspect }) {
+  const { rows, turns } = useOnPage();
   if (quotes.length === 0) return null;
   return (
     <ul>
-      {quotes.map((quote, n) => (
-        <li key={n}>
-          {quote.seq !== null && <TurnLink seq={quote.seq}>turn {turnAt(turns, quote.seq)?.turn ?? "?"}</TurnLink>} “
-          <Said>{quote.text}</Said>”
-        </li>
-      ))}
+      {quotes.map((quote, n) => {
+        const rest = quote.seq === null ? null : restAt(quote.seq, rows, turns, suspect.turn);
+        return (
+          <li key={n}>
+            {rest !== null && (
+              <>
+                {rest.role} <TurnLink seq={rest.seq}>turn {rest.turn}</TurnLink>:{" "}
+              </>
+            )}
+            “<Said>{quote.text}</Said>”
+          </li>
+        );
+      })}
     </ul>
   );
 }
