@@ -56,8 +56,24 @@ export function PairDetail({ data, looks, items, at, onMove }: Props) {
         {pair !== undefined && <CompareCalls data={data} pair={pair} />}
       </h2>
       <div className={styles.beside}>
-        <Side side="A" look={looks.a} run={data.a.run} at={here.a} found={first} marked={marks(ours, theirs)} call={pair?.a} />
-        <Side side="B" look={looks.b} run={data.b.run} at={here.b} found={second} marked={marks(theirs, ours)} call={pair?.b} />
+        <Side
+          side="A"
+          look={looks.a}
+          run={data.a.run}
+          at={here.a}
+          found={first}
+          marked={marks(ours, theirs)}
+          call={pair?.a}
+        />
+        <Side
+          side="B"
+          look={looks.b}
+          run={data.b.run}
+          at={here.b}
+          found={second}
+          marked={marks(theirs, ours)}
+          call={pair?.b}
+        />
       </div>
       <button type="button" className="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         State and context there

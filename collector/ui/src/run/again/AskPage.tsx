@@ -130,7 +130,8 @@ function Ask({ run, turn, context, isUncut, wanted }: Props) {
           <p className="sub">
             Runs your program again with the recorded results up to here, and goes on with this answer. Replace{" "}
             <code>python agent.py</code>
-            {forked.tools.length > 0 && ", and write the message in your provider’s form if it is not Chat Completions"}.
+            {forked.tools.length > 0 && ", and write the message in your provider’s form if it is not Chat Completions"}
+            .
           </p>
           <Command text={forkWithAnswer(run.run, at, forked)} />
         </Dialog>

@@ -53,5 +53,10 @@ test("a fork is told the changed texts by their positions, and nothing of what s
 test("instructions apart from the messages are one text", () => {
   expect(systemText(null)).toBeNull();
   expect(systemText("Be of help.")).toBe("Be of help.");
-  expect(systemText([{ type: "text", content: "One." }, { type: "text", text: "Two." }])).toBe("One.\nTwo.");
+  expect(
+    systemText([
+      { type: "text", content: "One." },
+      { type: "text", text: "Two." },
+    ]),
+  ).toBe("One.\nTwo.");
 });

@@ -45,7 +45,12 @@ export function useAsked(path: string): Asked {
 }
 
 /** Asks so often, a few at a time; `done` says whether to go on. */
-async function askOften(path: string, question: Question, times: number, done: (outcome: Outcome) => boolean): Promise<void> {
+async function askOften(
+  path: string,
+  question: Question,
+  times: number,
+  done: (outcome: Outcome) => boolean,
+): Promise<void> {
   let left = times;
   const worker = async () => {
     while (left > 0) {

@@ -24,7 +24,15 @@ function partsOf(saw: SeenContext | undefined): Record<Kind, number> | null {
   return sums;
 }
 
-export function Compressed({ audit, turn, before }: { audit: CompressionAudit; turn: RunTurn; before: RunTurn | null }) {
+export function Compressed({
+  audit,
+  turn,
+  before,
+}: {
+  audit: CompressionAudit;
+  turn: RunTurn;
+  before: RunTurn | null;
+}) {
   const { messages, tokens } = audit;
   const [was, is] = [partsOf(before?.saw), partsOf(turn.saw)];
   const [sizeBefore, sizeAfter] = [before?.saw.tokens ?? tokens.before, turn.saw.tokens ?? tokens.after];

@@ -56,9 +56,7 @@ export function ErrorChain({ error, verdict }: { error: RunError; verdict: RunVe
             <dt>went up</dt>
             <dd>
               <code>
-                <Said>
-                  {wayUp(error).join(" → ")}
-                </Said>
+                <Said>{wayUp(error).join(" → ")}</Said>
               </code>
               {error.handled ? ", where it was handled." : ". Nobody caught it."}
             </dd>
@@ -74,7 +72,8 @@ export function ErrorChain({ error, verdict }: { error: RunError; verdict: RunVe
                     <Said>{agent.name ?? "an agent"}</Said>
                   </b>{" "}
                   <span className="ink-good">finished</span>
-                  {agent.elapsed_ms !== null && ` after ${duration(agent.elapsed_ms)}`}: “<Said>{plainLine(agent.text ?? "")}</Said>”{" "}
+                  {agent.elapsed_ms !== null && ` after ${duration(agent.elapsed_ms)}`}: “
+                  <Said>{plainLine(agent.text ?? "")}</Said>”{" "}
                   <TurnLink seq={agent.seq}>
                     {agent.turn === null ? `event ${agent.seq}` : `turn ${agent.turn}`}
                   </TurnLink>

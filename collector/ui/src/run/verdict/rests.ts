@@ -23,12 +23,7 @@ export function restsOn(
 }
 
 /** The moment of an event; null: it belongs to no turn. */
-export function restAt(
-  seq: number,
-  rows: readonly TurnRow[],
-  turns: readonly TurnRow[],
-  suspect: number,
-): Rest | null {
+export function restAt(seq: number, rows: readonly TurnRow[], turns: readonly TurnRow[], suspect: number): Rest | null {
   const said = rows.find((row) => row.kind === "user" && row.seq === seq);
   if (said !== undefined) {
     const reader = turnAt(turns, targetOf(rows, said));
