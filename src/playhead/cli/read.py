@@ -220,7 +220,7 @@ def _event_summary(row: RecordedEvent) -> str | None:
 
 def _state(answer: StateAt) -> dict[str, Any]:
     """Returns names and values to print: counts instead of lists of refs, errors with their texts."""
-    facts: dict[str, Any] = {**answer, "history": f"{len(answer['history'])} messages"}
+    facts: dict[str, Any] = {**answer, "history": output.counted(len(answer["history"]), "message")}
     facts["compressions"] = f"at {', '.join(map(str, answer['compressions']))}" if answer["compressions"] else None
     facts["errors"] = [f"{entry['error_type']}: {entry['message']} (at {entry['seq']})" for entry in answer["errors"]]
     facts["open_calls"] = [f"{entry['kind']} {entry['name']} (since {entry['seq']})" for entry in answer["open_calls"]]
@@ -228,7 +228,7 @@ def _state(answer: StateAt) -> dict[str, Any]:
     if values is not None:
         point = answer["checkpoint"]
         facts |= {
-            "thread": f"{len(values['thread'])} messages",
+            "thread": output.counted(len(values["thread"]), "message"),
             "user_state": values["user_state"] or None,
             "plan": values["plan"],
             "checkpoint": f"{output.compact(values['checkpoint'])} (at {point['seq']})" if point else None,
