@@ -4,13 +4,21 @@
 const STRONG = /(?<![\p{L}\p{N}])\*\*(?=\S)|(?<=\S)\*\*(?![\p{L}\p{N}])/gu;
 const HEADING = /(^|\s)#{1,6}\s+(?=\S)/g;
 const LINK = /!?\[([^[\]\n]{0,200})\]\((?:https?:|mailto:|\/)[^()\s]{0,500}\)/g;
-const CODE = /`+/g;
+const CODE = /```[a-z]*\s|`+/g;
+/** The line between the head of a table and its rows. */
+const RULE = /(?:\|\s?:?-{2,}:?\s?)+\|?/g;
 
 export const plainLine = (text: string): string =>
-  text
+  cells(text)
     .replaceAll(LINK, "$1")
     .replaceAll(CODE, "")
     .replaceAll(STRONG, "")
     .replaceAll(HEADING, "$1")
     .replaceAll(/\s+/g, " ")
     .trim();
+
+/** Cells of a table as words beside each other. */
+function cells(text: string): string {
+  const rows = text.replaceAll(RULE, " ");
+  return rows === text ? text : rows.replaceAll("|", " ");
+}

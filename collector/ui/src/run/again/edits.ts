@@ -1,4 +1,5 @@
 // Messages of Chat Completions as texts that a person edits, and what became of them. Pure.
+import { plainLine } from "../../model/plainLine";
 
 export type ChatMessage = Record<string, unknown>;
 
@@ -73,7 +74,7 @@ export function brief(message: ChatMessage, most = 80): string {
   const calls = Array.isArray(message.tool_calls) ? (message.tool_calls as { function?: { name?: string } }[]) : [];
   const names = calls.flatMap((call) => (call.function?.name === undefined ? [] : [call.function.name]));
   const text = typeof message.content === "string" ? message.content : JSON.stringify(message.content ?? "");
-  const said = names.length > 0 ? names.join(", ") : text.replaceAll(/\s+/g, " ").trim();
+  const said = names.length > 0 ? names.join(", ") : plainLine(text);
   return said.length > most ? `${said.slice(0, most)}…` : said;
 }
 

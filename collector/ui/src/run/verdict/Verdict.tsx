@@ -48,7 +48,10 @@ export function Verdict({ run, verdict, suspects, isLooking, folded, onFold }: P
       </section>
     );
   return (
-    <section className={styles.verdict} aria-label="Verdict">
+    <section
+      className={`${styles.verdict ?? ""} ${verdict.waits_for.length > 0 ? (styles.waits ?? "") : ""}`}
+      aria-label="Verdict"
+    >
       <div className={styles.out}>
         <Word verdict={verdict} />
         <RestsOn run={run} verdict={verdict} />

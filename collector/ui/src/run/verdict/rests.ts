@@ -1,8 +1,9 @@
 // On which moments a finding rests, and what each of them is to the suspected turn. Pure.
 import type { SuspectFinding, TurnRow } from "../../api/types";
-import { targetOf, turnAt } from "../turns/rows";
+import { targetOf, turnAt, turnOfSameAgent } from "../turns/rows";
 
-/** `role` says what happened there: "said at", "called at", "done at", "read at", "raised at", "asked before". */
+/** `role` says what happened there: "said at", "called at", "done at" after the suspected turn, "read at", "raised at", "given at" with
+ * the first messages, "said before" by the user. */
 export type Rest = { role: string; seq: number; turn: number };
 
 type Quote = Pick<SuspectFinding["quotes"][number], "seq">;
@@ -22,24 +23,26 @@ export function restsOn(
   return [...found.values()];
 }
 
-/** The moment of an event; null: it belongs to no turn. */
+/** The moment of an event; null: it belongs to no turn. `seq` of it is an event by which its turn is known. */
 export function restAt(seq: number, rows: readonly TurnRow[], turns: readonly TurnRow[], suspect: number): Rest | null {
   const said = rows.find((row) => row.kind === "user" && row.seq === seq);
   if (said !== undefined) {
     const reader = turnAt(turns, targetOf(rows, said));
-    return reader?.turn == null ? null : { role: "asked before", seq, turn: reader.turn };
+    return reader?.turn == null ? null : { role: "said before", seq: reader.seq, turn: reader.turn };
   }
-  const row = turns.length === 0 ? undefined : turnAt(turns, seq);
+  const row = turnOfSameAgent(turns, seq, suspect);
   if (row?.turn == null) return null;
-  return { role: roleIn(row, seq, row.turn > suspect), seq, turn: row.turn };
+  const isNamed = [row.ended_seq, ...row.calls.flatMap((call) => [call.seq, call.ended_seq])].includes(seq);
+  return { role: roleIn(row, seq, row.turn > suspect), seq: isNamed ? seq : row.seq, turn: row.turn };
 }
 
+/** What the event is in its turn. Between the answer and the first call stands what the model wrote. */
 function roleIn(row: TurnRow, seq: number, isLater: boolean): string {
-  const isCalling = row.calls.length > 0;
-  if (row.seq === seq || row.ended_seq === seq || row.calls.some((call) => call.seq === seq))
-    return !isCalling ? "said at" : isLater ? "done at" : "called at";
+  const begun = row.calls.flatMap((call) => (call.seq === null ? [] : [call.seq]));
   const ended = row.calls.find((call) => call.ended_seq === seq);
-  if (ended?.status === "failed") return "raised at";
-  // Between two turns, what comes in is what the tools of the first one gave.
-  return isCalling ? "read at" : "said at";
+  if (ended !== undefined) return ended.status === "failed" ? "raised at" : "read at";
+  if (seq < row.seq) return "given at";
+  if (row.calls.length === 0) return "said at";
+  const isWritten = begun.includes(seq) || begun.every((call) => seq < call);
+  return isWritten ? (isLater ? "done at" : "called at") : "read at";
 }
