@@ -50,7 +50,7 @@ test("why did this run fail? One click to the step that said it and to what it c
   assert.ok(said.y > 0 && said.y + said.height < HEIGHT && entry.y > 0 && entry.y + entry.height < HEIGHT, "both in view");
   assert.match(await least.innerText(), /RX110.*RX172/s);
   atMost(1);
-  await act(least.getByRole("link", { name: "turn 6" }).click());
+  await act(answered.getByText("read at turn 6").getByRole("link", { name: "turn 6" }).click());
   const turn = page.getByRole("article", { name: "Turn 6" });
   await turn.getByRole("heading", { name: /search_connections\(Graz, Brno, 2026-05-24\)/ }).waitFor();
   await turn.getByRole("region", { name: "Got back" }).getByText(/RX110/).first().waitFor();
@@ -155,7 +155,7 @@ test("a summary is edited, asked again beside the recorded answer, and forked", 
   const sent = sentMessages(page);
   await act(page.getByRole("button", { name: /^Ask/ }).click());
   assert.deepEqual((await sent)[1], { role: "user", content: summary });
-  await page.getByRole("region", { name: "Asked again" }).getByText("3 answers").waitFor();
+  await page.getByRole("region", { name: "Asked again" }).getByText("3 answers", { exact: true }).waitFor();
   await act(page.getByRole("button", { name: "Fork from here with these changes" }).click());
   const command = await page.getByRole("dialog").getByLabel("Command").innerText();
   assert.match(command, /^playhead fork [0-9a-f]{32} --at \d+ --outcome '/);
