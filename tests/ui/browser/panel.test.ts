@@ -71,7 +71,7 @@ test("a part of the run is chosen by dragging with Shift, is in the address, and
 
 test("time in which a call was under way is not folded, however long it was; idle time is", async () => {
   await recordCalls("slow_desk", [[0, 40_000], [40_100, 80_000], [80_200, 81_000]]);
-  await recordCalls("idle_desk", [[0, 1_000], [101_000, 102_000], [102_500, 103_000]]);
+  await recordCalls("idle_desk", [[0, 1_000], [101_000, 102_000], [102_000, 103_000]]);
   const folds = async (name: string) => {
     await answered<{ items: { llm_calls: number }[] }>(`/runs?text=${name}`, ({ items }) => items[0]?.llm_calls === 3);
     const { page } = await run(name);

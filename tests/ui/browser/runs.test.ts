@@ -94,7 +94,7 @@ test("conditions are written in one line, completed, and stand in the address", 
   await page.waitForURL(/agent=support_agent/);
   assert.match(page.url(), /status=completed/);
   assert.match(page.url(), /text=conversation-42/);
-  await page.getByText("All 1 runs.").waitFor();
+  await page.getByText("1 run.", { exact: true }).waitFor();
   await page.getByRole("button", { name: /^text: conversation-42/ }).click();
   await page.waitForFunction(() => !location.search.includes("text="));
 });
