@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 
 from playhead.model.canonical import text_of
 from playhead.model.event import ContextCompressed, RunEvent
-from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead.projection.cuts import UNKNOWN, is_same_conversation
 from playhead.projection.known_messages import KnownMessages
