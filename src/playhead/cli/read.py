@@ -127,11 +127,16 @@ def context(
     at: At = None,
     form: Annotated[Literal["parts", "openai"], typer.Option(help="The shape of messages in JSON.")] = "parts",
     exact: Annotated[bool, typer.Option("--exact", help="The request's body as it was sent, as JSON.")] = False,
+    without: Annotated[
+        str | None,
+        typer.Option(help="A compression before the call: show the context that it did not cut.", show_default=False),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Show exactly what the model saw at a call: the one that the event belongs to."""
     with ask(ctx) as client:
-        answer = client.context(run_id(client, run), at=at, form=form if json else "parts", exact=exact)
+        messages = form if json else "parts"
+        answer = client.context(run_id(client, run), at=at, form=messages, exact=exact, without=without)
     if exact and not json:
         output.as_json(answer.get("request"))
     else:

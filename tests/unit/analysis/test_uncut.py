@@ -3,6 +3,7 @@
 import pytest
 
 from playhead.model.message import Message, text_message
+from playhead.wire.operations.compression import RecordedCompression
 from playhead_collector.analysis.compression.compressions import list_compressions
 from playhead_collector.analysis.compression.uncut import answer_uncut_context
 from playhead_collector.errors import Refused
@@ -50,7 +51,7 @@ async def test_messages_are_given_in_the_form_of_chat_completions(read_json):
     assert answer["messages"][4]["tool_calls"][0]["function"]["name"] == "get_order"
 
 
-async def record_and_cut() -> tuple[RunRecord, dict]:
+async def record_and_cut() -> tuple[RunRecord, RecordedCompression]:
     record = recorded(named("summed_up"))
     return record, (await list_compressions(record, 10, 0))["items"][0]
 
