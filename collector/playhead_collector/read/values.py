@@ -17,6 +17,7 @@ from playhead.dialect.langfuse_media import MARK, digest_beginning, media_id, me
 from playhead.model.canonical import Content, canonical_json, is_json_type, parse_json, value_of
 from playhead.model.message import REF_PART, Message, read_message, refs_inside, resolve_parts
 from playhead.model.ref import ContentRef, is_ref
+from playhead.projection.known_messages import KnownMessages
 from playhead_collector.errors import ContentMissing
 from playhead_collector.store.ports import ReadStore
 
@@ -127,6 +128,16 @@ async def fetch_thread(
     cache = await fetch(store, project_id, (*messages, *others))
     cache.value(lost)
     return messages, cache
+
+
+def known_messages(cache: ContentCache, refs: Iterable[ContentRef]) -> KnownMessages:
+    """The roles and texts of those of the messages that are stored, for a comparison of two contexts."""
+    messages: dict[ContentRef, Message] = {}
+    for ref in refs:
+        message = cache.parsed_message(ref)
+        if message is not None:
+            messages[ref] = message
+    return KnownMessages({ref: message["role"] for ref, message in messages.items()}, messages)
 
 
 def json_value(content: Content) -> Any:

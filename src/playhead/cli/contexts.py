@@ -208,5 +208,5 @@ _TOKEN_COLUMNS: output.Columns[TokenPoint] = (
     ("of limit", lambda point: None if point["ratio"] is None else f"{point['ratio']:.1%}"),
     ("level", lambda point: point["level"]),
     ("basis", lambda point: point["added_basis"] or point["context_basis"]),
-    ("cost", lambda point: point["cost"]),
+    ("cost", lambda point: None if point["cost"] is None else f"{point['cost']:.6f}"),
 )

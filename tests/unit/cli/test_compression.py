@@ -80,3 +80,13 @@ def test_json_is_the_answer_itself(playhead, url: str):
 def test_an_event_that_is_no_compression_is_not_found(playhead):
     result = playhead("compressions", RUN, "3")
     assert (result.exit_code, "is no compression" in result.stderr) == (1, True)
+
+
+def test_a_context_is_shown_as_it_would_have_been_without_the_compression(playhead):
+    whole = playhead("context", RUN, "--at", "12", "--without", "11")
+    assert whole.exit_code == 0, whole.output
+    assert "The desk lamp has a crack. My account is 77812345." in whole.stdout
+    assert "Summary of the conversation so far" not in whole.stdout
+    refused = playhead("context", RUN, "--at", "12", "--without", "11", "--exact")
+    assert refused.exit_code == 2
+    assert "no request was sent without the compression" in refused.output

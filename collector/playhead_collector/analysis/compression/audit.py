@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 
 from playhead.model.canonical import text_of
 from playhead.model.event import ContextCompressed, RunEvent
-from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead.projection.cuts import UNKNOWN, is_same_conversation
 from playhead.projection.known_messages import KnownMessages
@@ -48,7 +47,7 @@ from playhead_collector.analysis.compression.needed_facts import (
 from playhead_collector.analysis.rules import StrengthRule
 from playhead_collector.analysis.texts.limits import readable
 from playhead_collector.analysis.texts.passages import SYSTEM, Passage, passages_of, quoted
-from playhead_collector.read.values import ContentCache
+from playhead_collector.read.values import ContentCache, known_messages
 
 _MAX_FACTS, _MAX_QUOTES = 500, 3
 
@@ -71,8 +70,9 @@ class AuditInput:
 def audit(head: RecordedCompression, audit_input: AuditInput) -> CompressionAudit:
     """Builds the whole answer. `head`: the compression as an answer."""
     event, cache = audit_input.event, audit_input.cache
-    messages = _known_messages(audit_input.outcomes, cache)
-    paired = replace(audit_input.outcomes, diff=pair_by_meaning(audit_input.outcomes.diff, messages))
+    diff = audit_input.outcomes.diff
+    messages = known_messages(cache, {*diff.before, *diff.after})
+    paired = replace(audit_input.outcomes, diff=pair_by_meaning(diff, messages))
     outcomes = with_replacements(paired, messages)
     audit_input = replace(audit_input, outcomes=outcomes)
     lost, preserved, remaining = _lost_and_preserved(audit_input)
@@ -108,15 +108,6 @@ def audit(head: RecordedCompression, audit_input: AuditInput) -> CompressionAudi
         "searched_to": audit_input.searched_to,
         "missing": cache.missing,
     }
-
-
-def _known_messages(outcomes: MessageOutcomes, cache: ContentCache) -> KnownMessages:
-    messages: dict[ContentRef, Message] = {}
-    for ref in {*outcomes.diff.before, *outcomes.diff.after}:
-        message = cache.parsed_message(ref)
-        if message is not None:
-            messages[ref] = message
-    return KnownMessages({ref: message["role"] for ref, message in messages.items()}, messages)
 
 
 # --- facts -----------------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
-from playhead.wire.operations.bounds import At, Bounds, Hydrate, Most, RunName
+from playhead.wire.operations.bounds import NO_NUL, At, Bounds, Hydrate, Most, RunName
 from playhead.wire.operations.operation import READ, get, get_list
 from playhead.wire.operations.page import Page
 
@@ -146,6 +146,15 @@ class TraceSpan(TypedDict):
 
 MessageForm = Annotated[Literal["parts", "openai"], Bounds(description="The shape of `messages`.")]
 Exact = Annotated[bool, Bounds(description="Also return `request`: the request's body as it was sent.")]
+Without = Annotated[
+    int | str | None,
+    Bounds(
+        max_length=300,
+        pattern=NO_NUL,
+        as_text=True,
+        description="A compression before the call: `messages` are those of a context that it did not cut.",
+    ),
+]
 
 
 SpanName = Annotated[str, Bounds(pattern=r"^[0-9a-f]{16}$", description="The span's id: 16 hex digits.")]
@@ -155,10 +164,20 @@ class CallOperations:
     """Calls of a run, and what was sent to its models."""
 
     @get("/runs/{run}/context", scope=READ, tag="moments")
-    def context(self, run: RunName, *, at: At = None, form: MessageForm = "parts", exact: Exact = False) -> ContextAt:
+    def context(
+        self,
+        run: RunName,
+        *,
+        at: At = None,
+        form: MessageForm = "parts",
+        exact: Exact = False,
+        without: Without = None,
+    ) -> ContextAt:
         """Input of a model call: system instructions, tools, messages and settings, exactly as the model received them.
 
-        It is the call that the event `at` belongs to, or else the last one that began before that event.
+        It is the call that the event `at` belongs to, or else the last one that began before that event.  `without`
+        names a compression that the call was the first to see: its messages are then those before the compression and
+        the new ones, `thread` and `context_tokens` are null, and `exact` is refused.
         """
         ...
 

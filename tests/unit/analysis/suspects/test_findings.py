@@ -382,6 +382,7 @@ async def test_a_step_that_needed_a_lost_fact_is_suspected():
     (found,) = find_lost_facts(steps, [audit])
     assert (steps.steps[found.step].seq, found.rule.name, found.quotes) == (needed.seq, "fact_lost", (quote,))
     assert found.rule.strength == "strong"
+    assert found.reason == "'W12345' had left the context at event 7, and the user was asked for it again"
 
 
 # --- any run ----------------------------------------------------------------------------------------------------------
