@@ -42,8 +42,8 @@ class CarriedMessage(Generic[S]):
 
 @dataclass(frozen=True, slots=True)
 class MessageLeft(Generic[S]):
-    """A message after a compression. `source`: the framework's object; None: a new summary. `text`: that of the summary,
-    or what replaces the result of a tool; None: the message is unchanged."""
+    """A message after a compression. `source`: the framework's object; None: a new summary. `text`: that of the
+    summary, or what replaces the result of a tool; None: the message is unchanged."""
 
     role: str
     source: S | None

@@ -168,8 +168,8 @@ class Context:
         return None
 
     def reported(self, input_tokens: int | None) -> None:
-        """Learns how many tokens the provider counted in what the last `for_model()` or `follow()` returned. For answers
-        that are not added with `answered()`."""
+        """Learns how many tokens the provider counted in what the last `for_model()` or `follow()` returned. For
+        answers that are not added with `answered()`."""
         with self._lock:
             self._learn(input_tokens)
 

@@ -4,8 +4,8 @@
 
     agent = create_agent("openai:gpt-5", middleware=[CompressionMiddleware(compression=Compression())])
 
-It takes the place of LangChain's `SummarizationMiddleware`, accepts the same arguments, and changes the agent's state as
-that one does: what was compressed is gone from it.
+It takes the place of LangChain's `SummarizationMiddleware`, accepts the same arguments, and changes the agent's state
+as that one does: what was compressed is gone from it.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ try:
     from langchain.chat_models import init_chat_model
     from langchain_core.language_models.chat_models import BaseChatModel
     from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage, SystemMessage
-    from langgraph.graph.message import REMOVE_ALL_MESSAGES
+    from langgraph.graph.message import REMOVE_ALL_MESSAGES  # pyright: ignore[reportMissingTypeStubs]
 except ImportError as error:
     raise ImportError("playhead.context.langchain needs LangChain 1: pip install langchain") from error
 
@@ -27,6 +27,7 @@ from playhead.context.context import in_thread
 from playhead.context.entries import SYSTEM
 from playhead.context.keep import Keep, Messages
 from playhead.context.limits import window_of
+from playhead.context.plan import DEFAULT_PROMPT
 from playhead.context.policy import AllOf, Compression, Threshold
 from playhead.context.strategies import LlmSummary
 from playhead.kernel.guard import guarded
@@ -119,8 +120,7 @@ def compression_of(
     """Returns the policy that the arguments of `SummarizationMiddleware` describe. Raises ValueError for sizes that are
     none."""
     options: dict[str, Any] = {} if trigger is None else {"threshold": _thresholds(trigger)}
-    prompt: dict[str, str] = {} if summary_prompt is None else {"prompt": summary_prompt}
-    strategy = LlmSummary(max_input_tokens=trim_tokens_to_summarize, **prompt)
+    strategy = LlmSummary(prompt=summary_prompt or DEFAULT_PROMPT, max_input_tokens=trim_tokens_to_summarize)
     count = None if token_counter is None else _count_with(token_counter)
     return Compression(keep=_keep(keep), strategy=strategy, count=count, **options)
 

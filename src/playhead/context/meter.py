@@ -43,9 +43,11 @@ class TokenMeter:
 
     def to_json(self) -> Json:
         """Returns the meter as JSON values."""
-        reports = {"first": self._first, "last": self._last}
-        known = {name: [report.estimate, report.reported] for name, report in reports.items() if report is not None}
-        return {"factor": self.factor, "fixed": self.fixed, **known}
+        value: Json = {"factor": self.factor, "fixed": self.fixed}
+        for name, report in (("first", self._first), ("last", self._last)):
+            if report is not None:
+                value[name] = [report.estimate, report.reported]
+        return value
 
     def reported(self, estimate: int, tokens: int) -> None:
         """Notes that the provider reported `tokens` for messages with this estimate."""

@@ -5,7 +5,8 @@
     shorter = input_filter(Compression())
     Runner.run(agent, ..., hooks=shorter.hooks, run_config=RunConfig(call_model_input_filter=shorter))
 
-The framework keeps its own list of items, whole; the filter decides which of them, and which summary, a model call gets.
+The framework keeps its own list of items, whole; the filter decides which of them, and which summary, a model call
+gets.
 """
 
 import threading
@@ -31,7 +32,7 @@ _MOST_CONVERSATIONS: Final = 32
 
 
 class InputFilter:
-    """A filter for `RunConfig(call_model_input_filter=...)`; see `input_filter`. `hooks`: for `Runner.run(hooks=...)`."""
+    """A filter for `RunConfig(call_model_input_filter=...)`; see `input_filter`. `hooks`: for `Runner.run(hooks=)`."""
 
     def __init__(self, compression: Compression | None, model: Model | str | None) -> None:
         self._compression = compression
@@ -83,15 +84,13 @@ class _UsageHooks(RunHooks[Any]):
     def __init__(self, to: InputFilter) -> None:
         self._to = to
 
-    async def on_llm_end(
-        self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse
-    ) -> None:
+    async def on_llm_end(self, context: RunContextWrapper[Any], agent: Agent[Any], response: ModelResponse) -> None:
         self._to.answered(response)
 
 
 def input_filter(compression: Compression | None = None, *, model: Model | str | None = None) -> InputFilter:
-    """Returns the filter for any number of conversations. `model`: writes summaries for which the policy names no model,
-    and its window is the limit where the policy has none; None: the name of the agent's model.
+    """Returns the filter for any number of conversations. `model`: writes summaries for which the policy names no
+    model, and its window is the limit where the policy has none; None: the name of the agent's model.
 
     A list of items that continues none of the lists before begins a new context. With `hooks`, the filter learns how
     many tokens the provider counts; without, they are estimated, or counted by the policy's `count`.

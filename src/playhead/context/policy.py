@@ -13,7 +13,6 @@ from playhead.model.json_value import Json
 from playhead.model.message import Message
 
 
-
 class AllOf:
     """A threshold that is reached when each of these is: `AllOf(4_000, Messages(10))`. Raises ValueError for none."""
 
@@ -38,9 +37,10 @@ class Compression:
     """When a context is compressed, and how.
 
     `limit`: most tokens of the context; None: the window of the model, as the table of models has it. `threshold`: a
-    share of the limit, a number of tokens, `Turns`, `Messages`, `AllOf` these, or a list of which any is enough. `keep`: how much of the newest
-    part stays. `fallback`: the strategy for when the first one fails, or leaves more than the limit; None: the context
-    then stays as it is. `auto`: compress in `for_model()` when it is due; False: only by `compress()`.
+    share of the limit, a number of tokens, `Turns`, `Messages`, `AllOf` these, or a list of which any is enough.
+    `keep`: how much of the newest part stays. `fallback`: the strategy for when the first one fails, or leaves more
+    than the limit; None: the context then stays as it is. `auto`: compress in `for_model()` when it is due; False: only
+    by `compress()`.
 
     `preserve`: a function of an entry; no compression removes those for which it is true. `count`: counts the tokens of
     a message; None: the usage that the provider reports, until then an estimate. `before` and `after` are called around
@@ -87,8 +87,9 @@ class Compression:
         """Returns why a compression is due; None if it is not."""
         if isinstance(self.strategy, NoCompression):
             return None
-        found = {_reached(threshold, entries, tokens, limit) for threshold in self.thresholds}
-        found.add("strategy" if is_due(self.strategy, entries) else None)
+        found: set[Reason | None] = {_reached(threshold, entries, tokens, limit) for threshold in self.thresholds}
+        if is_due(self.strategy, entries):
+            found.add("strategy")
         return next((reason for reason in _REASONS if reason in found), None)
 
     def budget(
@@ -131,12 +132,14 @@ def _tokens_of(threshold: float, limit: int | None) -> int | None:
 
 def _reached(threshold: Threshold, entries: Sequence[Entry], tokens: int, limit: int | None) -> Reason | None:
     """Returns the reason that a threshold which is reached is one for; None: it is not reached."""
-    if isinstance(threshold, AllOf):
-        reasons = [_reached(part, entries, tokens, limit) for part in threshold.thresholds]
-        return None if None in reasons else reasons[0]
-    if isinstance(threshold, Turns):
-        return "turns" if threshold.is_reached(entries) else None
-    if isinstance(threshold, Messages):
-        return "messages" if threshold.is_reached(entries) else None
-    due_at = _tokens_of(threshold, limit)
-    return "tokens" if due_at is not None and tokens >= due_at else None
+    match threshold:
+        case AllOf():
+            reasons = [_reached(part, entries, tokens, limit) for part in threshold.thresholds]
+            return reasons[0] if all(reasons) else None
+        case Turns():
+            return "turns" if threshold.is_reached(entries) else None
+        case Messages():
+            return "messages" if threshold.is_reached(entries) else None
+        case _:
+            due_at = _tokens_of(threshold, limit)
+            return "tokens" if due_at is not None and tokens >= due_at else None
