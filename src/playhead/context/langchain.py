@@ -83,7 +83,7 @@ class CompressionMiddleware(AgentMiddleware[State, Any, Any]):
         )
         chat_model = init_chat_model(model) if isinstance(model, str) else model
         self._model = None if chat_model is None else LangChainModel(chat_model)
-        self._profile_limit = None if chat_model is None else int_at(chat_model.profile, "max_input_tokens", None)
+        self._profile_limit = None if chat_model is None else _window_in_profile(chat_model)
 
     def before_model(self, state: State, runtime: "Runtime[Any]") -> dict[str, Any] | None:
         """Returns the compressed messages as a change of the state; None if no compression is due."""
@@ -107,6 +107,10 @@ class CompressionMiddleware(AgentMiddleware[State, Any, Any]):
         compression = self._compression
         is_known = compression.limit is not None or self._model is None or window_of(self._model.name) is not None
         return compression if is_known else replace(compression, limit=self._profile_limit)
+
+
+def _window_in_profile(chat_model: BaseChatModel) -> int | None:
+    return int_at(getattr(chat_model, "profile", None), "max_input_tokens", None)  # since langchain-core 1.1
 
 
 def compression_of(
