@@ -227,7 +227,7 @@ async def test_what_no_adapter_can_read_is_passed_on():
     assert (filtered.input, filtered.instructions) == (items, "x")
 
 
-# --- LangChain: in the place of SummarizationMiddleware ----------------------------------------------------------------
+# --- LangChain: in the place of SummarizationMiddleware ---------------------------------------------------------------
 
 
 def chat(turns: int) -> list[Any]:
