@@ -170,9 +170,8 @@ async def test_conversations_that_take_turns_are_kept_apart(adapter: Any, server
         asked = str(request.messages)
         return " and ".join(word for word in ("apples", "pears") if word in asked)
 
-    policy = Compression(
-        limit=2_000, threshold=Messages(6), keep=Keep(messages=1), strategy=LlmSummary(model=MockModel(by_rule))
-    )
+    model = MockModel(by_rule)
+    policy = Compression(limit=2_000, threshold=Messages(6), keep=Keep(messages=1), strategy=LlmSummary(model=model))
     conversation = adapter(server, policy)
     about = {"apples": conversation(), "pears": conversation()}
     for turn in range(6):
@@ -182,6 +181,7 @@ async def test_conversations_that_take_turns_are_kept_apart(adapter: Any, server
     summarised = [text for text in sent if "Summary of the conversation so far" in text]
     assert {word for word in about for text in summarised if word in text} == set(about)
     assert [text for text in sent if "apples" in text and "pears" in text] == []
+    assert len(model.requests) == 4  # in the fourth turn of each, with seven messages, and in the sixth
 
 
 @ADAPTERS
@@ -341,6 +341,20 @@ def test_a_summary_in_the_system_prompt_is_a_system_message():
     changes = CompressionMiddleware(compression=policy).before_model(state, RUNTIME)
     assert changes is not None
     assert isinstance(changes["messages"][1], SystemMessage)
+
+
+async def test_a_summary_is_not_streamed_as_an_answer(server: MockModelServer):
+    model = chat_openai(server)
+    middleware = CompressionMiddleware(
+        model, trigger=("messages", 10), keep=("messages", 3), summary_prompt="SUMMARISE\n{messages}"
+    )
+    agent: Any = create_agent(model, [], middleware=[middleware])
+    asked = {"messages": [*chat(3), HumanMessage("and now?")]}
+    pieces = [piece async for piece, _ in agent.astream(asked, stream_mode="messages")]
+    said = "".join(piece.text for piece in pieces if isinstance(piece, AIMessage))  # chunks, too
+    assert SUMMARY in str(server.requests[-1].messages)
+    assert said.startswith("I heard: and now?")
+    assert SUMMARY not in said
 
 
 def test_a_chat_model_of_langchain_is_a_model(server: MockModelServer):
