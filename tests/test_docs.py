@@ -1,7 +1,10 @@
 """What the pages say is true: their code runs, and the reference names all there is."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ from typer.testing import CliRunner
 
 import playhead
 from playhead.cli import app
+from playhead.local.client import JournalClient
 from playhead.testing import MockModelServer, text
 from playhead_collector.process import CollectorProcess
 from tests.support.folders import first_sentence, with_tables
@@ -93,6 +97,30 @@ def test_the_page_about_contexts_runs_as_it_stands(tmp_path: Path, monkeypatch: 
         finally:
             playhead.shutdown()
             playhead.uninstrument()
+
+
+@pytest.mark.parametrize("framework", ["langchain", "pydantic_ai", "openai_agents"])
+def test_the_page_about_contexts_runs_in_a_framework(framework: str, tmp_path: Path):
+    with MockModelServer(models=("gpt-4o",)) as server:
+        server.otherwise(text("I see. " + "A long answer. " * 30))
+        variables = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+            "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9",
+            "PLAYHEAD_EXIT_TIMEOUT_SECONDS": "0.1",
+            "PLAYHEAD_JOURNAL_DIR": str(tmp_path),
+            "OPENAI_BASE_URL": server.base_url,
+            "OPENAI_API_KEY": "none",
+        }
+        code = code_of("docs/context.md")[framework] + "\nprint(run.id)"
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=variables, capture_output=True, text=True, timeout=120, check=False
+        )
+    assert done.returncode == 0, done.stderr
+    with JournalClient(tmp_path, pytest.fail) as journal:
+        compressions = list(journal.compressions(done.stdout.strip()))
+    assert len(compressions) >= 2
+    assert {row["origin"] for row in compressions} == {"declared"}
 
 
 def test_the_page_about_forks_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -167,6 +167,12 @@ class Context:
             return entry
         return None
 
+    def reported(self, input_tokens: int | None) -> None:
+        """Learns how many tokens the provider counted in what the last `for_model()` or `follow()` returned. For
+        answers that are not added with `answered()`."""
+        with self._lock:
+            self._learn(input_tokens)
+
     def tag(self, entry: Entry, *tags: str) -> None:
         """Adds tags to a message."""
         with self._lock:
@@ -214,13 +220,19 @@ class Context:
         for a list that does not begin with the messages of the last one: it is another conversation.
         """
         with self._lock:
+            self._sent.clear()  # a call that got no answer was given up
             given = [as_json(message) for message in messages]
-            if given[: len(self._followed)] != self._followed:
+            if not self.is_continued_by(given):
                 raise ValueError("this is not the conversation that the context has: begin another Context")
             for native in given[len(self._followed) :]:
                 self.add_native(native)
             self._followed = given
             return self.for_model()
+
+    def is_continued_by(self, messages: Sequence[Json]) -> bool:
+        """Whether the list begins with the messages that `follow` was given last."""
+        with self._lock:
+            return [*messages[: len(self._followed)]] == self._followed
 
     @property
     def system(self) -> JsonValue:
@@ -389,15 +401,17 @@ class Context:
             return None
         return reason
 
-    def _compress_if_due(self) -> None:
+    def _compress_if_due(self) -> CompressionReport | None:
+        """Returns None if no compression is due."""
         due = self._due()
         if due is None:
-            return
+            return None
         before = self._tokens()
         report = self._compress("threshold", plan=due if isinstance(due, Plan) else None, by_turns=due == "turns")
         # One that freed little is not tried again before the context has grown as much.
         is_worth = report.tokens_before - report.tokens_after >= WORTH * before
         self._not_before = None if is_worth else round((1 + WORTH) * report.tokens_after) + 1
+        return report
 
     def _compress(
         self,

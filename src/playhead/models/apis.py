@@ -10,6 +10,7 @@ from typing import Final, Literal, Protocol
 
 from playhead.capture.anthropic import messages as anthropic_capture
 from playhead.capture.google_genai import content as gemini_capture
+from playhead.capture.litellm import completion as litellm_capture
 from playhead.capture.model_call import ObservedResponse
 from playhead.capture.openai import chat as chat_capture
 from playhead.capture.openai import responses as responses_capture
@@ -122,6 +123,12 @@ def as_json(value: object) -> Json:
 # --- Chat Completions, and LiteLLM ------------------------------------------------------------------------------------
 
 
+def _chat_message(native: JsonMapping) -> Message:
+    """Returns the canonical message. What LiteLLM adds to an answer is no part of it, as in the record of its calls."""
+    is_from_litellm = "provider_specific_fields" in native
+    return litellm_capture.to_message(native) if is_from_litellm else openai_chat.to_message(native)
+
+
 def _whole(native: JsonMapping) -> Sequence[JsonMapping]:
     return [native]
 
@@ -135,7 +142,7 @@ def _list_request(natives: Sequence[JsonMapping]) -> SentMessages:
 
 
 CHAT: Final = Api(
-    "chat", openai_chat.to_message, openai_chat.from_message, _whole, _unchanged, _list_request,
+    "chat", _chat_message, openai_chat.from_message, _whole, _unchanged, _list_request,
     chat_capture.read_recorded,
 )  # fmt: skip
 
