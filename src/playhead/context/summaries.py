@@ -7,9 +7,9 @@ from playhead.context.plan import Summariser
 from playhead.errors import PlayheadError
 from playhead.model.message import Message, message_lines, text_message
 from playhead.model.token_estimates import estimate_value
+from playhead.models.choosing import complete
 from playhead.models.clients import named
 from playhead.models.model import Model, ModelRequest
-from playhead.models.recorded import ask
 
 BEGINNING = "Summary of the conversation so far:"
 # Where a prompt has the conversation in it; the others are a system prompt.
@@ -39,7 +39,7 @@ def write_summary(entries: Sequence[Entry], summariser: Summariser, model: Model
     summary = ""
     for part in _parts(entries, most):
         asked = f"{BEGINNING}\n{summary}\n\nConversation since then:\n{part}" if summary else f"Conversation:\n{part}"
-        summary = ask(model, ModelRequest(_messages(summariser.prompt, asked))).text.strip()
+        summary = complete(model, ModelRequest(_messages(summariser.prompt, asked))).text.strip()
         if not summary:
             raise SummaryFailed(f"{model.name} answered without text")
     if not summary:
