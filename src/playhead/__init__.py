@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     # For type checkers: the same names as in the table below.
     from collections.abc import Callable
 
+    from playhead.api.caching import cached as cached
     from playhead.api.events import event as event
     from playhead.api.events import metric as metric
     from playhead.api.events import score as score
@@ -53,6 +54,8 @@ if TYPE_CHECKING:
     from playhead.client import AsyncClient as AsyncClient
     from playhead.client import Client as Client
     from playhead.configuring import configure as configure
+    from playhead.context.notes import notes as notes
+    from playhead.context.prompts import Prompt as Prompt
     from playhead.errors import BadRequest as BadRequest
     from playhead.errors import CannotRestore as CannotRestore
     from playhead.errors import ClientError as ClientError
@@ -113,6 +116,7 @@ _MODULE_OF = {
     "RefLogExporter": "playhead.interop.ref_spans",
     "RefSpanExporter": "playhead.interop.ref_spans",
     "RefSpanProcessor": "playhead.interop.ref_spans",
+    "Prompt": "playhead.context.prompts",
     "ReplayDiverged": "playhead.errors",
     "ReplayError": "playhead.errors",
     "RunAlive": "playhead.errors",
@@ -132,6 +136,7 @@ _MODULE_OF = {
     "approve": "playhead.api.promises.answering",
     "ask": "playhead.api.promises.asking",
     "ask_async": "playhead.api.promises.asking",
+    "cached": "playhead.api.caching",
     "checkpoint": "playhead.api.scope",
     "compressed": "playhead.api.scope",
     "configure": "playhead.configuring",
@@ -148,6 +153,7 @@ _MODULE_OF = {
     "instrument": "playhead.capture.registry",
     "interrupt": "playhead.api.promises.asking",
     "metric": "playhead.api.events",
+    "notes": "playhead.context.notes",
     "now": "playhead.api.recorded_values",
     "observe": "playhead.api.observe",
     "on_event": "playhead.journal.listeners",

@@ -9,13 +9,17 @@ meter        tokens: estimates, corrected by reported usage
 summaries    has a model write a summary
 compressing  one compression, with its fallback, hooks and record
 context      Context
+prompts      Prompt: a system prompt of sections, of which each mode has some
+notes        notes outside the context window, found by title and alias
 """
 
 from playhead.context.context import Context
 from playhead.context.entries import Entry, Fate
 from playhead.context.keep import Keep, Turns
+from playhead.context.notes import Note, NoteMatch, Notes
 from playhead.context.plan import DEFAULT_PROMPT, CompressionPolicy, Plan, Strategy, Summariser, TokenBudget
 from playhead.context.policy import Compression
+from playhead.context.prompts import Prompt, PromptSavings, by_tools, by_words
 from playhead.context.report import CompressionReport, CompressionStart, ContextStats
 from playhead.context.strategies import Chain, ClearToolResults, Hybrid, LlmSummary, NoCompression, SlidingWindow
 from playhead.context.summaries import SummaryFailed
@@ -36,11 +40,18 @@ __all__ = [
     "Keep",
     "LlmSummary",
     "NoCompression",
+    "Note",
+    "NoteMatch",
+    "Notes",
     "Plan",
+    "Prompt",
+    "PromptSavings",
     "SlidingWindow",
     "Strategy",
     "Summariser",
     "SummaryFailed",
     "TokenBudget",
     "Turns",
+    "by_tools",
+    "by_words",
 ]

@@ -156,7 +156,8 @@ class MessageAdded(Event):
 @dataclass(frozen=True, kw_only=True)
 class LlmCalled(Event):
     """A model call began with this thread as its context.  `parent`: the span of the nearest call around it that has
-    events, such as the run's own; None where it is not known."""
+    events, such as the run's own; None where it is not known.  `prompt_mode` and `prompt_sections`, with the estimated
+    tokens of each in `section_tokens`: of a system prompt that the program rendered of sections."""
 
     kind: ClassVar[str] = "llm_called"
     model: str | None = None
@@ -165,6 +166,9 @@ class LlmCalled(Event):
     stream: bool = False
     messages: int | None = None
     parent: str | None = None
+    prompt_mode: str | None = None
+    prompt_sections: tuple[str, ...] = ()
+    section_tokens: tuple[int, ...] = ()
     thread: ContentRef | None = ref()
     system: ContentRef | None = ref()
     tools: ContentRef | None = ref()
