@@ -27,12 +27,12 @@ from playhead.context.policy import Compression
 from playhead.context.recording import record_marks
 from playhead.context.report import Basis, CompressionReport, ContextStats, Trigger
 from playhead.context.strategies import BuiltIn
-from playhead.context.too_long import says_too_long
 from playhead.kernel.guard import guarded, warn_once
 from playhead.model.json_value import Json, JsonMapping, JsonValue
 from playhead.model.message import Message, text_message
 from playhead.models.apis import APIS, ApiName, as_json
-from playhead.models.model import Model
+from playhead.models.failures import says_too_long
+from playhead.models.model import Model, ModelResponse
 
 T = TypeVar("T")
 
@@ -80,7 +80,8 @@ class Context:
     answers.
 
     `api`: the form of the messages that `for_model` returns: `chat` (Chat Completions and LiteLLM), `responses`
-    (OpenAI's Responses), `anthropic` or `gemini`. For the latter two, give the client `system=ctx.system` too.
+    (OpenAI's Responses), `anthropic`, `gemini`, or `canonical` for the models of `playhead.models`. For Anthropic and
+    Gemini, give the client `system=ctx.system` too.
     """
 
     def __init__(
@@ -150,16 +151,20 @@ class Context:
             return entry
 
     def answered(self, response: object) -> Entry | None:
-        """Adds a model's answer, and learns the true number of tokens. `response`: the client's object, its JSON, or
-        the chunks of a stream in a list. Returns the entry; of an answer with several, the last one.
+        """Adds a model's answer, and learns the true number of tokens. `response`: the client's object, its JSON, the
+        chunks of a stream in a list, or a `ModelResponse`. Returns the entry; of an answer with several, the last one.
 
         Logs and adds nothing if this is no answer of the context's API. Tool calls in it wait for `add("tool", ...)`.
         """
         with self._lock, guarded("read a model's answer"):
+            if isinstance(response, ModelResponse):
+                self._model = self._model or response.model
+                self._learn(response.usage.input_tokens)
+                return self._append_entry(response.message)
             answer = self._api.answer(response)
             self._model = self._model or answer.model
             self._is_on_server = self._is_on_server or answer.is_continued
-            self._learn(answer.input_tokens)
+            self._learn(answer.usage.input_tokens)
             entry: Entry | None = None
             for native in answer.natives:
                 for piece in self._api.cut(native):
