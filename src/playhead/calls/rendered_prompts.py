@@ -5,6 +5,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
+from typing import ClassVar
 
 from playhead.kernel.forks import ForkSafeLock
 
@@ -25,7 +26,7 @@ class RenderedPrompt:
 
 class _Rendered:
     lock = ForkSafeLock()
-    by_text: OrderedDict[str, RenderedPrompt] = OrderedDict()
+    by_text: ClassVar[OrderedDict[str, RenderedPrompt]] = OrderedDict()
 
 
 def remember_prompt(prompt: RenderedPrompt) -> None:
