@@ -1,5 +1,5 @@
-"""Fifty requests to an assistant for pages, each with the tools used before it and the mode that fits, labelled by hand;
-and a prompt with five modes. The words of the modes were written down before the requests were tried."""
+"""Fifty requests to an assistant for pages, each with the tools used before it and the mode that fits, labelled by
+hand; and a prompt with five modes. The words of the modes were written down before the requests were tried."""
 
 from playhead.context import Prompt, by_tools, by_words
 

@@ -26,7 +26,7 @@ def _tree(value: Any, depth: int) -> Any:
     """Returns nested tuples of type names and texts. `1`, `1.0`, `True` and `"1"` are four different arguments."""
     if depth == 0:
         raise NotAKey("an argument is nested too deeply")
-    kind: type[Any] = type(value)
+    kind: type[Any] = type(cast(object, value))
     if value is None or kind in (bool, int, float, complex, str, bytes):
         return kind.__name__, repr(value)
     if kind in (list, tuple):

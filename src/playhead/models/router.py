@@ -27,11 +27,6 @@ _WORD = re.compile(r"[\w-]{1,100}+")
 
 
 @dataclass(frozen=True, slots=True)
-class _AskedModel:
-    model: ModelLike
-
-
-@dataclass(frozen=True, slots=True)
 class _Kind:
     name: str
     reason: str
@@ -58,7 +53,8 @@ class Router(ModelChooser):
         if not to or (default is not None and default not in to):
             raise ValueError(f"Router(to=..., default={default!r}): expected one of {', '.join(to) or 'some kinds'}")
         is_model = isinstance(judge, str) or hasattr(judge, "complete")
-        self._judge = _AskedModel(cast(ModelLike, judge)) if is_model else cast(AskKind, judge)
+        self._judge = cast(ModelLike, judge) if is_model else None
+        self._function = None if is_model else cast(AskKind, judge)
         self._to = dict(to)
         self._default = next(iter(to)) if default is None else default
         self._prompt = prompt.replace("{kinds}", ", ".join(to))
@@ -70,26 +66,23 @@ class Router(ModelChooser):
         if failed:
             return None
         kind = self._known(situation)
-        if kind is None and not isinstance(self._judge, _AskedModel):
-            kind = self._asked_function(self._judge, situation)
-        elif kind is None:
+        if kind is None:
             try:
-                with _step():
-                    kind = self._read(complete(self._judge.model, self._request(situation)).text)
-            except Exception as error:
+                kind = self._read(self._asked(situation))
+            except Exception as error:  # noqa: BLE001 - a judge that fails must not fail the call
                 kind = self._without_judge(error)
         return self._routed(situation, kind)
 
     async def choose_async(self, situation: CallSituation, failed: Sequence[FailedAttempt]) -> ModelLike | None:
         """See `ModelChooser`."""
-        if failed or not isinstance(self._judge, _AskedModel):
+        if failed or self._judge is None:
             return self.choose(situation, failed)
         kind = self._known(situation)
         if kind is None:
             try:
                 with _step():
-                    kind = self._read((await complete_async(self._judge.model, self._request(situation))).text)
-            except Exception as error:
+                    kind = self._read((await complete_async(self._judge, self._request(situation))).text)
+            except Exception as error:  # noqa: BLE001 - see above
                 kind = self._without_judge(error)
         return self._routed(situation, kind)
 
@@ -100,11 +93,11 @@ class Router(ModelChooser):
         latest = self._latest.here().get(situation.agent)
         return None if latest is None else _Kind(latest, "the kind of the request that is being answered")
 
-    def _asked_function(self, judge: AskKind, situation: CallSituation) -> _Kind:
-        try:
-            return self._read(judge(situation))
-        except Exception as error:
-            return self._without_judge(error)
+    def _asked(self, situation: CallSituation) -> str:
+        if self._function is not None:
+            return self._function(situation)
+        with _step():
+            return complete(cast(ModelLike, self._judge), self._request(situation)).text
 
     def _request(self, situation: CallSituation) -> ModelRequest:
         asked = [message for message in situation.messages if message["role"] == "user"]

@@ -113,7 +113,7 @@ def test_the_same_arguments_are_computed_once_however_they_are_given(quiet: None
     load.cache.clear()
     load("a")
     assert len(calls) == 3
-    assert (load.__name__, load.__doc__) == ("load", "Loads.")  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
+    assert (load.__name__, load.__doc__) == ("load", "Loads.")  # pyright: ignore[reportAttributeAccessIssue]
     assert list(inspect.signature(load).parameters) == ["user", "limit"]
 
 
@@ -201,7 +201,7 @@ def test_what_makes_no_sense_is_refused():
     with pytest.raises(TypeError, match="generator"):
 
         @cached
-        def items():  # pyright: ignore[reportUnusedFunction]
+        def items():
             yield 1
 
 
@@ -412,7 +412,7 @@ def test_on_resume_the_record_counts_however_old_it_is(is_hit: bool, quiet: None
     def load() -> dict[str, int]:
         return {"version": next(versions)}
 
-    load.cache._clock = clock  # pyright: ignore[reportPrivateUsage]
+    load.cache._clock = clock
     if is_hit:
         load()
     seen: list[Any] = []

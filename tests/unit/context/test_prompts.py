@@ -135,7 +135,8 @@ def ask_anthropic(server: MockModelServer, system: str) -> None:
 
 
 def ask_gemini(server: MockModelServer, system: str) -> None:
-    client = genai.Client(api_key="k", http_options={"base_url": "http://mock", "httpx_client": server.http_client()})
+    options: Any = {"base_url": "http://mock", "httpx_client": server.http_client()}
+    client = genai.Client(api_key="k", http_options=options)
     config: Any = {"system_instruction": system}
     client.models.generate_content(model="mock-model", contents="Hello", config=config)
 
