@@ -39,8 +39,8 @@ class Budget(ModelChooser):
 
     The input of the next call counts with its estimated tokens. `prices`: US dollars per million tokens of input and
     output, for models that the table does not have, or has otherwise. Raises ValueError for a name without a price.
-    After a call whose cost is not known (a model without a price, an answer without usage), `low` is used; after a call
-    of `low` whose cost is not known, BudgetExceeded is raised. Outside runs, one budget is for all calls.
+    After a call whose cost is not known (a model without a price, an answer without usage), `low` is used; after a
+    second one, BudgetExceeded is raised. Outside runs, one budget is for all calls.
 
     In a resumed run, the recorded calls count as they did; of a run that goes on from a checkpoint, all model calls
     before it.
@@ -95,14 +95,12 @@ class Budget(ModelChooser):
         with self._lock:
             spending = self._spending.here()
             left, unknown = self._usd - spending.usd, list(spending.unknown or [])
-        if unknown and self._stops and low in unknown:
-            raise BudgetExceeded(
-                f"the cost of calls of {', '.join(unknown)} is not known, so the budget cannot be kept"
-            )
+        if len(unknown) > 1 and self._stops:
+            raise BudgetExceeded(f"what calls of {', '.join(unknown)} cost is not known: the budget cannot be kept")
         if left <= 0 and self._stops:
             raise BudgetExceeded(f"{spending.usd:.4f} of {self._usd} USD are spent: raise the budget, or end the run")
         if unknown:
-            return ModelChoice(low, f"the cost of a call of {unknown[0]} is not known")
+            return ModelChoice(low, f"what a call of {unknown[0]} cost is not known")
         price = None if isinstance(self._normal, ModelChooser) else self._price(normal)
         next_call = 0.0 if price is None else situation.tokens * (price.input or 0.0) / _MILLION
         said = f"{left:.4f} of {self._usd} USD left, reserve {self._reserve}"
