@@ -98,6 +98,8 @@ class Context:
         self._compression: Compression = _compression_of(compression)
         self._policy: CompressionPolicy | None = _policy_of(compression)
         self._model = model
+        self._asked: Model | str | None = None  # by the call that is prepared now
+        self._system: Entry | None = None
         self._lock = threading.RLock()
         self._entries: list[Entry] = []
         self._history: list[Entry] = []
@@ -110,7 +112,7 @@ class Context:
         self._followed: list[Json] = []
         self.raw = RawMessages(self)
         if system is not None:
-            self._append_entry(text_message(SYSTEM, system))
+            self._system = self._append_entry(text_message(SYSTEM, system))
 
     # --- adding ----------------------------------------------------------------------------------------------------
 
@@ -184,15 +186,35 @@ class Context:
             entry.preserve = on
         record_marks(self._api, entry.native, entry.tags, preserve=on)
 
+    def instruct(self, system: str) -> None:
+        """Sets the system prompt: adds it as the first message, or replaces the one that was set. Another system prompt
+        makes the provider's prompt cache useless for this context."""
+        with self._lock:
+            message = text_message(SYSTEM, system)
+            if self._system is not None and self._system.message == message:
+                return
+            entry = Entry(self._api.from_message(message), message)
+            if self._compression.count is not None:
+                with guarded("count the tokens of a message"):
+                    entry.tokens = int(self._compression.count(message))
+            for entries in (self._entries, self._history):
+                if self._system is not None and self._system in entries:
+                    entries[entries.index(self._system)] = entry
+                else:
+                    entries.insert(0, entry)
+            self._system = entry
+            self._version += 1
+
     # --- what the model sees -----------------------------------------------------------------------------------------
 
-    def for_model(self) -> list[Any]:
+    def for_model(self, model: Model | str | None = None) -> list[Any]:
         """Returns the messages as the client takes them, whatever the types are that it declares for them. Compresses
-        before, if that is due and the policy is automatic.
+        before, if that is due and the policy is automatic. `model`: the one that this call asks, if it is another than
+        the context's: they have to fit into its window, too.
 
         Blocks while a summary is written: in coroutines, use `for_model_async`.
         """
-        with self._lock:
+        with self._lock, self._asking(model):
             self._compress_if_due()
             task = running_task()
             self._sent[threading.get_ident() if task is None else id(task)] = _Sent(self._estimate(), self._version)
@@ -204,13 +226,13 @@ class Context:
                 )
             return self.native_messages()
 
-    async def for_model_async(self) -> list[Any]:
+    async def for_model_async(self, model: Model | str | None = None) -> list[Any]:
         """The same, with the summary written in another thread."""
-        with self._lock:
-            if self._due() is None:
-                return self.for_model()
-        await in_thread(self._compress_if_due)
-        return self.for_model()
+        with self._lock, self._asking(model):
+            is_due = self._due() is not None
+        if is_due:
+            await in_thread(lambda: self._compress_for(model))
+        return self.for_model(model)
 
     def follow(self, messages: Sequence[object]) -> list[JsonMapping]:
         """Adds what is new in a list that a framework hands over whole at each call, and returns `for_model()`.
@@ -372,12 +394,22 @@ class Context:
     def _basis(self) -> Basis:
         return "counted" if self._compression.count is not None else self._meter.basis(self._estimate())
 
+    @contextmanager
+    def _asking(self, model: Model | str | None) -> Generator[None]:
+        """Inside the block, the messages have to fit into this model's window, too."""
+        before, self._asked = self._asked, model
+        try:
+            yield
+        finally:
+            self._asked = before
+
+    def _compress_for(self, model: Model | str | None) -> None:
+        with self._lock, self._asking(model):
+            self._compress_if_due()
+
     def _limit(self) -> int | None:
-        if self._compression.limit is not None:
-            return self._compression.limit
-        if self._model is None:
-            return None
-        return window_of(self._model if isinstance(self._model, str) else self._model.name)
+        limits = [self._compression.limit or _window(self._model), _window(self._asked)]
+        return min((limit for limit in limits if limit is not None), default=None)
 
     def _due(self) -> Plan | str | None:
         """Returns why a compression is due, or the plan of a policy in the place of ours; None: it is not."""
@@ -422,7 +454,7 @@ class Context:
             compression=self._compression if strategy is None else replace(self._compression, strategy=strategy),
             meter=meter,
             limit=self._limit(),
-            model=self._model,
+            model=self._model or self._asked,
             trigger=trigger,
             number=len(self._history),
             note=note,
@@ -444,6 +476,10 @@ def _compression_of(given: Compression | BuiltIn | CompressionPolicy | None) -> 
     if isinstance(given, Compression):
         return given
     return Compression(strategy=given) if isinstance(given, BuiltIn) else Compression()
+
+
+def _window(model: Model | str | None) -> int | None:
+    return None if model is None else window_of(model if isinstance(model, str) else model.name)
 
 
 def _policy_of(given: Compression | BuiltIn | CompressionPolicy | None) -> CompressionPolicy | None:

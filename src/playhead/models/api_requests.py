@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 
 import orjson
 
-from playhead.model.json_value import Json, JsonMapping, JsonValue, object_of
+from playhead.model.json_value import Json, JsonMapping, JsonValue
 from playhead.model.message import Message, Part, text_message, without_reasoning
 from playhead.models.apis import ANTHROPIC, CHAT, GEMINI
 from playhead.models.model import ModelRequest, tool_json
@@ -182,7 +182,7 @@ def _named(part: Part, tools: Mapping[str, str]) -> Part:
     if part.get("type") != "tool_call_response":
         return part
     response = part.get("response")
-    result: Json = object_of(response) if isinstance(response, dict) else {"result": response}
+    result = cast("Json", response) if isinstance(response, dict) else {"result": response}
     name = part.get("name") or tools.get(str(part.get("id")))
     return {**part, "response": result, **({} if name is None else {"name": name})}
 

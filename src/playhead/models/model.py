@@ -89,6 +89,11 @@ class ModelResponse:
         return self._texts("reasoning")
 
     @property
+    def done(self) -> bool:
+        """Whether the model asks for no tools."""
+        return not self.tool_calls
+
+    @property
     def tool_calls(self) -> list[ToolRequest]:
         """The tool calls that the model asks for, in its order."""
         parts = [part for part in self.message["parts"] if part.get("type") == "tool_call" and part.get("name")]

@@ -314,6 +314,8 @@ class EventWriter:
                 prompt_mode=text(attributes, names.PROMPT_MODE),
                 prompt_sections=texts(attributes, names.PROMPT_SECTIONS),
                 section_tokens=wholes(attributes, names.PROMPT_SECTION_TOKENS),
+                task=text(attributes, names.TASK),
+                turn=whole(attributes, names.TURN),
                 thread=thread,
                 system=ref(attributes, names.SYSTEM_INSTRUCTIONS_REF),
                 tools=ref(attributes, names.TOOL_DEFINITIONS_REF),
