@@ -46,7 +46,7 @@ class CacheStatistics:
 
 
 @dataclass(slots=True)
-class _Counts:
+class _CacheCounts:
     hits: int = 0
     misses: int = 0
     waits: int = 0
@@ -56,7 +56,7 @@ class _Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class _Stored:
+class _StoredResult:
     value: Any
     until: float
 
@@ -81,9 +81,9 @@ class ResultCache:
         self._max_items = max_items
         self._clock = clock
         self._lock = ForkSafeLock()
-        self._stored: OrderedDict[str, _Stored] = OrderedDict()
+        self._stored: OrderedDict[str, _StoredResult] = OrderedDict()
         self._flights: dict[str, Flight] = {}
-        self._counts = _Counts()
+        self._counts = _CacheCounts()
 
     @property
     def statistics(self) -> CacheStatistics:
@@ -100,7 +100,7 @@ class ResultCache:
         """Forgets all results and counts. Calls under way are not affected, and their results are stored."""
         with self._lock:
             self._stored.clear()
-            self._counts = _Counts()
+            self._counts = _CacheCounts()
 
     # --- for the decorator -------------------------------------------------------------------------------------------
 
@@ -132,7 +132,7 @@ class ResultCache:
             if own is None:
                 self._counts.uncached += 1
             else:
-                self._stored[key] = _Stored(own[0], self._clock() + self._ttl)
+                self._stored[key] = _StoredResult(own[0], self._clock() + self._ttl)
                 self._stored.move_to_end(key)
                 while len(self._stored) > self._max_items:
                     self._stored.popitem(last=False)

@@ -16,7 +16,7 @@ _MOST_BEGINNINGS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class RenderedPrompt:
+class PromptRendering:
     """A prompt as it was rendered. `sections`: their names in order, each with its estimated tokens."""
 
     text: str
@@ -26,10 +26,10 @@ class RenderedPrompt:
 
 class _Rendered:
     lock = ForkSafeLock()
-    by_text: ClassVar[OrderedDict[str, RenderedPrompt]] = OrderedDict()
+    by_text: ClassVar[OrderedDict[str, PromptRendering]] = OrderedDict()
 
 
-def remember_prompt(prompt: RenderedPrompt) -> None:
+def remember_prompt(prompt: PromptRendering) -> None:
     """Adds a prompt. An earlier one with the same text is replaced."""
     with _Rendered.lock:
         _Rendered.by_text.pop(prompt.text, None)
@@ -43,7 +43,7 @@ def has_prompts() -> bool:
     return bool(_Rendered.by_text)
 
 
-def prompt_among(texts: Iterable[str]) -> RenderedPrompt | None:
+def prompt_among(texts: Iterable[str]) -> PromptRendering | None:
     """Returns the rendered prompt that is one of these texts, or the beginning of one; None if there is none."""
     with _Rendered.lock:
         latest = [*islice(reversed(_Rendered.by_text.values()), _MOST_BEGINNINGS)]

@@ -16,7 +16,7 @@ notes        notes outside the context window, found by title and alias
 from playhead.context.context import Context
 from playhead.context.entries import Entry, Fate
 from playhead.context.keep import Keep, Turns
-from playhead.context.notes import Note, NoteMatch, Notes
+from playhead.context.notes import NoteMatch, Notes, TitledNote
 from playhead.context.plan import DEFAULT_PROMPT, CompressionPolicy, Plan, Strategy, Summariser, TokenBudget
 from playhead.context.policy import Compression
 from playhead.context.prompts import Prompt, PromptSavings, by_tools, by_words
@@ -40,7 +40,6 @@ __all__ = [
     "Keep",
     "LlmSummary",
     "NoCompression",
-    "Note",
     "NoteMatch",
     "Notes",
     "Plan",
@@ -50,6 +49,7 @@ __all__ = [
     "Strategy",
     "Summariser",
     "SummaryFailed",
+    "TitledNote",
     "TokenBudget",
     "Turns",
     "by_tools",

@@ -28,7 +28,7 @@ _WHOLE, _BEGINNING, _ALL_WORDS, _LEAST_SHARE = 1.0, 0.9, 0.8, 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class TitledNote:
     """A note. `kind` and `id` say what it is about, and which one; `text` is what else is known."""
 
     kind: str
@@ -42,7 +42,7 @@ class Note:
 class NoteMatch:
     """A note that was found. `score`: how well the name fits, above 0 up to 1; `matched`: the title or alias."""
 
-    note: Note
+    note: TitledNote
     score: float
     matched: str
 
@@ -59,10 +59,18 @@ class Notes:
     def __init__(self, scope: str) -> None:
         self.scope = scope
 
-    def put(self, kind: str, id: str, *, title: str, aliases: Iterable[str] = (), text: str = "") -> Note:  # noqa: A002 - the word for it
+    def put(
+        self,
+        kind: str,
+        id: str,  # noqa: A002 - the word for it
+        *,
+        title: str,
+        aliases: Iterable[str] = (),
+        text: str = "",
+    ) -> TitledNote:
         """Stores a note, durably once this returns. One with the same kind and id is replaced, and keeps its aliases
         beside the new ones. Returns it as stored. Raises ValueError for texts that are too long, or too many notes."""
-        note = Note(str(kind), str(id), str(title), tuple(dict.fromkeys(map(str, aliases))), str(text))
+        note = TitledNote(str(kind), str(id), str(title), tuple(dict.fromkeys(map(str, aliases))), str(text))
         if len(note.title) + len(note.text) + sum(map(len, note.aliases)) > _MOST_CHARACTERS:
             raise ValueError(f"a note has at most {_MOST_CHARACTERS} characters: keep a longer text elsewhere")
         return _note(self._in_run("put", lambda given: _json(self._put(_note(given))), _json(note)))
@@ -71,7 +79,7 @@ class Notes:
         """Removes the note with this kind and id. Returns whether there was one."""
         return bool(self._in_run("remove", lambda given: self._remove(*given), [str(kind), str(id)]))
 
-    def all(self, kind: str | None = None) -> list[Note]:
+    def all(self, kind: str | None = None) -> list[TitledNote]:
         """Returns the notes, of this kind if one is given; the one that was stored last is the last."""
         return [*map(_note, self._in_run("all", lambda _: [*map(_json, self._read(kind))], kind))]
 
@@ -97,7 +105,7 @@ class Notes:
     def _file(self) -> NoteFile:
         return NoteFile(journal_folder(), self.scope)
 
-    def _read(self, kind: str | None) -> list[Note]:
+    def _read(self, kind: str | None) -> list[TitledNote]:
         return [note for note in map(_note, self._file().read()) if kind in (None, note.kind)]
 
     def _in_run(self, name: str, work: Callable[[Any], Any], given: Any) -> Any:
@@ -110,7 +118,7 @@ class Notes:
 
         return observe(f"notes.{name}", kind="step", replay=True)(recorded)(self.scope, given)
 
-    def _put(self, note: Note) -> Note:
+    def _put(self, note: TitledNote) -> TitledNote:
         stored = note
 
         def change(notes: list[Json]) -> list[Json]:
@@ -119,7 +127,7 @@ class Notes:
             if before is None and len(notes) >= _MOST_NOTES:
                 raise ValueError(f"the scope {self.scope!r} has {_MOST_NOTES} notes: remove some")
             aliases = dict.fromkeys((*note.aliases, *(() if before is None else before.aliases)))
-            stored = Note(note.kind, note.id, note.title, tuple(aliases), note.text)
+            stored = TitledNote(note.kind, note.id, note.title, tuple(aliases), note.text)
             return [*(each for each in notes if _key(_note(each)) != _key(note)), _json(stored)]
 
         self._file().change(change)
@@ -143,17 +151,17 @@ def notes(scope: str) -> Notes:
     return Notes(scope)
 
 
-def _key(note: Note) -> tuple[str, str]:
+def _key(note: TitledNote) -> tuple[str, str]:
     return note.kind, note.id
 
 
-def _json(note: Note) -> Json:
+def _json(note: TitledNote) -> Json:
     return cast(Json, {**asdict(note), "aliases": list(note.aliases)})
 
 
-def _note(stored: Json) -> Note:
+def _note(stored: Json) -> TitledNote:
     aliases = tuple(alias for alias in list_of(stored.get("aliases")) if isinstance(alias, str))
-    return Note(
+    return TitledNote(
         text_at(stored, "kind"), text_at(stored, "id"), text_at(stored, "title"), aliases, text_at(stored, "text")
     )
 
@@ -169,13 +177,13 @@ def _match_of(stored: Json) -> NoteMatch:
 # --- finding and rendering: pure --------------------------------------------------------------------------------------
 
 
-def _found(query: str, notes: Sequence[Note]) -> list[NoteMatch]:
+def _found(query: str, notes: Sequence[TitledNote]) -> list[NoteMatch]:
     wanted = _words(query)
     matches = [match for note in reversed(notes) if (match := _match(wanted, note)) is not None]
     return sorted(matches, key=lambda match: -match.score)  # keeps the order of equals
 
 
-def _match(wanted: Sequence[str], note: Note) -> NoteMatch | None:
+def _match(wanted: Sequence[str], note: TitledNote) -> NoteMatch | None:
     scores = {name: _score(wanted, _words(name)) for name in (note.title, *note.aliases, note.id)}
     best = max(scores, key=lambda name: scores[name])
     return NoteMatch(note, scores[best], best) if scores[best] else None
@@ -196,7 +204,7 @@ def _words(text: str) -> list[str]:
     return _WORD.findall(text[:_MOST_CHARACTERS].casefold())
 
 
-def _rendered(notes: Sequence[Note], max_tokens: int) -> str:
+def _rendered(notes: Sequence[TitledNote], max_tokens: int) -> str:
     lines: list[str] = []
     for note in reversed(notes):
         line = _line(note)
@@ -211,7 +219,7 @@ def _rendered(notes: Sequence[Note], max_tokens: int) -> str:
     return "\n".join(lines)
 
 
-def _line(note: Note) -> str:
+def _line(note: TitledNote) -> str:
     also = f" (also: {', '.join(note.aliases)})" if note.aliases else ""
     text = f": {' '.join(note.text.split())}" if note.text else ""
     return f"- {note.kind} {note.id}: {note.title}{also}{text}"

@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from playhead.calls.rendered_prompts import RenderedPrompt, remember_prompt
+from playhead.calls.rendered_prompts import PromptRendering, remember_prompt
 from playhead.kernel.guard import guarded, warn_once
 from playhead.model.token_estimates import estimate_value
 
@@ -108,7 +108,7 @@ class Prompt:
         text = _BETWEEN.join(self._sections[name] for name in names)
         with self._lock:
             self._rendered[mode] += 1
-        remember_prompt(RenderedPrompt(text, mode, tuple((name, self._tokens[name]) for name in names)))
+        remember_prompt(PromptRendering(text, mode, tuple((name, self._tokens[name]) for name in names)))
         return text
 
     def savings(self) -> PromptSavings:

@@ -35,6 +35,7 @@ from playhead.models.model import (
     StopReason,
     ToolRequest,
 )
+from playhead.models.pydantic_ai_model import PydanticAIModel
 from playhead.models.router import Router
 from playhead.models.select import Select
 
@@ -60,6 +61,7 @@ __all__ = [
     "ModelUnavailable",
     "OpenAIModel",
     "Overloaded",
+    "PydanticAIModel",
     "RateLimited",
     "Router",
     "Select",

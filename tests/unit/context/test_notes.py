@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import playhead
-from playhead.context import Note
+from playhead.context import TitledNote
 from playhead.errors import JournalUnusable
 from playhead.model.token_estimates import estimate_value
 from tests.support.journal_reader import Recording
@@ -31,8 +31,8 @@ def test_a_note_is_replaced_by_kind_and_id_and_keeps_its_aliases():
     stored = notes.put(
         "workflow", "wf-1", title="Daily task report", aliases=["the daily one", "my report"], text="at 8"
     )
-    assert stored == Note("workflow", "wf-1", "Daily task report", ("the daily one", "my report"), "at 8")
-    assert playhead.notes("user-7").all() == [Note("file", "wf-1", "another kind"), stored]
+    assert stored == TitledNote("workflow", "wf-1", "Daily task report", ("the daily one", "my report"), "at 8")
+    assert playhead.notes("user-7").all() == [TitledNote("file", "wf-1", "another kind"), stored]
     assert notes.all("workflow") == [stored]
     assert playhead.notes("user-8").all() == []
     assert (notes.remove("workflow", "wf-1"), notes.remove("workflow", "wf-1")) == (True, False)

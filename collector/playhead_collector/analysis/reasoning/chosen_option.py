@@ -55,17 +55,21 @@ def _rejected(
 ) -> list[tuple[TextRange, Sequence[TextRange]]]:
     found: list[tuple[TextRange, Sequence[TextRange]]] = []
     for option in options:
-        said = (_why_rejected(text, piece) for piece in (option.name, *option.about))
-        why = [piece for piece in said if piece is not None]
+        why = _why_rejected(text, option)
         # Without a decision, only what the model says to have rejected is.
         if option is not chosen and (why or (chosen is not None and option.cons)):
             found.append((_name(text, option), why or option.cons))
     return found
 
 
-def _why_rejected(text: str, piece: TextRange) -> TextRange | None:
-    said = _REJECTED.search(text, piece.start, piece.end)
-    return TextRange(said.end(), piece.end) if said is not None and said.end() < piece.end else None
+def _why_rejected(text: str, option: ConsideredOption) -> list[TextRange]:
+    """Returns what an option says behind "rejected because"; if nothing stands there, what it says next."""
+    pieces = [option.name, *option.about]
+    for place, piece in enumerate(pieces):
+        said = _REJECTED.search(text, piece.start, piece.end)
+        if said is not None:
+            return [TextRange(said.end(), piece.end)] if said.end() < piece.end else pieces[place + 1 :]
+    return []
 
 
 def _name(text: str, option: ConsideredOption) -> TextRange:

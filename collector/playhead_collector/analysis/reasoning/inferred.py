@@ -303,5 +303,5 @@ def _summary(
     tools = ", ".join(dict.fromkeys(request.name for request in turn.requests))
     paths = ", ".join(change["path"] or "argument" for change in changed[:3])
     did = _DID[label].format(tools=tools, paths=paths) if label else "it has not answered"
-    before = f" (calls of it in the context: {similar.of_tool}, equal ones: {similar.same})" if similar.of_tool else ""
-    return f"{_AFTER[trigger]}, {did}{before}."
+    before = f" Similar calls in its context: {similar.of_tool}, equal ones: {similar.same}." if similar.of_tool else ""
+    return f"{_AFTER[trigger]}, {did}.{before}"
