@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from playhead.agent.tasks import TaskResult as TaskResult
     from playhead.agent.tools import Tool as Tool
     from playhead.agent.tools import tool as tool
+    from playhead.api.caching import cached as cached
     from playhead.api.events import event as event
     from playhead.api.events import metric as metric
     from playhead.api.events import score as score
@@ -62,6 +63,8 @@ if TYPE_CHECKING:
     from playhead.client import AsyncClient as AsyncClient
     from playhead.client import Client as Client
     from playhead.configuring import configure as configure
+    from playhead.context.notes import notes as notes
+    from playhead.context.prompts import Prompt as Prompt
     from playhead.context.reasoning_prompt import REASONING_PROMPT as REASONING_PROMPT
     from playhead.errors import BadRequest as BadRequest
     from playhead.errors import CannotRestore as CannotRestore
@@ -134,6 +137,7 @@ _MODULE_OF = {
     "RefLogExporter": "playhead.interop.ref_spans",
     "RefSpanExporter": "playhead.interop.ref_spans",
     "RefSpanProcessor": "playhead.interop.ref_spans",
+    "Prompt": "playhead.context.prompts",
     "ReplayDiverged": "playhead.errors",
     "ReplayError": "playhead.errors",
     "RunAlive": "playhead.errors",
@@ -156,6 +160,7 @@ _MODULE_OF = {
     "approve": "playhead.api.promises.answering",
     "ask": "playhead.api.promises.asking",
     "ask_async": "playhead.api.promises.asking",
+    "cached": "playhead.api.caching",
     "checkpoint": "playhead.api.scope",
     "compressed": "playhead.api.scope",
     "configure": "playhead.configuring",
@@ -173,6 +178,7 @@ _MODULE_OF = {
     "interrupt": "playhead.api.promises.asking",
     "mcp_tools": "playhead.agent.mcp_tools",
     "metric": "playhead.api.events",
+    "notes": "playhead.context.notes",
     "now": "playhead.api.recorded_values",
     "observe": "playhead.api.observe",
     "on_event": "playhead.journal.listeners",

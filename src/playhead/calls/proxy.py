@@ -40,6 +40,7 @@ class CallObserver(Protocol):
     """The function's name in the record; None: its own name."""
     kind: str | None
     capture_output: bool
+    attributes: dict[str, Any]
 
     def output_name(self, kind: str) -> str:
         """Returns the name of the attribute for the result of a call of this kind."""
@@ -67,6 +68,11 @@ def observed(function: F, how: CallObserver, label: str | None = None) -> F:
     return _proxy(target, how, label or how.name) if _is_function(target) else function
 
 
+def is_writing_tool(function: object) -> bool:
+    """Whether this is an observed tool that is not declared idempotent."""
+    return isinstance(function, ObservedFunction) and function.is_writing_tool
+
+
 def _proxy(function: Any, how: CallObserver, label: str | None) -> Any:
     inner = innermost(function)
     calls = _Calls(
@@ -80,9 +86,12 @@ def _proxy(function: Any, how: CallObserver, label: str | None) -> Any:
         request_parameters(function),
     )
     if calls.kind != _PLAIN:
-        return ObservedFunction(function, calls.begun_later)
-    begin = calls.begin if how.kind != "tool" else calls.begin_approved
-    return ObservedFunction(function, functions.plain_wrapper(begin, calls.output))
+        made = ObservedFunction(function, calls.begun_later)
+    else:
+        begin = calls.begin if how.kind != "tool" else calls.begin_approved
+        made = ObservedFunction(function, functions.plain_wrapper(begin, calls.output))
+    made.observed_by(how)
+    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +242,17 @@ class ObservedFunction(wrapt.FunctionWrapper):  # pyright: ignore[reportMissingT
 
     __module__ = _AS_OF_FUNCTIONS
     __bound_function_wrapper__ = _ObservedMethod
+    # wrapt keeps attributes with this prefix on the wrapper.
+    _self_writes = False
+
+    def observed_by(self, how: CallObserver) -> None:
+        """Notes what `is_writing_tool` returns."""
+        self._self_writes = how.kind == "tool" and names.IDEMPOTENT not in how.attributes
+
+    @property
+    def is_writing_tool(self) -> bool:
+        """See the function of this name."""
+        return self._self_writes
 
     def __reduce_ex__(self, protocol: object) -> str:
         """Pickles as the name by which the other process imports it."""

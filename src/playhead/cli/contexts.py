@@ -166,6 +166,10 @@ def _print_tokens(answer: TokenTimeline, *, calls: bool, split: bool) -> None:
     points = answer["items"]
     if split:
         output.table(("seq", "model", "context", *_SPLIT_PARTS, "basis"), _split_lines(answer, points))
+        sections = (answer["totals"].get("split") or {}).get("sections", [])
+        if sections:
+            typer.echo()
+            output.table(("section", "tokens"), ((section["name"], section["tokens"]) for section in sections))
     else:
         wanted = [point for point in points if not calls or point["kind"] != "message_added"]
         output.rows_of(_TOKEN_COLUMNS, wanted)

@@ -10,6 +10,8 @@ summaries    has a model write a summary
 compressing  one compression, with its fallback, hooks and record
 context      Context
 carried      the context of a conversation that a framework keeps
+prompts      Prompt: a system prompt of sections, of which each mode has some
+notes        notes outside the context window, found by title and alias
 
 langchain, pydantic_ai, openai_agents: for agents of these frameworks; each imports its framework.
 """
@@ -17,8 +19,10 @@ langchain, pydantic_ai, openai_agents: for agents of these frameworks; each impo
 from playhead.context.context import Context
 from playhead.context.entries import Entry, Fate
 from playhead.context.keep import Keep, Messages, Turns
+from playhead.context.notes import NoteMatch, Notes, TitledNote
 from playhead.context.plan import DEFAULT_PROMPT, CompressionPolicy, Plan, Strategy, Summariser, TokenBudget
 from playhead.context.policy import AllOf, Compression
+from playhead.context.prompts import Prompt, PromptSavings, by_tools, by_words
 from playhead.context.report import CompressionReport, CompressionStart, ContextStats
 from playhead.context.strategies import Chain, ClearToolResults, Hybrid, LlmSummary, NoCompression, SlidingWindow
 from playhead.context.summaries import SummaryFailed
@@ -41,11 +45,18 @@ __all__ = [
     "LlmSummary",
     "Messages",
     "NoCompression",
+    "NoteMatch",
+    "Notes",
     "Plan",
+    "Prompt",
+    "PromptSavings",
     "SlidingWindow",
     "Strategy",
     "Summariser",
     "SummaryFailed",
+    "TitledNote",
     "TokenBudget",
     "Turns",
+    "by_tools",
+    "by_words",
 ]

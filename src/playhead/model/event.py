@@ -169,8 +169,9 @@ class MessageAdded(Event):
 @dataclass(frozen=True, kw_only=True)
 class LlmCalled(Event):
     """A model call began with this thread as its context.  `parent`: the span of the nearest call around it that has
-    events, such as the run's own; None where it is not known.  `task`: the name of its `LlmTask`; `turn`: which call of
-    its `Agent` it is, from 1."""
+    events, such as the run's own; None where it is not known.  `prompt_mode` and `prompt_sections`, with the estimated
+    tokens of each in `section_tokens`: of a system prompt that the program rendered of sections.  `task`: the name of
+    its `LlmTask`; `turn`: which call of its `Agent` it is, from 1."""
 
     kind: ClassVar[str] = "llm_called"
     model: str | None = None
@@ -179,6 +180,9 @@ class LlmCalled(Event):
     stream: bool = False
     messages: int | None = None
     parent: str | None = None
+    prompt_mode: str | None = None
+    prompt_sections: tuple[str, ...] = ()
+    section_tokens: tuple[int, ...] = ()
     task: str | None = None
     turn: int | None = None
     thread: ContentRef | None = ref()

@@ -44,6 +44,7 @@ from playhead.projection.attributes import (
     tool_name,
     usage_of,
     whole,
+    wholes,
 )
 from playhead.projection.compression_events import compacted, declared, edited, inferred
 from playhead.projection.conversations import Conversations, InputDelta, Mark
@@ -310,6 +311,9 @@ class EventWriter:
                 stream=attributes.get(names.REQUEST_STREAM) is True,
                 messages=self.conversations.length(thread),
                 parent=span_node.parent_call,
+                prompt_mode=text(attributes, names.PROMPT_MODE),
+                prompt_sections=texts(attributes, names.PROMPT_SECTIONS),
+                section_tokens=wholes(attributes, names.PROMPT_SECTION_TOKENS),
                 task=text(attributes, names.TASK),
                 turn=whole(attributes, names.TURN),
                 thread=thread,

@@ -56,12 +56,20 @@ class ModelTokens(TypedDict):
     unpriced_calls: int
 
 
+class SectionTokens(TypedDict):
+    """Tokens of a section of the system prompt."""
+
+    name: str
+    tokens: int
+
+
 class TokenSplit(TypedDict):
     """What the context of a call consists of, and its output, in tokens.
 
     `system`: system instructions; `tools`: definitions of tools; `retrieved`: results of tools in messages; `history`:
     all other messages.  The four add up to the call's context.  `basis` is the weakest of the parts: the provider
-    counts the whole, so that its parts are `calibrated` at best.
+    counts the whole, so that its parts are `calibrated` at best.  `sections`: what `system` consists of, where the
+    program rendered it of sections (`playhead.Prompt`); text around them is in none.
     """
 
     system: int
@@ -70,6 +78,7 @@ class TokenSplit(TypedDict):
     retrieved: int
     output: int
     basis: str
+    sections: NotRequired[list[SectionTokens]]
 
 
 class TotalSplit(TokenSplit):

@@ -1,5 +1,5 @@
 // What the context of each call consists of, what it cost, and what came from the cache: a column per call.
-import { useMemo, useState, type CSSProperties } from "react";
+import { Fragment, useMemo, useState, type CSSProperties } from "react";
 
 import type { CompressionAudit, RunDetail, TokenTimeline, TurnRow } from "../../api/types";
 import { useApi } from "../../api/useApi";
@@ -266,7 +266,13 @@ function Reading({ column }: { column: Column }) {
       <dl>
         {column.parts !== null &&
           PARTS.map((part) => (
-            <Fact key={part} name={NAMES[part]} mark={kinds[part]} value={count(column.parts?.[part] ?? 0)} />
+            <Fragment key={part}>
+              <Fact name={NAMES[part]} mark={kinds[part]} value={count(column.parts?.[part] ?? 0)} />
+              {part === "system" &&
+                column.sections.map((section, n) => (
+                  <Fact key={n} name={section.name} value={count(section.tokens)} isInside />
+                ))}
+            </Fragment>
           ))}
         <Fact
           name="context"
@@ -292,14 +298,16 @@ function Fact({
   value,
   mark,
   isFirst = false,
+  isInside = false,
 }: {
   name: string;
   value: string;
   mark?: string | undefined;
   isFirst?: boolean;
+  isInside?: boolean;
 }) {
   return (
-    <div className={isFirst ? styles.ruled : undefined}>
+    <div className={isFirst ? styles.ruled : isInside ? styles.inside : undefined}>
       <dt>
         {mark !== undefined && <i className={mark} aria-hidden="true" />}
         {name}

@@ -7,7 +7,7 @@ export type Part = (typeof PARTS)[number];
 
 /**
  * A call. `parts` null: they are not known. `context` is its size in tokens, null if it is not known; `isEstimated`: the provider
- * did not count it. `before` is the context of the same agent's call before it in this page.
+ * did not count it. `sections`: what the part `system` consists of, if the program rendered it of sections. `before` is the context of the same agent's call before it in this page.
  */
 export type Column = {
   seq: number;
@@ -15,6 +15,7 @@ export type Column = {
   actor: string | null;
   model: string | null;
   parts: Readonly<Record<Part, number>> | null;
+  sections: readonly { name: string; tokens: number }[];
   context: number | null;
   isEstimated: boolean;
   before: number | null;
@@ -57,7 +58,7 @@ export function columnsOf(
       const column: Column = {
         ...{ seq, actor, model, context, limit, parts, before: last.get(actor)?.context ?? null },
         ...{ turn: turns.get(seq)?.turn ?? null, isEstimated: point.context_basis !== "reported" },
-        ...{ output: split?.output ?? null, cost: null, cached: null },
+        ...{ sections: split?.sections ?? [], output: split?.output ?? null, cost: null, cached: null },
       };
       for (const cut of cuts)
         if (cut.after === null && cut.column <= columns.length)
