@@ -118,14 +118,14 @@ def _shortened(text: str) -> str:
 
 
 @contextmanager
-def person_who_approves(run: str) -> Iterator[None]:
+def person_who_approves(run: str | None) -> Iterator[None]:
     """Approves what this run asks, in a thread; elsewhere a person does, in the web UI or by `playhead approve`."""
     done = threading.Event()
 
     def approve() -> None:
         while not done.wait(0.05):
             for promise in playhead.open_promises():
-                if promise["run"] == run:
+                if promise["run"] == run and promise["name"] in ("write_file", "bash"):
                     print(f"approved: {promise['name']}({promise['details']})")
                     playhead.approve(promise, by="the example")
 
