@@ -21,6 +21,15 @@ if TYPE_CHECKING:
     # For type checkers: the same names as in the table below.
     from collections.abc import Callable
 
+    from playhead.agent.agent_context import AgentContext as AgentContext
+    from playhead.agent.agents import Agent as Agent
+    from playhead.agent.agents import AgentResult as AgentResult
+    from playhead.agent.agents import Ask as Ask
+    from playhead.agent.mcp_tools import mcp_tools as mcp_tools
+    from playhead.agent.tasks import LlmTask as LlmTask
+    from playhead.agent.tasks import TaskResult as TaskResult
+    from playhead.agent.tools import Tool as Tool
+    from playhead.agent.tools import tool as tool
     from playhead.api.events import event as event
     from playhead.api.events import metric as metric
     from playhead.api.events import score as score
@@ -53,6 +62,7 @@ if TYPE_CHECKING:
     from playhead.client import AsyncClient as AsyncClient
     from playhead.client import Client as Client
     from playhead.configuring import configure as configure
+    from playhead.context.reasoning_prompt import REASONING_PROMPT as REASONING_PROMPT
     from playhead.errors import BadRequest as BadRequest
     from playhead.errors import CannotRestore as CannotRestore
     from playhead.errors import ClientError as ClientError
@@ -62,9 +72,11 @@ if TYPE_CHECKING:
     from playhead.errors import InDoubt as InDoubt
     from playhead.errors import Interrupted as Interrupted
     from playhead.errors import JournalUnusable as JournalUnusable
+    from playhead.errors import MaxTurnsExceeded as MaxTurnsExceeded
     from playhead.errors import NoRecord as NoRecord
     from playhead.errors import NotAuthorized as NotAuthorized
     from playhead.errors import NotFound as NotFound
+    from playhead.errors import OutputInvalid as OutputInvalid
     from playhead.errors import PlayheadError as PlayheadError
     from playhead.errors import ReplayDiverged as ReplayDiverged
     from playhead.errors import ReplayError as ReplayError
@@ -94,7 +106,12 @@ if TYPE_CHECKING:
 # Public name → the module that has it. No module of this package may have one of these names: its import would replace
 # the function.
 _MODULE_OF = {
+    "REASONING_PROMPT": "playhead.context.reasoning_prompt",
     "RERUN": "playhead.replaying.policy",
+    "Agent": "playhead.agent.agents",
+    "AgentContext": "playhead.agent.agent_context",
+    "AgentResult": "playhead.agent.agents",
+    "Ask": "playhead.agent.agents",
     "AsyncClient": "playhead.client",
     "BadRequest": "playhead.errors",
     "CannotRestore": "playhead.errors",
@@ -106,9 +123,12 @@ _MODULE_OF = {
     "InDoubt": "playhead.errors",
     "Interrupted": "playhead.errors",
     "JournalUnusable": "playhead.errors",
+    "LlmTask": "playhead.agent.tasks",
+    "MaxTurnsExceeded": "playhead.errors",
     "NoRecord": "playhead.errors",
     "NotAuthorized": "playhead.errors",
     "NotFound": "playhead.errors",
+    "OutputInvalid": "playhead.errors",
     "PlayheadError": "playhead.errors",
     "RefLogExporter": "playhead.interop.ref_spans",
     "RefSpanExporter": "playhead.interop.ref_spans",
@@ -120,6 +140,8 @@ _MODULE_OF = {
     "RunTakenOver": "playhead.errors",
     "SettingInvalid": "playhead.errors",
     "Suspended": "playhead.errors",
+    "TaskResult": "playhead.agent.tasks",
+    "Tool": "playhead.agent.tools",
     "ToolDenied": "playhead.errors",
     "Unanswered": "playhead.errors",
     "UnrecordedTools": "playhead.errors",
@@ -147,6 +169,7 @@ _MODULE_OF = {
     "idempotency_key": "playhead.api.scope",
     "instrument": "playhead.capture.registry",
     "interrupt": "playhead.api.promises.asking",
+    "mcp_tools": "playhead.agent.mcp_tools",
     "metric": "playhead.api.events",
     "now": "playhead.api.recorded_values",
     "observe": "playhead.api.observe",
@@ -158,6 +181,7 @@ _MODULE_OF = {
     "run": "playhead.api.scope",
     "score": "playhead.api.events",
     "shutdown": "playhead.recording",
+    "tool": "playhead.agent.tools",
     "uninstrument": "playhead.capture.registry",
     "wait_for": "playhead.api.promises.asking",
     "wait_for_async": "playhead.api.promises.asking",

@@ -36,8 +36,11 @@ async def messages(
 
 
 @handles(CallOperations.llm_calls)
-async def llm_calls(asking: Asking, run: str, *, limit: int | None = None, hydrate: bool = False) -> Page[LlmCall]:
-    return await list_llm_calls(await asking.record(run), asking.page(limit), read_seq(asking.cursor), hydrate)
+async def llm_calls(
+    asking: Asking, run: str, *, task: str | None = None, limit: int | None = None, hydrate: bool = False
+) -> Page[LlmCall]:
+    record = await asking.record(run)
+    return await list_llm_calls(record, asking.page(limit), read_seq(asking.cursor), hydrate, task=task)
 
 
 @handles(CallOperations.tool_calls)

@@ -68,12 +68,12 @@ def observed(function: F, how: CallObserver, label: str | None = None) -> F:
 
 
 def _proxy(function: Any, how: CallObserver, label: str | None) -> Any:
-    inner = _innermost(function)
+    inner = innermost(function)
     calls = _Calls(
         how,
         label or getattr(inner, "__name__", None) or type(function).__name__,
         _parameters(getattr(function, "__func__", function)),
-        _code_attributes(inner, how.kind),
+        code_attributes(inner, how.kind),
         _kind_of(function),
         how.output_name(how.kind or "step") if how.capture_output else None,
         injected_parameters(function) if how.kind == "tool" else frozenset[str](),
@@ -247,7 +247,7 @@ class ObservedFunction(wrapt.FunctionWrapper):  # pyright: ignore[reportMissingT
         return self
 
 
-def _innermost(function: Any) -> Any:
+def innermost(function: Any) -> Any:
     """Returns the function behind methods, partials and other decorators; its name and code describe the call."""
     while True:
         if isinstance(function, functools.partial | functools.partialmethod):
@@ -304,7 +304,7 @@ def _bind(
     return {**bound, **kwargs} if kwargs else bound
 
 
-def _code_attributes(function: object, kind: str | None) -> dict[str, Any]:
+def code_attributes(function: object, kind: str | None) -> dict[str, Any]:
     """Returns the attributes that identify the called code. For an agent they include its import path, so that a test
     can start it."""
     attributes = {names.CODE: code} if (code := _fingerprint(function)) else {}

@@ -27,12 +27,12 @@ from playhead.context.policy import Compression
 from playhead.context.recording import record_marks
 from playhead.context.report import Basis, CompressionReport, ContextStats, Trigger
 from playhead.context.strategies import BuiltIn
-from playhead.context.too_long import says_too_long
 from playhead.kernel.guard import guarded, warn_once
 from playhead.model.json_value import Json, JsonMapping, JsonValue
 from playhead.model.message import Message, text_message
 from playhead.models.apis import APIS, ApiName, as_json
-from playhead.models.model import Model
+from playhead.models.failures import says_too_long
+from playhead.models.model import Model, ModelResponse
 
 T = TypeVar("T")
 
@@ -80,7 +80,8 @@ class Context:
     answers.
 
     `api`: the form of the messages that `for_model` returns: `chat` (Chat Completions and LiteLLM), `responses`
-    (OpenAI's Responses), `anthropic` or `gemini`. For the latter two, give the client `system=ctx.system` too.
+    (OpenAI's Responses), `anthropic`, `gemini`, or `canonical` for the models of `playhead.models`. For Anthropic and
+    Gemini, give the client `system=ctx.system` too.
     """
 
     def __init__(
@@ -97,6 +98,8 @@ class Context:
         self._compression: Compression = _compression_of(compression)
         self._policy: CompressionPolicy | None = _policy_of(compression)
         self._model = model
+        self._asked: Model | str | None = None  # by the call that is prepared now
+        self._system: Entry | None = None
         self._lock = threading.RLock()
         self._entries: list[Entry] = []
         self._history: list[Entry] = []
@@ -109,7 +112,7 @@ class Context:
         self._followed: list[Json] = []
         self.raw = RawMessages(self)
         if system is not None:
-            self._append_entry(text_message(SYSTEM, system))
+            self._system = self._append_entry(text_message(SYSTEM, system))
 
     # --- adding ----------------------------------------------------------------------------------------------------
 
@@ -150,16 +153,20 @@ class Context:
             return entry
 
     def answered(self, response: object) -> Entry | None:
-        """Adds a model's answer, and learns the true number of tokens. `response`: the client's object, its JSON, or
-        the chunks of a stream in a list. Returns the entry; of an answer with several, the last one.
+        """Adds a model's answer, and learns the true number of tokens. `response`: the client's object, its JSON, the
+        chunks of a stream in a list, or a `ModelResponse`. Returns the entry; of an answer with several, the last one.
 
         Logs and adds nothing if this is no answer of the context's API. Tool calls in it wait for `add("tool", ...)`.
         """
         with self._lock, guarded("read a model's answer"):
+            if isinstance(response, ModelResponse):
+                self._model = self._model or response.model
+                self._learn(response.usage.input_tokens)
+                return self._append_entry(response.message)
             answer = self._api.answer(response)
             self._model = self._model or answer.model
             self._is_on_server = self._is_on_server or answer.is_continued
-            self._learn(answer.input_tokens)
+            self._learn(answer.usage.input_tokens)
             entry: Entry | None = None
             for native in answer.natives:
                 for piece in self._api.cut(native):
@@ -179,15 +186,35 @@ class Context:
             entry.preserve = on
         record_marks(self._api, entry.native, entry.tags, preserve=on)
 
+    def instruct(self, system: str) -> None:
+        """Sets the system prompt: adds it as the first message, or replaces the one that was set. Another system prompt
+        makes the provider's prompt cache useless for this context."""
+        with self._lock:
+            message = text_message(SYSTEM, system)
+            if self._system is not None and self._system.message == message:
+                return
+            entry = Entry(self._api.from_message(message), message)
+            if self._compression.count is not None:
+                with guarded("count the tokens of a message"):
+                    entry.tokens = int(self._compression.count(message))
+            for entries in (self._entries, self._history):
+                if self._system is not None and self._system in entries:
+                    entries[entries.index(self._system)] = entry
+                else:
+                    entries.insert(0, entry)
+            self._system = entry
+            self._version += 1
+
     # --- what the model sees -----------------------------------------------------------------------------------------
 
-    def for_model(self) -> list[Any]:
+    def for_model(self, model: Model | str | None = None) -> list[Any]:
         """Returns the messages as the client takes them, whatever the types are that it declares for them. Compresses
-        before, if that is due and the policy is automatic.
+        before, if that is due and the policy is automatic. `model`: the one that this call asks, if it is another than
+        the context's: they have to fit into its window, too.
 
         Blocks while a summary is written: in coroutines, use `for_model_async`.
         """
-        with self._lock:
+        with self._lock, self._asking(model):
             self._compress_if_due()
             task = running_task()
             self._sent[threading.get_ident() if task is None else id(task)] = _Sent(self._estimate(), self._version)
@@ -199,13 +226,13 @@ class Context:
                 )
             return self.native_messages()
 
-    async def for_model_async(self) -> list[Any]:
+    async def for_model_async(self, model: Model | str | None = None) -> list[Any]:
         """The same, with the summary written in another thread."""
-        with self._lock:
-            if self._due() is None:
-                return self.for_model()
-        await in_thread(self._compress_if_due)
-        return self.for_model()
+        with self._lock, self._asking(model):
+            is_due = self._due() is not None
+        if is_due:
+            await in_thread(lambda: self._compress_for(model))
+        return self.for_model(model)
 
     def follow(self, messages: Sequence[object]) -> list[JsonMapping]:
         """Adds what is new in a list that a framework hands over whole at each call, and returns `for_model()`.
@@ -367,12 +394,22 @@ class Context:
     def _basis(self) -> Basis:
         return "counted" if self._compression.count is not None else self._meter.basis(self._estimate())
 
+    @contextmanager
+    def _asking(self, model: Model | str | None) -> Generator[None]:
+        """Inside the block, the messages have to fit into this model's window, too."""
+        before, self._asked = self._asked, model
+        try:
+            yield
+        finally:
+            self._asked = before
+
+    def _compress_for(self, model: Model | str | None) -> None:
+        with self._lock, self._asking(model):
+            self._compress_if_due()
+
     def _limit(self) -> int | None:
-        if self._compression.limit is not None:
-            return self._compression.limit
-        if self._model is None:
-            return None
-        return window_of(self._model if isinstance(self._model, str) else self._model.name)
+        limits = [self._compression.limit or _window(self._model), _window(self._asked)]
+        return min((limit for limit in limits if limit is not None), default=None)
 
     def _due(self) -> Plan | str | None:
         """Returns why a compression is due, or the plan of a policy in the place of ours; None: it is not."""
@@ -417,7 +454,7 @@ class Context:
             compression=self._compression if strategy is None else replace(self._compression, strategy=strategy),
             meter=meter,
             limit=self._limit(),
-            model=self._model,
+            model=self._model or self._asked,
             trigger=trigger,
             number=len(self._history),
             note=note,
@@ -439,6 +476,10 @@ def _compression_of(given: Compression | BuiltIn | CompressionPolicy | None) -> 
     if isinstance(given, Compression):
         return given
     return Compression(strategy=given) if isinstance(given, BuiltIn) else Compression()
+
+
+def _window(model: Model | str | None) -> int | None:
+    return None if model is None else window_of(model if isinstance(model, str) else model.name)
 
 
 def _policy_of(given: Compression | BuiltIn | CompressionPolicy | None) -> CompressionPolicy | None:

@@ -7,9 +7,9 @@ from playhead.context.plan import Summariser
 from playhead.errors import PlayheadError
 from playhead.model.message import message_lines, text_message
 from playhead.model.token_estimates import estimate_value
+from playhead.models.choosing import complete
 from playhead.models.clients import named
 from playhead.models.model import Model, ModelRequest
-from playhead.models.recorded import ask
 
 BEGINNING = "Summary of the conversation so far:"
 # Of the model's window, for what it is asked to summarise; the rest is for the prompt and the summary.
@@ -38,7 +38,7 @@ def write_summary(entries: Sequence[Entry], summariser: Summariser, model: Model
     for part in _parts(entries, most):
         asked = f"{BEGINNING}\n{summary}\n\nConversation since then:\n{part}" if summary else f"Conversation:\n{part}"
         request = ModelRequest([text_message("system", summariser.prompt), text_message("user", asked)])
-        summary = ask(model, request).text.strip()
+        summary = complete(model, request).text.strip()
         if not summary:
             raise SummaryFailed(f"{model.name} answered without text")
     if not summary:

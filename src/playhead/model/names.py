@@ -202,6 +202,8 @@ STATE_KEY: Final = "playhead.state.key"  # with STATE_CHANGED: the key
 VALUE_REF: Final = "playhead.value_ref"  # with STATE_CHANGED, EVENT, INPUT_RECEIVED: the value
 # With HANDOFF, or on a span that is one: the next agent; empty: the next agent of the trace.
 HANDOFF_TO: Final = "playhead.handoff.to"
+TASK: Final = "playhead.task"  # on a model call: the task that it belongs to (`LlmTask`)
+TURN: Final = "playhead.turn"  # on a model call: which call of its agent it is, from 1 (`Agent`)
 EVENT_NAME: Final = "playhead.event.name"  # with EVENT: its name
 EVENT_PRIORITY: Final = "playhead.event.priority"  # with EVENT: critical or normal
 METRIC_NAME: Final = "playhead.metric.name"  # with METRIC: its name

@@ -5,22 +5,47 @@
     models.OpenAIModel("gpt-4o-mini")    # with client=... your own client
     models.MockModel("a fixed answer")   # for tests
 
-Any object with `name` and `complete(request)` is a `Model`.
+Classes that inherit from `Model` need `name` and `complete(request)`.
 """
 
+from playhead.models.choosing import CallSituation, FailedAttempt, ModelChooser, ModelLike
 from playhead.models.clients import AnthropicModel, GeminiModel, LiteLLMModel, OpenAIModel, named
-from playhead.models.mock import MockModel
-from playhead.models.model import Model, ModelRequest, ModelResponse, ModelUnavailable
+from playhead.models.failures import ContextTooLong, ModelFailure, Overloaded, RateLimited, failure_of
+from playhead.models.mock import MockModel, mock_answer
+from playhead.models.model import (
+    Model,
+    ModelChunk,
+    ModelRequest,
+    ModelResponse,
+    ModelTool,
+    ModelUnavailable,
+    StopReason,
+    ToolRequest,
+)
 
 __all__ = [
     "AnthropicModel",
+    "CallSituation",
+    "ContextTooLong",
+    "FailedAttempt",
     "GeminiModel",
     "LiteLLMModel",
     "MockModel",
     "Model",
+    "ModelChooser",
+    "ModelChunk",
+    "ModelFailure",
+    "ModelLike",
     "ModelRequest",
     "ModelResponse",
+    "ModelTool",
     "ModelUnavailable",
     "OpenAIModel",
+    "Overloaded",
+    "RateLimited",
+    "StopReason",
+    "ToolRequest",
+    "failure_of",
+    "mock_answer",
     "named",
 ]

@@ -310,6 +310,8 @@ class EventWriter:
                 stream=attributes.get(names.REQUEST_STREAM) is True,
                 messages=self.conversations.length(thread),
                 parent=span_node.parent_call,
+                task=text(attributes, names.TASK),
+                turn=whole(attributes, names.TURN),
                 thread=thread,
                 system=ref(attributes, names.SYSTEM_INSTRUCTIONS_REF),
                 tools=ref(attributes, names.TOOL_DEFINITIONS_REF),

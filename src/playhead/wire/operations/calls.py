@@ -46,7 +46,8 @@ class LlmCall(Call):
     """A model call.
 
     `refs.thread` is the thread of input messages, `refs.output_thread` the thread with the model's answer.  `usage` has
-    only numbers that the provider reported.  `messages` is the number of messages in the input thread.
+    only numbers that the provider reported.  `messages` is the number of messages in the input thread.  `task` is the
+    name of the task that made it, `turn` which call of its agent it is, from 1; both null for calls of other code.
     """
 
     model: str | None
@@ -54,6 +55,8 @@ class LlmCall(Call):
     operation: str | None
     stream: bool
     messages: int | None
+    task: str | None
+    turn: int | None
     first_chunk_ms: float | None
     finish_reasons: list[str]
     usage: dict[str, int]
@@ -148,6 +151,7 @@ MessageForm = Annotated[Literal["parts", "openai"], Bounds(description="The shap
 Exact = Annotated[bool, Bounds(description="Also return `request`: the request's body as it was sent.")]
 
 
+TaskName = Annotated[str | None, Bounds(max_length=200, description="Only calls of this task.")]
 SpanName = Annotated[str, Bounds(pattern=r"^[0-9a-f]{16}$", description="The span's id: 16 hex digits.")]
 
 
@@ -174,8 +178,10 @@ class CallOperations:
         ...
 
     @get_list("/runs/{run}/llm-calls", scope=READ, tag="calls", page_size=100)
-    def llm_calls(self, run: RunName, *, limit: Most = None, hydrate: Hydrate = False) -> Page[LlmCall]:
-        """Model calls of a run, in order of their start.
+    def llm_calls(
+        self, run: RunName, *, task: TaskName = None, limit: Most = None, hydrate: Hydrate = False
+    ) -> Page[LlmCall]:
+        """Model calls of a run, in order of their start. `task`: only those of this task.
 
         With `hydrate`, the value of a thread is its last node only; the messages are in the call's context.
         """

@@ -1,0 +1,158 @@
+"""An agent: instructions, a model, tools, and the loop over its turns.
+
+    agent = playhead.Agent[Deps](name="support", instructions="You help.", model="gpt-4o", tools=[look_up])
+    out = agent.run_sync("Where is my order?", deps=Deps(...))
+
+A run of it is a run of Playhead, or inside one an agent of that run. Every model call, tool call and approval is
+recorded, and a run that was killed goes on from its last recorded step.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, cast, overload
+
+from playhead.agent.agent_context import AgentContext, ExecutedCall, model_object
+from playhead.agent.instructions import Instructions
+from playhead.agent.outputs import OutputType, output_type
+from playhead.agent.streams import AgentStream, Emit
+from playhead.agent.tools import Tool, as_tool
+from playhead.api.promises.asking import ToolRule, checked_rule
+from playhead.api.scope import run as recorded_run
+from playhead.context import Compression
+from playhead.context.plan import CompressionPolicy
+from playhead.context.strategies import BuiltIn
+from playhead.dialect import openai_chat
+from playhead.model.event import TokenUsage
+from playhead.model.json_value import JsonMapping
+from playhead.models.choosing import ModelLike
+from playhead.models.model import ModelRequest
+
+Deps = TypeVar("Deps")
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What an agent is asked. `messages`: what was said before, as messages of Chat Completions."""
+
+    prompt: str
+    messages: Sequence[JsonMapping] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AgentResult:
+    """What came of a run. `response`: the final text; `output`: the same as the agent's output type. `turns`: number of
+    model calls. `usage` and `cost` (US dollars, by the table of prices): None where a number or a price is not known.
+    `run`: the run's id; None where nothing is recorded."""
+
+    response: str
+    output: Any
+    turns: int
+    tool_calls: list[ExecutedCall]
+    usage: TokenUsage
+    cost: float | None
+    run: str | None
+
+
+Loop = Callable[[AgentContext[Deps], Ask], Awaitable[Any]]
+LoopType = TypeVar("LoopType", bound=Callable[..., Awaitable[Any]])
+
+
+async def default_loop(context: AgentContext[Any], ask: Ask) -> str:
+    """Asks the model, executes the tools that it asks for, and so on, until it asks for none."""
+    context.add("user", ask.prompt)
+    while True:
+        answer = await context.call()
+        for call in answer.tool_calls:
+            await context.execute(call)
+        if answer.done:
+            return answer.text
+
+
+class Agent(Generic[Deps]):
+    """An agent. The same object serves any number of runs at once.
+
+    `instructions`: the system prompt, a function of the `AgentContext` that returns it, or a prompt with sections;
+    asked before each call. `model`: a name, a model or a chooser of `playhead.models`. `tools`: functions, `playhead.tool`s.
+    `max_turns`: most model calls of a run. `approval`: which tools need a person's approval, as in
+    `playhead.configure(approval=...)`; "writes": those with `writes=True`. `compression`: of the context; see
+    `playhead.context`. `output`: the type of the final answer; `str`: any text. `capture_reasoning`: asks for thinking,
+    where the model supports it. `tool_models`: by tool, the model that reads its results.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str = "agent",
+        model: ModelLike,
+        instructions: Instructions = None,
+        tools: "Sequence[Tool[..., Any] | Callable[..., Any]]" = (),
+        max_turns: int = 50,
+        approval: ToolRule | None = None,
+        compression: Compression | BuiltIn | CompressionPolicy | None = None,
+        output: Any = str,
+        capture_reasoning: bool = True,
+        tool_models: Mapping[str, ModelLike] | None = None,
+    ) -> None:
+        self.name = name
+        self.model = model_object(model)
+        self.instructions = instructions
+        self.tools = [as_tool(each) for each in tools]
+        self.max_turns = max_turns
+        self.approval: ToolRule | None = None if approval is None else checked_rule(approval)
+        self.compression = compression
+        self.output_type: OutputType[Any] | None = output_type(output)
+        self.tool_models = dict(tool_models or {})
+        self._definitions = [tool.definition for tool in self.tools]
+        if len({tool.name for tool in self.tools}) < len(self.tools):
+            raise ValueError(f"{name}: two tools have one name: {', '.join(sorted(tool.name for tool in self.tools))}")
+        schema = None if self.output_type is None else self.output_type.schema
+        self.request = ModelRequest([], tools=self._definitions, output=schema, thinking=capture_reasoning)
+        self._loop: Loop[Deps] = default_loop
+
+    def execute(self, loop: LoopType) -> LoopType:
+        """Replaces the loop: `@agent.execute` on `async def loop(ctx, ask)`, which returns the response."""
+        self._loop = loop
+        return loop
+
+    @overload
+    async def run(
+        self: "Agent[None]", ask: str | Ask, *, deps: None = None, session: str | None = None
+    ) -> AgentResult: ...
+    @overload
+    async def run(self, ask: str | Ask, *, deps: Deps, session: str | None = None) -> AgentResult: ...
+    async def run(self, ask: str | Ask, *, deps: Any = None, session: str | None = None) -> AgentResult:
+        """Runs the agent. `deps`: for its tools and instructions. `session`: names the runs that belong to one
+        conversation. Raises MaxTurnsExceeded, OutputInvalid, and what a model's client raises."""
+        return await self._run(ask, deps, session, blocking=False, emit=None)
+
+    def run_sync(self, ask: str | Ask, *, deps: Any = None, session: str | None = None) -> AgentResult:
+        """The same without asyncio. Tools that are no coroutines run in the caller's thread. Raises RuntimeError in a
+        running event loop: await `run` there."""
+        return asyncio.run(self._run(ask, deps, session, blocking=True, emit=None))
+
+    def run_stream(self, ask: str | Ask, *, deps: Any = None, session: str | None = None) -> AgentStream:
+        """Runs the agent, and returns the stream of what happens: pieces of answers, tool calls and their results."""
+        return AgentStream(lambda emit: self._run(ask, deps, session, blocking=False, emit=emit))
+
+    async def _run(
+        self, ask: str | Ask, deps: Any, session: str | None, *, blocking: bool, emit: Emit | None
+    ) -> AgentResult:
+        ask = Ask(ask) if isinstance(ask, str) else ask
+        async with recorded_run(self.name, session=session) as run:
+            run.input(ask.prompt)
+            context: AgentContext[Deps] = AgentContext(self, ask, cast(Deps, deps), blocking=blocking, emit=emit)
+            for message in ask.messages:
+                context.context.add_native(cast(JsonMapping, openai_chat.to_message(message)))
+            response = await self._loop(context, ask)
+            result = self._result(response, context, run.id)
+            run.output(result.output if self.output_type is not None else result.response)
+        return result
+
+    def _result(self, response: Any, context: AgentContext[Deps], run: str | None) -> AgentResult:
+        """Returns the result of a loop: its text, which is read as the output type, or an output that it made."""
+        text = response if isinstance(response, str) else (context.answer.text if context.answer is not None else "")
+        output = response
+        if self.output_type is not None and isinstance(response, str):
+            output = self.output_type.read(response)
+        return AgentResult(text, output, context.turn, context.tool_calls, context.usage, context.cost, run)

@@ -1,0 +1,16 @@
+"""A section for system prompts, after which a model writes down why it chose what it did."""
+
+from typing import Final
+
+REASONING_PROMPT: Final = """\
+Before each decision (a tool call, or an answer), write down your reasoning in this form:
+
+<reasoning>
+Goal: what you are to reach
+Observation: what you know, and what the last result says
+Options: one line each, beginning with "- "; behind " - rejected because " why you do not take it
+Decision: the option that you take, and after " because " why
+</reasoning>
+"""
+"""Text for `instructions`: `f"{PROMPT}\\n\\n{playhead.REASONING_PROMPT}"`, or a section of a prompt. The record then
+has goal, observation, options and decision of each model call."""
