@@ -1,10 +1,12 @@
 """Tools for agents that work on files: read_file, write_file, search and bash, all below one root folder.
 
+    pip install 'playhead[agent]'
     python examples/tools.py
 
-Copy this file into your project. `write_file` and `bash` run only after somebody approved the call (`playhead approve`,
-the web UI). A path that leads out of the root, by `..` or by a link, is refused. `bash` begins in the root, but a shell
-can reach whatever its user can: approve its commands with care, or run them in a container.
+Copy this file into your project; `code_assistant.py` is an agent that has two of them. `write_file` and `bash` run only
+after somebody approved the call (`playhead approve`, the web UI), whoever calls them. A path that leads out of the
+root, by `..` or by a link, is refused. `bash` begins in the root, but a shell can reach whatever its user can: approve
+its commands with care, or run them in a container.
 """
 
 import os
@@ -17,7 +19,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import playhead
-from playhead import observe
 
 MAX_CHARACTERS = 50_000
 """Of a file or of a command's output that the model is given."""
@@ -34,12 +35,15 @@ class OutsideOfRoot(PermissionError):
 
 
 class Workspace:
-    """The four tools. `root`: a folder that exists; paths are relative to it."""
+    """The four tools. `root`: a folder that exists; paths are relative to it.
+
+    `Agent(tools=[workspace.read_file, workspace.search])` gives an agent those of one workspace.
+    """
 
     def __init__(self, root: str | Path) -> None:
         self.root = Path(root).resolve(strict=True)
 
-    @observe(kind="tool")
+    @playhead.tool(writes=False)
     def read_file(self, path: str) -> str:
         """Returns the text of a file, shortened to 50,000 characters."""
         file = self._inside(path)
@@ -47,7 +51,7 @@ class Workspace:
             raise FileNotFoundError(f"there is no file {path}")
         return _shortened(file.read_text(encoding="utf-8", errors="replace"))
 
-    @observe(kind="tool", approval="always")
+    @playhead.tool(writes=True, approval="always")
     def write_file(self, path: str, text: str) -> str:
         """Writes a text file, in folders that are made for it; a file that is there is replaced."""
         file = self._inside(path)
@@ -57,7 +61,7 @@ class Workspace:
         file.write_text(text, encoding="utf-8")
         return f"wrote {len(text)} characters to {path}"
 
-    @observe(kind="tool")
+    @playhead.tool(writes=False)
     def search(self, text: str) -> list[str]:
         """Returns the lines that have this text, as `path:line: text`; at most 200."""
         found: list[str] = []
@@ -69,7 +73,7 @@ class Workspace:
                 break
         return found[:MAX_MATCHES]
 
-    @observe(kind="tool", approval="always")
+    @playhead.tool(writes=True, approval="always")
     def bash(self, command: str) -> str:
         """Runs a shell command in the root folder, at most 60 seconds; returns its exit code and its output."""
         # Of the environment only what programs need: no keys of the agent's.
@@ -118,14 +122,14 @@ def _shortened(text: str) -> str:
 
 
 @contextmanager
-def person_who_approves(run: str | None) -> Iterator[None]:
-    """Approves what this run asks, in a thread; elsewhere a person does, in the web UI or by `playhead approve`."""
+def person_who_approves(run: str | None, *tools: str) -> Iterator[None]:
+    """Approves calls of these tools by this run, in a thread; elsewhere a person does, by `playhead approve`."""
     done = threading.Event()
 
     def approve() -> None:
         while not done.wait(0.05):
             for promise in playhead.open_promises():
-                if promise["run"] == run and promise["name"] in ("write_file", "bash"):
+                if promise["run"] == run and promise["name"] in tools:
                     print(f"approved: {promise['name']}({promise['details']})")
                     playhead.approve(promise, by="the example")
 
@@ -139,7 +143,11 @@ def person_who_approves(run: str | None) -> Iterator[None]:
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as folder, playhead.run("tools") as run, person_who_approves(run.id):
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        playhead.run("tools") as run,
+        person_who_approves(run.id, "write_file", "bash"),
+    ):
         workspace = Workspace(folder)
         print(workspace.write_file("shop/prices.py", "def discounted(total, discount):\n    return total * discount\n"))
         print(workspace.search("discount"))

@@ -11,7 +11,7 @@ from tests.support.journal_reader import Journaled, kind, read_journal
 from tests.support.programs.examples import ROOT, run_example
 
 # Those in examples/frameworks need an environment of their own: tests/frameworks runs them.
-EXAMPLES = sorted(path for folder in ("", "scenarios") for path in (ROOT / "examples" / folder).glob("*.py"))
+EXAMPLES = sorted(path for folder in ("", "scenarios", "agents") for path in (ROOT / "examples" / folder).glob("*.py"))
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
