@@ -73,7 +73,8 @@ class Agent(Generic[Deps]):
     """An agent. The same object serves any number of runs at once.
 
     `instructions`: the system prompt, a function of the `AgentContext` that returns it, or a prompt with sections;
-    asked before each call. `model`: a name, a model or a chooser of `playhead.models`. `tools`: functions, `playhead.tool`s.
+    asked before each call. `model`: a name, a model or a chooser of `playhead.models`. `tools`: functions,
+    with or without `playhead.tool`.
     `max_turns`: most model calls of a run. `approval`: which tools need a person's approval, as in
     `playhead.configure(approval=...)`; "writes": those with `writes=True`. `compression`: of the context; see
     `playhead.context`. `output`: the type of the final answer; `str`: any text. `capture_reasoning`: asks for thinking,

@@ -26,11 +26,13 @@ async def mcp_tools(
     `session`: an initialized `mcp.ClientSession`, open as long as the tools are used. `prefix`: put before each name.
     What a tool is said to do with its world (`readOnlyHint`) is its `writes`: without a word, it writes.
     """
-    listed: list[Any] = []
-    page: Any = await session.list_tools()
-    listed += page.tools
-    while cursor := _field(page, "next_cursor", "nextCursor"):
-        page = await session.list_tools(cursor=cursor)
+    from mcp.types import PaginatedRequestParams  # noqa: PLC0415 - it is not installed for every agent
+
+    asking: Any = session
+    page: Any = await asking.list_tools()
+    listed: list[Any] = [*page.tools]
+    while (cursor := _field(page, "next_cursor", "nextCursor")) is not None:
+        page = await asking.list_tools(params=PaginatedRequestParams(cursor=cursor))
         listed += page.tools
     return [McpTool(session, each, prefix, approval) for each in listed]
 

@@ -22,6 +22,7 @@ from playhead.models.model import (
     StopReason,
     ToolRequest,
 )
+from playhead.models.pydantic_ai_model import PydanticAIModel
 
 __all__ = [
     "AnthropicModel",
@@ -42,6 +43,7 @@ __all__ = [
     "ModelUnavailable",
     "OpenAIModel",
     "Overloaded",
+    "PydanticAIModel",
     "RateLimited",
     "StopReason",
     "ToolRequest",

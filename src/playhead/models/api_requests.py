@@ -67,7 +67,7 @@ def anthropic_arguments(request: ModelRequest, model: str) -> dict[str, Any]:
     model): the API refuses both. A model without structured outputs gets the schema as an instruction."""
     version = _claude_version(model)
     by_schema = request.output is not None and version is not None and version >= _FIRST_WITH_SCHEMA
-    thread = request.thread if by_schema else _instructed(request)
+    thread = request.thread if by_schema else instructed(request)
     messages = [message for message in map(_with_signed_thoughts, thread) if message["parts"]]
     sent = ANTHROPIC.request([ANTHROPIC.from_message(message) for message in messages])
     thinking = claude_thinking(model) if _may_think(request, messages) else None
@@ -148,7 +148,7 @@ def gemini_arguments(request: ModelRequest, model: str) -> dict[str, Any]:
     """Returns the arguments for Gemini. Beside tools, the API refuses a schema of the answer: it becomes an
     instruction."""
     by_schema = request.output is not None and not request.tools
-    thread = _with_named_results(request.thread if by_schema else _instructed(request))
+    thread = _with_named_results(request.thread if by_schema else instructed(request))
     sent = GEMINI.request([GEMINI.from_message(message) for message in thread])
     config: dict[str, Any] = _settings(request, max_tokens="max_output_tokens")
     if sent.system is not None:
@@ -195,7 +195,7 @@ def _settings(request: ModelRequest, *, max_tokens: str) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if value is not None}
 
 
-def _instructed(request: ModelRequest) -> list[Message]:
+def instructed(request: ModelRequest) -> list[Message]:
     """Returns the thread; with a schema of the answer, with an instruction that has it."""
     if request.output is None:
         return request.thread

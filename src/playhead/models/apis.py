@@ -41,12 +41,14 @@ class SentMessages:
 
 @dataclass(frozen=True, slots=True)
 class ApiAnswer:
-    """A model's answer. `usage`: as reported. `is_continued`: the server keeps the messages before it
-    (`previous_response_id`)."""
+    """A model's answer. `usage`: as reported. `reasoning`: what stands beside the messages, e.g. the
+    `reasoning_content` of Chat Completions; an empty text if there is none. `is_continued`: the server keeps the
+    messages before it (`previous_response_id`)."""
 
     natives: Sequence[JsonMapping]
     model: str | None = None
     usage: TokenUsage = TokenUsage()
+    reasoning: str = ""
     is_continued: bool = False
 
 
@@ -92,8 +94,15 @@ class Api:
             [self.from_message(message) for message in several],
             model if isinstance(model, str) else None,
             usage_of(counts),
+            _reasoning_text(read.reasoning),
             self.name == "responses" and bool(object_of(raw).get("previous_response_id")),
         )
+
+
+def _reasoning_text(reasoning: object) -> str:
+    if isinstance(reasoning, Mapping):  # several fields, each with a text: the first
+        reasoning = next(iter(cast("Mapping[str, object]", reasoning).values()), None)
+    return reasoning if isinstance(reasoning, str) else ""
 
 
 USAGE_ATTRIBUTES: Final[Mapping[str, str]] = {

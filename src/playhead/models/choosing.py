@@ -80,6 +80,11 @@ class ModelChooser(ABC):
     # --- as a model -------------------------------------------------------------------------------------------------
 
     @property
+    def provider(self) -> str:
+        """Nobody's: each attempt has its own."""
+        return ""
+
+    @property
     def supports_thinking(self) -> bool:
         """Asks for thinking; each attempt is asked only where its model supports it."""
         return True

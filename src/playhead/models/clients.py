@@ -118,7 +118,8 @@ class ClientModel(Model):
         message: Message = {"role": "assistant", "parts": parts}
         reason = next((found for chunk in reversed(chunks) if (found := self._reason(chunk)) is not None), None)
         model = read.model or request.model or self.name
-        return ModelResponse(message, model, read.usage, stop_reason_of(reason, message), reason, self.provider)
+        stopped = stop_reason_of(reason, message)
+        return ModelResponse(message, model, read.usage, stopped, reason, self.provider, read.reasoning)
 
 
 class OpenAIModel(ClientModel):

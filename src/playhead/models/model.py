@@ -69,7 +69,8 @@ class ModelRequest:
 class ModelResponse:
     """A model's answer. `usage`: tokens as the provider reported them; None in it: not reported. `stop_reason`: None
     where the provider's word (`provider_stop_reason`) is none of the four, e.g. `content_filter`, or unknown.
-    `provider`: whose form thoughts in `message` have: they are sent back to no other."""
+    `provider`: whose form thoughts in `message` have: they are sent back to no other. `thoughts`: reasoning that the
+    provider gives beside the message and does not want back."""
 
     message: Message
     model: str
@@ -77,6 +78,7 @@ class ModelResponse:
     stop_reason: StopReason | None = None
     provider_stop_reason: str | None = None
     provider: str = ""
+    thoughts: str = ""
 
     @property
     def text(self) -> str:
@@ -86,7 +88,7 @@ class ModelResponse:
     @property
     def reasoning(self) -> str:
         """The readable reasoning; an empty text if there is none."""
-        return self._texts("reasoning")
+        return self._texts("reasoning") or self.thoughts
 
     @property
     def done(self) -> bool:
@@ -100,7 +102,7 @@ class ModelResponse:
         return [ToolRequest(str(part.get("id") or ""), str(part["name"]), part.get("arguments")) for part in parts]
 
     def _texts(self, kind: str) -> str:
-        parts = [part for part in self.message["parts"] if part.get("type") == kind]
+        parts = [part for part in self.message["parts"] if part.get("type") == kind and part.get("content")]
         return message_text({"role": self.message["role"], "parts": parts})
 
 

@@ -94,7 +94,7 @@ def _dump(response: ModelResponse) -> JsonValue:
     return {"message": cast("Json", response.message), "usage": usage, **raw}
 
 
-_TEXTS = ("model", "stop_reason", "provider_stop_reason", "provider")
+_TEXTS = ("model", "stop_reason", "provider_stop_reason", "provider", "thoughts")
 
 
 def _load(raw: JsonValue) -> ModelResponse:
@@ -107,6 +107,7 @@ def _load(raw: JsonValue) -> ModelResponse:
         cast("StopReason | None", text_at(raw, "stop_reason", None)),
         text_at(raw, "provider_stop_reason", None),
         text_at(raw, "provider"),
+        text_at(raw, "thoughts"),
     )
 
 
@@ -115,7 +116,8 @@ def _read(raw: JsonValue) -> ObservedResponse:
     counts = {attribute: int_at(usage, name, None) for name, attribute in USAGE_ATTRIBUTES.items()}
     message = dialect.from_message(cast("Message", object_at(raw, "message")))
     reason = text_at(raw, "provider_stop_reason", None) or text_at(raw, "stop_reason", None)
-    return chat_response(raw, message, usage=counts, finish_reason=reason, model_name=text_at(raw, "model"))
+    thoughts, model = text_at(raw, "thoughts") or None, text_at(raw, "model")
+    return chat_response(raw, message, usage=counts, finish_reason=reason, model_name=model, reasoning=thoughts)
 
 
 def _from_message(message: JsonMapping, call: MethodCall) -> JsonValue:
