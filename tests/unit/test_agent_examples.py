@@ -9,6 +9,7 @@ from typing import Any
 import openai
 import pytest
 
+from playhead.model.event import RunStarted
 from playhead.models import OpenAIModel
 from playhead.testing import MockModelServer, RunRecorder
 from playhead.testing.recorded_run import RecordedRun
@@ -144,7 +145,7 @@ def test_the_support_agent_does_what_its_plain_twin_does(mock: MockModelServer, 
     assert len(thoughts(run)) == 5
     assert all(thoughts(run))
     assert [event.kind for event in run.events].count("checkpoint_created") == 3
-    assert run.state().session == "conversation-42"
+    assert [event.session for event in run.events if isinstance(event, RunStarted)] == ["conversation-42"]
 
 
 def test_a_file_that_is_edited_is_edited_for_the_run_only(mock: MockModelServer, playhead_recorder: RunRecorder):

@@ -141,10 +141,11 @@ def check_killed(name: str, expected: Whole, kill: Kill, folder: Path) -> Killed
     """Kills the example, resumes it, and looks."""
     processes = ExampleProcesses(name, folder)
     with processes.server:
-        return _checked(processes, expected, kill)
+        return check(processes, expected, kill)
 
 
-def _checked(processes: ExampleProcesses, expected: Whole, kill: Kill) -> KilledExample:
+def check(processes: ExampleProcesses, expected: Whole, kill: Kill) -> KilledExample:
+    """The same of processes whose server runs."""
     checked = KilledExample()
     killed = processes.run(kill=kill)
     if killed.code != -signal.SIGKILL:
@@ -152,8 +153,8 @@ def _checked(processes: ExampleProcesses, expected: Whole, kill: Kill) -> Killed
         return checked
     run_id = killed.out.splitlines()[0]
     before = processes.calls(run_id)
-    completed = {kind: [each for each in calls if each.outcome is not Outcome.IN_DOUBT] for kind, calls in before.items()}
-    doubts = [call.call_path for calls in before.values() for call in calls if call.outcome is Outcome.IN_DOUBT]
+    completed = {kind: [call for call in calls if not _is_in_doubt(call)] for kind, calls in before.items()}
+    doubts = [call.call_path for calls in before.values() for call in calls if _is_in_doubt(call)]
     checked.completed, checked.in_doubt = sum(map(len, completed.values())), len(doubts)
     asked, worked = len(processes.server.requests), processes.tools()
     resumed = processes.run(run_id)
@@ -177,6 +178,10 @@ def _checked(processes: ExampleProcesses, expected: Whole, kill: Kill) -> Killed
     return checked
 
 
+def _is_in_doubt(call: RecordedCall) -> bool:
+    return call.outcome is Outcome.IN_DOUBT
+
+
 def _executed(tools: list[RecordedCall]) -> int:
     """Tools that were entered: those whose arguments could be read."""
     return len([tool for tool in tools if "ToolArgumentsInvalid" not in str(tool.span.attributes.get("error.type"))])
@@ -188,10 +193,10 @@ def _look(resumed: Ended, run_id: str, expected: Whole, doubts: list[str], check
     if not checked.same_answer:
         checked.wrong.append(f"another answer: {lines[-1]}")
     told = json.loads(lines[-2])
-    if lines[0] != run_id or told["left"] or told["divergences"]:
+    if lines[0] != run_id or told.get("left") or told.get("divergences"):
         checked.wrong.append(f"goes on as {lines[0]}: {told}")
-    if not set(told["in_doubt"]) <= set(doubts):
-        checked.wrong.append(f"in doubt are {doubts}, and named were {told['in_doubt']}")
+    if not set(told.get("in_doubt", ())) <= set(doubts):
+        checked.wrong.append(f"in doubt are {doubts}, and named were {told}")
     if checked.models_again:
         checked.wrong.append(f"{checked.models_again} model calls more or fewer than the journal was without")
     if checked.tools_again:
