@@ -2,8 +2,8 @@
 `killed_examples`.
 
 EXAMPLE names the file below examples/. DIE_AT_APPEND is the number of the journal's append after which it dies,
-DIE_IN_TOOL that of the tool in which it dies before the tool does anything; 0: nowhere. Each tool that begins to work is
-a line in the file EFFECTS. Prints the run's id, what was resumed, how often it has appended, and the answer as JSON.
+DIE_IN_TOOL that of the tool in which it dies before the tool does anything; 0: nowhere. Each tool that begins to work
+is a line in the file EFFECTS. Prints the run's id, what was resumed, how often it has appended, and the answer as JSON.
 """
 
 # ruff: noqa: T201 - what it prints is what the harness reads
