@@ -1,47 +1,36 @@
 """What a loop of an agent has in its hands: the context, the model, the tools, and what came of them so far."""
 
 import asyncio
+import inspect
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from playhead.agent.instructions import instructions_of
 from playhead.agent.outputs import OutputType
+from playhead.agent.results import Ask, ExecutedCall
+from playhead.agent.settings import AgentSettings, RenderedPrompt
+from playhead.agent.signatures import FilledIn
 from playhead.agent.streams import AnswerArrived, Emit, ReasoningDelta, TextDelta, ToolEnded, ToolStarted
-from playhead.agent.tools import Tool, result_text
+from playhead.agent.tools import result_text
 from playhead.calls.labels import labelled
 from playhead.context import Context
 from playhead.errors import Denied, MaxTurnsExceeded, OutputInvalid, ReplayError, is_run_stopped
 from playhead.model import names
 from playhead.model.event import TokenUsage
-from playhead.model.json_value import JsonValue
 from playhead.model.message import Message
 from playhead.model.models import BY_NAME, model_named
 from playhead.models.choosing import CallSituation, ModelChooser, ModelLike, complete_async, record_choice, stream_async
 from playhead.models.clients import named
-from playhead.models.model import Model, ModelRequest, ModelResponse, ToolRequest, portable
-
-if TYPE_CHECKING:
-    from playhead.agent.agents import Agent, Ask
+from playhead.models.model import Model, ModelRequest, ModelResponse, ToolCallRequest, portable
 
 Deps = TypeVar("Deps")
 
+# Of the tools that were used, those that a prompt is given.
+_RECENT_TOOLS = 5
 _NOT_EXECUTED = "This call was not executed."
 OUTPUT_RETRIES = 2
 """How often a model is asked again, with the error, for an answer of the type that was asked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class ExecutedCall:
-    """A tool call that the agent executed. `result`: as the model was given it. `is_error`: the tool raised, was
-    refused by a person, or is unknown."""
-
-    id: str
-    name: str
-    arguments: JsonValue
-    result: str
-    is_error: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +41,15 @@ class _ModelChange:
     reason: str
 
 
-class AgentContext(Generic[Deps]):
+class AgentContext(FilledIn, Generic[Deps]):
     """One run of an agent, for its loop, its tools and its instructions.
 
-    `deps` is what the caller gave to the run. `context` has the messages (`playhead.context.Context`), `turn` counts
-    the model calls, `usage` and `cost` (US dollars) sum them up: None where a number or a price is not known.
+    `deps` is what the caller gave to the run, `agent` what the agent was made with. `context` has the messages
+    (`playhead.context.Context`), `turn` counts the model calls, `usage` and `cost` (US dollars) sum them up: None where
+    a number or a price is not known.
     """
 
-    def __init__(self, agent: "Agent[Deps]", ask: "Ask", deps: Deps, *, blocking: bool, emit: Emit | None) -> None:
+    def __init__(self, agent: AgentSettings, ask: Ask, deps: Deps, *, blocking: bool, emit: Emit | None) -> None:
         self.agent = agent
         self.ask = ask
         self.deps = deps
@@ -71,12 +61,11 @@ class AgentContext(Generic[Deps]):
         self.usage = TokenUsage(0, 0)
         self.cost: float | None = 0.0
         self.answer: ModelResponse | None = None
-        self._tools: dict[str, Tool[..., Any]] = {tool.name: tool for tool in agent.tools}
         self._blocking = blocking
         self._emit = emit
         self._providers: dict[int, str] = {}  # number of an answer's entry → whose it is
         self._results: dict[str, str] = {}  # id of an open call → its result
-        self._open: list[ToolRequest] = []  # calls of the last answer
+        self._open: list[ToolCallRequest] = []  # calls of the last answer
         self._phase: list[_ModelChange] = []
         self._next: _ModelChange | None = None
         self._invalid = 0
@@ -133,7 +122,7 @@ class AgentContext(Generic[Deps]):
             )
         self._add_results()
         self.turn += 1
-        if (system := await instructions_of(agent.instructions, self)) is not None:
+        if (system := await self._instructions()) is not None:
             self.context.instruct(system)
         request = replace(agent.request, temperature=temperature, max_tokens=max_tokens)
         situation = self._situation()
@@ -143,6 +132,20 @@ class AgentContext(Generic[Deps]):
         self._next = None
         self._take(response)
         return response
+
+    async def _instructions(self) -> str | None:
+        """Returns the system prompt for the next call; None: there is none."""
+        given = self.agent.instructions
+        if given is None or isinstance(given, str):
+            return given
+        if isinstance(given, RenderedPrompt):
+            recent = [call.name for call in self.tool_calls[-_RECENT_TOOLS:]]
+            return given.render(message=self._newest_of_user(), tools=recent)
+        text = given(self)
+        return await text if inspect.isawaitable(text) else text
+
+    def _newest_of_user(self) -> str:
+        return next((entry.text for entry in reversed(self.context.messages) if entry.role == "user"), "")
 
     async def _attempt(self, model: ModelLike, request: ModelRequest, situation: CallSituation) -> ModelResponse:
         """Asks the model; once more with a shorter context, if the provider says that it is too long."""
@@ -212,7 +215,7 @@ class AgentContext(Generic[Deps]):
         default = self.agent.model
         return CallSituation(
             messages=self.messages,
-            tools=[*self._tools],
+            tools=[*self.agent.tools],
             tokens=self.context.stats.tokens,
             turn=self.turn,
             agent=self.agent.name,
@@ -234,7 +237,7 @@ class AgentContext(Generic[Deps]):
 
     # --- tools ------------------------------------------------------------------------------------------------------
 
-    async def execute(self, call: ToolRequest, *, model: ModelLike | None = None) -> str:
+    async def execute(self, call: ToolCallRequest, *, model: ModelLike | None = None) -> str:
         """Executes a tool call of the last answer, after its approval, and returns the result as the model is given it.
 
         An error of the tool, a refusal and an unknown tool are results, too. Calls may be executed side by side
@@ -254,10 +257,13 @@ class AgentContext(Generic[Deps]):
             self._emit(ToolEnded(call, result, is_error))
         return result
 
-    async def _executed(self, call: ToolRequest) -> tuple[str, bool]:
-        tool = self._tools.get(call.name)
+    async def _executed(self, call: ToolCallRequest) -> tuple[str, bool]:
+        tool = self.agent.tools.get(call.name)
         if tool is None:
-            return f"Error: there is no tool {call.name!r}; the tools are {', '.join(self._tools) or 'none'}.", True
+            return (
+                f"Error: there is no tool {call.name!r}; the tools are {', '.join(self.agent.tools) or 'none'}.",
+                True,
+            )
         try:
             await tool.approve(call, self.agent.approval)
             return result_text(await tool.run(call, self, in_thread=not self._blocking)), False

@@ -20,7 +20,7 @@ from playhead.models.model import (
     ModelTool,
     ModelUnavailable,
     StopReason,
-    ToolRequest,
+    ToolCallRequest,
 )
 from playhead.models.pydantic_ai_model import PydanticAIModel
 
@@ -46,7 +46,7 @@ __all__ = [
     "PydanticAIModel",
     "RateLimited",
     "StopReason",
-    "ToolRequest",
+    "ToolCallRequest",
     "failure_of",
     "mock_answer",
     "named",

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 import playhead
 from playhead.agent.agent_context import AgentContext
-from playhead.agent.agents import Ask
+from playhead.agent.results import Ask
 from playhead.agent.streams import AnswerArrived, TextDelta, ToolEnded, ToolStarted
 from playhead.context import Compression, Keep, LlmSummary, SlidingWindow
 from playhead.errors import MaxTurnsExceeded, OutputInvalid

@@ -2241,7 +2241,8 @@ export interface components {
          * @description A model call.
          *
          *     `refs.thread` is the thread of input messages, `refs.output_thread` the thread with the model's answer.  `usage` has
-         *     only numbers that the provider reported.  `messages` is the number of messages in the input thread.
+         *     only numbers that the provider reported.  `messages` is the number of messages in the input thread.  `task` is the
+         *     name of the task that made it, `turn` which call of its agent it is, from 1; both null for calls of other code.
          */
         LlmCall: {
             /** Seq */
@@ -2283,6 +2284,10 @@ export interface components {
             stream: boolean;
             /** Messages */
             messages: number | null;
+            /** Task */
+            task: string | null;
+            /** Turn */
+            turn: number | null;
             /** First Chunk Ms */
             first_chunk_ms: number | null;
             /** Finish Reasons */
