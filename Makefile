@@ -32,6 +32,9 @@ OLDEST_INSTALLED := $(OLDEST:%=%/.installed)
 CREWAI := .venv-crewai .venv-oldest-crewai
 CREWAI_INSTALLED := $(CREWAI:%=%/.installed)
 
+# What `coverage` runs: all tests of the main environment.
+COVERAGE_TESTS ?=
+
 # What `peers` does: all of it, or what `make peers PEERS=probe` names.
 PEERS ?= install probe phoenix
 
@@ -58,7 +61,7 @@ UI_WISHED := $(if $(wildcard $(UI)),,ui-wished)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo serve ui ui-types ui-pictures test test-main test-frameworks test-oldest test-crewai test-stores check bench peers senders soak clean
+.PHONY: help setup demo serve ui ui-types ui-pictures test test-main test-frameworks test-oldest test-crewai test-stores coverage check bench peers senders soak clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -102,6 +105,13 @@ test-crewai: $(CREWAI_INSTALLED) ## run the tests of CrewAI, which needs more th
 
 test-stores: $(DEV) ## compare the answers of Postgres, memory and the journal for all recorded runs (PLAYHEAD_TRAJECTORIES)
 	PLAYHEAD_STORE_RUNS=200 $(BIN)/python -m pytest tests/integration/read/test_recorded_stores.py
+
+# Not in CI: it takes twice as long, and what no test reaches is for people to judge. Programs that a test kills do not count.
+coverage: $(DEV) $(UI) $(BROWSER) ## say which lines the tests reach (COVERAGE_TESTS="tests/unit": only these)
+	rm -f .coverage .coverage.*
+	-$(BIN)/python -m coverage run -m pytest $(PYTEST_ARGS) $(COVERAGE_TESTS)
+	$(BIN)/python -m coverage combine -q
+	$(BIN)/python -m coverage report
 
 check: $(DEV) ## lint, format, types, layers, one newest migration, the web UI's sources
 	@$(MAKE) --no-print-directory --output-sync=target -j3 pyright mypy lint lint-ui $(if $(filter test,$(MAKECMDGOALS)),environments)
@@ -155,7 +165,7 @@ peers-phoenix: $(DEV) .venv-phoenix/.installed
 	$(BIN)/python -m pytest tests/phoenix
 
 clean: ## remove environments, caches and builds
-	rm -rf $(VENV) $(FRAMEWORKS) $(OLDEST) $(CREWAI) .venv-peers .venv-phoenix .venv-senders build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache .mypy_cache bench.json
+	rm -rf $(VENV) $(FRAMEWORKS) $(OLDEST) $(CREWAI) .venv-peers .venv-phoenix .venv-senders build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache .mypy_cache .coverage .coverage.* bench.json
 	find src collector migrations tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # ----------------------------------------------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ FAMILIES = {
     "questioned:measure": ("Q5",),
     "suspected:measure_hits": ("H1",),
     "sdk.killed:measure": ("R1",),
+    "sdk.killed_examples:measure": ("R1A",),
     "durable.matrix:measure": ("MATRIX",),
 }
 # These take many minutes or need a browser, and are measured only when they are named.
