@@ -170,6 +170,18 @@ class _DeclaredCompression:
     gone: set[ContentRef]
 
 
+@dataclass(frozen=True, slots=True)
+class ProviderCompaction:
+    """The provider's own summary of a call's input, in its answer. `summary`: the message that has it; `replaced`: the
+    messages that it stands for; `repeated`: messages of the input that the answer has again. `is_readable`: the summary
+    is text, and not encrypted."""
+
+    summary: ContentRef
+    replaced: tuple[ContentRef, ...]
+    repeated: frozenset[ContentRef]
+    is_readable: bool
+
+
 def _remember(conversation: AgentConversation, length: int) -> None:
     """Notes the state before a call that begins. `length`: messages of the path that stay as they are."""
     conversation.previous = ConversationState(
@@ -267,20 +279,24 @@ class Conversations:
         verdict = CompressionVerdict("", summary, summarised, dropped)
         return Cut(before, kept_refs, verdict, summariser=written and written.call)
 
-    def compacted(self, span_id: str, output: ContentRef | None) -> tuple[ContentRef, list[ContentRef]] | None:
-        """Records that the answer of an open call may begin with the provider's readable summary of its input. Returns
-        the answer and the messages that it stands for, which may be missing from later inputs; None without one."""
+    def compacted(self, span_id: str, output: ContentRef | None) -> ProviderCompaction | None:
+        """Records that the answer of an open call may have the provider's own summary of its input. Returns None
+        without one. The messages that it stands for may be missing from later inputs."""
         conversation = self._open.get(span_id)
         answers = [node.message for node in self._whole(output)]
-        summary = next((message for message in answers if self._known_messages.compaction(message)), None)
-        self._known_messages.check()
-        if conversation is None or summary is None or output is None:
+        place = next((at for at, ref in enumerate(answers) if self._known_messages.compaction(ref) is not None), None)
+        if conversation is None or place is None or output is None:
+            self._known_messages.check()
             return None
-        replaced = [
-            node.message for node in conversation.path[: conversation.input_length] if not self._is_system(node)
-        ]
+        sent = [node.message for node in conversation.path[: conversation.input_length] if not self._is_system(node)]
+        # What the answer has before the summary are messages that were sent, and stay.
+        diff = pair_by_meaning(diff_messages(sent, answers[:place], 0), self._known_messages)
+        self._known_messages.check()
+        replaced = tuple(sent[position] for position in diff.removed)
+        repeated = frozenset(answers[position] for position in diff.kept.values())
         self._declared.append(_DeclaredCompression(conversation.actor, output, {*replaced}))
-        return summary, replaced
+        is_readable = bool(self._known_messages.compaction(answers[place]))
+        return ProviderCompaction(answers[place], replaced, repeated, is_readable)
 
     def length(self, thread: ContentRef | None) -> int | None:
         """The number of messages of a thread; None when it is not stored."""

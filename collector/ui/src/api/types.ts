@@ -12,6 +12,7 @@ export type Attribution = Schemas["Attribution"];
 export type ValueOrigin = Schemas["ValueOrigin"];
 export type ContextQuote = Schemas["ContextQuote"];
 export type CompressionAudit = Schemas["CompressionAudit"];
+export type JudgedCompression = Schemas["JudgedCompression"];
 export type Compression = Schemas["RecordedCompression"];
 export type LostFact = Schemas["LostFact"];
 export type StateAt = Schemas["StateAt"];
