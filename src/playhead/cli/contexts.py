@@ -24,7 +24,7 @@ from playhead.wire.operations.compression import (
     PreservedFact,
     RecordedCompression,
 )
-from playhead.wire.operations.tokens import TokenSplit
+from playhead.wire.operations.tokens import CompressionTokens, TokenSplit
 
 # A model may think for minutes before it begins to answer.
 _JUDGE_SECONDS = 600.0
@@ -201,6 +201,10 @@ def _print_tokens(answer: TokenTimeline, *, calls: bool, split: bool) -> None:
     _print_totals(answer)
     typer.echo()
     points = answer["items"]
+    compressed = [(point["seq"], point["compression"]) for point in points if "compression" in point]
+    if compressed:
+        output.rows_of(_COMPRESSED_COLUMNS, compressed)
+        typer.echo()
     if split:
         output.table(("seq", "model", "context", *_SPLIT_PARTS, "basis"), _split_lines(answer, points))
     else:
@@ -222,8 +226,16 @@ def _split_cells(split: TokenSplit | None) -> tuple[object, ...]:
 
 
 def _print_totals(answer: TokenTimeline) -> None:
-    totals = {name: value for name, value in answer["totals"].items() if name != "split"}
+    totals = {name: value for name, value in answer["totals"].items() if name not in ("split", "compressed")}
     facts: dict[str, Any] = {"run": answer["run"], **totals}
+    compressed = answer["totals"]["compressed"]
+    if compressed["compressions"]:
+        unknown = f" (of {compressed['unknown']} it is not known)" if compressed["unknown"] else ""
+        facts["saved by compressions"] = f"{_number(compressed['saved'])} tokens{unknown}"
+        facts["their summaries"] = (
+            f"{compressed['summary_calls']} calls, {_number(compressed['summary_input_tokens'])} tokens read and "
+            f"{_number(compressed['summary_output_tokens'])} written, cost {_number(compressed['summary_cost'])}"
+        )
     if answer["totals"]["cost"] is not None:
         facts["cost"] = (
             f"{answer['totals']['cost']:.6f} {answer['prices']['currency']} (prices of {answer['prices']['date']})"
@@ -236,6 +248,22 @@ def _print_totals(answer: TokenTimeline) -> None:
     output.facts(facts)
 
 
+def _number(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+# Rows are pairs of a seq and a compression.
+_COMPRESSED_COLUMNS: output.Columns[tuple[int, CompressionTokens]] = (
+    ("compressed", lambda pair: pair[0]),
+    ("strategy", lambda pair: pair[1]["strategy"]),
+    ("origin", lambda pair: pair[1]["origin"]),
+    ("trigger", lambda pair: pair[1]["trigger"]),
+    ("note", lambda pair: pair[1]["note"]),
+    ("fallback", lambda pair: pair[1]["fallback"]),
+    ("saved", lambda pair: pair[1]["saved"]),
+    ("summary by", lambda pair: ", ".join(map(str, pair[1]["summary_calls"]))),
+    ("summary cost", lambda pair: pair[1]["summary_cost"]),
+)
 _TOKEN_COLUMNS: output.Columns[TokenPoint] = (
     ("seq", lambda point: point["seq"]),
     ("kind", lambda point: point["kind"]),
