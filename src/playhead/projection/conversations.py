@@ -19,7 +19,7 @@ from playhead.projection.cuts import WORTH, CompressionVerdict, classify_cut, is
 from playhead.projection.known_messages import KnownMessages
 from playhead.projection.message_diff import MessageListDiff, diff_messages, pair_by_meaning
 from playhead.projection.message_outcomes import DROPPED, KEPT, SUMMARISED, message_outcomes
-from playhead.projection.summary_texts import asks_for_summary, repeats, restates
+from playhead.projection.summary_texts import asks_for_summary, repeats, restates, says_summary
 
 # --- one agent's conversation -----------------------------------------------------------------------------------------
 
@@ -449,6 +449,8 @@ class Conversations:
         written = self._written_by_a_model([message for message in new if message not in kept])
         if written is not None and self._only_wrote(written) and self._has_other_conversation(actor, written.call):
             return written
+        if self._has_summary(new, kept):
+            return None  # the answer before it is one like any other
         for answer in reversed(self._answers):
             if (
                 answer.message in new
@@ -457,6 +459,15 @@ class Conversations:
             ):
                 return _Written(answer.message, answer.call)
         return None
+
+    def _has_summary(self, new: Sequence[ContentRef], kept: Container[ContentRef]) -> bool:
+        """Whether one of the first new messages, which no model wrote, says that it is a summary."""
+        said = [message for message in new[:_FEW] if message not in kept]
+        return any(
+            self._known_messages.role(message) not in ("system", "assistant")
+            and says_summary(self._known_messages.text(message))
+            for message in said
+        )
 
     def _has_other_conversation(self, actor: str | None, summariser: str | None) -> bool:
         """Whether the agent has a conversation that may have been summarised by this call."""
@@ -536,8 +547,9 @@ class Conversations:
         tools: ContentRef | None,
     ) -> ConversationMatch | None:
         """The match with this agent's last conversation of some length, of which the new input has nothing."""
+        said = [node.message for node in fresh if not self._is_system(node)]
         for conversation, state in self._states(actor, written and written.call):
-            least = 2 if state is not conversation else WORTH
+            least = 2 if state is not conversation or self._has_summary(said[:1], ()) else WORTH
             if sum(1 for node in state.path if not self._is_system(node)) < least:
                 continue
             if conversation.is_open or (written is None and state.tools != tools):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 
@@ -46,7 +47,9 @@ def ref_of(message: Message) -> ContentRef:
 
 
 def by_rule(request: ModelRequest) -> str:
-    return f"The customer said {len(request.messages[1]['parts'][0]['content'])} characters."
+    """A summary that is another one for another conversation, and repeats nothing of it."""
+    asked = str(request.messages[1]["parts"][0]["content"])
+    return f"The customer said {len(asked)} characters, with the check sum {crc32(asked.encode())}."
 
 
 def outcome(before: list[Entry], after: list[Entry]) -> Outcome:
