@@ -1,10 +1,11 @@
-"""A turn late in a long managed conversation costs what an early one does, counted in calls of functions and in recorded
-bytes. Times are measured by the benchmark M1."""
+"""A turn late in a long managed conversation costs what an early one does, counted in calls of functions and in
+recorded bytes. Times are measured by the benchmark M1."""
 
 import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -65,9 +66,10 @@ def test_a_turn_late_in_a_long_conversation_costs_what_an_early_one_does(name: s
     assert len(context.history) == 1 + 4 * TURNS
     assert context.stats.compressions > TURNS / 50
     assert len(context.messages) < 200
-    # By halves, since compressions do not fall evenly on the tenths. What grows with the turns would be three times.
-    assert sum(called[5:]) < 1.1 * sum(called[:5]), called
-    assert sum(grown[5:]) < 1.1 * sum(grown[:5]), grown
+    # Compressions do not fall evenly on the tenths, and a segment of the journal is closed in one of them. What grows
+    # with the turns would be three times as much.
+    assert median(called[5:]) < 1.1 * median(called[:5]), called
+    assert median(grown[5:]) < 1.1 * median(grown[:5]), grown
 
 
 def turns(context: Context, tenth: int) -> None:
