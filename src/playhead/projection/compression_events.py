@@ -45,17 +45,16 @@ def compacted(head: Mapping[str, Any], made: ProviderCompaction, attributes: Map
     """The event for an answer that has the provider's summary of the input: the model sees the answer in the place of
     these messages, although the program may go on sending them.
 
-    Of a readable summary the provider counts apart what was summarised and what goes on; else it counts the input as it
-    was sent, and the next call says how large the context is now."""
+    With a readable summary, the provider counts the input that goes on, and what writing the summary took, which does
+    not say how large the context was. Else it counts the input as it was sent."""
     counted = whole(attributes, names.INPUT_TOKENS)
-    before, after = whole(attributes, names.COMPACTION_INPUT_TOKENS), counted
     return ev.ContextCompressed(
         **head,
         origin=PROVIDER,
         strategy=SUMMARY,
         summariser=head["span"],
-        tokens_before=before if made.is_readable else counted,
-        tokens_after=after if made.is_readable else None,
+        tokens_before=None if made.is_readable else counted,
+        tokens_after=counted if made.is_readable else None,
         summarised=made.replaced,
         before=ref(attributes, names.INPUT_MESSAGES_REF),
         after=ref(attributes, names.OUTPUT_MESSAGES_REF),

@@ -45,7 +45,8 @@ COMPACTED: dict[str, Any] = {
         "input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0},
     },
 }  # fmt: skip
-SUMMED_UP = {
+NOTHING_CACHED = {"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}
+SUMMED_UP: dict[str, Any] = {
     **EDITED,
     "content": [
         {"type": "compaction", "content": "The user said hello, and asked six questions."},
@@ -63,6 +64,8 @@ class Provider(BaseHTTPRequestHandler):
         asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
         is_anthropic = self.path.startswith("/v1/messages")
         events = stream_of_edited() if is_anthropic else stream_of_compacted()
+        if is_anthropic and "context_management" in asked:
+            events = stream_of_summed_up()
         if self.path.endswith("/responses/compact"):
             kind, body = "application/json", json.dumps(compaction_of(asked["input"]))
         elif asked.get("stream"):
@@ -118,6 +121,30 @@ def stream_of_edited() -> list[dict[str, Any]]:
         },
         {"type": "message_stop"},
     ]  # fmt: skip
+
+
+def stream_of_summed_up() -> list[dict[str, Any]]:
+    start, *_, end, stop = stream_of_edited()
+    summary, said = SUMMED_UP["content"]
+    # The counts at the top leave out what the summary took.
+    usage = {
+        "input_tokens": 90, "output_tokens": 2,
+        "iterations": [
+            {"type": "compaction", "input_tokens": 400, "output_tokens": 30, **NOTHING_CACHED},
+            {"type": "message", "input_tokens": 90, "output_tokens": 2, **NOTHING_CACHED},
+        ],
+    }  # fmt: skip
+    return [
+        start,
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "compaction", "content": None}},
+        {"type": "content_block_delta", "index": 0, "delta": {**summary, "type": "compaction_delta"}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": said["text"]}},
+        {"type": "content_block_stop", "index": 1},
+        {"type": "message_delta", "delta": end["delta"], "usage": usage},
+        stop,
+    ]
 
 
 def stream_of_compacted() -> list[dict[str, Any]]:
@@ -187,6 +214,28 @@ def test_anthropics_own_summary_is_a_compression_of_the_call(is_dropped: bool, u
     ends = [event.seq for event in events if isinstance(event, LlmCompleted)]
     cuts = [event for event in events if isinstance(event, ContextCompressed) and event.origin == "inferred"]
     assert (ends[0] < first.seq < ends[1], cuts) == (True, [])
+
+
+def test_anthropics_own_summary_in_a_stream_is_recorded_with_its_usage(url: str, recording: Recording):
+    edits: Any = {"edits": [{"type": "compact_20260112"}]}
+    messages: Any = [{"role": "user", "content": f"question {n}"} for n in range(6)]
+    with playhead.run("clerk") as run, anthropic.Anthropic(base_url=url, api_key="none", max_retries=0) as client:
+        stream = client.beta.messages.create(
+            model="claude-opus-4-6", max_tokens=9, messages=messages, stream=True,
+            extra_body={"context_management": edits},
+        )  # fmt: skip
+        list(stream)
+    events = projected(recording.read(), str(run.id)).events
+    [compressed] = [event for event in events if isinstance(event, ContextCompressed)]
+    [end] = [event for event in events if isinstance(event, LlmCompleted)]
+    assert (compressed.origin, len(compressed.summarised), compressed.summariser) == ("provider", 6, end.span)
+    assert (compressed.tokens_before, compressed.tokens_after) == (None, 90)
+    assert end.usage == TokenUsage(90, 2, compaction_input_tokens=400, compaction_output_tokens=30)
+    with JournalClient(recording.folder, pytest.fail) as journal:
+        answer = journal.tokens(str(run.id))
+    totals = answer["totals"]
+    assert totals["cost"] == BY_NAME["claude-opus-4-6"].cost(TokenUsage(490, 32))
+    assert (totals["compressed"]["summary_input_tokens"], totals["compressed"]["summary_output_tokens"]) == (400, 30)
 
 
 @pytest.mark.parametrize("stream", [False, True])
