@@ -37,6 +37,7 @@ FAMILIES = {
     "suspected:measure_hits": ("H1",),
     "sdk.killed:measure": ("R1",),
     "sdk.killed_examples:measure": ("R1A",),
+    "sdk.long_context:measure": ("M1",),
     "durable.matrix:measure": ("MATRIX",),
 }
 # These take many minutes or need a browser, and are measured only when they are named.
@@ -46,6 +47,7 @@ ON_REQUEST = {
     "looked:measure_list": ("U4",),
     "sweep:measure": ("SWEEP",),
     "chaos:measure": ("R3",),
+    "sdk.long_context:measure_killed": ("M2",),
     "ingest.overloaded:measure": ("I3",),
 }
 # What of these has a bar that a whole measurement shows as not measured.

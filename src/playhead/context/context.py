@@ -184,6 +184,7 @@ class Context:
         """Adds tags to a message."""
         with self._lock:
             entry.tags = (*entry.tags, *(tag for tag in tags if tag not in entry.tags))
+            entry.preserve = entry.preserve or self._is_preserved(entry)
         record_marks(self._api, entry.native, entry.tags, preserve=entry.preserve)
 
     def preserve(self, entry: Entry, *, on: bool = True) -> None:
@@ -337,7 +338,8 @@ class Context:
 
     @contextmanager
     def using(self, compression: Compression | Strategy) -> Generator[None]:
-        """Uses another policy, or another strategy of this policy, inside the block: for a turn or a phase."""
+        """Uses another policy, or another strategy of this policy, inside the block: for a turn or a phase. What only
+        the other policy preserves is preserved in the block."""
         with self._lock:
             before = self._compression, self._policy
             if isinstance(compression, Compression):
@@ -346,12 +348,19 @@ class Context:
                 self._compression = replace(self._compression, strategy=compression)
             self._policy = None
             self._not_before = None
+            is_other = isinstance(compression, Compression)
+            free = [entry for entry in self._entries if is_other and not entry.preserve]
+            only_here = [entry for entry in free if self._is_preserved(entry)]
+            for entry in only_here:
+                entry.preserve = True
         try:
             yield
         finally:
             with self._lock:
                 self._compression, self._policy = before
                 self._not_before = None
+                for entry in only_here:
+                    entry.preserve = False
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
@@ -425,18 +434,23 @@ class Context:
 
     def _due(self) -> Plan | str | None:
         """Returns why a compression is due, or the plan of a policy in the place of ours; None: it is not."""
-        tokens = self._tokens()
         if self._policy is not None:
-            with guarded("ask the policy of a context"):
-                plan = self._policy.plan([*self._entries], tokens, self._limit())
-                return plan if plan is not None and plan.changes else None
-            return None
+            return self._plan_of_policy()
         if not self._compression.auto:
             return None
+        tokens = self._tokens()
         reason = self._compression.reached(self._entries, tokens, self._limit())
         if reason is None or (self._not_before is not None and tokens < self._not_before):
             return None
         return reason
+
+    def _plan_of_policy(self) -> Plan | None:
+        """What a policy in the place of ours says; None: nothing is to be done, or it raised."""
+        if self._policy is not None:
+            with guarded("ask the policy of a context"):
+                plan = self._policy.plan([*self._entries], self._tokens(), self._limit())
+                return plan if plan is not None and plan.changes else None
+        return None
 
     def _compress_if_due(self) -> CompressionReport | None:
         """Returns None if no compression is due."""
@@ -462,6 +476,11 @@ class Context:
     ) -> CompressionReport:
         counted = self._compression.count is not None
         meter = TokenMeter() if counted else self._meter
+        policy = None if strategy is not None else self._policy
+        if policy is not None and plan is None:
+            plan = self._plan_of_policy() or Plan.keeping(
+                self._entries, "its policy says that nothing is to be done now"
+            )
         work = CompressionWork(
             api=self._api,
             entries=[*self._entries],
@@ -474,7 +493,8 @@ class Context:
             note=note,
             only=only,
             plan=plan,
-            by_turns=by_turns,
+            policy_name=None if policy is None else type(policy).__name__,
+            by_turns=by_turns or (trigger != "threshold" and self._compression.is_by_turns),
             on_server=self._is_on_server,
         )
         entries, report = compress_entries(work)
@@ -489,7 +509,9 @@ class Context:
 def _compression_of(given: Compression | BuiltIn | CompressionPolicy | None) -> Compression:
     if isinstance(given, Compression):
         return given
-    return Compression(strategy=given) if isinstance(given, BuiltIn) else Compression()
+    if isinstance(given, BuiltIn):
+        return Compression(strategy=given)
+    return Compression() if given is None else Compression(fallback=None)  # a policy in its place has its own ideas
 
 
 def _window(model: Model | str | None) -> int | None:

@@ -77,6 +77,11 @@ class Compression:
         """All thresholds."""
         return self.threshold if isinstance(self.threshold, Sequence) else (self.threshold,)
 
+    @property
+    def is_by_turns(self) -> bool:
+        """Whether nothing but numbers of turns makes a compression due."""
+        return bool(self.thresholds) and all(isinstance(threshold, Turns) for threshold in self.thresholds)
+
     def due_at(self, limit: int | None) -> int | None:
         """Returns the number of tokens at which a compression is due; None: tokens do not make it due."""
         shares = [threshold for threshold in self.thresholds if isinstance(threshold, int | float)]
@@ -100,7 +105,8 @@ class Compression:
         at_user = self.cut_at == "user"
         tail = tail_of(entries, self.keep, limit, fixed=fixed, by_turns=by_turns, at_user=at_user)
         target = None if by_turns else target_of(self.keep, limit, now)
-        return TokenBudget(limit, now, target, tail, due_at, fixed, protected_in(entries))
+        protected = protected_in(entries)
+        return TokenBudget(limit, now, target, tail, due_at, fixed, protected, by_turns=by_turns, at_user=at_user)
 
     def describe(self) -> Json:
         """Returns the policy as it is recorded."""

@@ -284,6 +284,7 @@ KIND_OF_OPERATION: Final = {
     "generate_content": "llm",
     "text_completion": "llm",
     "fetch_response": "llm",
+    "compact": "llm",
     "embeddings": "embedding",
     "retrieval": "retriever",
     "search_memory": "retriever",

@@ -22,7 +22,7 @@ def run(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     variables = {
         **os.environ,
         "PLAYHEAD_JOURNAL_DIR": str(folder / "journal"),
-        "PLAYHEAD_ENDPOINT": "",
+        "PLAYHEAD_ENDPOINT": "none",
         "ASKED": str(folder / "asked"),
         **environment,
     }

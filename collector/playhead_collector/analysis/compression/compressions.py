@@ -59,6 +59,12 @@ async def list_compressions(record: RunRecord, limit: int, after: int) -> Page[R
 
 async def audit_compression(record: RunRecord, at: str) -> CompressionAudit:
     """Audits the compression at `at`. Raises Refused."""
+    head, evidence = await read_evidence(record, at)
+    return await asyncio.to_thread(audit, head, evidence)
+
+
+async def read_evidence(record: RunRecord, at: str) -> tuple[RecordedCompression, AuditInput]:
+    """Reads the compression at `at`, and what its audit needs. Raises Refused."""
     entry = await _with_summariser(record, await find_compression(record, at))
     event, call = entry.event, entry.call
     outcomes = await read_outcomes(record, event, {})
@@ -70,7 +76,7 @@ async def audit_compression(record: RunRecord, at: str) -> CompressionAudit:
     cache = await fetch(record.store, record.project_id, wanted)
     tokens = _estimated(await _reported(record, entry), outcomes, cache)
     evidence = AuditInput(event, outcomes, cache, entered, events, searched_to, system, tags)
-    return await asyncio.to_thread(audit, compression(entry, outcomes, tokens), evidence)
+    return compression(entry, outcomes, tokens), evidence
 
 
 def compression(entry: CompressionAndCall, outcomes: MessageOutcomes, tokens: TokensSaved) -> RecordedCompression:
@@ -134,7 +140,10 @@ async def _find(record: RunRecord, after: int, limit: int) -> list[CompressionAn
 
 
 def _is_first(call: LlmCalled, event: ContextCompressed) -> bool:
-    return call.span == event.span or (event.origin == "declared" and call.actor == event.actor)
+    # A provider's own summary in an answer is of the input of that call; the new context is that of the next one.
+    if event.origin == "declared" or (event.origin == "provider" and event.summariser == event.span):
+        return call.actor == event.actor
+    return call.span == event.span
 
 
 async def read_outcomes(

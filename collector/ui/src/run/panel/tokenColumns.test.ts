@@ -75,7 +75,7 @@ test("a cut stands before the first call that has the new context", () => {
     ],
     [],
   );
-  expect(cuts).toEqual([{ seq: 3, column: 1, before: 7057, after: 4128 }]);
+  expect(cuts).toEqual([{ seq: 3, column: 1, before: 7057, after: 4128, made: null }]);
 });
 
 test("a call that wrote the summary is not the call before", () => {

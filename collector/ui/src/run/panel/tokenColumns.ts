@@ -1,5 +1,5 @@
 // Tokens of model calls as columns. Pure.
-import type { TokenPoint, TokenTimeline, TurnRow } from "../../api/types";
+import type { CompressionTokens, TokenPoint, TokenTimeline, TurnRow } from "../../api/types";
 
 /** Parts of a context, from the bottom of a column to its top. */
 export const PARTS = ["system", "tools", "results", "talk"] as const;
@@ -25,8 +25,14 @@ export type Column = {
   limit: number | null;
 };
 
-/** A cut of the context, before the column with index `column`. `before` and `after`: contexts of the calls around it. */
-export type Cut = { seq: number; column: number; before: number | null; after: number | null };
+/** A cut of the context, before the column with index `column`. `before` and `after`: contexts of the calls around it. `made`: what it saved, and how it was made. */
+export type Cut = {
+  seq: number;
+  column: number;
+  before: number | null;
+  after: number | null;
+  made: CompressionTokens | null;
+};
 
 /** The points of a page as columns, in the order in which the calls began, and the cuts between them. */
 export function columnsOf(
@@ -45,6 +51,7 @@ export function columnsOf(
         column: columns.length,
         before: last.get(point.actor)?.context ?? null,
         after: null,
+        made: point.compression ?? null,
       });
     } else if (point.kind === "llm_called") {
       const { seq, actor, model, context, limit } = point;
