@@ -1,10 +1,11 @@
-"""`python -m benchmarks.compaction`: measures all methods, and writes results.json and the tables of docs/compaction.md.
+"""`python -m benchmarks.compaction`: measures all methods; writes results.json and the tables of docs/compaction.md.
 
 PLAYHEAD_TRAJECTORIES names the folder of recorded runs. `make compaction` installs the other projects first.
 """
 
 import argparse
 import json
+import logging
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -33,9 +34,12 @@ def main() -> None:
     except UnreadableTrajectories as error:
         sys.exit(f"The recorded runs cannot be read: {error}")
     if not runs:
-        sys.exit(f"There are no recorded runs in {FOLDER}: PLAYHEAD_TRAJECTORIES has to name a folder with some (*.json).")
+        sys.exit(
+            f"There are no recorded runs in {FOLDER}: PLAYHEAD_TRAJECTORIES has to name a folder with some (*.json)."
+        )
     if options.check:
         return
+    logging.getLogger("playhead").setLevel(logging.ERROR)  # conversations that are too short to be compressed
     conversations = {share: [cut_at(run, share) for run in runs] for share in SHARES}
     results = measured(conversations, options.only)
     if options.only:
@@ -72,7 +76,8 @@ def _methods(client: openai.OpenAI, url: str, only: str | None, missing: list[st
         if only not in (None, program.project):
             continue
         if not program.is_installed:
-            missing += [] if program.project in missing else [program.project]
+            named = f"{program.project} (needs {program.needs})" if program.needs else program.project
+            missing += [] if named in missing else [named]
             continue
         with OtherMethod(program, url) as method:
             yield method

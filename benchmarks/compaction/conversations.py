@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from playhead.testing.request import JsonObject
 from playhead.testing import Trajectory
+from playhead.testing.request import JsonObject
 
 
 @dataclass(frozen=True, slots=True)

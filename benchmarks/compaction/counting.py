@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from playhead.testing.request import JsonObject
+from benchmarks.compaction.conversations import CutConversation
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead.model.token_estimates import estimate_message
 from playhead.models.apis import APIS
+from playhead.testing.request import JsonObject
 from playhead_collector.analysis.compression.after_compression import (
     calls_in,
     statements_of_message,
@@ -16,7 +17,6 @@ from playhead_collector.analysis.compression.after_compression import (
 from playhead_collector.analysis.compression.facts import FactIndex
 from playhead_collector.analysis.compression.needed_facts import USED, find_needs, lost_and_preserved_facts
 from playhead_collector.analysis.texts.passages import Passage, passages_of
-from benchmarks.compaction.conversations import CutConversation
 
 _NOT_STORED = ContentRef("")
 

@@ -6,6 +6,7 @@ from typing import Protocol
 from benchmarks.compaction.conversations import CutConversation
 from playhead.testing.request import JsonObject
 
+
 class CompressionFailed(Exception):
     """A method could not compress a conversation; the message says why."""
 

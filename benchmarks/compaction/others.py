@@ -43,6 +43,7 @@ class Program:
     environment: str
     file: str
     keep: float | None = None
+    needs: str = ""
 
     @property
     def is_installed(self) -> bool:
@@ -69,8 +70,8 @@ PROGRAMS = (
     Program("LangChain", "`SummarizationMiddleware`, default: 20 messages", "langchain", "langchain_program.py"),
     Program("deepagents", "`SummarizationMiddleware`, 30 %", "langchain", "deepagents_program.py", KEEP),
     Program("deepagents", "`SummarizationMiddleware`, default: 12 %", "langchain", "deepagents_program.py"),
-    Program("OpenHands", "`LLMSummarizingCondenser`, default: half", "openhands", "openhands_program.py"),
-    Program("Gemini CLI", "`tryCompressChat`, default: 30 %", "gemini-cli", "gemini_cli.mjs"),
+    Program("OpenHands", "`LLMSummarizingCondenser`, default: half", "openhands", "openhands_program.py", None, "Python 3.12"),
+    Program("Gemini CLI", "`tryCompressChat`, default: 30 %", "gemini-cli", "gemini_cli.mjs", None, "Node 20"),
 )
 
 

@@ -64,7 +64,9 @@ def own_methods(client: openai.OpenAI) -> Iterator[Method]:
     yield OwnMethod("`SlidingWindow`, 30 % of the messages", SlidingWindow)
     yield OwnMethod("`Hybrid`, 30 % of the messages", lambda messages: Hybrid(window=messages, model=model))
     yield OwnMethod("`ClearToolResults`, default: 3 results", lambda _: ClearToolResults())
-    yield OwnMethod("`Chain(ClearToolResults(), LlmSummary())`, 30 %", lambda _: Chain(ClearToolResults(), LlmSummary(model)))
+    yield OwnMethod(
+        "`Chain(ClearToolResults(), LlmSummary())`, 30 %", lambda _: Chain(ClearToolResults(), LlmSummary(model))
+    )
 
 
 def _context(conversation: CutConversation, policy: Compression | None) -> Context:

@@ -1,8 +1,8 @@
 """The summariser of the table: writes by rule what a model would write, the same for all. Pure, but for its count.
 
-A summary has a line for each message that the request shows: its first sentence of at least four words, or the beginning
-of a tool call or result, at most 100 characters; together at most 500 tokens. So it says no more than it was shown, and
-prompts, which differ, make no difference.
+A summary has a line for each message that the request shows: its first sentence of at least four words, or the
+beginning of a tool call or result, at most 100 characters; together at most 500 tokens. So it says no more than it was
+shown, and prompts, which differ, make no difference.
 """
 
 import html
@@ -10,10 +10,10 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
-from playhead.testing.request import JsonObject
 from playhead.testing import ChatRequest
 from playhead.testing.answers import AssistantMessage
 from playhead.testing.answers import text as text_answer
+from playhead.testing.request import JsonObject
 
 LINE_CHARACTERS, SUMMARY_TOKENS = 100, 500
 _BYTES_PER_TOKEN = 4

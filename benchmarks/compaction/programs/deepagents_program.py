@@ -1,5 +1,5 @@
-"""deepagents' SummarizationMiddleware, made as `create_summarization_middleware` makes it, but for the size of what stays:
-which messages it hands on to the model.
+"""deepagents' SummarizationMiddleware: which messages it hands on to the model. It is made as its own function
+`create_summarization_middleware` makes it, but for the size of what stays.
 
 By default, it keeps a share of the window when another share of it is reached: together, a share of the messages.
 """

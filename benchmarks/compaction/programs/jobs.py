@@ -2,7 +2,8 @@
 output.
 
 Job: `system` (text), `messages` (Chat Completions form, without the system prompt), `keep` (share of the newest part
-that stays; null: the default). Answer: `messages` (what the next call of the model would get, without the system prompt), or `error`.
+that stays; null: the default). Answer: `messages` (what the next call of the model would get, without the system
+prompt), or `error`.
 """
 
 import json
@@ -18,7 +19,7 @@ def serve(version, compact):
         job = json.loads(line)
         try:
             answer = {"messages": compact(job["system"], job["messages"], job["keep"])}
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - whatever a library raises is the answer
             traceback.print_exc()
             answer = {"error": f"{type(error).__name__}: {error}"}
         _write(answers, answer)

@@ -1,5 +1,5 @@
-"""OpenHands' LLMSummarizingCondenser with the defaults of its class, asked by a CondensationRequest: the messages of the
-condensed view. Its code keeps half of the events; `keep` has no influence."""
+"""OpenHands' LLMSummarizingCondenser with the defaults of its class, asked by a CondensationRequest: the messages of
+the condensed view. Its code keeps half of the events; `keep` has no influence."""
 
 import json
 import os

@@ -123,7 +123,10 @@ def tool_call_passages(ref: ContentRef, message: Message) -> Iterator[tuple[str,
             yield str(part.get("name")), part.get("id"), passage
 
 
-def statements_of_message(seq: int, ref: ContentRef, message: Message, made: set[CallIdentity]) -> Iterator[LaterStatement]:
+def statements_of_message(
+    seq: int, ref: ContentRef, message: Message, made: set[CallIdentity]
+) -> Iterator[LaterStatement]:
+    """Yields the texts, results and tool calls of one message after the compression. `made`: tool calls before it."""
     for passage in passages_of(ref, message):
         part = message["parts"][passage.part]
         if passage.source == RESULT:
