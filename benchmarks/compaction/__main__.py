@@ -18,7 +18,7 @@ from benchmarks.compaction.method import Method
 from benchmarks.compaction.others import PROGRAMS, OtherMethod
 from benchmarks.compaction.ours import own_methods
 from benchmarks.compaction.summariser import RuleSummariser
-from benchmarks.compaction.table import PAGE, RESULTS, SHARES, Results, with_tables
+from benchmarks.compaction.table import PAGE, RESULTS, SHARES, Results, merged, with_tables
 from playhead.testing import MockModelServer, UnreadableTrajectories
 from tests.support.replayed_runs import FOLDER, recorded_runs
 
@@ -26,7 +26,7 @@ from tests.support.replayed_runs import FOLDER, recorded_runs
 def main() -> None:
     """Ends the process with a message where there are no recorded runs."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.compaction", description=__doc__)
-    parser.add_argument("--only", help="measure only this project: print the figures, and write nothing")
+    parser.add_argument("--only", help="measure only this project, and keep the figures of the others")
     parser.add_argument("--check", action="store_true", help="only say whether there are recorded runs")
     options = parser.parse_args()
     try:
@@ -43,8 +43,7 @@ def main() -> None:
     conversations = {share: [cut_at(run, share) for run in runs] for share in SHARES}
     results = measured(conversations, options.only)
     if options.only:
-        print(json.dumps(results, indent=2))
-        return
+        results = merged(json.loads(RESULTS.read_text(encoding="utf-8")), results)
     RESULTS.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
     PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8"), results), encoding="utf-8")
 

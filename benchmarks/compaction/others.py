@@ -36,7 +36,8 @@ class ProgramEnded(Exception):
 @dataclass(frozen=True, slots=True)
 class Program:
     """A program that compresses. `settings`: how it is set up, in Markdown. `environment`: the folder of its packages,
-    inside .venv-compaction. `keep`: the share of the newest part that stays; None: the default of its code."""
+    inside .venv-compaction. `keep`: the share of the newest part that stays; None: the default of its code. `needs`:
+    what its environment needs beside packages, for people."""
 
     project: str
     settings: str
@@ -70,8 +71,14 @@ PROGRAMS = (
     Program("LangChain", "`SummarizationMiddleware`, default: 20 messages", "langchain", "langchain_program.py"),
     Program("deepagents", "`SummarizationMiddleware`, 30 %", "langchain", "deepagents_program.py", KEEP),
     Program("deepagents", "`SummarizationMiddleware`, default: 12 %", "langchain", "deepagents_program.py"),
-    Program("OpenHands", "`LLMSummarizingCondenser`, default: half", "openhands", "openhands_program.py", None, "Python 3.12"),
-    Program("Gemini CLI", "`tryCompressChat`, default: 30 %", "gemini-cli", "gemini_cli.mjs", None, "Node 20"),
+    Program(
+        "OpenHands",
+        "`LLMSummarizingCondenser`, default: half",
+        "openhands",
+        "openhands_program.py",
+        needs="Python 3.12",
+    ),
+    Program("Gemini CLI", "`tryCompressChat`, default: 30 %", "gemini-cli", "gemini_cli.mjs", needs="Node 20"),
 )
 
 

@@ -31,6 +31,15 @@ class Results(TypedDict):
     not_measured: list[str]
 
 
+def merged(old: Results, new: Results) -> Results:
+    """Returns the old results with those of projects that were measured again, in their old places."""
+    again = {each["project"] for each in new["methods"]}
+    sources = {each["project"]: new if each["project"] in again else old for each in (*old["methods"], *new["methods"])}
+    methods = [each for project, source in sources.items() for each in source["methods"] if each["project"] == project]
+    missing = [named for named in old["not_measured"] if named.partition(" (")[0] not in again]
+    return {"methods": methods, "not_measured": missing}
+
+
 def with_tables(page: str, results: Results) -> str:
     """Returns the page with the tables between its marks."""
     head, _, rest = page.partition(_BEGIN)

@@ -9,7 +9,11 @@ import tempfile
 from importlib.metadata import version
 
 from deepagents.backends import FilesystemBackend
-from deepagents.middleware.summarization import SummarizationMiddleware, compute_summarization_defaults
+from deepagents.middleware.summarization import (
+    SUMMARIZATION_SESSION_ID_KEY,
+    SummarizationMiddleware,
+    compute_summarization_defaults,
+)
 from jobs import serve
 from langchain.agents.middleware.types import ModelRequest, ModelResponse
 from langchain_core.messages import AIMessage, convert_to_messages, convert_to_openai_messages
@@ -19,8 +23,8 @@ from langchain_openai import ChatOpenAI
 ADDRESS = {"model": "gpt-4o", "base_url": os.environ["MODEL_URL"] + "/v1", "api_key": "none"}
 # Without a profile: a window so small that these messages fill it has no room for the frame of the summary.
 MODEL = ChatOpenAI(**ADDRESS, profile={})
-FOLDER = tempfile.TemporaryDirectory()
-BACKEND = FilesystemBackend(root_dir=FOLDER.name, virtual_mode=True)
+# As long as its own ids, which are random: the model is told the id, and its digits would be facts.
+SESSION = "session_" + 32 * "a"
 
 
 def default_share():
@@ -31,11 +35,16 @@ def default_share():
 
 
 def compact(system, messages, keep):
+    with tempfile.TemporaryDirectory() as folder:
+        return _compact(messages, keep, FilesystemBackend(root_dir=folder, virtual_mode=True))
+
+
+def _compact(messages, keep, backend):
     given = convert_to_messages(messages)
     stays = ("tokens", int((keep or default_share()) * count_tokens_approximately(given)))
     middleware = SummarizationMiddleware(
         MODEL,
-        backend=BACKEND,
+        backend=backend,
         trigger=("messages", 1),
         keep=stays,
         trim_tokens_to_summarize=None,
@@ -47,7 +56,8 @@ def compact(system, messages, keep):
         seen.extend(request.messages)
         return ModelResponse(result=[AIMessage("")])
 
-    request = ModelRequest(model=MODEL, messages=given, tools=[], state={"messages": given}, runtime=None)
+    state = {"messages": given, SUMMARIZATION_SESSION_ID_KEY: SESSION}
+    request = ModelRequest(model=MODEL, messages=given, tools=[], state=state, runtime=None)
     middleware.wrap_model_call(request, model_call)
     return convert_to_openai_messages(seen)
 

@@ -20,7 +20,7 @@ from benchmarks.compaction.method import CompressionFailed
 from benchmarks.compaction.others import OtherMethod, Program, ProgramEnded
 from benchmarks.compaction.ours import DEFAULT_KEEP, KEEP, own_methods
 from benchmarks.compaction.summariser import NOTHING, RuleSummariser, summary_of
-from benchmarks.compaction.table import PAGE, RESULTS, SHARES, tables, with_tables
+from benchmarks.compaction.table import PAGE, RESULTS, SHARES, merged, tables, with_tables
 from playhead.context import Compression, Keep
 from playhead.testing import MockModelServer, Trajectory
 
@@ -290,6 +290,22 @@ def test_a_table_has_the_figures_of_each_method_and_names_what_was_not_measured(
     assert "| One | `A` | 3 | 200 (100%) | 0 | 0 | 0 | 0 (0%) | - | 3 |" in text
     assert "Measured: One 1.0." in text
     assert "Not measured, since not installed: Two." in text
+
+
+def test_a_project_that_is_measured_again_keeps_its_place():
+    def one(project: str, version: str) -> Any:
+        return {"project": project, "title": "`A`", "version": version, "figures": {}}
+
+    old: Any = {
+        "methods": [one("A", "1"), one("A", "1"), one("B", "1"), one("C", "1")],
+        "not_measured": ["D (needs E)"],
+    }
+    new: Any = {"methods": [one("B", "2"), one("B", "2"), one("D", "2")], "not_measured": []}
+    found = merged(old, new)
+    assert [(each["project"], each["version"]) for each in found["methods"]] == [
+        ("A", "1"), ("A", "1"), ("B", "2"), ("B", "2"), ("C", "1"), ("D", "2"),
+    ]  # fmt: skip
+    assert found["not_measured"] == []
 
 
 def test_without_recorded_runs_there_is_a_message(tmp_path: Path):
