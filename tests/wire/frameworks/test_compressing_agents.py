@@ -111,6 +111,9 @@ def test_the_framework_s_own_history_is_the_compressed_one(framework: str, whole
     assert not any(text.startswith("question 0 ") for text in kept)
 
 
+@pytest.mark.covers("langchain", "resume")
+@pytest.mark.covers("pydantic_ai", "resume")
+@pytest.mark.covers("agents", "resume")
 @pytest.mark.parametrize("seed", range(KILLS))
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_a_killed_agent_goes_on_as_the_whole_one_would_have(

@@ -42,7 +42,7 @@ def asked(folder: Path) -> Counter[str]:
 
 def compressions(folder: Path, run_id: str) -> list[dict[str, Any]]:
     with JournalClient(folder / "journal", pytest.fail) as journal:
-        return list(journal.compressions(run_id))
+        return [dict(row) for row in journal.compressions(run_id)]
 
 
 class Whole(NamedTuple):
