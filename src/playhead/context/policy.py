@@ -140,7 +140,7 @@ def _reached(threshold: Threshold, entries: Sequence[Entry], tokens: int, limit:
     """Returns the reason that a threshold which is reached is one for; None: it is not reached."""
     match threshold:
         case AllOf():
-            reasons = [_reached(part, entries, tokens, limit) for part in threshold.thresholds]
+            reasons: list[Reason | None] = [_reached(part, entries, tokens, limit) for part in threshold.thresholds]
             return reasons[0] if all(reasons) else None
         case Turns():
             return "turns" if threshold.is_reached(entries) else None

@@ -23,10 +23,10 @@ def look_up(q: str) -> str:
 def main() -> None:
     playhead.instrument()
     program = Program()
-    clients: Any = {
-        "http_client": program.server.http_client(), "http_async_client": program.server.async_http_client(),
-    }  # fmt: skip
-    model = ChatOpenAI(model="gpt-4o", api_key="k", base_url="http://mock/v1", stream_usage=True, **clients)  # pyright: ignore[reportArgumentType]
+    options: Any = {"api_key": "k", "base_url": "http://mock/v1", "stream_usage": True}
+    options["http_client"] = program.server.http_client()
+    options["http_async_client"] = program.server.async_http_client()
+    model = ChatOpenAI(model="gpt-4o", **options)
     middleware = CompressionMiddleware(model, compression=program.compression())
     agent: Any = create_agent(
         model, [look_up], system_prompt="Be brief.", middleware=[middleware], checkpointer=InMemorySaver()

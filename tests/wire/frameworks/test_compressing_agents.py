@@ -111,6 +111,9 @@ def test_the_framework_s_own_history_is_the_compressed_one(framework: str, whole
     assert not any(text.startswith("question 0 ") for text in kept)
 
 
+@pytest.mark.covers("langchain", "resume")
+@pytest.mark.covers("pydantic_ai", "resume")
+@pytest.mark.covers("agents", "resume")
 @pytest.mark.parametrize("seed", range(KILLS))
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_a_killed_agent_goes_on_as_the_whole_one_would_have(
@@ -118,7 +121,7 @@ def test_a_killed_agent_goes_on_as_the_whole_one_would_have(
 ):
     result, questions, (listed, _, _) = whole(framework)
     randomly = random.Random(f"{framework} {seed}")
-    # The first time at or after the first compression.
+    # Late enough that some turns are recorded.
     killed = run(framework, tmp_path, DIE_AT=str(randomly.randrange(10, result["points"])))
     assert killed.returncode == -9, killed.stderr
     run_id = killed.stdout.split()[0]

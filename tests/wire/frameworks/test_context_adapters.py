@@ -55,8 +55,9 @@ def server() -> MockModelServer:
 
 
 def chat_openai(server: MockModelServer) -> Any:
-    clients: Any = {"http_client": server.http_client(), "http_async_client": server.async_http_client()}
-    return ChatOpenAI(model="mock-model", api_key="k", base_url="http://mock/v1", **clients)
+    options: Any = {"http_client": server.http_client(), "http_async_client": server.async_http_client()}
+    options |= {"api_key": "k", "base_url": "http://mock/v1"}
+    return ChatOpenAI(model="mock-model", **options)
 
 
 def openai_client(server: MockModelServer) -> openai.AsyncOpenAI:
