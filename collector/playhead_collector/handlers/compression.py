@@ -10,7 +10,7 @@ from playhead.wire.operations.compression import (
 )
 from playhead.wire.operations.page import Page
 from playhead_collector.analysis.compression.compressions import audit_compression, list_compressions
-from playhead_collector.analysis.compression.judging import ask_for_facts, brief_from
+from playhead_collector.analysis.judging import ask_for_facts, brief_from
 from playhead_collector.handlers.asking import Asking
 from playhead_collector.handlers.handling import handles
 from playhead_collector.read.paging import read_seq

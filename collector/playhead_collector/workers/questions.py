@@ -9,7 +9,7 @@ from typing import Any
 
 from playhead.wire.operations.declared import operations_by_key
 from playhead.wire.operations.operation import DeclaredOperation
-from playhead_collector.analysis.compression.judging import read_judging_brief
+from playhead_collector.analysis.judging import read_judging_brief
 from playhead_collector.analysis.reasoning.explanation import read_brief
 from playhead_collector.analysis.search.indexing import index_runs
 from playhead_collector.analysis.texts.limits import begin_reading, with_cuts

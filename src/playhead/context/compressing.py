@@ -16,6 +16,7 @@ from playhead.context.strategies import NoCompression, name_of
 from playhead.context.summaries import SummaryFailed, model_of, write_summary
 from playhead.errors import ReplayError
 from playhead.kernel.guard import guarded, warn_once
+from playhead.model.json_value import Json
 from playhead.models.apis import Api
 from playhead.models.model import Model
 
@@ -85,7 +86,7 @@ def compress_entries(work: CompressionWork) -> tuple[list[Entry], CompressionRep
         result, fallback = _with_fallback(work, budget)
     report = _report(work, result, fallback)
     if report.changed:
-        policy = work.compression.describe() if work.policy_name is None else {"kind": work.policy_name}
+        policy: Json = work.compression.describe() if work.policy_name is None else {"kind": work.policy_name}
         record_compression(
             CompressionRecord(work.api, work.entries, result.entries, result.plan, result.summary, report, policy)
         )

@@ -11,8 +11,8 @@ from fastapi import FastAPI
 from playhead.model.ref import ContentRef
 from playhead.projection.projector import ProjectSettings, project
 from playhead.testing import MockModelServer, server_error, text
-from playhead_collector.analysis.compression.judging import JudgingBrief, RemovedText, judged, judging_brief
 from playhead_collector.analysis.configuration import Configured
+from playhead_collector.analysis.judging import JudgingBrief, RemovedText, judged, judging_brief
 from playhead_collector.analysis.model_api import ModelApi
 from playhead_collector.analysis.texts.passages import Passage
 from playhead_collector.serve import errors, query_api

@@ -288,3 +288,27 @@ def test_the_task_stays_where_a_window_begins_with_an_answer():
     context.compress()
     assert [entry.role for entry in context.messages] == ["system", "user", *["assistant", "tool"] * 2]
     assert context.messages[1].text == "the task"
+
+
+def test_a_chain_whose_summary_was_enough_does_not_drop_it_the_next_time():
+    """The summary's own tokens may be more than the target: they were not known when it was planned."""
+    model = MockModel("said before")
+    chain = Chain(LlmSummary(model=model), SlidingWindow(3))
+    context = Context(system="Be brief and kind.", compression=Compression(limit=300, strategy=chain, auto=False))
+    play(
+        context, [("user", "word " * 24), ("assistant", "a"), ("user", "b"), ("assistant", "c"), ("user", "word " * 46)]
+    )
+    assert context.compress().summarised == 1
+    assert context.stats.tokens > 0.3 * 300
+    assert not context.compress().changed
+
+
+def test_what_the_model_is_to_answer_stays_whatever_a_strategy_says():
+    class Everything:
+        def plan(self, entries: Sequence[Entry], budget: TokenBudget) -> Plan:
+            return Plan.giving(entries, range(len(entries)), "drop")
+
+    context = Context(system="s", compression=Compression(limit=300, strategy=Everything()))
+    play(context, talk(3))
+    context.compress()
+    assert [entry.text for entry in context.messages] == ["s", "and now?"]
