@@ -4416,7 +4416,7 @@ export interface components {
          * Suspects
          * @description Suspected steps of a run, most points first.
          *
-         *     `total` counts all suspected steps, `steps` all steps of the run, and `looked_at` those that were looked at: of a run
+         *     `total` counts all suspected steps, `steps` all steps of the run, and `looked_at` those looked at: of a run
          *     of more than 8,192 events only the last ones.  It was compared with the runs in `siblings`.
          *     `note` says why there are none if no rule applies to this kind of run; else null.
          */
