@@ -271,7 +271,11 @@ def _cell(value: object) -> str:
 def shortened(text: str) -> str:
     """Returns the text on one line, cut to at most 100 characters."""
     plain = " ".join(text.split())
-    return plain if len(plain) <= _LONG else plain[: _LONG - 1] + "…"
+    if len(plain) <= _LONG:
+        return plain
+    head = plain[: _LONG - 1]
+    # Directly behind the end of a sentence, the sign would read like a part of it.
+    return f"{head}…" if head[-1].isalnum() else f"{head[:-1].rstrip()} …"
 
 
 # --- progress ---------------------------------------------------------------------------------------------------------

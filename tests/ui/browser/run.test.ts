@@ -130,12 +130,14 @@ test("arguments stand with where their values come from, and what was seen is a 
   assert.deepEqual(await violationsInBothThemes(page), []);
 });
 
-test("a value that the program built is not called invented", async () => {
-  const { page } = await at(await runNamed("release_check", "crashed"), "", 3);
-  const called = turn(page, 3).getByRole("region", { name: "Called" });
-  await called.getByText("service").first().waitFor();
-  const text = await called.innerText();
-  assert.ok(!/"orders-api"[^]*?invented[^]*?hours/.test(text), text);
+test("a value that was built from others is not called invented", async () => {
+  const { page } = await at(await runNamed("rail_desk", "succeeded"), "?at=35", 7);
+  const called = turn(page, 7).getByRole("region", { name: "Called" });
+  await called.getByText('"35 + 34"').waitFor();
+  await called.getByText(/^derived \(/).waitFor();
+  assert.doesNotMatch(await called.innerText(), /invented|no origin/);
+  const made = await at(await runNamed("tour_desk"), "?at=27", 6);
+  await turn(made.page, 6).getByRole("region", { name: "Called" }).getByText("invented: stands nowhere before").first().waitFor();
 });
 
 test("a note about a turn stays with it, and is deleted", async () => {

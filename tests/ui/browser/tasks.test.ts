@@ -42,6 +42,7 @@ test("why did this run fail? One click to the step that said it and to what it c
   // What was said is marked in the answer; the entry that contradicts it, with its value, stands to the right of it.
   const answered = page.getByRole("article", { name: "Turn 7" }).getByRole("region", { name: "Answered" });
   await answered.getByText(finding).waitFor();
+  await answered.locator("strong").first().waitFor(); // as Markdown, in the place of its text
   await answered.locator("mark", { hasText: "98" }).first().waitFor();
   const said = await placed(answered.locator("mark").first());
   const least = answered.getByRole("row", { name: /69 least/ });

@@ -93,6 +93,7 @@ export const MAIN: Record<string, Scene> = {
     path: at("tour_desk", "at=27"),
     ready: async (page) => {
       await turn(page, 6).getByText("SALT-7741-QX").first().waitFor();
+      await turn(page, 6).getByRole("region", { name: "Compressed" }).getByText("turn 4").waitFor(); // its context before
       await isRead(page, 6);
     },
   },
