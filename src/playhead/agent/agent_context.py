@@ -47,8 +47,8 @@ class AgentContext(FilledIn, Generic[Deps]):
     """One run of an agent, for its loop, its tools and its instructions.
 
     `deps` is what the caller gave to the run, `agent` what the agent was made with. `context` has the messages
-    (`playhead.context.Context`), `turn` counts the model calls, `usage` and `cost` (US dollars) sum them up: None where
-    a number or a price is not known.
+    (`playhead.context.Context`), `turn` counts the model calls, `usage` and `cost` (US dollars) sum them up, without
+    those that wrote summaries: None where a number or a price is not known.
     """
 
     def __init__(self, agent: AgentSettings, ask: Ask, deps: Deps, *, blocking: bool, emit: Emit | None) -> None:
@@ -70,7 +70,7 @@ class AgentContext(FilledIn, Generic[Deps]):
         self._open: list[ToolCallRequest] = []  # calls of the last answer
         self._reads: str | None = None  # the tool whose result the next call reads first
         self._phase: list[_ModelChange] = []
-        self._next: _ModelChange | None = None
+        self._readers: dict[int, _ModelChange] = {}  # place of a call → the model that reads its result
         self._invalid = 0
 
     # --- messages ---------------------------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ class AgentContext(FilledIn, Generic[Deps]):
         chosen = self._chosen(model)
         with labelled({names.TURN: self.turn}):
             response = await self._attempt(chosen, request, situation)
-        self._next = self._reads = None
+        self._readers, self._reads = {}, None
         self._take(response)
         return response
 
@@ -231,10 +231,13 @@ class AgentContext(FilledIn, Generic[Deps]):
     def _chosen(self, model: ModelLike | None) -> ModelLike:
         """Returns the model of a call, and records the choice if it is another one than the agent's."""
         default = self.agent.model
-        change = _ModelChange(model, "chosen for this call") if model is not None else self._next
-        if change is None:
-            change = self._phase[-1] if self._phase else None
-        if change is None:
+        if model is not None:
+            change = _ModelChange(model, "chosen for this call")
+        elif self._readers:  # of several, that of the last call in the model's order, whichever ended last
+            change = self._readers[max(self._readers)]
+        elif self._phase:
+            change = self._phase[-1]
+        else:
             return default
         if not _is_chooser(change.model):  # a chooser records its choices itself
             record_choice(_name(change.model), alternatives=[_name(default)], reason=change.reason)
@@ -252,28 +255,29 @@ class AgentContext(FilledIn, Generic[Deps]):
         if self._emit is not None:
             self._emit(ToolStarted(call))
         result, is_error = await self._executed(call)
-        self._keep_result(call, result)
+        place = self._keep_result(call, result)
         self.tool_calls.append(ExecutedCall(call.id, call.name, call.arguments, result, is_error))
         reader = model if model is not None else self.agent.tool_models.get(call.name)
-        if reader is not None:
-            self._next = _ModelChange(reader, f"reads the result of {call.name}")
+        if reader is not None and place is not None:
+            self._readers[place] = _ModelChange(reader, f"reads the result of {call.name}")
         if self._emit is not None:
             self._emit(ToolEnded(call, result, is_error))
         return result
 
-    def _keep_result(self, call: ToolCallRequest, result: str) -> None:
-        """Keeps the result for the place of the call: ids may be missing, and one may be there twice."""
+    def _keep_result(self, call: ToolCallRequest, result: str) -> int | None:
+        """Keeps the result, and returns the place of the call in the last answer; None: it was not asked for there. Not
+        by its id: ids may be missing, and one may be there twice."""
         places = (at for at, each in enumerate(self._open) if each == call and at not in self._results)
-        if (place := next(places, None)) is not None:
+        place = next(places, None)
+        if place is not None:
             self._results[place] = result
+        return place
 
     async def _executed(self, call: ToolCallRequest) -> tuple[str, bool]:
         tool = self.agent.tools.get(call.name)
         if tool is None:
-            return (
-                f"Error: there is no tool {call.name!r}; the tools are {', '.join(self.agent.tools) or 'none'}.",
-                True,
-            )
+            known = ", ".join(self.agent.tools) or "none"
+            return f"Error: there is no tool {call.name!r}; the tools are {known}.", True
         try:
             await tool.approve(call, self.agent.approval)
             return result_text(await tool.run(call, self, in_thread=not self._blocking)), False
