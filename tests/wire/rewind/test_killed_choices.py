@@ -100,6 +100,11 @@ def test_a_killed_run_chooses_again_as_the_whole_one_did(chooser: str, whole: Wh
             dear = [answer for each in models for answer in each if answer.startswith("a,")]
             assert len(dear) in (5, 6), die_at
             continue
+        if chooser == "cooling":
+            # What cools down is left out by both: whether the second one meets it is a matter of time, too.
+            assert models == whole.result["models"], die_at
+            assert asked(folder).keys() <= whole.questions.keys(), die_at
+            continue
         assert models == whole.result["models"], die_at
         assert asked(folder).keys() == whole.questions.keys(), die_at
         assert decisions(folder, run_id) == whole.decisions, die_at
