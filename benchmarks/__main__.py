@@ -20,6 +20,7 @@ FAMILIES = {
     "sdk.whole_cpu:measure": ("C4",),
     "sdk.start_time:measure": ("C5",),
     "sdk.observed_values:measure": ("V1",),
+    "sdk.agent_turns:measure": ("AG1",),
     "stored:measure_recorded": ("S1", "S5", "F1", "F2"),
     "stored:measure_made_up": ("S2", "S4"),
     "sdk.sent:measure": ("S3",),

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import playhead
 from playhead.cli import app
-from playhead.testing import MockModelServer, text
+from playhead.testing import MockModelServer, text, tool_call, tool_offered, tool_result_received
 from playhead_collector.process import CollectorProcess
 from tests.support.folders import first_sentence, with_tables
 from tests.support.reference import meanings_in, reference
@@ -90,6 +90,35 @@ def test_the_page_about_contexts_runs_as_it_stands(tmp_path: Path, monkeypatch: 
             shown = CliRunner().invoke(app, ("compressions", scope["run"].id, "--local"))
             assert shown.exit_code == 0, shown.output
             assert "declared" in shown.stdout
+        finally:
+            playhead.shutdown()
+            playhead.uninstrument()
+
+
+def test_the_page_about_agents_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("PLAYHEAD_EXIT_TIMEOUT_SECONDS", "0.1")
+    monkeypatch.setenv("PLAYHEAD_JOURNAL_DIR", str(tmp_path))
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    playhead.shutdown()
+    code = code_of("docs/agent.md")
+    with MockModelServer(models=("gpt-4o",)) as server:
+        server.when(
+            tool_offered("order_status") & ~tool_result_received("order_status"),
+            tool_call("order_status", {"order": "A1"}),
+        )
+        server.otherwise(text('{"order": "A1", "status": "in Rome"}'))
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        try:
+            scope: dict[str, Any] = {"__name__": "agent"}
+            exec(compile(code["agent"], "agent.md", "exec"), scope)
+            assert (scope["out"].turns, scope["out"].output.status) == (2, "in Rome")
+            assert scope["out"].tool_calls[0].result == "in Rome"
+            exec(compile(code["loop"], "agent.md", "exec"), scope)
+            exec(compile(code["task"], "agent.md", "exec"), scope)
+            assert scope["result"].parsed.order == "A1"
+            again = scope["agent"].run_sync("And now?", deps=scope["Shop"]({"A1": "in Rome"}))
+            assert again.turns == 2
         finally:
             playhead.shutdown()
             playhead.uninstrument()

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from playhead.agent.agent_context import AgentContext as AgentContext
     from playhead.agent.agents import Agent as Agent
-    from playhead.agent.agents import AgentResult as AgentResult
-    from playhead.agent.agents import Ask as Ask
     from playhead.agent.mcp_tools import mcp_tools as mcp_tools
+    from playhead.agent.results import AgentResult as AgentResult
+    from playhead.agent.results import Ask as Ask
     from playhead.agent.tasks import LlmTask as LlmTask
     from playhead.agent.tasks import TaskResult as TaskResult
     from playhead.agent.tools import Tool as Tool
@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     from playhead.errors import RunTakenOver as RunTakenOver
     from playhead.errors import SettingInvalid as SettingInvalid
     from playhead.errors import Suspended as Suspended
+    from playhead.errors import ToolArgumentsInvalid as ToolArgumentsInvalid
     from playhead.errors import ToolDenied as ToolDenied
     from playhead.errors import Unanswered as Unanswered
     from playhead.errors import UnrecordedTools as UnrecordedTools
@@ -113,8 +114,8 @@ _MODULE_OF = {
     "RERUN": "playhead.replaying.policy",
     "Agent": "playhead.agent.agents",
     "AgentContext": "playhead.agent.agent_context",
-    "AgentResult": "playhead.agent.agents",
-    "Ask": "playhead.agent.agents",
+    "AgentResult": "playhead.agent.results",
+    "Ask": "playhead.agent.results",
     "AsyncClient": "playhead.client",
     "BadRequest": "playhead.errors",
     "CannotRestore": "playhead.errors",
@@ -146,6 +147,7 @@ _MODULE_OF = {
     "Suspended": "playhead.errors",
     "TaskResult": "playhead.agent.tasks",
     "Tool": "playhead.agent.tools",
+    "ToolArgumentsInvalid": "playhead.errors",
     "ToolDenied": "playhead.errors",
     "Unanswered": "playhead.errors",
     "UnrecordedTools": "playhead.errors",

@@ -4,6 +4,8 @@ signatures     a function's parameters as a JSON schema, and the check of what a
 tools          Tool, and its call: approval, the observed call, the text for the model
 mcp_tools      tools of an MCP server
 outputs        the type of an answer: its schema, and reading it
+results        what an agent is asked, and what comes of it
+settings       what an agent was made with
 agent_context  AgentContext: what a loop has in its hands
 agents         Agent: the default loop, a run of it, its result
 streams        the events of a run while it goes on

@@ -40,8 +40,12 @@ class ToolSignature:
             raise ToolArgumentsInvalid(problems_of(error)) from error
 
 
-def signature_of(function: Callable[..., Any], context_type: type, *, is_method: bool = False) -> ToolSignature:
-    """Reads a function. A parameter whose type is `context_type` is filled in by the agent. `is_method`: the first
+class FilledIn:
+    """Base of the class whose objects the agent gives to a tool (`AgentContext`)."""
+
+
+def signature_of(function: Callable[..., Any], *, is_method: bool = False) -> ToolSignature:
+    """Reads a function. A parameter whose type is `FilledIn` is no business of the model. `is_method`: the first
     parameter is the object. Raises TypeError for parameters that a model cannot fill in."""
     docstring = inspect.getdoc(function) or ""
     described = _descriptions(docstring)
@@ -53,7 +57,7 @@ def signature_of(function: Callable[..., Any], context_type: type, *, is_method:
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             raise TypeError(f"{_name_of(function)}: a tool has no {parameter}: a model gives arguments by name")
         hint = hints.get(parameter.name, Any)
-        if context_type in (hint, get_origin(hint)):
+        if _is_filled_in(hint):
             context = parameter.name
         else:
             fields[parameter.name] = _field(hint, parameter, described.get(parameter.name))
@@ -63,6 +67,11 @@ def signature_of(function: Callable[..., Any], context_type: type, *, is_method:
     schema.pop("title", None)
     schema.setdefault("properties", {})
     return ToolSignature(_without_parameters(docstring), schema, context, arguments)
+
+
+def _is_filled_in(hint: Any) -> bool:
+    kind = get_origin(hint) or hint
+    return isinstance(kind, type) and issubclass(kind, FilledIn)
 
 
 def _field(hint: Any, parameter: inspect.Parameter, description: str | None) -> Any:

@@ -4,12 +4,10 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
-from playhead.models.model import ModelResponse, ToolRequest
-
-if TYPE_CHECKING:
-    from playhead.agent.agents import AgentResult
+from playhead.agent.results import AgentResult
+from playhead.models.model import ModelResponse, ToolCallRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +36,14 @@ class AnswerArrived:
 class ToolStarted:
     """A tool is about to be called, before its approval."""
 
-    call: ToolRequest
+    call: ToolCallRequest
 
 
 @dataclass(frozen=True, slots=True)
 class ToolEnded:
     """A tool's result as the model is given it. `is_error`: it raised, was refused, or is unknown."""
 
-    call: ToolRequest
+    call: ToolCallRequest
     result: str
     is_error: bool
 
@@ -66,7 +64,7 @@ class AgentStream:
     Leaving the block early cancels the run. The run's error is raised where the events end.
     """
 
-    def __init__(self, run: Callable[[Emit], Coroutine[Any, Any, "AgentResult"]]) -> None:
+    def __init__(self, run: Callable[[Emit], Coroutine[Any, Any, AgentResult]]) -> None:
         self._run = run
         self._queue: asyncio.Queue[Any] = asyncio.Queue()
         self._task: asyncio.Task[AgentResult] | None = None
@@ -97,7 +95,7 @@ class AgentStream:
         task.result()
 
     @property
-    def result(self) -> "AgentResult":
+    def result(self) -> AgentResult:
         """The result of the run, when the events have ended. Raises the run's error; RuntimeError before its end."""
         if self._task is None or not self._task.done():
             raise RuntimeError("the run has not ended: read its events to their end before its result")

@@ -23,7 +23,7 @@ from playhead.model.event import TokenUsage
 from playhead.model.json_value import JsonMapping
 from playhead.model.message import Message, text_message
 from playhead.models.choosing import CallSituation, ModelLike, complete, complete_async
-from playhead.models.model import ModelRequest, ModelResponse, StopReason, ToolRequest, portable
+from playhead.models.model import ModelRequest, ModelResponse, StopReason, ToolCallRequest, portable
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class TaskResult:
     parsed: Any
     content: str
     reasoning: str
-    tool_calls: list[ToolRequest]
+    tool_calls: list[ToolCallRequest]
     usage: TokenUsage
     stop_reason: StopReason | None
     provider_stop_reason: str | None

@@ -11,22 +11,20 @@ import asyncio
 import inspect
 from collections.abc import Callable
 from functools import cached_property, update_wrapper
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast, overload
+from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
 from pydantic_core import to_json
 
-from playhead.agent.signatures import ToolSignature, signature_of
+from playhead.agent.signatures import FilledIn, ToolSignature, signature_of
 from playhead.api.observe import ObserveOptions, observe
 from playhead.api.promises.asking import ToolRule, approved_first, needs_rule, rule_or_always
 from playhead.api.scope import propagate_to_thread
 from playhead.calls.functions import call_async
 from playhead.calls.proxy import code_attributes
 from playhead.calls.steps import run_steps_async
+from playhead.capture.frameworks.observing import is_observed
 from playhead.model import names
-from playhead.models.model import ModelTool, ToolRequest
-
-if TYPE_CHECKING:
-    from playhead.agent.agent_context import AgentContext
+from playhead.models.model import ModelTool, ToolCallRequest
 
 _ASKS: ToolRule = "always"
 _NEVER_ASKS: ToolRule = "none"
@@ -57,7 +55,9 @@ class Tool(Generic[P, R]):
         self._function: Callable[..., Any] = function
         self._is_method = False
         idempotent = writes is False
-        self._observed = observe(kind="tool", name=self.name, idempotent=idempotent, approval=approval)(function)
+        self._records_itself = is_observed(function)
+        observed = observe(kind="tool", name=self.name, idempotent=idempotent, approval=approval)
+        self._observed = function if self._records_itself else observed(function)
         self._options = ObserveOptions(None, "tool", True, True, None, {}, None)
         self._attributes = code_attributes(inspect.unwrap(function), "tool")
         if idempotent:
@@ -86,9 +86,7 @@ class Tool(Generic[P, R]):
     @cached_property
     def signature(self) -> ToolSignature:
         """Its parameters. Read with the first use, when all types are defined. Raises TypeError."""
-        from playhead.agent.agent_context import AgentContext  # noqa: PLC0415 - it imports this module
-
-        return signature_of(self._function, AgentContext, is_method=self._is_method)
+        return signature_of(self._function, is_method=self._is_method)
 
     @property
     def definition(self) -> ModelTool:
@@ -97,7 +95,7 @@ class Tool(Generic[P, R]):
 
     # --- a call that a model asks for -------------------------------------------------------------------------------
 
-    async def approve(self, call: ToolRequest, rule: ToolRule | None) -> None:
+    async def approve(self, call: ToolCallRequest, rule: ToolRule | None) -> None:
         """Waits until a person approves of the call, if the tool's own rule, else `rule`, else the process's asks for
         that. Raises Denied."""
         if self.approval is not None:
@@ -110,7 +108,7 @@ class Tool(Generic[P, R]):
             )
             await run_steps_async(approved_first(rule, self.name, arguments, idempotent=self.writes is False))
 
-    async def run(self, call: ToolRequest, context: "AgentContext[Any]", *, in_thread: bool) -> Any:
+    async def run(self, call: ToolCallRequest, context: FilledIn, *, in_thread: bool) -> Any:
         """Makes the call, observed, or returns its recorded result. `in_thread`: a function that is no coroutine runs
         in another thread. Raises what the function raises, and ToolArgumentsInvalid."""
         arguments = _by_name(call)
@@ -126,12 +124,14 @@ class Tool(Generic[P, R]):
                 result = self._function(**values)
             return await result if inspect.isawaitable(result) else result
 
+        if self._records_itself:  # an @observe of the program's, with its own options
+            return await body()
         return await call_async(
             lambda: self._options.begin(self.name, arguments, attributes), names.TOOL_RESULT_REF, body()
         )
 
 
-def _by_name(call: ToolRequest) -> dict[str, Any]:
+def _by_name(call: ToolCallRequest) -> dict[str, Any]:
     """Returns the arguments by name; a value that is no object under the name `input`."""
     return {**call.arguments} if isinstance(call.arguments, dict) else {"input": call.arguments}
 

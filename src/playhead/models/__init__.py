@@ -33,7 +33,7 @@ from playhead.models.model import (
     ModelTool,
     ModelUnavailable,
     StopReason,
-    ToolRequest,
+    ToolCallRequest,
 )
 from playhead.models.pydantic_ai_model import PydanticAIModel
 from playhead.models.router import Router
@@ -67,6 +67,7 @@ __all__ = [
     "Select",
     "Spending",
     "StopReason",
+    "ToolCallRequest",
     "ToolRequest",
     "complete",
     "complete_async",

@@ -29,7 +29,7 @@ class ModelTool:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolRequest:
+class ToolCallRequest:
     """A tool call that a model asks for. `arguments`: the object that the model gave; where it gave none, its text or
     another value."""
 
@@ -96,10 +96,10 @@ class ModelResponse:
         return not self.tool_calls
 
     @property
-    def tool_calls(self) -> list[ToolRequest]:
+    def tool_calls(self) -> list[ToolCallRequest]:
         """The tool calls that the model asks for, in its order."""
         parts = [part for part in self.message["parts"] if part.get("type") == "tool_call" and part.get("name")]
-        return [ToolRequest(str(part.get("id") or ""), str(part["name"]), part.get("arguments")) for part in parts]
+        return [ToolCallRequest(str(part.get("id") or ""), str(part["name"]), part.get("arguments")) for part in parts]
 
     def _texts(self, kind: str) -> str:
         parts = [part for part in self.message["parts"] if part.get("type") == kind and part.get("content")]

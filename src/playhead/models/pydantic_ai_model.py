@@ -149,7 +149,7 @@ def _response(model: Model, answer: Any) -> ModelResponse:
     parts = [part for native in answer.parts if (part := _part(native)) is not None]
     message: Message = {"role": "assistant", "parts": parts}
     usage = answer.usage
-    details = usage.details or {}
+    details: dict[str, Any] = usage.details or {}
     counts = TokenUsage(
         usage.input_tokens or None,
         usage.output_tokens or None,

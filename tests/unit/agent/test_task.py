@@ -1,6 +1,7 @@
 """Tasks: one question with a typed answer."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,9 +9,11 @@ from pydantic import BaseModel
 
 import playhead
 from playhead.errors import OutputInvalid
+from playhead.local.client import JournalClient
 from playhead.model.event import LlmCalled, TokenUsage
 from playhead.models import MockModel, mock_answer
 from playhead.testing.recorder import RunRecorder
+from tests.support.journal_reader import start_recording
 
 
 class Invoice(BaseModel):
@@ -89,3 +92,24 @@ def test_in_a_run_its_calls_are_the_runs(playhead_recorder: RunRecorder):
 def test_it_is_asked_one_thing(given: dict[str, Any]):
     with pytest.raises(TypeError, match="with a text, or with messages"):
         playhead.LlmTask("t", model=MockModel("1"))(**given)
+
+
+def test_calls_of_a_task_can_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    for recording in start_recording(tmp_path / "journal", monkeypatch):
+        first = playhead.LlmTask("first", model=MockModel("1"))
+        second = playhead.LlmTask("second", model=MockModel("2"))
+        with playhead.run("both") as run:
+            first("?")
+            second("?")
+            first("?")
+            playhead.Agent(model=MockModel("3")).run_sync("?")
+        playhead.flush()
+        with JournalClient(recording.folder, pytest.fail) as journal:
+            every = list(journal.llm_calls(run.id or ""))
+            assert [(call["task"], call["turn"]) for call in every] == [
+                ("first", None), ("second", None), ("first", None), (None, 1),
+            ]  # fmt: skip
+            of_first = list(journal.llm_calls(run.id or "", task="first"))
+            assert [call["seq"] for call in of_first] == [every[0]["seq"], every[2]["seq"]]
+            assert [call["status"] for call in of_first] == ["completed", "completed"]
+            assert list(journal.llm_calls(run.id or "", task="third")) == []
