@@ -68,7 +68,6 @@ __all__ = [
     "Spending",
     "StopReason",
     "ToolCallRequest",
-    "ToolRequest",
     "complete",
     "complete_async",
     "failure_of",
