@@ -86,6 +86,9 @@ def test_a_killed_run_chooses_again_as_the_whole_one_did(chooser: str, whole: Wh
         folder = tmp_path / str(die_at)
         folder.mkdir()
         killed = run(folder, chooser, DIE_AT=str(die_at))
+        if killed.returncode == 0:  # how many models are tried in vain is a matter of time: it had fewer points
+            assert json.loads(killed.stdout.splitlines()[-1])["points"] < die_at
+            continue
         assert killed.returncode == -9, killed.stderr
         run_id = killed.stdout.split()[0]
         decided = decisions(folder, run_id)
