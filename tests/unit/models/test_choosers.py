@@ -312,8 +312,8 @@ def test_without_a_stop_it_goes_on_with_the_cheaper_one():
 
 def test_the_input_of_the_next_call_counts_before_it_is_made():
     budget = Budget(0.5, costing("dear", 0), costing("cheap", 0), reserve=0.1, prices=PRICES)
-    assert budget.choose(CallSituation(tokens=30_000), []) is budget._normal  # pyright: ignore[reportPrivateUsage]
-    assert budget.choose(CallSituation(tokens=50_000), []) is budget._low  # pyright: ignore[reportPrivateUsage]
+    assert budget.choose(CallSituation(tokens=30_000), []) is budget._normal
+    assert budget.choose(CallSituation(tokens=50_000), []) is budget._low
 
 
 def test_a_price_that_is_not_known_is_refused_and_a_cost_that_is_not_known_is_not_nothing(recording: Recording):
