@@ -21,6 +21,7 @@ FAMILIES = {
     "sdk.start_time:measure": ("C5",),
     "sdk.observed_values:measure": ("V1",),
     "sdk.agent_turns:measure": ("AG1",),
+    "sdk.cached:measure": ("PC1",),
     "stored:measure_recorded": ("S1", "S5", "F1", "F2"),
     "stored:measure_made_up": ("S2", "S4"),
     "sdk.sent:measure": ("S3",),

@@ -5,8 +5,9 @@
 Prices are those of the table of models. What a model costs that is not in the table is not known, which is not 0.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from playhead.calls.run import ActiveRun
 from playhead.errors import PlayheadError
@@ -30,7 +31,11 @@ class Spending:
 
     usd: float = 0.0
     calls: int = 0
-    unknown: list[str] | None = None
+    unknown: list[str] = field(default_factory=list[str])
+    recorded: Counter[tuple[int | None, int | None]] = field(
+        default_factory=Counter[tuple[int | None, int | None]], repr=False
+    )
+    """Input and output tokens of the calls that a resumed run has in its record, and has not made again yet."""
 
 
 class Budget(ModelChooser):
@@ -42,8 +47,8 @@ class Budget(ModelChooser):
     After a call whose cost is not known (a model without a price, an answer without usage), `low` is used; after a
     second one, BudgetExceeded is raised. Outside runs, one budget is for all calls.
 
-    In a resumed run, the recorded calls count as they did; of a run that goes on from a checkpoint, all model calls
-    before it.
+    A resumed run has spent from its beginning what all model calls in its record cost, also those before a checkpoint
+    from which it goes on.
     """
 
     def __init__(
@@ -88,13 +93,16 @@ class Budget(ModelChooser):
         """Adds the cost of a call."""
         cost, spending = self._cost(response.model, response.usage), self._spending.here()
         with self._lock:
-            _add(spending, response.model, cost)
+            if spending.recorded[_tokens(response.usage)] > 0:  # it counts already
+                spending.recorded[_tokens(response.usage)] -= 1
+            else:
+                _add(spending, response.model, cost)
 
     def _choice(self, situation: CallSituation, names: Sequence[str]) -> ModelChoice:
         normal, low = names
         with self._lock:
             spending = self._spending.here()
-            left, unknown = self._usd - spending.usd, list(spending.unknown or [])
+            left, unknown = self._usd - spending.usd, [*spending.unknown]
         if len(unknown) > 1 and self._stops:
             raise BudgetExceeded(f"what calls of {', '.join(unknown)} cost is not known: the budget cannot be kept")
         if left <= 0 and self._stops:
@@ -117,16 +125,21 @@ class Budget(ModelChooser):
         return None if price is None else price.cost(usage)
 
     def _begun(self, run: ActiveRun | None) -> Spending:
-        """Returns what a run has cost before its first call here: of one that goes on from a checkpoint, all before."""
+        """Returns what a run has cost before its first call here."""
         spending = Spending()
-        for model, usage in () if run is None or run.start is None else run.start.usage_before:
-            _add(spending, model, self._cost(model, usage))
+        for call in () if run is None or run.start is None else run.start.recorded_usage:
+            _add(spending, call.model, self._cost(call.model, call.usage))
+            spending.recorded[_tokens(call.usage)] += call.is_repeated
         return spending
 
 
 def _add(spending: Spending, model: str, cost: float | None) -> None:
     spending.calls += 1
     if cost is None:
-        spending.unknown = [*(spending.unknown or []), model]
+        spending.unknown.append(model)
     else:
         spending.usd += cost
+
+
+def _tokens(usage: TokenUsage) -> tuple[int | None, int | None]:
+    return usage.input_tokens, usage.output_tokens

@@ -153,10 +153,14 @@ class OpenAIModel(ClientModel):
 
 
 class LiteLLMModel(OpenAIModel):
-    """A model that LiteLLM knows by this name (`provider/model`). `options` are passed to `litellm.completion`."""
+    """A model that LiteLLM knows by this name (`provider/model`). `options` are passed to `litellm.completion`.
 
-    def __init__(self, name: str, **options: Any) -> None:
+    `router`: a `litellm.Router` that is called instead; `name` is then one of its groups. A call with all of the
+    router's own retries and fallbacks is one recorded call, which names the model that answered."""
+
+    def __init__(self, name: str, *, router: Any = None, **options: Any) -> None:
         super().__init__(name)
+        self._router = router
         self._options = options
 
     @property
@@ -166,8 +170,8 @@ class LiteLLMModel(OpenAIModel):
 
     @property
     def supports_thinking(self) -> bool:
-        """What LiteLLM's table says of the model."""
-        return bool(library("litellm", "litellm").supports_reasoning(model=self.name))
+        """What LiteLLM's table says of the model; False for a group of a router."""
+        return self._router is None and bool(library("litellm", "litellm").supports_reasoning(model=self.name))
 
     def arguments(self, request: ModelRequest) -> dict[str, Any]:
         """Returns the arguments of `litellm.completion`."""
@@ -178,20 +182,20 @@ class LiteLLMModel(OpenAIModel):
 
     async def complete_async(self, request: ModelRequest) -> ModelResponse:
         """Returns the answer; see `Model`."""
-        answer = await library("litellm", "litellm").acompletion(**self.arguments(request))
+        answer = await self._make_client().acompletion(**self.arguments(request))
         return self._response(request, answer, answer)
 
     async def stream_async(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
         """Yields the answer in pieces; see `Model`."""
         chunks: list[Any] = []
-        async for chunk in await library("litellm", "litellm").acompletion(**self.streamed_arguments(request)):
+        async for chunk in await self._make_client().acompletion(**self.streamed_arguments(request)):
             chunks.append(chunk)
             for piece in self.pieces(chunk):
                 yield piece
         yield ModelChunk(response=self._response(request, chunks, *chunks))
 
     def _make_client(self) -> Any:
-        return library("litellm", "litellm")
+        return library("litellm", "litellm") if self._router is None else self._router
 
     def _call(self, client: Any, *, streamed: bool) -> Callable[..., Any]:
         return client.completion

@@ -28,8 +28,10 @@ class Fallback(ModelChooser):
     of a client's errors). A dictionary in the place of a model says for which error which one comes next; any other
     error is raised.
 
-    `sticky`: the rest of the run stays with the model to which it came. `cool_down_s`: seconds for which a model that
-    was rate limited or overloaded is left out by all calls of this object (longer if the provider says so); 0: never.
+    `sticky`: the rest of the agent's work (without an agent: of the run) stays with the model to which it came.
+    `cool_down_s`: seconds for which a model that was rate limited or overloaded is left out by all calls of this object
+    (longer if the provider says so); 0: never.
+
     After the first chunk of a stream, no other model is tried.
     """
 
@@ -50,7 +52,7 @@ class Fallback(ModelChooser):
         self._clock = clock
         self._lock = ForkSafeLock()
         self._cooling: dict[str, _Cooling] = {}
-        self._stays: PerRun[list[str]] = PerRun(lambda _: [])
+        self._stays: PerRun[list[str]] = PerRun(lambda _: [], by_agent=True)
         self._by_name: dict[str, ModelLike] = {
             name_of(model): model
             for step in models
@@ -76,7 +78,7 @@ class Fallback(ModelChooser):
             failure = type(last.failure or last.error).__name__
             return ModelChoice(self._next(failed) or "", f"{last.model} failed: {failure}: {str(last.error)[:200]}")
         if stays := self._stays.here():
-            return ModelChoice(stays[0], "the run stays with the model to which it came")
+            return ModelChoice(stays[0], "it stays with the model to which it came")
         return self._first()
 
     def _first(self) -> ModelChoice:

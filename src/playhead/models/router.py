@@ -58,7 +58,7 @@ class Router(ModelChooser):
         self._to = dict(to)
         self._default = next(iter(to)) if default is None else default
         self._prompt = prompt.replace("{kinds}", ", ".join(to))
-        self._latest: PerRun[dict[str | None, str]] = PerRun(lambda _: {})
+        self._latest: PerRun[dict[str | None, str]] = PerRun(lambda _: {}, by_agent=True)
         self.name = f"router to {', '.join(to)}"
 
     def choose(self, situation: CallSituation, failed: Sequence[FailedAttempt]) -> ModelLike | None:

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 from playhead.api.recorded_values import recorded_value
 from playhead.calls.lifecycle import current_span
 from playhead.calls.run import ActiveRun
+from playhead.calls.span import ObservedSpan
 from playhead.kernel.forks import ForkSafeLock
 from playhead.models.choosing import CallSituation, FailedAttempt, ModelChooser, record_choice
 from playhead.models.model import Model
@@ -59,12 +60,16 @@ def decided(choice: ModelChoice, among: Iterable[str]) -> None:
 
 
 class PerRun(Generic[T]):
-    """A value for each run, and one for calls outside runs. Safe for threads."""
+    """A value for each run, and one for calls outside runs. Safe for threads.
 
-    def __init__(self, make: Callable[[ActiveRun | None], T]) -> None:
+    `by_agent`: one for each call of an agent instead (the nearest around), so that what agents side by side remember
+    does not depend on which of them is faster."""
+
+    def __init__(self, make: Callable[[ActiveRun | None], T], *, by_agent: bool = False) -> None:
         self._make = make
+        self._by_agent = by_agent
         self._lock = ForkSafeLock()
-        self._of_runs: WeakKeyDictionary[ActiveRun, T] = WeakKeyDictionary()
+        self._values: WeakKeyDictionary[ActiveRun | ObservedSpan, T] = WeakKeyDictionary()
         self._outside: list[T] = []
 
     def here(self) -> T:
@@ -75,6 +80,14 @@ class PerRun(Generic[T]):
                 if not self._outside:
                     self._outside.append(self._make(None))
                 return self._outside[0]
-            if span.run not in self._of_runs:
-                self._of_runs[span.run] = self._make(span.run)
-            return self._of_runs[span.run]
+            whose = _agent_around(span) if self._by_agent else span.run
+            if whose not in self._values:
+                self._values[whose] = self._make(span.run)
+            return self._values[whose]
+
+
+def _agent_around(span: ObservedSpan) -> ObservedSpan:
+    """Returns the nearest call of an agent, else the outermost call."""
+    while span.kind != "agent" and span.enclosing is not None:
+        span = span.enclosing
+    return span

@@ -4,18 +4,17 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from playhead.calls.starting import RecordedCheckpoint
+from playhead.calls.starting import RecordedCheckpoint, RecordedUsage
 from playhead.dialect.openai_chat import from_messages
 from playhead.errors import CannotRestore
 from playhead.model import names
 from playhead.model.canonical import parse_json
-from playhead.model.event import TokenUsage
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent
 from playhead.projection.attributes import model_of, text, usage_of
 from playhead.replaying.record import FOREVER, Record
-from playhead.replaying.recorded_calls import recorded_calls
+from playhead.replaying.recorded_calls import Outcome, RecordedCall, recorded_calls
 from playhead.replaying.restoring import restored_payload
 
 
@@ -73,14 +72,17 @@ class RecordedStart:
         return from_messages(map(self._message, refs))
 
     @property
-    def usage_before(self) -> Sequence[tuple[str, TokenUsage]]:
-        """Model and reported tokens of each model call before the checkpoint from which the run goes on."""
-        if not self._begun or self._begin is None or self._checkpoint is None:
+    def recorded_usage(self) -> Sequence[RecordedUsage]:
+        """Each recorded model call that has completed."""
+        if self._begin is None:
             return []
-        before = self._checkpoint.order
-        calls = [call for call in recorded_calls(self._record.spans) if call.kind == "llm" and call.is_settled]
-        attributes = [call.span.attributes for call in calls if call.order < before]
-        return [(text(each, names.RESPONSE_MODEL) or model_of(each) or "", usage_of(each)) for each in attributes]
+        begins_at = self._checkpoint.order if self._begun and self._checkpoint is not None else 0
+        calls = [call for call in recorded_calls(self._record.spans) if call.kind == "llm" and call.order < self._upto]
+        return [
+            RecordedUsage(_answering_model(call), usage_of(call.span.attributes), call.order > begins_at)
+            for call in calls
+            if call.outcome is Outcome.COMPLETED
+        ]
 
     @property
     def root(self) -> tuple[str, str] | None:
@@ -125,6 +127,11 @@ class RecordedStart:
         if content is None:
             raise CannotRestore(f"the message {ref} of run {self.run_id} is not at hand; begin with other messages")
         return cast(Message, parse_json(content.data))
+
+
+def _answering_model(call: RecordedCall) -> str:
+    attributes = call.span.attributes
+    return text(attributes, names.RESPONSE_MODEL) or model_of(attributes) or ""
 
 
 def order_of(entry: LogEvent) -> int:

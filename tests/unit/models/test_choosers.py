@@ -205,7 +205,7 @@ def test_a_sticky_one_stays_with_the_model_to_which_it_came_for_the_rest_of_the_
     chooser = Fallback(first, says("b"), sticky=True)
     with playhead.run("one") as run:
         assert [complete(chooser, request()).text for _ in range(3)] == ["b", "b", "b"]
-    assert decisions(recording, run.id)[-2] == ("b", ["a"], "the run stays with the model to which it came")
+    assert decisions(recording, run.id)[-2] == ("b", ["a"], "it stays with the model to which it came")
     with playhead.run("two"):
         assert complete(chooser, request()).text == "a"
 
@@ -312,8 +312,8 @@ def test_without_a_stop_it_goes_on_with_the_cheaper_one():
 
 def test_the_input_of_the_next_call_counts_before_it_is_made():
     budget = Budget(0.5, costing("dear", 0), costing("cheap", 0), reserve=0.1, prices=PRICES)
-    assert budget.choose(CallSituation(tokens=30_000), []) is budget._normal  # pyright: ignore[reportPrivateUsage]
-    assert budget.choose(CallSituation(tokens=50_000), []) is budget._low  # pyright: ignore[reportPrivateUsage]
+    assert budget.choose(CallSituation(tokens=30_000), []) is budget._normal
+    assert budget.choose(CallSituation(tokens=50_000), []) is budget._low
 
 
 def test_a_price_that_is_not_known_is_refused_and_a_cost_that_is_not_known_is_not_nothing(recording: Recording):
@@ -370,6 +370,29 @@ def test_a_run_that_goes_on_from_a_checkpoint_has_spent_what_it_spent_before():
     again = Budget(0.5, costing("dear", 2_000), costing("cheap", 1_000), reserve=0.1, prices=PRICES)
     with playhead.resume(ids[0]):
         assert program(again, fails=False) == "cheap"
+    assert ids == ids[:1] * 2
+
+
+def test_a_resumed_run_has_spent_all_that_its_record_cost_before_its_first_call():
+    ids: list[str] = []
+
+    def program(budget: Budget, calls: int) -> list[str]:
+        with playhead.run("agent") as run:
+            ids.append(str(run.id))
+            seen = [budget.spent.usd]
+            made = [complete(budget, request(str(number))).text for number in range(calls)]
+            assert budget.spent.usd == pytest.approx(0.1 * made.count("dear"))
+            if len(ids) == 1:
+                raise RuntimeError("killed")
+            return [f"{seen[0]:.1f}", *made]
+
+    def new() -> Budget:
+        return Budget(0.5, costing("dear", 1_000), costing("cheap", 0), reserve=0.15, prices=PRICES)
+
+    with pytest.raises(RuntimeError):
+        program(new(), 3)
+    with playhead.resume(ids[0]):
+        assert program(new(), 5) == ["0.3", "dear", "dear", "dear", "dear", "cheap"]
 
 
 # --- Router -----------------------------------------------------------------------------------------------------------

@@ -86,6 +86,9 @@ def test_a_killed_run_chooses_again_as_the_whole_one_did(chooser: str, whole: Wh
         folder = tmp_path / str(die_at)
         folder.mkdir()
         killed = run(folder, chooser, DIE_AT=str(die_at))
+        if killed.returncode == 0:  # how many models are tried in vain is a matter of time: it had fewer points
+            assert json.loads(killed.stdout.splitlines()[-1])["points"] < die_at
+            continue
         assert killed.returncode == -9, killed.stderr
         run_id = killed.stdout.split()[0]
         decided = decisions(folder, run_id)
@@ -99,6 +102,11 @@ def test_a_killed_run_chooses_again_as_the_whole_one_did(chooser: str, whole: Wh
             # The two share it: which of them makes the last call of the dear one is a matter of time.
             dear = [answer for each in models for answer in each if answer.startswith("a,")]
             assert len(dear) in (5, 6), die_at
+            continue
+        if chooser == "cooling":
+            # What cools down is left out by both: whether the second one meets it is a matter of time, too.
+            assert models == whole.result["models"], die_at
+            assert asked(folder).keys() <= whole.questions.keys(), die_at
             continue
         assert models == whole.result["models"], die_at
         assert asked(folder).keys() == whole.questions.keys(), die_at

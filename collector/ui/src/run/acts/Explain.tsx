@@ -78,7 +78,8 @@ function Explained({ explanation, onAgain }: { explanation: Explanation; onAgain
       {!isParsed && <Markdown text={explanation.text} />}
       <p className="sub">
         <Said>{explanation.model}</Said>, {localDateTime(explanation.created)}.{" "}
-        {explanation.confidence !== null && `Its confidence: ${percent(explanation.confidence)}. `}It saw: <Said>{explanation.shown}</Said>{" "}
+        {explanation.confidence !== null && `Its confidence: ${percent(explanation.confidence)}. `}It saw:{" "}
+        <Said>{explanation.shown}</Said>{" "}
         <button type="button" className="go" onClick={onAgain}>
           Ask anew
         </button>
