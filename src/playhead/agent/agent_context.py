@@ -1,10 +1,10 @@
 """What a loop of an agent has in its hands: the context, the model, the tools, and what came of them so far."""
 
-import asyncio
 import inspect
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from playhead.agent.outputs import OutputType
@@ -15,6 +15,7 @@ from playhead.agent.streams import AnswerArrived, Emit, ReasoningDelta, TextDelt
 from playhead.agent.tools import result_text
 from playhead.calls.labels import labelled
 from playhead.context import Context
+from playhead.context.context import in_thread
 from playhead.errors import Denied, MaxTurnsExceeded, OutputInvalid, ReplayError, is_run_stopped
 from playhead.model import names
 from playhead.model.event import TokenUsage
@@ -22,6 +23,7 @@ from playhead.model.message import Message
 from playhead.model.models import BY_NAME, model_named
 from playhead.models.choosing import CallSituation, ModelChooser, ModelLike, complete_async, record_choice, stream_async
 from playhead.models.clients import named
+from playhead.models.failures import says_too_long
 from playhead.models.model import Model, ModelRequest, ModelResponse, ToolCallRequest, portable
 
 Deps = TypeVar("Deps")
@@ -45,8 +47,8 @@ class AgentContext(FilledIn, Generic[Deps]):
     """One run of an agent, for its loop, its tools and its instructions.
 
     `deps` is what the caller gave to the run, `agent` what the agent was made with. `context` has the messages
-    (`playhead.context.Context`), `turn` counts the model calls, `usage` and `cost` (US dollars) sum them up: None where
-    a number or a price is not known.
+    (`playhead.context.Context`), `turn` counts the model calls, `usage` and `cost` (US dollars) sum them up, without
+    those that wrote summaries: None where a number or a price is not known.
     """
 
     def __init__(self, agent: AgentSettings, ask: Ask, deps: Deps, *, blocking: bool, emit: Emit | None) -> None:
@@ -64,10 +66,11 @@ class AgentContext(FilledIn, Generic[Deps]):
         self._blocking = blocking
         self._emit = emit
         self._providers: dict[int, str] = {}  # number of an answer's entry → whose it is
-        self._results: dict[str, str] = {}  # id of an open call → its result
+        self._results: dict[int, str] = {}  # place of an open call → its result
         self._open: list[ToolCallRequest] = []  # calls of the last answer
+        self._reads: str | None = None  # the tool whose result the next call reads first
         self._phase: list[_ModelChange] = []
-        self._next: _ModelChange | None = None
+        self._readers: dict[int, _ModelChange] = {}  # place of a call → the model that reads its result
         self._invalid = 0
 
     # --- messages ---------------------------------------------------------------------------------------------------
@@ -129,7 +132,7 @@ class AgentContext(FilledIn, Generic[Deps]):
         chosen = self._chosen(model)
         with labelled({names.TURN: self.turn}):
             response = await self._attempt(chosen, request, situation)
-        self._next = None
+        self._readers, self._reads = {}, None
         self._take(response)
         return response
 
@@ -157,7 +160,9 @@ class AgentContext(FilledIn, Generic[Deps]):
         try:
             return await self._asked(model, prepare, situation)
         except Exception as error:
-            if is_run_stopped(error) or not await asyncio.to_thread(self.context.refused, error):
+            if is_run_stopped(error) or not says_too_long(error):
+                raise
+            if not await in_thread(partial(self.context.refused, error)):
                 raise
         return await self._asked(model, prepare, situation)
 
@@ -219,17 +224,20 @@ class AgentContext(FilledIn, Generic[Deps]):
             tokens=self.context.stats.tokens,
             turn=self.turn,
             agent=self.agent.name,
-            tool=self._open[0].name if self._open else None,
+            tool=self._reads,
             default=default if isinstance(default, str) else default.name,
         )
 
     def _chosen(self, model: ModelLike | None) -> ModelLike:
         """Returns the model of a call, and records the choice if it is another one than the agent's."""
         default = self.agent.model
-        change = _ModelChange(model, "chosen for this call") if model is not None else self._next
-        if change is None:
-            change = self._phase[-1] if self._phase else None
-        if change is None:
+        if model is not None:
+            change = _ModelChange(model, "chosen for this call")
+        elif self._readers:  # of several, that of the last call in the model's order, whichever ended last
+            change = self._readers[max(self._readers)]
+        elif self._phase:
+            change = self._phase[-1]
+        else:
             return default
         if not _is_chooser(change.model):  # a chooser records its choices itself
             record_choice(_name(change.model), alternatives=[_name(default)], reason=change.reason)
@@ -247,23 +255,29 @@ class AgentContext(FilledIn, Generic[Deps]):
         if self._emit is not None:
             self._emit(ToolStarted(call))
         result, is_error = await self._executed(call)
-        if call in self._open:
-            self._results[call.id] = result
+        place = self._keep_result(call, result)
         self.tool_calls.append(ExecutedCall(call.id, call.name, call.arguments, result, is_error))
         reader = model if model is not None else self.agent.tool_models.get(call.name)
-        if reader is not None:
-            self._next = _ModelChange(reader, f"reads the result of {call.name}")
+        if reader is not None and place is not None:
+            self._readers[place] = _ModelChange(reader, f"reads the result of {call.name}")
         if self._emit is not None:
             self._emit(ToolEnded(call, result, is_error))
         return result
 
+    def _keep_result(self, call: ToolCallRequest, result: str) -> int | None:
+        """Keeps the result, and returns the place of the call in the last answer; None: it was not asked for there. Not
+        by its id: ids may be missing, and one may be there twice."""
+        places = (at for at, each in enumerate(self._open) if each == call and at not in self._results)
+        place = next(places, None)
+        if place is not None:
+            self._results[place] = result
+        return place
+
     async def _executed(self, call: ToolCallRequest) -> tuple[str, bool]:
         tool = self.agent.tools.get(call.name)
         if tool is None:
-            return (
-                f"Error: there is no tool {call.name!r}; the tools are {', '.join(self.agent.tools) or 'none'}.",
-                True,
-            )
+            known = ", ".join(self.agent.tools) or "none"
+            return f"Error: there is no tool {call.name!r}; the tools are {known}.", True
         try:
             await tool.approve(call, self.agent.approval)
             return result_text(await tool.run(call, self, in_thread=not self._blocking)), False
@@ -279,8 +293,10 @@ class AgentContext(FilledIn, Generic[Deps]):
     def _add_results(self) -> None:
         """Adds the results of the last answer's calls, in the order in which the model asked for them. A call that was
         not executed gets a result that says so: providers refuse calls without one."""
-        for call in self._open:
-            result = self._results.get(call.id, _NOT_EXECUTED)
+        if self._open:
+            self._reads = self._open[0].name
+        for place, call in enumerate(self._open):
+            result = self._results.get(place, _NOT_EXECUTED)
             self.context.add("tool", result, call=call.id, name=call.name)
         self._open, self._results = [], {}
 

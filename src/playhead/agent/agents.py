@@ -19,6 +19,7 @@ from playhead.agent.streams import AgentStream, Emit
 from playhead.agent.tools import Tool, as_tool
 from playhead.api.promises.asking import ToolRule, checked_rule
 from playhead.api.scope import run as recorded_run
+from playhead.calls.flow import has_event_loop
 from playhead.context import Compression
 from playhead.context.plan import CompressionPolicy
 from playhead.context.strategies import BuiltIn
@@ -116,6 +117,8 @@ class Agent(Generic[Deps]):
     def run_sync(self, ask: str | Ask, *, deps: Deps | None = None, session: str | None = None) -> AgentResult:
         """The same without asyncio. Tools that are no coroutines run in the caller's thread. Raises RuntimeError in a
         running event loop: await `run` there."""
+        if has_event_loop():
+            raise RuntimeError("run_sync was called in a running event loop: await run(...) there")
         return asyncio.run(self._run(ask, deps, session, blocking=True, emit=None))
 
     def run_stream(self, ask: str | Ask, *, deps: Deps | None = None, session: str | None = None) -> AgentStream:

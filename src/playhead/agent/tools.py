@@ -22,6 +22,7 @@ from playhead.api.scope import propagate_to_thread
 from playhead.calls.functions import call_async
 from playhead.calls.proxy import code_attributes
 from playhead.calls.steps import run_steps_async
+from playhead.capture.frameworks.observing import is_observed
 from playhead.model import names
 from playhead.models.model import ModelTool, ToolCallRequest
 
@@ -54,7 +55,9 @@ class Tool(Generic[P, R]):
         self._function: Callable[..., Any] = function
         self._is_method = False
         idempotent = writes is False
-        self._observed = observe(kind="tool", name=self.name, idempotent=idempotent, approval=approval)(function)
+        self._records_itself = is_observed(function)
+        observed = observe(kind="tool", name=self.name, idempotent=idempotent, approval=approval)
+        self._observed = function if self._records_itself else observed(function)
         self._options = ObserveOptions(None, "tool", True, True, None, {}, None)
         self._attributes = code_attributes(inspect.unwrap(function), "tool")
         if idempotent:
@@ -121,6 +124,8 @@ class Tool(Generic[P, R]):
                 result = self._function(**values)
             return await result if inspect.isawaitable(result) else result
 
+        if self._records_itself:  # an @observe of the program's, with its own options
+            return await body()
         return await call_async(
             lambda: self._options.begin(self.name, arguments, attributes), names.TOOL_RESULT_REF, body()
         )

@@ -6,10 +6,15 @@ REASONING_PROMPT: Final = """\
 Before each decision (a tool call, or an answer), write down your reasoning in this form:
 
 <reasoning>
-Goal: what you are to reach
+Goal: what you want to reach
 Observation: what you know, and what the last result says
-Options: one line each, beginning with "- "; behind " - rejected because " why you do not take it
-Decision: the option that you take, and after " because " why
+Options:
+- first option: what it does
+  Pro: what speaks for it
+  Con: why you reject it
+- second option: what it does
+  Pro: what speaks for it
+Decision: the name of the option that you take, because of what
 </reasoning>
 """
 """Text for `instructions`: `f"{PROMPT}\\n\\n{playhead.REASONING_PROMPT}"`, or a section of a prompt. The record then

@@ -470,6 +470,45 @@ def test_a_plain_tool_blocks_no_event_loop_and_no_thread_changes_in_run_sync(pla
     assert threads[0] == threading.get_ident() != threads[1]
 
 
+def test_inside_a_run_it_is_an_agent_of_that_run(playhead_recorder: RunRecorder):
+    with playhead.run("outer"):
+        playhead.Agent(name="inner", model=answers(calling(("add", {"a": 1, "b": 1})), "2"), tools=[add]).run_sync("?")
+    [run] = playhead_recorder.runs
+    assert run.name == "outer"
+    assert {event.actor for event in run.events if isinstance(event, LlmCalled)} == {"inner"}
+
+
+def test_in_an_event_loop_it_has_to_be_awaited(playhead_recorder: RunRecorder):
+    async def main() -> None:
+        playhead.Agent(model=answers("Hi")).run_sync("?")
+
+    with pytest.raises(RuntimeError, match="await run"):
+        asyncio.run(main())
+
+
+def test_calls_without_ids_keep_their_results_apart(playhead_recorder: RunRecorder):
+    asked = mock_answer(
+        calls=[("", "add", {"a": 1, "b": 1}), ("", "add", {"a": 2, "b": 2}), ("", "add", {"a": 1, "b": 1})]
+    )
+    model = answers(asked, "Done.")
+    playhead.Agent(model=model, tools=[add]).run_sync("?")
+    assert tool_texts(model.requests[1]) == ["2", "4", "2"]
+
+
+def test_a_tool_under_observe_is_recorded_once_as_it_says(playhead_recorder: RunRecorder):
+    @playhead.observe(kind="tool", redact=lambda value: {"secret": "***"} if isinstance(value, dict) else value)
+    def login(secret: str) -> str:
+        """Logs in."""
+        return f"in, by {len(secret)} letters"
+
+    for tool in (login, playhead.tool(login)):
+        model = answers(calling(("login", {"secret": "hunter2"})), "Done.")
+        out = playhead.Agent(model=model, tools=[tool]).run_sync("?")
+        assert out.tool_calls[0].result == "in, by 7 letters"
+        [call] = playhead_recorder.last.tool_calls
+        assert call.arguments == {"secret": "***"}
+
+
 def test_two_tools_of_one_name_are_refused():
     with pytest.raises(ValueError, match="two tools have one name"):
         playhead.Agent(model=answers(), tools=[add, add])
