@@ -176,7 +176,7 @@ class LiteLLMModel(OpenAIModel):
     def arguments(self, request: ModelRequest) -> dict[str, Any]:
         """Returns the arguments of `litellm.completion`."""
         arguments = api_requests.chat_arguments(request, request.model or self.name, max_tokens="max_tokens")
-        if request.thinking:
+        if request.thinking and request.temperature is None:  # Claude refuses both together
             arguments["reasoning_effort"] = "medium"
         return {**arguments, **self._options}
 

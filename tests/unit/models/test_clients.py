@@ -41,9 +41,18 @@ REQUEST = ModelRequest([text_message("user", "Hello")], system="Be brief.", tool
 def server() -> Iterator[MockModelServer]:
     with MockModelServer() as server:
         yield server
+        while opened_here:
+            opened_here.pop().close()
 
 
 opened: list[Any] = []
+opened_here: list[Any] = []
+
+
+def closed_later(client: Any) -> Any:
+    """A synchronous client, to be closed after the test."""
+    opened_here.append(client)
+    return client
 
 
 def kept(client: Any) -> Any:
@@ -65,7 +74,7 @@ def openai_model(server: MockModelServer, *, is_async: bool) -> Model:
     import openai
 
     options: dict[str, Any] = {"base_url": server.base_url, "api_key": "k", "max_retries": 0}
-    client = kept(openai.AsyncOpenAI(**options)) if is_async else openai.OpenAI(**options)
+    client = kept(openai.AsyncOpenAI(**options)) if is_async else closed_later(openai.OpenAI(**options))
     return models.OpenAIModel("mock-model", client=client)
 
 
@@ -73,14 +82,14 @@ def anthropic_model(server: MockModelServer, *, is_async: bool) -> Model:
     import anthropic
 
     options: dict[str, Any] = {"base_url": server.url, "api_key": "k", "max_retries": 0}
-    client = kept(anthropic.AsyncAnthropic(**options)) if is_async else anthropic.Anthropic(**options)
+    client = kept(anthropic.AsyncAnthropic(**options)) if is_async else closed_later(anthropic.Anthropic(**options))
     return models.AnthropicModel("claude-opus-4-6", client=client)
 
 
 def gemini_model(server: MockModelServer, *, is_async: bool) -> Model:
     from google import genai
 
-    client = genai.Client(api_key="k", http_options={"base_url": server.url})
+    client = closed_later(genai.Client(api_key="k", http_options={"base_url": server.url}))
     return models.GeminiModel("gemini-2.5-flash", client=kept(client.aio) if is_async else client)
 
 

@@ -25,18 +25,25 @@ def server() -> Iterator[MockModelServer]:
         server.otherwise(thinking("One and one.") + tool_call("add", {"a": 1, "b": 1}))
         yield server
         playhead.uninstrument()
+        while opened:
+            opened.pop().close()
 
 
 def add(a: int, b: int) -> int:
     return a + b
 
 
+opened: list[Any] = []
+
+
 def openai_model(server: MockModelServer) -> Model:
-    return OpenAIModel("gpt-4o", client=openai.OpenAI(base_url=server.base_url, api_key="k"))
+    opened.append(openai.OpenAI(base_url=server.base_url, api_key="k"))
+    return OpenAIModel("gpt-4o", client=opened[-1])
 
 
 def anthropic_model(server: MockModelServer) -> Model:
-    return AnthropicModel("claude-opus-4-6", client=anthropic.Anthropic(base_url=server.url, api_key="k"))
+    opened.append(anthropic.Anthropic(base_url=server.url, api_key="k"))
+    return AnthropicModel("claude-opus-4-6", client=opened[-1])
 
 
 @pytest.mark.parametrize("make", [openai_model, anthropic_model])
