@@ -3,9 +3,11 @@
 from typing import TYPE_CHECKING, Any, Final
 
 from playhead.capture.langchain.chat_models import chat_messages, langchain_messages
-from playhead.model.json_value import int_at, text_at
+from playhead.model.event import TokenUsage
+from playhead.model.json_value import int_at, object_at, text_at
+from playhead.models.api_requests import instructed
 from playhead.models.apis import CHAT
-from playhead.models.model import ModelRequest, ModelResponse
+from playhead.models.model import Model, ModelRequest, ModelResponse, stop_reason_of, tool_json
 
 if TYPE_CHECKING:
     from langchain_core.language_models.chat_models import BaseChatModel
@@ -15,27 +17,61 @@ if TYPE_CHECKING:
 _CONFIG: Final["RunnableConfig"] = {"tags": ["nostream"], "metadata": {"lc_source": "summarization"}}
 
 
-class LangChainModel:
-    """A chat model of LangChain: any `BaseChatModel`."""
+class LangChainModel(Model):
+    """A chat model of LangChain: any `BaseChatModel`.
+
+    A schema of the answer is given as an instruction. LangChain has no common setting for thinking: configure it on the
+    chat model.
+    """
 
     def __init__(self, chat_model: "BaseChatModel") -> None:
-        self.name = chat_model_name(chat_model)
         self._chat_model = chat_model
+
+    @property
+    def name(self) -> str:
+        """The model's name; see `chat_model_name`."""
+        return chat_model_name(self._chat_model)
+
+    @property
+    def provider(self) -> str:
+        """LangChain, which keeps thoughts in a form of its own."""
+        return "langchain"
 
     def complete(self, request: ModelRequest) -> ModelResponse:
         """Returns the answer; see `Model`."""
-        options: dict[str, Any] = {"max_tokens": request.max_tokens, "temperature": request.temperature}
+        options: dict[str, Any] = {
+            "max_tokens": request.max_tokens,
+            "temperature": request.temperature,
+            "top_p": request.top_p,
+            "model": request.model,
+        }
         options = {name: value for name, value in options.items() if value is not None}
-        messages = langchain_messages([CHAT.from_message(message) for message in request.messages])
-        answer: Any = self._chat_model.invoke(messages, _CONFIG, **options)
+        messages = langchain_messages([CHAT.from_message(message) for message in instructed(request)])
+        tools = [tool_json(tool) for tool in request.tools]
+        chat_model = self._chat_model.bind_tools(tools) if tools else self._chat_model
+        answer: Any = chat_model.invoke(messages, _CONFIG, **options)
+        message = CHAT.to_message(chat_messages([answer])[0])
         about = answer.response_metadata
+        reason = text_at(about, "finish_reason", None) or text_at(about, "stop_reason", None)
         return ModelResponse(
-            CHAT.to_message(chat_messages([answer])[0]),
+            message,
             text_at(about, "model_name", None) or self.name,
-            int_at(answer.usage_metadata, "input_tokens", None),
-            int_at(answer.usage_metadata, "output_tokens", None),
-            text_at(about, "finish_reason", None) or text_at(about, "stop_reason", None),
+            _usage(answer.usage_metadata),
+            stop_reason_of(reason, message),
+            reason,
+            self.provider,
         )
+
+
+def _usage(reported: object) -> TokenUsage:
+    given, made = object_at(reported, "input_token_details"), object_at(reported, "output_token_details")
+    return TokenUsage(
+        int_at(reported, "input_tokens", None),
+        int_at(reported, "output_tokens", None),
+        int_at(given, "cache_read", None),
+        int_at(given, "cache_creation", None),
+        int_at(made, "reasoning", None),
+    )
 
 
 def chat_model_name(chat_model: "BaseChatModel") -> str:

@@ -365,9 +365,9 @@ def test_a_chat_model_of_langchain_is_a_model(server: MockModelServer):
     answer = model.complete(request)
     assert answer.text.startswith("I heard: hello there")
     assert answer.model == "mock-model"
-    assert (answer.input_tokens or 0) > 0
-    assert (answer.output_tokens or 0) > 0
-    assert answer.stop_reason == "stop"
+    assert (answer.usage.input_tokens or 0) > 0
+    assert (answer.usage.output_tokens or 0) > 0
+    assert (answer.stop_reason, answer.provider_stop_reason) == ("end_turn", "stop")
     assert server.requests[0].body["max_completion_tokens"] == 50
 
 

@@ -43,7 +43,7 @@ def asked(folder: Path) -> Counter[str]:
 
 def compressions(folder: Path, run_id: str) -> list[RecordedCompression]:
     with JournalClient(folder / "journal", pytest.fail) as journal:
-        return [dict(row) for row in journal.compressions(run_id)]
+        return list(journal.compressions(run_id))
 
 
 class Whole(NamedTuple):
