@@ -148,3 +148,28 @@ async def declared_operations_are_awaited() -> None:
         assert_type(client.runs(limit=3), AsyncIterator[RunSummary])
         async for event in client.live_events("last"):
             assert_type(event["seq"], int)
+
+
+@playhead.tool
+def shout(word: str, times: int = 1) -> str:
+    return word.upper() * times
+
+
+@playhead.tool(writes=True)
+async def sell(item: str, ctx: playhead.AgentContext[Shop]) -> int:
+    return ctx.deps.find(item)
+
+
+def the_agent_and_its_tools() -> None:
+    assert_type(shout("x", times=2), str)
+    shout(3)  # type: ignore[arg-type]
+    agent = playhead.Agent[Shop](model="gpt-4o", tools=[shout, sell, len], instructions=lambda ctx: str(ctx.turn))
+    assert_type(agent.run_sync("?", deps=Shop("a")).turns, int)
+    agent.run_sync("?", deps=3)  # type: ignore[arg-type]
+
+    @agent.execute
+    async def loop(ctx: playhead.AgentContext[Shop], ask: playhead.Ask) -> str:
+        assert_type(ctx.deps, Shop)
+        return (await ctx.call()).text + ask.prompt
+
+    assert_type(playhead.LlmTask("t", model="gpt-4o")("?").usage.total, int | None)

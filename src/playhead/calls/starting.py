@@ -1,7 +1,11 @@
 """Starting point of a run that is resumed or forked, or that continues another run: checkpoint, state, conversation."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from playhead.model.event import TokenUsage
 
 _NOT_READ: Any = object()
 
@@ -34,6 +38,16 @@ class RecordedCheckpoint:
         return f"<RecordedCheckpoint {self.name or self.order} of run {self.run}>"
 
 
+@dataclass(frozen=True, slots=True)
+class RecordedUsage:
+    """A recorded model call. `model`: that answered. `is_repeated`: whether the program makes the call again, and gets
+    the recorded answer; False: it is before the checkpoint from which the run goes on."""
+
+    model: str
+    usage: "TokenUsage"
+    is_repeated: bool
+
+
 class StartingPoint(Protocol):
     """Starting point of a run that is resumed or forked, or that continues another run."""
 
@@ -50,6 +64,12 @@ class StartingPoint(Protocol):
     @property
     def history(self) -> list[dict[str, Any]]:
         """The conversation of the last model call with its answer, in the form of OpenAI's Chat Completions."""
+        ...
+
+    @property
+    def recorded_usage(self) -> "Sequence[RecordedUsage]":
+        """Each model call in the record of a resumed or forked run that has completed; empty for a run that continues
+        another one."""
         ...
 
     @property

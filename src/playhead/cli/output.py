@@ -30,6 +30,7 @@ Columns = Sequence[tuple[str, Callable[[T], object]]]
 # not closed. Lone surrogates cannot be written at all.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _SHORT_ID = 8
+_LEAST_COST = 0.0001
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 # Columns that are never folded: names to copy, and short words.
 _WHOLE = frozenset(
@@ -234,6 +235,16 @@ def seconds(elapsed_ms: float | None) -> str | None:
     return None if elapsed_ms is None else f"{elapsed_ms / 1000:.2f} s"
 
 
+def cost(value: float | None) -> str | None:
+    """Returns an amount of money with four digits, of less than that only that it is less; None if it is not known."""
+    return None if value is None else f"<{_LEAST_COST}" if 0 < value < _LEAST_COST else f"{value:.4f}"
+
+
+def counted(count: int, noun: str) -> str:
+    """Returns "1 message" or "2 messages" for the noun "message"."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def console(*, highlight: bool = True) -> "Console":
     """Returns the console that writes to a terminal. Its library is imported here: that takes 30 ms, and a pipe does
     not need it."""
@@ -260,7 +271,11 @@ def _cell(value: object) -> str:
 def shortened(text: str) -> str:
     """Returns the text on one line, cut to at most 100 characters."""
     plain = " ".join(text.split())
-    return plain if len(plain) <= _LONG else plain[: _LONG - 1] + "…"
+    if len(plain) <= _LONG:
+        return plain
+    head = plain[: _LONG - 1]
+    # Directly behind the end of a sentence, the sign would read like a part of it.
+    return f"{head}…" if head[-1].isalnum() else f"{head[:-1].rstrip()} …"
 
 
 # --- progress ---------------------------------------------------------------------------------------------------------

@@ -1,10 +1,10 @@
 """Starting point of a run that continues from its record, or from another run's: last checkpoint, values of
 `run.state`, conversation."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from playhead.calls.starting import RecordedCheckpoint
+from playhead.calls.starting import RecordedCheckpoint, RecordedUsage
 from playhead.dialect.openai_chat import from_messages
 from playhead.errors import CannotRestore
 from playhead.model import names
@@ -12,8 +12,9 @@ from playhead.model.canonical import parse_json
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent
+from playhead.projection.attributes import model_of, text, usage_of
 from playhead.replaying.record import FOREVER, Record
-from playhead.replaying.recorded_calls import recorded_calls
+from playhead.replaying.recorded_calls import Outcome, RecordedCall, recorded_calls
 from playhead.replaying.restoring import restored_payload
 
 
@@ -71,6 +72,19 @@ class RecordedStart:
         return from_messages(map(self._message, refs))
 
     @property
+    def recorded_usage(self) -> Sequence[RecordedUsage]:
+        """Each recorded model call that has completed."""
+        if self._begin is None:
+            return []
+        begins_at = self._checkpoint.order if self._begun and self._checkpoint is not None else 0
+        calls = [call for call in recorded_calls(self._record.spans) if call.kind == "llm" and call.order < self._upto]
+        return [
+            RecordedUsage(_answering_model(call), usage_of(call.span.attributes), call.order > begins_at)
+            for call in calls
+            if call.outcome is Outcome.COMPLETED
+        ]
+
+    @property
     def root(self) -> tuple[str, str] | None:
         """Trace id and span id of the root span of the run's last attempt; None: there is none."""
         roots = [span for span in self._record.spans if span.attributes.get(names.RUN_ROOT) is True]
@@ -113,6 +127,11 @@ class RecordedStart:
         if content is None:
             raise CannotRestore(f"the message {ref} of run {self.run_id} is not at hand; begin with other messages")
         return cast(Message, parse_json(content.data))
+
+
+def _answering_model(call: RecordedCall) -> str:
+    attributes = call.span.attributes
+    return text(attributes, names.RESPONSE_MODEL) or model_of(attributes) or ""
 
 
 def order_of(entry: LogEvent) -> int:

@@ -1100,6 +1100,69 @@ export interface components {
             evidence: components["schemas"]["RunMoment"][];
         };
         /**
+         * CompressionTokens
+         * @description What a compression saved, and what its summary cost.
+         *
+         *     `origin`, `strategy`, `trigger`, `note`, `fallback` and `policy` (a ref) are those of the compression.  `before` and
+         *     `after` are the input tokens of the same agent's calls around it, where the provider counted both; else as declared;
+         *     `saved` is their difference, negative if the context grew.  `summary_calls` are the seqs of the model calls that
+         *     wrote the summary, with their tokens and cost.  Null means not known: a provider that summarises on the way to an
+         *     answer may count both together.
+         */
+        CompressionTokens: {
+            /** Origin */
+            origin: string;
+            /** Strategy */
+            strategy: string | null;
+            /** Trigger */
+            trigger: string | null;
+            /** Note */
+            note: string | null;
+            /** Fallback */
+            fallback: string | null;
+            /** Policy */
+            policy: string | null;
+            /** Before */
+            before: number | null;
+            /** After */
+            after: number | null;
+            /** Saved */
+            saved: number | null;
+            /** Summary Calls */
+            summary_calls: number[];
+            /** Summary Input Tokens */
+            summary_input_tokens: number | null;
+            /** Summary Output Tokens */
+            summary_output_tokens: number | null;
+            /** Summary Cost */
+            summary_cost: number | null;
+        };
+        /**
+         * CompressionTotals
+         * @description What all compressions of a run saved, each once, and what their summaries cost.
+         *
+         *     `declared` of the `compressions` were declared by the program.  `saved` is the sum over those where it is known;
+         *     `unknown` is the number of the others.  `summary_calls` is the number of model calls that wrote summaries.
+         */
+        CompressionTotals: {
+            /** Compressions */
+            compressions: number;
+            /** Declared */
+            declared: number;
+            /** Saved */
+            saved: number | null;
+            /** Unknown */
+            unknown: number;
+            /** Summary Calls */
+            summary_calls: number;
+            /** Summary Input Tokens */
+            summary_input_tokens: number | null;
+            /** Summary Output Tokens */
+            summary_output_tokens: number | null;
+            /** Summary Cost */
+            summary_cost: number | null;
+        };
+        /**
          * ContentAbout
          * @description What a content is, and who had it.
          *
@@ -1740,8 +1803,9 @@ export interface components {
          * @description Explanation of a decision (`seq`), or of the whole run (`seq` null), by a model that the operator configured.
          *
          *     It is an opinion, made afterwards from the contents in `refs`; `shown` says how much of them the model got.  `goal`,
-         *     `key_decisions`, `mistakes` and `alternatives` are parsed from its answer, which is in `text`.  The explanation is
-         *     stored as content under `ref`; `cached`: it was made by an earlier request.
+         *     `key_decisions`, `mistakes` and `alternatives` are parsed from its answer, which is in `text`.  `confidence` is the
+         *     share (0 to 1) that the model gives itself, null if it gave none.  The explanation is stored as content under `ref`;
+         *     `cached`: it was made by an earlier request.
          */
         Explanation: {
             /** Run */
@@ -1766,6 +1830,8 @@ export interface components {
             mistakes: string[];
             /** Alternatives */
             alternatives: string[];
+            /** Confidence */
+            confidence: number | null;
             /** Refs */
             refs: string[];
             /** Shown */
@@ -2108,7 +2174,8 @@ export interface components {
          *     before failed), `system_message`, `compression`, or `none`.  `goal` is the request that the call most likely served;
          *     `goal_origin` is `user_message` (the latest), `earlier_user_message` or `system_message`.  `pattern` has the form
          *     `tool_error -> retry_with_changed_argument`; null until the call has ended.  `strength` and `rule` are those of
-         *     trigger or goal, whichever is weaker.
+         *     trigger or goal, whichever is weaker.  `similar_calls` counts the tool calls in the context that name a tool which
+         *     this call requested, `same_calls` those of them with equal arguments.
          */
         InferredReasoning: {
             /** Basis */
@@ -2126,6 +2193,10 @@ export interface components {
             pattern: string | null;
             /** Changed */
             changed: components["schemas"]["ChangedArgument"][];
+            /** Similar Calls */
+            similar_calls: number;
+            /** Same Calls */
+            same_calls: number;
             /** Summary */
             summary: string;
             /** Evidence */
@@ -2146,6 +2217,35 @@ export interface components {
             /** What */
             what: string;
             quote: components["schemas"]["Quoted"];
+        };
+        /**
+         * JudgedCompression
+         * @description What a model that the operator configured says about the facts of a compression.
+         *
+         *     It is the opinion of `model`, and stands beside what the rules of the audit found: each fact has `by: model`, and
+         *     neither evidence that it was needed nor a place where it is kept.  Facts are quoted from the removed messages;
+         *     `unquoted` is the number of those whose words are in none of them, which are left out.  `shown` says how much the
+         *     model was shown, `text` is its whole answer.
+         */
+        JudgedCompression: {
+            /** Run */
+            run: string;
+            /** Seq */
+            seq: number;
+            /** Model */
+            model: string;
+            /** Created */
+            created: string;
+            /** Lost */
+            lost: components["schemas"]["LostFact"][];
+            /** Preserved */
+            preserved: components["schemas"]["PreservedFact"][];
+            /** Unquoted */
+            unquoted: number;
+            /** Shown */
+            shown: string;
+            /** Text */
+            text: string;
         };
         /**
          * KeptIn
@@ -2241,7 +2341,8 @@ export interface components {
          * @description A model call.
          *
          *     `refs.thread` is the thread of input messages, `refs.output_thread` the thread with the model's answer.  `usage` has
-         *     only numbers that the provider reported.  `messages` is the number of messages in the input thread.
+         *     only numbers that the provider reported.  `messages` is the number of messages in the input thread.  `task` is the
+         *     name of the task that made it, `turn` which call of its agent it is, from 1; both null for calls of other code.
          */
         LlmCall: {
             /** Seq */
@@ -2283,6 +2384,10 @@ export interface components {
             stream: boolean;
             /** Messages */
             messages: number | null;
+            /** Task */
+            task: string | null;
+            /** Turn */
+            turn: number | null;
             /** First Chunk Ms */
             first_chunk_ms: number | null;
             /** Finish Reasons */
@@ -2311,11 +2416,17 @@ export interface components {
          * LostFact
          * @description A fact in the removed messages that is neither in the summary nor in the kept messages.
          *
-         *     `kind`: `identifier`, `number`, `date`, `name`, `path`, `url`, `quoted` or `code`, and of sentences, found by rules,
-         *     `goal`, `instruction`, `preference` or `error`.  `label` is its name in the text.
+         *     `by`: whether a `rule` found it, or a `model` says so, which is an opinion.  `kind`: `identifier`, `number`, `date`,
+         *     `name`, `path`, `url`, `quoted` or `code`, and of sentences `goal`, `instruction`, `preference` or `error`; of a
+         *     model also `decision` and `fact`.  `label` is its name in the text.
          *     It occurs `times` times; `quotes` has the first few.
          */
         LostFact: {
+            /**
+             * By
+             * @enum {string}
+             */
+            by: "rule" | "model";
             /** Kind */
             kind: string;
             /** Text */
@@ -2981,6 +3092,11 @@ export interface components {
          * @description A fact in the removed messages that the context after the compression still has; see `LostFact`.
          */
         PreservedFact: {
+            /**
+             * By
+             * @enum {string}
+             */
+            by: "rule" | "model";
             /** Kind */
             kind: string;
             /** Text */
@@ -3291,6 +3407,15 @@ export interface components {
              * @description Why, and what to do.
              */
             message: string;
+        };
+        /**
+         * RejectedOption
+         * @description An option that the model did not take, and why: in its words, else its arguments against it.
+         */
+        RejectedOption: {
+            option: components["schemas"]["Quoted"];
+            /** Because */
+            because: components["schemas"]["Quoted"][];
         };
         /**
          * Released
@@ -3928,6 +4053,16 @@ export interface components {
             not_understood: components["schemas"]["ScopeCount"][];
         };
         /**
+         * SectionTokens
+         * @description Tokens of a section of the system prompt.
+         */
+        SectionTokens: {
+            /** Name */
+            name: string;
+            /** Tokens */
+            tokens: number;
+        };
+        /**
          * SeenContext
          * @description What the model saw.  `basis` is that of `tokens`, `parts_basis` that of the parts, whose sum `tokens` is.
          *
@@ -4211,7 +4346,9 @@ export interface components {
          * StructuredReasoning
          * @description Reasoning that the model wrote between tags, in its answer or in its captured thinking.
          *
-         *     `source` is `answer` or `thinking`.  Text that belongs to none of the fields is in `rest`.
+         *     `source` is `answer` or `thinking`.  Text that belongs to none of the fields is in `rest`.  `selected_option` is the
+         *     name of the option that `decision` names, else what it says before its reason; null without a decision.
+         *     `rationale` is that reason, else the arguments for the option.
          */
         StructuredReasoning: {
             /** Source */
@@ -4227,6 +4364,11 @@ export interface components {
             options: components["schemas"]["ReasonedOption"][];
             /** Decision */
             decision: components["schemas"]["Quoted"][];
+            selected_option: components["schemas"]["Quoted"] | null;
+            /** Rationale */
+            rationale: components["schemas"]["Quoted"][];
+            /** Rejected Because */
+            rejected_because: components["schemas"]["RejectedOption"][];
             /** Rest */
             rest: components["schemas"]["Quoted"][];
         };
@@ -4308,7 +4450,8 @@ export interface components {
          * Suspects
          * @description Suspected steps of a run, most points first.
          *
-         *     `total` counts all suspected steps, `steps` all steps of the run.  It was compared with the runs in `siblings`.
+         *     `total` counts all suspected steps, `steps` all steps of the run, and `looked_at` those looked at: of a run
+         *     of more than 8,192 events only the last ones.  It was compared with the runs in `siblings`.
          *     `note` says why there are none if no rule applies to this kind of run; else null.
          */
         Suspects: {
@@ -4316,6 +4459,8 @@ export interface components {
             run: string;
             /** Steps */
             steps: number;
+            /** Looked At */
+            looked_at: number;
             /** Total */
             total: number;
             /** Note */
@@ -4443,8 +4588,8 @@ export interface components {
          *
          *     `context` is the size directly after the event, for the conversation of the model call `call` (a seq).  `level` is
          *     `ok`, or `warning` from the share `warn_at` of the model's limit on, or null if the limit is not known.  Points of
-         *     ended model calls have `cost` and `cache_hit_share`.  With `split=true`, those of `llm_called` have `split`; null if
-         *     a part of the context is not stored.
+         *     ended model calls have `cost` and `cache_hit_share`; those of compressions have `compression`.  With `split=true`,
+         *     those of `llm_called` have `split`; null if a part of the context is not stored.
          */
         TokenPoint: {
             /** Seq */
@@ -4485,6 +4630,7 @@ export interface components {
             cache_hit_share: number | null;
             /** Cost */
             cost: number | null;
+            compression?: components["schemas"]["CompressionTokens"];
             split?: components["schemas"]["TokenSplit"] | null;
         };
         /**
@@ -4493,7 +4639,8 @@ export interface components {
          *
          *     `system`: system instructions; `tools`: definitions of tools; `retrieved`: results of tools in messages; `history`:
          *     all other messages.  The four add up to the call's context.  `basis` is the weakest of the parts: the provider
-         *     counts the whole, so that its parts are `calibrated` at best.
+         *     counts the whole, so that its parts are `calibrated` at best.  `sections`: what `system` consists of, where the
+         *     program rendered it of sections (`playhead.Prompt`); text around them is in none.
          */
         TokenSplit: {
             /** System */
@@ -4508,6 +4655,8 @@ export interface components {
             output: number;
             /** Basis */
             basis: string;
+            /** Sections */
+            sections?: components["schemas"]["SectionTokens"][];
         };
         /**
          * TokenTimeline
@@ -4531,7 +4680,7 @@ export interface components {
         };
         /**
          * TokenTotals
-         * @description Totals of the run: reported usage, cost, and the largest context.
+         * @description Totals of the run: reported usage with that of providers' own summaries, cost, and the largest context.
          *
          *     `cache_hit_share` is the share of reported input tokens that came from a provider's cache; null if none reported it.
          *     `peak_call` is the seq of the call with the largest context.  `split` is of all calls, so that it takes long in long
@@ -4568,6 +4717,7 @@ export interface components {
             warnings: number;
             /** Compressions */
             compressions: number[];
+            compressed: components["schemas"]["CompressionTotals"];
             split?: components["schemas"]["TotalSplit"] | null;
         };
         /**
@@ -4660,6 +4810,8 @@ export interface components {
             output: number;
             /** Basis */
             basis: string;
+            /** Sections */
+            sections?: components["schemas"]["SectionTokens"][];
             /** Calls */
             calls: number;
         };

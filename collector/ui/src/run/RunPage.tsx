@@ -94,7 +94,7 @@ function OneRun({ run, onNews }: { run: RunDetail; onNews: () => void }) {
 
   const go = useCallback((seq: number) => dispatch({ type: "go", seq }), []);
   const find = useFind(run.run, state.found, dispatch);
-  useRunKeys({ run: run.run, state, dispatch, rows, turns, suspects, last, verdict, find });
+  useRunKeys({ run: run.run, state, dispatch, rows, turns, isWhole, suspects, last, verdict, find });
   useTitle(run.name);
   const answerSeq = verdict?.answer_seq ?? null;
   const onPage = useMemo<OnPage>(

@@ -18,13 +18,15 @@ type Props = {
   dispatch: (action: PageAction) => void;
   rows: readonly TurnRow[];
   turns: readonly TurnRow[];
+  isWhole: boolean;
   suspects: Suspects | null;
   last: number;
   verdict: RunVerdict | null;
   find: Find;
 };
 
-export function useRunKeys({ run, state, dispatch, rows, turns, suspects, last, verdict, find }: Props): void {
+export function useRunKeys(props: Props): void {
+  const { run, state, dispatch, rows, turns, isWhole, suspects, last, verdict, find } = props;
   const [, go] = useLocation();
   const play = usePlaying(state.at, turns, dispatch);
   const acts: Readonly<Record<string, () => void>> = {
@@ -37,7 +39,11 @@ export function useRunKeys({ run, state, dispatch, rows, turns, suspects, last, 
     t: () => dispatch({ type: "view", view: "turns" }),
     l: () => dispatch({ type: "follow", on: !state.following, last }),
     End: () =>
-      dispatch(isLive(verdict) ? { type: "follow", on: true, last } : { type: "go", seq: lastOf(turns, last) }),
+      dispatch(
+        isLive(verdict)
+          ? { type: "follow", on: true, last }
+          : { type: "go", seq: isWhole ? lastOf(turns, last) : last },
+      ),
     r: () => {
       const turn = turnAt(turns, state.at);
       if (turn !== undefined) go(`/runs/${run}/ask/${turn.turn}`);
