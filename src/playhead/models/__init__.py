@@ -34,6 +34,7 @@ from playhead.models.model import (
     ModelUnavailable,
     StopReason,
     ToolCallRequest,
+    portable,
 )
 from playhead.models.pydantic_ai_model import PydanticAIModel
 from playhead.models.router import Router
@@ -73,6 +74,7 @@ __all__ = [
     "failure_of",
     "mock_answer",
     "named",
+    "portable",
     "record_choice",
     "stream",
     "stream_async",

@@ -1,5 +1,8 @@
 """A chat with a managed context and tools. It dies at the point whose number DIE_AT is, and is resumed as RUN.
 
+Points in the program have even numbers. Those in the model, which a resumed run passes only when it is live, have the
+odd ones after them: a number means the same point in every process.
+
 Prints the run's id, with the first question that a model is asked the CPU seconds until then (`live ...`), and at the
 end what came of it, as JSON. Each question to the model is a line of the file ASKED.
 """
@@ -25,14 +28,13 @@ from playhead.testing import MockModelServer, contains, text, tool_call
 
 TURNS = int(os.environ.get("TURNS", "20"))
 DIE_AT = int(os.environ.get("DIE_AT", "0"))
-points = 0
+points: list[int] = [0]
 
 
-def point() -> None:
+def point(*, in_model: bool = False) -> None:
     """Dies here if it is this point's turn."""
-    global points  # noqa: PLW0603 - a counter of this program
-    points += 1
-    if points == DIE_AT:
+    points.append(points[-1] | 1 if in_model else (points[-1] | 1) + 1)
+    if points[-1] == DIE_AT:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -56,7 +58,7 @@ def summary(request: Any) -> Any:
     numbers = re.findall(r"question (\d+)", str(request.body))
     say_live()
     note(f"summary {numbers[0] if numbers else '-'} {numbers[-1] if numbers else '-'}")
-    point()
+    point(in_model=True)
     return text(f"A summary of the questions up to {numbers[-1]}, of what was looked up for them and what was said.")
 
 
@@ -64,7 +66,7 @@ def answer(request: Any) -> Any:
     last = request.body["messages"][-1]
     say_live()
     note(f"answer {last['role']} {last['content'][:16]}")
-    point()
+    point(in_model=True)
     number = re.findall(r"\d+", last["content"])[0]
     wants_tool = last["role"] == "user" and int(number) % 3 == 0
     if wants_tool:
@@ -111,7 +113,7 @@ def main() -> None:
                 if not calls:
                     break
     history = [entry.text for entry in context.history]
-    say(json.dumps({"places": places, "messages": context.native_messages(), "history": history, "points": points}))
+    say(json.dumps({"places": places, "messages": context.native_messages(), "history": history, "points": points[1:]}))
 
 
 main()
