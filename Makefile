@@ -128,7 +128,7 @@ environments: bytecode $(UI) $(BROWSER) $(FRAMEWORKS_INSTALLED) $(OLDEST_INSTALL
 
 # Of the tests and of all that they import: else each of pytest's processes compiles all of it.
 bytecode: $(DEV)
-	@$(BIN)/python -m pytest --collect-only -q >/dev/null
+	@said=$$($(BIN)/python -m pytest --collect-only -q 2>&1) || { echo "$$said" | tail -40; exit 1; }
 
 # More room for young objects: a tenth less work, most of what pyright makes is thrown away at once.
 pyright:

@@ -30,6 +30,7 @@ OF_TYPE: dict[Any, st.SearchStrategy[Any]] = {
     ev.TokenUsage: usages,
     dict[str, Any]: st.dictionaries(names, names | st.integers(0, 9), max_size=3),
     tuple[str, ...]: st.lists(names, max_size=3).map(tuple),
+    tuple[int, ...]: st.lists(st.integers(0, 2**40), max_size=3).map(tuple),
     tuple[ContentRef, ...]: st.lists(refs, max_size=3).map(tuple),
 }
 
