@@ -32,11 +32,20 @@ OLDEST_INSTALLED := $(OLDEST:%=%/.installed)
 CREWAI := .venv-crewai .venv-oldest-crewai
 CREWAI_INSTALLED := $(CREWAI:%=%/.installed)
 
+# What `coverage` runs: all tests of the main environment.
+COVERAGE_TESTS ?=
+
 # What `peers` does: all of it, or what `make peers PEERS=probe` names.
 PEERS ?= install probe phoenix
 
 # The version of Phoenix that tests/phoenix was last run against.
 PHOENIX := 20.26.1
+
+# Other projects' compressions, which `compaction` compares with ours: one environment for each that needs its own.
+COMPACTION := .venv-compaction
+# OpenHands needs Python 3.12.
+PYTHON312 = $(shell for each in python3.12 "$$(pyenv prefix 3.12 2>/dev/null)/bin/python"; do \
+	"$$each" -c '' 2>/dev/null && echo "$$each" && break; done)
 
 # One environment for each set of packages that do not stand each other.
 SENDERS := $(patsubst tests/senders/requirements/%.txt,.venv-senders/%/.installed,\
@@ -58,7 +67,7 @@ UI_WISHED := $(if $(wildcard $(UI)),,ui-wished)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo serve ui ui-types ui-pictures test test-main test-frameworks test-oldest test-crewai test-stores check bench peers senders soak clean
+.PHONY: help setup demo serve ui ui-types ui-pictures test test-main test-frameworks test-oldest test-crewai test-stores coverage check bench peers compaction senders soak clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -102,6 +111,13 @@ test-crewai: $(CREWAI_INSTALLED) ## run the tests of CrewAI, which needs more th
 
 test-stores: $(DEV) ## compare the answers of Postgres, memory and the journal for all recorded runs (PLAYHEAD_TRAJECTORIES)
 	PLAYHEAD_STORE_RUNS=200 $(BIN)/python -m pytest tests/integration/read/test_recorded_stores.py
+
+# Not in CI: it takes twice as long, and what no test reaches is for people to judge. Programs that a test kills do not count.
+coverage: $(DEV) $(UI) $(BROWSER) ## say which lines the tests reach (COVERAGE_TESTS="tests/unit": only these)
+	rm -f .coverage .coverage.*
+	-$(BIN)/python -m coverage run -m pytest $(PYTEST_ARGS) $(COVERAGE_TESTS)
+	$(BIN)/python -m coverage combine -q
+	$(BIN)/python -m coverage report
 
 check: $(DEV) ## lint, format, types, layers, one newest migration, the web UI's sources
 	@$(MAKE) --no-print-directory --output-sync=target -j3 pyright mypy lint lint-ui $(if $(filter test,$(MAKECMDGOALS)),environments)
@@ -154,8 +170,14 @@ peers-probe: $(DEV) .venv-peers/.installed
 peers-phoenix: $(DEV) .venv-phoenix/.installed
 	$(BIN)/python -m pytest tests/phoenix
 
+# What cannot be installed is named as not measured.
+compaction: $(DEV) ## compress recorded runs (PLAYHEAD_TRAJECTORIES) by our strategies and by others'; writes docs/compaction.md
+	@$(BIN)/python -m benchmarks.compaction --check
+	@-$(MAKE) --no-print-directory --keep-going $(addprefix $(COMPACTION)/,langchain/.installed openhands/.installed gemini-cli/.installed)
+	$(BIN)/python -m benchmarks.compaction
+
 clean: ## remove environments, caches and builds
-	rm -rf $(VENV) $(FRAMEWORKS) $(OLDEST) $(CREWAI) .venv-peers .venv-phoenix .venv-senders build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache .mypy_cache bench.json
+	rm -rf $(VENV) $(FRAMEWORKS) $(OLDEST) $(CREWAI) .venv-peers .venv-phoenix .venv-senders $(COMPACTION) build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache .mypy_cache .coverage .coverage.* bench.json
 	find src collector migrations tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -211,6 +233,23 @@ $(FRAMEWORKS_INSTALLED) $(OLDEST_INSTALLED) $(CREWAI_INSTALLED): .venv-%/.instal
 	mkdir -p .venv-senders/$*
 	cp $< .venv-senders/$*/package.json
 	cd .venv-senders/$* && npm install --silent --no-audit --no-fund
+	@touch $@
+
+$(COMPACTION)/langchain/.installed: constraints-compaction.txt | $(BIN)/uv
+	$(PYTHON) -m venv --without-pip $(@D)
+	$(BIN)/uv pip install -q --python $(@D)/bin/python --constraint $< deepagents langchain langchain-openai
+	@touch $@
+
+$(COMPACTION)/openhands/.installed: constraints-compaction.txt | $(BIN)/uv
+	@test -n "$(PYTHON312)" || { echo "OpenHands is not measured: it needs Python 3.12, which is not here." >&2; exit 1; }
+	$(PYTHON312) -m venv --without-pip $(@D)
+	$(BIN)/uv pip install -q --python $(@D)/bin/python --constraint $< openhands-sdk
+	@touch $@
+
+$(COMPACTION)/gemini-cli/.installed: benchmarks/compaction/programs/package.json
+	mkdir -p $(@D)
+	cp $< $(@D)/package.json
+	cd $(@D) && export PATH="$(abspath $(BIN)):$$PATH" && npm install --silent --no-audit --no-fund
 	@touch $@
 
 .venv-phoenix/.installed: Makefile | $(DEV)

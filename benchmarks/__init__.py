@@ -7,6 +7,8 @@
     command_start B1            what a command costs that asks a collector, and its help
     short_lived J5              what 10,000 short-lived processes left costs the next program
     killed     R1               whether a killed agent goes on where it was
+    killed_examples R1A         the same of the examples with an agent
+    long_context M1 M2         what a late turn of a long managed conversation costs, and how it is resumed
     durable    MATRIX           what becomes of a changed program, here and in durable engines
     whole_cpu  C4               what it costs the process
     sent       S3               bytes on the wire

@@ -20,6 +20,7 @@ FAMILIES = {
     "sdk.whole_cpu:measure": ("C4",),
     "sdk.start_time:measure": ("C5",),
     "sdk.observed_values:measure": ("V1",),
+    "sdk.agent_turns:measure": ("AG1",),
     "stored:measure_recorded": ("S1", "S5", "F1", "F2"),
     "stored:measure_made_up": ("S2", "S4"),
     "sdk.sent:measure": ("S3",),
@@ -35,6 +36,8 @@ FAMILIES = {
     "questioned:measure": ("Q5",),
     "suspected:measure_hits": ("H1",),
     "sdk.killed:measure": ("R1",),
+    "sdk.killed_examples:measure": ("R1A",),
+    "sdk.long_context:measure": ("M1",),
     "durable.matrix:measure": ("MATRIX",),
 }
 # These take many minutes or need a browser, and are measured only when they are named.
@@ -44,6 +47,7 @@ ON_REQUEST = {
     "looked:measure_list": ("U4",),
     "sweep:measure": ("SWEEP",),
     "chaos:measure": ("R3",),
+    "sdk.long_context:measure_killed": ("M2",),
     "ingest.overloaded:measure": ("I3",),
 }
 # What of these has a bar that a whole measurement shows as not measured.

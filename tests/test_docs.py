@@ -1,7 +1,10 @@
 """What the pages say is true: their code runs, and the reference names all there is."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,8 @@ from typer.testing import CliRunner
 
 import playhead
 from playhead.cli import app
-from playhead.testing import MockModelServer, text
+from playhead.local.client import JournalClient
+from playhead.testing import MockModelServer, text, tool_call, tool_offered, tool_result_received
 from playhead_collector.process import CollectorProcess
 from tests.support.folders import first_sentence, with_tables
 from tests.support.reference import meanings_in, reference
@@ -90,6 +94,59 @@ def test_the_page_about_contexts_runs_as_it_stands(tmp_path: Path, monkeypatch: 
             shown = CliRunner().invoke(app, ("compressions", scope["run"].id, "--local"))
             assert shown.exit_code == 0, shown.output
             assert "declared" in shown.stdout
+        finally:
+            playhead.shutdown()
+            playhead.uninstrument()
+
+
+@pytest.mark.parametrize("framework", ["langchain", "pydantic_ai", "openai_agents"])
+def test_the_page_about_contexts_runs_in_a_framework(framework: str, tmp_path: Path):
+    with MockModelServer(models=("gpt-4o",)) as server:
+        server.otherwise(text("I see. " + "A long answer. " * 30))
+        variables = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+            "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9",
+            "PLAYHEAD_EXIT_TIMEOUT_SECONDS": "0.1",
+            "PLAYHEAD_JOURNAL_DIR": str(tmp_path),
+            "OPENAI_BASE_URL": server.base_url,
+            "OPENAI_API_KEY": "none",
+        }
+        code = code_of("docs/context.md")[framework] + "\nprint(run.id)"
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=variables, capture_output=True, text=True, timeout=120, check=False
+        )
+    assert done.returncode == 0, done.stderr
+    with JournalClient(tmp_path, pytest.fail) as journal:
+        compressions = list(journal.compressions(done.stdout.strip()))
+    assert len(compressions) >= 2
+    assert {row["origin"] for row in compressions} == {"declared"}
+
+
+def test_the_page_about_agents_runs_as_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("PLAYHEAD_EXIT_TIMEOUT_SECONDS", "0.1")
+    monkeypatch.setenv("PLAYHEAD_JOURNAL_DIR", str(tmp_path))
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    playhead.shutdown()
+    code = code_of("docs/agent.md")
+    with MockModelServer(models=("gpt-4o",)) as server:
+        server.when(
+            tool_offered("order_status") & ~tool_result_received("order_status"),
+            tool_call("order_status", {"order": "A1"}),
+        )
+        server.otherwise(text('{"order": "A1", "status": "in Rome"}'))
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        try:
+            scope: dict[str, Any] = {"__name__": "agent"}
+            exec(compile(code["agent"], "agent.md", "exec"), scope)
+            assert (scope["out"].turns, scope["out"].output.status) == (2, "in Rome")
+            assert scope["out"].tool_calls[0].result == "in Rome"
+            exec(compile(code["loop"], "agent.md", "exec"), scope)
+            exec(compile(code["task"], "agent.md", "exec"), scope)
+            assert scope["result"].parsed.order == "A1"
+            again = scope["agent"].run_sync("And now?", deps=scope["Shop"]({"A1": "in Rome"}))
+            assert again.turns == 2
         finally:
             playhead.shutdown()
             playhead.uninstrument()

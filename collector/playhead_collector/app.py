@@ -67,9 +67,9 @@ from playhead_collector.store.postgres.connection import DatabaseTimeouts
 from playhead_collector.store.postgres.store import PostgresStore, connect
 from playhead_collector.workers.indexer import indexer_of
 from playhead_collector.workers.outcome_finder import OutcomeFinder
-from playhead_collector.workers.pool import WorkerPool
+from playhead_collector.workers.pool import AnalysisPools, WorkerPool
 from playhead_collector.workers.ports import InProcessAnalysis
-from playhead_collector.workers.process import WorkerProcess
+from playhead_collector.workers.process import BACKGROUND_NICE, WorkerProcess
 from playhead_collector.workers.protocol import Setup
 
 # The only project for now; every query and every row already carries its id.
@@ -119,12 +119,12 @@ async def open_collector(settings: CollectorSettings) -> AsyncGenerator[RunningC
         stack.push_async_callback(store.close)
         if settings.search and not await store.search.prepare(PROJECT, settings.search_language):
             raise BadSetting("PLAYHEAD_SEARCH_LANGUAGE is no text search configuration of your Postgres: try simple")
-        pool = None
+        pools = None
         if settings.analysis_processes:
-            pool = analysis_pool(settings, dsn)
-            stack.push_async_callback(pool.close)
+            pools = analysis_pools(settings, dsn)
+            stack.push_async_callback(pools.close)
         hub = LiveHub(store, store.changes, PROJECT, stream_limits(settings))
-        built = build_collector(settings, store, pool, hub)
+        built = build_collector(settings, store, pools, hub)
         needs_key = bool(settings.admin_key) or bool(await store.keys.all(PROJECT))
         database_url = without_password(dsn)
         collector = RunningCollector(built.app, database_url, built.guard, hub, built.grpc, needs_key, supervision)
@@ -155,8 +155,9 @@ def create_app(
     return build_collector(settings, store, clock=clock).app
 
 
-def analysis_pool(settings: CollectorSettings, dsn: str) -> WorkerPool:
-    """Returns the pool of processes that answer analysis questions; none is started before the first question."""
+def analysis_pools(settings: CollectorSettings, dsn: str) -> AnalysisPools:
+    """Returns the processes that answer analysis questions, and one for background work; none is started before its
+    first question."""
     setup = Setup(
         dsn=dsn,
         timeouts=timeouts_of(settings),
@@ -168,7 +169,10 @@ def analysis_pool(settings: CollectorSettings, dsn: str) -> WorkerPool:
         log_level=settings.log_level,
     )
     processes = [WorkerProcess(setup) for _ in range(settings.analysis_processes)]
-    return WorkerPool(processes, settings.analysis_seconds, settings.analysis_waiting)
+    return AnalysisPools(
+        WorkerPool(processes, settings.analysis_seconds, settings.analysis_waiting),
+        WorkerPool([WorkerProcess(setup, nice=BACKGROUND_NICE)], settings.analysis_seconds, settings.analysis_waiting),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,14 +187,14 @@ class BuiltCollector:
 def build_collector(
     settings: CollectorSettings,
     store: PostgresStore,
-    pool: WorkerPool | None = None,
+    pools: AnalysisPools | None = None,
     hub: LiveHub | None = None,
     *,
     clock: Callable[[], int] = time.time_ns,
 ) -> BuiltCollector:
     """Builds the application, whose lifespan runs the background workers, and the parts around it.
 
-    Without a pool, analysis questions are answered in this process.
+    Without pools, analysis questions are answered in this process.
     """
     answers = configured(settings, clock)
     runner = _runner(settings, store, answers.prices, clock)
@@ -199,15 +203,16 @@ def build_collector(
     hub = hub or LiveHub(store, store.changes, PROJECT, stream_limits(settings))
     forwarder = forwarder_of(settings, store, answers.prices, clock)
     announcer = announcer_of(settings, store.promises, PROJECT, clock)
-    analysis = pool or InProcessAnalysis(store, AnalysisSettings.of(PROJECT, answers), store.search)
+    in_process = InProcessAnalysis(store, AnalysisSettings.of(PROJECT, answers), store.search)
+    pool, background = (None, in_process) if pools is None else (pools.questions, pools.background)
 
     def is_busy() -> bool:
-        """Whether work of the worker processes that is in no hurry should wait."""
+        """Whether work that is in no hurry should wait."""
         return runner.is_busy() or (pool is not None and pool.figures.running > 0)
 
-    indexer = indexer_of(answers.search, store.search, analysis, is_busy)
+    indexer = indexer_of(answers.search, store.search, background, is_busy)
     finder = OutcomeFinder(
-        store.outcomes, analysis, answers.prices, find_suspects=settings.first_suspects, is_busy=is_busy,
+        store.outcomes, background, answers.prices, find_suspects=settings.first_suspects, is_busy=is_busy,
         wall_ns=clock,
     )  # fmt: skip
     app, metrics = _application([runner, packer, sweeper, forwarder, announcer, indexer, finder], hub), Metrics()

@@ -196,11 +196,12 @@ class CollectorSettings:
     max_requests_in_work: int = setting(
         "PLAYHEAD_MAX_REQUESTS_IN_WORK", 64, COUNT, "requests taken at a time; beyond, senders are asked to come back"
     )
-    # 1: analysis uses the processor, and the second core of a small machine is left to Postgres. 0 saves the process's
-    # 70 MB, but a long question then blocks everything else, and nothing limits it.
+    # 1: analysis uses the processor, and the second core of a small machine is left to Postgres. 0 saves the 70 MB of
+    # each process, but a long question then blocks everything else, and nothing limits it.
     analysis_processes: int = setting(
-        "PLAYHEAD_ANALYSIS_PROCESSES", 1, PROCESSES, "processes that answer analysis questions; 0: the collector does"
-    )
+        "PLAYHEAD_ANALYSIS_PROCESSES", 1, PROCESSES,
+        "processes that answer analysis questions, beside one for background work; 0: the collector does both",
+    )  # fmt: skip
     # 30 s: the longest run of 100,000 events takes a few seconds; nobody waits longer for a page.
     analysis_seconds: float = setting(
         "PLAYHEAD_ANALYSIS_SECONDS", 30.0, s.SECONDS, "time for an analysis question, and for waiting until it begins"

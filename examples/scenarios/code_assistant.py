@@ -1,16 +1,18 @@
-"""A code assistant in several turns: it searches, reads and edits files, and asks a person before it edits.
+"""A code assistant that searches, reads and answers, and asks a person before each look at the files.
 
     python examples/scenarios/code_assistant.py
 
-It works on a small project in a temporary folder, and talks to the model that OPENAI_BASE_URL or OPENAI_API_KEY name,
-else to a mock model that plays this scenario. Edits are approved at the terminal; where there is none, they all are.
+It works on a small project in a temporary folder. With OPENAI_BASE_URL or OPENAI_API_KEY it talks to that model, and
+`playhead promises` lists what it asks, `playhead approve` and `playhead deny` answer. Without them, a mock model plays
+this scenario, and a thread plays the person.
 """
 
 import json
 import os
-import subprocess
-import sys
 import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,124 +22,109 @@ import playhead
 from playhead import observe
 from playhead.testing import MockModelServer
 
-SYSTEM = "You are a code assistant. Look before you answer, and change only what you are asked to change."
-TURNS = ("Why are prices with a discount wrong?", "Please fix that.", "Now run the tests.")
+SYSTEM = "You are a code assistant. Look before you answer."
+QUESTION = "Why are prices with a discount wrong?"
 PROJECT = {
-    "shop/__init__.py": "",
+    "shop/orders.py": "from shop.prices import discounted\n",
     "shop/prices.py": "def discounted(total: float, discount: float) -> float:\n    return total * discount\n",
-    "test_prices.py": (
-        "from shop.prices import discounted\n\nassert discounted(100, 0.1) == 90\nprint('1 test passed')\n"
-    ),
 }
 
 
-def approved(path: str, old: str, new: str) -> bool:
-    """Asks a person whether the file may be edited; without a terminal there is nobody to ask, and it may."""
-    if not sys.stdin.isatty():
-        return True
-    return input(f"Edit {path}: {old!r} becomes {new!r}. [y/N] ").strip().lower() == "y"
-
-
-@observe(kind="tool")
-class FileTools:
-    """What the model may do with the files below `root`."""
+class ProjectTools:
+    """What the model may do with the files below `root`, after a person approved it."""
 
     def __init__(self, root: Path) -> None:
-        self.root = root
+        self.root = root.resolve()
 
-    def search_files(self, pattern: str) -> list[str]:
-        files = sorted(path for path in self.root.rglob("*.py") if pattern in path.read_text(encoding="utf-8"))
+    @observe(kind="tool", approval="always")
+    def search(self, text: str) -> list[str]:
+        files = sorted(path for path in self.root.rglob("*.py") if text in path.read_text(encoding="utf-8"))
         return [path.relative_to(self.root).as_posix() for path in files]
 
+    @observe(kind="tool", approval="always")
     def read_file(self, path: str) -> str:
-        return self._inside(path).read_text(encoding="utf-8")
-
-    def edit_file(self, path: str, old: str, new: str) -> str:
-        file = self._inside(path)
-        text = file.read_text(encoding="utf-8")
-        if text.count(old) != 1:
-            return f"not edited: {old!r} occurs {text.count(old)} times in {path}"
-        if not approved(path, old, new):
-            return "denied: the user does not want this edit"
-        file.write_text(text.replace(old, new), encoding="utf-8")
-        return f"edited {path}"
-
-    def run_tests(self) -> str:
-        command = [sys.executable, "test_prices.py"]
-        done = subprocess.run(  # noqa: S603 - the project's own tests
-            command, cwd=self.root, capture_output=True, text=True, timeout=60, check=False
-        )
-        return done.stdout.strip() if done.returncode == 0 else f"failed:\n{done.stderr[-500:]}"
-
-    def _inside(self, path: str) -> Path:
         file = (self.root / path).resolve()
-        if not file.is_relative_to(self.root.resolve()):
+        if not file.is_relative_to(self.root):
             raise PermissionError(f"{path} is outside of the project")
-        return file
+        return file.read_text(encoding="utf-8")
 
 
-def definition(name: str, description: str, *arguments: str) -> Any:
-    properties = {argument: {"type": "string"} for argument in arguments}
-    parameters = {"type": "object", "properties": properties, "required": list(arguments)}
+def definition(name: str, description: str, argument: str) -> Any:
+    parameters = {"type": "object", "properties": {argument: {"type": "string"}}, "required": [argument]}
     return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
 
 
 DEFINITIONS = [
-    definition("search_files", "Names of the files with this text.", "pattern"),
+    definition("search", "Names of the files with this text.", "text"),
     definition("read_file", "A file's text.", "path"),
-    definition("edit_file", "Replaces a text that occurs once in a file. The user may deny it.", "path", "old", "new"),
-    definition("run_tests", "Runs the tests and returns what they print."),
 ]
 
 
 class CodeAssistant:
-    def __init__(self, client: openai.OpenAI, tools: FileTools, model: str = "gpt-4o-mini") -> None:
+    def __init__(self, client: openai.OpenAI, tools: ProjectTools, model: str = "gpt-4o-mini") -> None:
         self.client = client
         self.tools = tools
         self.model = model
-        self.messages: list[Any] = [{"role": "system", "content": SYSTEM}]
 
     @observe(kind="agent", name="code_assistant")
-    def turn(self, question: str) -> str:
-        self.messages.append({"role": "user", "content": question})
+    def answer(self, question: str) -> str:
+        messages: list[Any] = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": question}]
         while True:
-            completion = self.client.chat.completions.create(
-                model=self.model, messages=self.messages, tools=DEFINITIONS
-            )
+            completion = self.client.chat.completions.create(model=self.model, messages=messages, tools=DEFINITIONS)
             message: Any = completion.choices[0].message
-            self.messages.append(message.model_dump(exclude_none=True, exclude={"reasoning_content"}))
             if not message.tool_calls:
                 return message.content or ""
+            messages.append(message.model_dump(exclude_none=True, exclude={"reasoning_content"}))
             for call in message.tool_calls:
                 result = self.call(call.function.name, call.function.arguments)
-                self.messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
+                messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
 
     def call(self, name: str, arguments: str) -> str:
         try:
-            result = getattr(self.tools, name)(**json.loads(arguments))
+            return json.dumps(getattr(self.tools, name)(**json.loads(arguments)))
+        except playhead.Denied as denied:
+            return f"denied: {denied}"
         except (OSError, ValueError, TypeError) as error:
             return f"error: {error}"
-        return result if isinstance(result, str) else json.dumps(result)
 
 
-def model_client() -> openai.OpenAI:
-    if "OPENAI_BASE_URL" in os.environ or "OPENAI_API_KEY" in os.environ:
-        return openai.OpenAI()
-    mock = MockModelServer(scenario="code_assistant")
-    return openai.OpenAI(api_key="none", http_client=mock.http_client())
+@contextmanager
+def person_who_approves(run: str | None) -> Iterator[None]:
+    """Approves what this run asks, in a thread; elsewhere a person does, in the web UI or by `playhead approve`."""
+    done = threading.Event()
+
+    def approve() -> None:
+        while not done.wait(0.05):
+            for promise in playhead.open_promises():
+                if promise["run"] == run and promise["name"] in ("search", "read_file"):
+                    print(f"  approved: {promise['name']}({promise['details']})")
+                    playhead.approve(promise, by="the example")
+
+    person = threading.Thread(target=approve)
+    person.start()
+    try:
+        yield
+    finally:
+        done.set()
+        person.join()
 
 
 def main() -> None:
     playhead.instrument("openai")
-    with tempfile.TemporaryDirectory() as folder, model_client() as client:
+    with tempfile.TemporaryDirectory() as folder, playhead.run("code_assistant") as run:
         for name, text in PROJECT.items():
             file = Path(folder, name)
             file.parent.mkdir(exist_ok=True)
             file.write_text(text, encoding="utf-8")
-        assistant = CodeAssistant(client, FileTools(Path(folder)))
-        with playhead.run("code_assistant", session="example"):
-            for question in TURNS:
-                print(f"> {question}\n{assistant.turn(question)}")
+        tools = ProjectTools(Path(folder))
+        if "OPENAI_BASE_URL" in os.environ or "OPENAI_API_KEY" in os.environ:
+            with openai.OpenAI() as client:
+                print(CodeAssistant(client, tools).answer(QUESTION))
+        else:
+            mock = MockModelServer(scenario="code_assistant")
+            http_client = mock.http_client()
+            with openai.OpenAI(api_key="none", http_client=http_client) as client, person_who_approves(run.id):
+                print(CodeAssistant(client, tools).answer(QUESTION))
 
 
 if __name__ == "__main__":

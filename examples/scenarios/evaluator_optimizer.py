@@ -5,7 +5,9 @@
 Talks to the model that OPENAI_BASE_URL or OPENAI_API_KEY name, else to a mock model that plays this scenario.
 """
 
+import json
 import os
+from typing import Any
 
 import openai
 
@@ -29,16 +31,19 @@ class Copywriter:
         draft = self.write(product, "")
         for _ in range(ATTEMPTS):
             verdict = self.evaluate(draft)
-            if verdict.startswith("PASS"):
+            if verdict["passed"]:
                 break
-            draft = self.write(product, f"\nBetter than this: {draft}\nbecause of: {verdict}")
+            draft = self.write(product, f"\nBetter than this: {draft}\nbecause of: {verdict['feedback']}")
         return draft
 
     def write(self, product: str, feedback: str) -> str:
         return self._ask("You write advertisements of one sentence.", f"About {product}.{feedback}")
 
-    def evaluate(self, draft: str) -> str:
-        return self._ask("You evaluate advertisements. Answer PASS or FAIL, a colon and the reason.", draft)
+    def evaluate(self, draft: str) -> dict[str, Any]:
+        verdict: dict[str, Any] = json.loads(
+            self._ask("You evaluate advertisements. Answer with a JSON object: passed (a boolean) and feedback.", draft)
+        )
+        return verdict
 
     def _ask(self, system: str, user: str) -> str:
         answer = self.client.chat.completions.create(

@@ -21,6 +21,16 @@ if TYPE_CHECKING:
     # For type checkers: the same names as in the table below.
     from collections.abc import Callable
 
+    from playhead.agent.agent_context import AgentContext as AgentContext
+    from playhead.agent.agents import Agent as Agent
+    from playhead.agent.mcp_tools import mcp_tools as mcp_tools
+    from playhead.agent.results import AgentResult as AgentResult
+    from playhead.agent.results import Ask as Ask
+    from playhead.agent.tasks import LlmTask as LlmTask
+    from playhead.agent.tasks import TaskResult as TaskResult
+    from playhead.agent.tools import Tool as Tool
+    from playhead.agent.tools import tool as tool
+    from playhead.api.caching import cached as cached
     from playhead.api.events import event as event
     from playhead.api.events import metric as metric
     from playhead.api.events import score as score
@@ -53,6 +63,9 @@ if TYPE_CHECKING:
     from playhead.client import AsyncClient as AsyncClient
     from playhead.client import Client as Client
     from playhead.configuring import configure as configure
+    from playhead.context.notes import notes as notes
+    from playhead.context.prompts import Prompt as Prompt
+    from playhead.context.reasoning_prompt import REASONING_PROMPT as REASONING_PROMPT
     from playhead.errors import BadRequest as BadRequest
     from playhead.errors import CannotRestore as CannotRestore
     from playhead.errors import ClientError as ClientError
@@ -62,9 +75,11 @@ if TYPE_CHECKING:
     from playhead.errors import InDoubt as InDoubt
     from playhead.errors import Interrupted as Interrupted
     from playhead.errors import JournalUnusable as JournalUnusable
+    from playhead.errors import MaxTurnsExceeded as MaxTurnsExceeded
     from playhead.errors import NoRecord as NoRecord
     from playhead.errors import NotAuthorized as NotAuthorized
     from playhead.errors import NotFound as NotFound
+    from playhead.errors import OutputInvalid as OutputInvalid
     from playhead.errors import PlayheadError as PlayheadError
     from playhead.errors import ReplayDiverged as ReplayDiverged
     from playhead.errors import ReplayError as ReplayError
@@ -73,6 +88,7 @@ if TYPE_CHECKING:
     from playhead.errors import RunTakenOver as RunTakenOver
     from playhead.errors import SettingInvalid as SettingInvalid
     from playhead.errors import Suspended as Suspended
+    from playhead.errors import ToolArgumentsInvalid as ToolArgumentsInvalid
     from playhead.errors import ToolDenied as ToolDenied
     from playhead.errors import Unanswered as Unanswered
     from playhead.errors import UnrecordedTools as UnrecordedTools
@@ -94,7 +110,12 @@ if TYPE_CHECKING:
 # Public name → the module that has it. No module of this package may have one of these names: its import would replace
 # the function.
 _MODULE_OF = {
+    "REASONING_PROMPT": "playhead.context.reasoning_prompt",
     "RERUN": "playhead.replaying.policy",
+    "Agent": "playhead.agent.agents",
+    "AgentContext": "playhead.agent.agent_context",
+    "AgentResult": "playhead.agent.results",
+    "Ask": "playhead.agent.results",
     "AsyncClient": "playhead.client",
     "BadRequest": "playhead.errors",
     "CannotRestore": "playhead.errors",
@@ -106,13 +127,17 @@ _MODULE_OF = {
     "InDoubt": "playhead.errors",
     "Interrupted": "playhead.errors",
     "JournalUnusable": "playhead.errors",
+    "LlmTask": "playhead.agent.tasks",
+    "MaxTurnsExceeded": "playhead.errors",
     "NoRecord": "playhead.errors",
     "NotAuthorized": "playhead.errors",
     "NotFound": "playhead.errors",
+    "OutputInvalid": "playhead.errors",
     "PlayheadError": "playhead.errors",
     "RefLogExporter": "playhead.interop.ref_spans",
     "RefSpanExporter": "playhead.interop.ref_spans",
     "RefSpanProcessor": "playhead.interop.ref_spans",
+    "Prompt": "playhead.context.prompts",
     "ReplayDiverged": "playhead.errors",
     "ReplayError": "playhead.errors",
     "RunAlive": "playhead.errors",
@@ -120,6 +145,9 @@ _MODULE_OF = {
     "RunTakenOver": "playhead.errors",
     "SettingInvalid": "playhead.errors",
     "Suspended": "playhead.errors",
+    "TaskResult": "playhead.agent.tasks",
+    "Tool": "playhead.agent.tools",
+    "ToolArgumentsInvalid": "playhead.errors",
     "ToolDenied": "playhead.errors",
     "Unanswered": "playhead.errors",
     "UnrecordedTools": "playhead.errors",
@@ -132,6 +160,7 @@ _MODULE_OF = {
     "approve": "playhead.api.promises.answering",
     "ask": "playhead.api.promises.asking",
     "ask_async": "playhead.api.promises.asking",
+    "cached": "playhead.api.caching",
     "checkpoint": "playhead.api.scope",
     "compressed": "playhead.api.scope",
     "configure": "playhead.configuring",
@@ -147,7 +176,9 @@ _MODULE_OF = {
     "idempotency_key": "playhead.api.scope",
     "instrument": "playhead.capture.registry",
     "interrupt": "playhead.api.promises.asking",
+    "mcp_tools": "playhead.agent.mcp_tools",
     "metric": "playhead.api.events",
+    "notes": "playhead.context.notes",
     "now": "playhead.api.recorded_values",
     "observe": "playhead.api.observe",
     "on_event": "playhead.journal.listeners",
@@ -158,6 +189,7 @@ _MODULE_OF = {
     "run": "playhead.api.scope",
     "score": "playhead.api.events",
     "shutdown": "playhead.recording",
+    "tool": "playhead.agent.tools",
     "uninstrument": "playhead.capture.registry",
     "wait_for": "playhead.api.promises.asking",
     "wait_for_async": "playhead.api.promises.asking",

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from playhead.api.journal_folder import provide_journal_folder
 from playhead.api.promises.asking import ToolRule, approve_tools
 from playhead.api.promises.store import PromiseStore, provide_promises
 from playhead.calls import runtime
@@ -182,5 +183,6 @@ def _promises() -> "PromiseStore":
     return promises_of(current_settings())
 
 
+provide_journal_folder(lambda: current_settings().journal_dir)
 provide_promises(_promises)
 read_starting_points_with(_recorded_start)

@@ -8,6 +8,9 @@ PlayheadError                  everything we raise on purpose; the message ends 
 ├─ CannotRestore               a recorded value cannot be restored with its type
 ├─ Denied                      a person has refused what the program wanted to do
 ├─ Unanswered                  nobody has answered in time
+├─ MaxTurnsExceeded            an agent has made as many model calls as it may
+├─ OutputInvalid               a model's answer is not of the type that was asked for
+├─ ToolArgumentsInvalid        a model's arguments for a tool do not fit its parameters; the model gets to know
 ├─ ReplayError                 a run cannot be resumed or forked as asked
 │  ├─ NoRecord                 no record of the run was found
 │  ├─ RunAlive                 another process is running it, or has records of it that have not arrived
@@ -60,6 +63,18 @@ class Denied(PlayheadError):
 
 class Unanswered(PlayheadError):
     """Nobody has answered in time."""
+
+
+class MaxTurnsExceeded(PlayheadError):
+    """An agent has made as many model calls as it may, and is not done."""
+
+
+class OutputInvalid(PlayheadError):
+    """A model's answer is not of the type that was asked for, also when it was asked again; the message says why."""
+
+
+class ToolArgumentsInvalid(PlayheadError):
+    """A model's arguments for a tool do not fit the tool's parameters. The model is given the message."""
 
 
 class ReplayError(PlayheadError):

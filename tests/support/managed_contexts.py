@@ -68,9 +68,10 @@ def assistant_calls(api: ApiName, ids: Sequence[str], arguments: Sequence[str], 
     return [{"role": "model", "parts": parts}]
 
 
-def play(context: Context, steps: Iterable[tuple[str, Any]], api: ApiName = "chat") -> None:
-    """Adds the steps to a context. Results of the last call are added too."""
-    for number, (kind, value) in enumerate(steps):
+def play(context: Context, steps: Iterable[tuple[str, Any]], api: ApiName = "chat", *, first: int = 0) -> None:
+    """Adds the steps to a context. Results of the last call are added too. `first`: number of the first step, of which
+    the ids of its calls are made."""
+    for number, (kind, value) in enumerate(steps, first):
         if kind != "calls":
             context.add(kind, value)
             continue

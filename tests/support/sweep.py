@@ -499,6 +499,11 @@ def _suspects(run: Swept) -> Iterator[Question]:
     yield Question(run.path("/suspects"), {"sibling": run.others[0], "limit": 1}, holds=holds)
 
 
+def _judge(run: Swept) -> Iterator[Question]:
+    """Nobody has set a model that could."""
+    yield Question(run.path("/compressions/1/judge"), status=409, body={})
+
+
 def _rerank(run: Swept) -> Iterator[Question]:
     """Nobody has set a model that could."""
     yield Question(run.path("/suspects/rerank"), status=409, body={})
@@ -664,6 +669,7 @@ RULES: dict[str, Rule] = {
     "get /runs/{run}/waterfall": _page("/waterfall", ("llm_called", "tool_called", "step_started")),
     "get /runs/{run}/compressions": _page("/compressions", _COMPRESSED),
     "get /runs/{run}/compressions/{seq}": _each("compressions", lambda run, seq: run.at(seq)["kind"] in _COMPRESSED),
+    "post /runs/{run}/compressions/{seq}/judge": _judge,
     "post /runs/{run}/explain": _explain,
     "post /runs/{run}/ask-again": _ask_again,
     "get /runs/{run}/suspects": _suspects,

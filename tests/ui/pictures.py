@@ -19,7 +19,7 @@ ROOT = FOLDER.parents[1]
 PROGRAMS = (
     "examples/scenarios/parallel_review.py",
     "examples/scenarios/error_recovery.py",
-    "examples/scenarios/code_assistant.py",
+    "examples/code_editing_agent.py",
     "examples/what_if.py",
     "tests/ui/managed_chat.py",
     "tests/ui/many_runs.py",

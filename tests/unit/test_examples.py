@@ -11,7 +11,7 @@ from tests.support.journal_reader import Journaled, kind, read_journal
 from tests.support.programs.examples import ROOT, run_example
 
 # Those in examples/frameworks need an environment of their own: tests/frameworks runs them.
-EXAMPLES = sorted(path for folder in ("", "scenarios") for path in (ROOT / "examples" / folder).glob("*.py"))
+EXAMPLES = sorted(path for folder in ("", "scenarios", "agents") for path in (ROOT / "examples" / folder).glob("*.py"))
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
@@ -71,14 +71,14 @@ def test_there_is_an_example_agent_for_every_scenario_of_the_mock_model_server()
     assert sorted(path.stem for path in (ROOT / "examples" / "scenarios").glob("*.py")) == sorted(scenarios.NAMES)
 
 
-def recorded_scenario(name: str, journal: Path) -> Journaled:
-    done = run_example(ROOT / "examples" / "scenarios" / f"{name}.py", journal)
+def recorded_example(name: str, journal: Path) -> Journaled:
+    done = run_example(ROOT / "examples" / f"{name}.py", journal)
     assert done.code == 0, done.errors
     return read_journal(journal)
 
 
 def test_tools_that_are_methods_of_an_observed_class_are_the_calls_that_the_model_asked_for(tmp_path: Path) -> None:
-    seen = recorded_scenario("tool_calling", tmp_path)
+    seen = recorded_example("weather_agent", tmp_path)
     asked: list[str] = []
     for call in seen.calls("gpt-4o-mini"):
         for message in seen.messages(call.attributes[names.OUTPUT_MESSAGES_REF])[-1:]:
@@ -88,17 +88,17 @@ def test_tools_that_are_methods_of_an_observed_class_are_the_calls_that_the_mode
     assert len(asked) == 3
 
 
-def test_the_code_assistant_edits_what_it_was_allowed_to_and_its_turns_are_one_run(tmp_path: Path) -> None:
-    seen = recorded_scenario("code_assistant", tmp_path)
+def test_the_code_editor_edits_what_it_was_allowed_to_and_its_turns_are_one_run(tmp_path: Path) -> None:
+    seen = recorded_example("code_editing_agent", tmp_path)
     tools = [span.name.rpartition(".")[2] for span in seen.spans if kind(span) == "tool"]
     assert tools == ["search_files", "read_file", "edit_file", "run_tests"]
     assert seen.output("FileTools.run_tests") == "1 test passed"
-    assert len(seen.calls("code_assistant")) == 4  # the run and its three turns
+    assert len(seen.calls("code_editor")) == 4  # the run and its three turns
     assert len({span.attributes[names.RUN_ID] for span in seen.spans}) == 1
 
 
 def test_reviewers_run_side_by_side_inside_the_review(tmp_path: Path) -> None:
-    seen = recorded_scenario("parallel_review", tmp_path)
+    seen = recorded_example("scenarios/parallel_review", tmp_path)
     reviewers, review = seen.calls("reviewer"), seen.call("review")
     assert [reviewer.parent_id for reviewer in reviewers] == [review.span_id] * 3
     assert max(one.start_ns for one in reviewers) < min(one.end_ns or 0 for one in reviewers)

@@ -14,7 +14,12 @@ from playhead.errors import PlayheadError, Suspended
 
 def test_the_public_names_are_these():
     assert playhead.__all__ == [
+        "REASONING_PROMPT",
         "RERUN",
+        "Agent",
+        "AgentContext",
+        "AgentResult",
+        "Ask",
         "AsyncClient",
         "BadRequest",
         "CannotRestore",
@@ -26,9 +31,12 @@ def test_the_public_names_are_these():
         "InDoubt",
         "Interrupted",
         "JournalUnusable",
+        "LlmTask",
+        "MaxTurnsExceeded",
         "NoRecord",
         "NotAuthorized",
         "NotFound",
+        "OutputInvalid",
         "PlayheadError",
         "RefLogExporter",
         "RefSpanExporter",
@@ -40,6 +48,9 @@ def test_the_public_names_are_these():
         "RunTakenOver",
         "SettingInvalid",
         "Suspended",
+        "TaskResult",
+        "Tool",
+        "ToolArgumentsInvalid",
         "ToolDenied",
         "Unanswered",
         "UnrecordedTools",
@@ -67,6 +78,7 @@ def test_the_public_names_are_these():
         "idempotency_key",
         "instrument",
         "interrupt",
+        "mcp_tools",
         "metric",
         "now",
         "observe",
@@ -78,6 +90,7 @@ def test_the_public_names_are_these():
         "run",
         "score",
         "shutdown",
+        "tool",
         "uninstrument",
         "wait_for",
         "wait_for_async",
@@ -122,6 +135,23 @@ def test_importing_the_package_loads_no_http_library_no_command_line_and_no_coll
     program = f"import sys, playhead; print(*{heavy!r} & set(sys.modules))"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == ""
+
+
+def test_without_pydantic_the_names_of_the_agent_say_what_to_install():
+    program = """\
+import sys
+sys.modules["pydantic"] = None
+import playhead
+assert playhead.REASONING_PROMPT and playhead.MaxTurnsExceeded
+for name in ("tool", "LlmTask", "Agent", "AgentContext", "Ask", "mcp_tools"):
+    try:
+        getattr(playhead, name)
+    except ImportError as error:
+        print(error)
+"""
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    sentence = "playhead.tool, playhead.LlmTask and playhead.Agent need pydantic: pip install 'playhead[agent]'"
+    assert result.stdout.splitlines() == [sentence] * 6
 
 
 def test_a_call_is_recorded_whichever_name_was_imported_alone(tmp_path: Path):

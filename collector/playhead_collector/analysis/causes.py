@@ -71,9 +71,10 @@ class Edge:
 class Causes:
     """Finds the edges of single events, and keeps those of each call."""
 
-    def __init__(self, transcript: Transcript) -> None:
+    def __init__(self, transcript: Transcript, contexts: Contexts | None = None) -> None:
+        """`contexts`: of this transcript, if earlier calls were asked about before."""
         self._transcript = transcript
-        self._contexts = Contexts(transcript)
+        self._contexts = contexts or Contexts(transcript)
         self._units: list[Turn | ToolRun] = sorted((*transcript.turns, *transcript.tools), key=_last_seq)
         self._of: defaultdict[int, list[Turn | ToolRun]] = defaultdict(list)
         for unit in self._units:

@@ -4,6 +4,7 @@ from typing import Literal
 
 from playhead.wire.operations.calls import CallOperations, ContextAt, HistoryEntry, LlmCall, ToolCall, TraceSpan
 from playhead.wire.operations.page import Page
+from playhead_collector.errors import Refused
 from playhead_collector.handlers.asking import Asking
 from playhead_collector.handlers.handling import handles
 from playhead_collector.read.calls import list_llm_calls, list_tool_calls
@@ -19,10 +20,18 @@ async def context(
     at: int | str | None = None,
     form: Literal["parts", "openai"] = "parts",
     exact: bool = False,
+    without: int | str | None = None,
 ) -> ContextAt:
+    record, moment = await asking.record(run), None if at is None else str(at)
+    if without is not None:
+        if exact:
+            raise Refused(422, "invalid", "query.exact: no request was sent without the compression: leave one out")
+        from playhead_collector.analysis.compression.uncut import answer_uncut_context  # noqa: PLC0415 - as below
+
+        return await answer_uncut_context(record, moment, str(without), form)
     from playhead_collector.read.context import answer_context  # noqa: PLC0415 - 30 ms that lists do not need
 
-    return await answer_context(await asking.record(run), None if at is None else str(at), form, exact)
+    return await answer_context(record, moment, form, exact)
 
 
 @handles(CallOperations.messages, waits=True)
@@ -36,8 +45,11 @@ async def messages(
 
 
 @handles(CallOperations.llm_calls)
-async def llm_calls(asking: Asking, run: str, *, limit: int | None = None, hydrate: bool = False) -> Page[LlmCall]:
-    return await list_llm_calls(await asking.record(run), asking.page(limit), read_seq(asking.cursor), hydrate)
+async def llm_calls(
+    asking: Asking, run: str, *, task: str | None = None, limit: int | None = None, hydrate: bool = False
+) -> Page[LlmCall]:
+    record = await asking.record(run)
+    return await list_llm_calls(record, asking.page(limit), read_seq(asking.cursor), hydrate, task=task)
 
 
 @handles(CallOperations.tool_calls)

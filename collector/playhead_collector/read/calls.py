@@ -31,12 +31,19 @@ class CallEvents(Generic[Begin, End]):
 
 
 class CallPairing(Generic[Begin, End]):
-    """Pairs the start and end events of the first `limit` calls. Takes events in seq order."""
+    """Pairs the start and end events of the first `limit` calls, or of those that are `wanted`. Takes events in seq
+    order."""
 
-    def __init__(self, begin: type[Begin], end: tuple[type[Any], ...], limit: int) -> None:
+    def __init__(
+        self,
+        begin: type[Begin],
+        end: tuple[type[Any], ...],
+        limit: int,
+        wanted: Callable[[Begin], bool] | None = None,
+    ) -> None:
         self.calls: list[CallEvents[Begin, End]] = []
         self.more = False
-        self._begin, self._end, self._limit = begin, end, limit
+        self._begin, self._end, self._limit, self._wanted = begin, end, limit, wanted
         self._open: dict[str, CallEvents[Begin, End]] = {}
 
     @property
@@ -48,7 +55,8 @@ class CallPairing(Generic[Begin, End]):
         """Pairs more events."""
         for event in events:
             if isinstance(event, self._begin):
-                self._called(event)
+                if self._wanted is None or self._wanted(event):
+                    self._called(event)
             elif isinstance(event, self._end) and (call := self._open.pop(event.span or "", None)):
                 call.end = cast(End, event)
 
@@ -61,9 +69,13 @@ class CallPairing(Generic[Begin, End]):
             self._open[event.span] = self.calls[-1]
 
 
-async def list_llm_calls(record: RunRecord, limit: int, after: int, hydrate: bool) -> Page[LlmCall]:
-    """Returns a page of model calls that began after seq `after`."""
-    pairing: CallPairing[ev.LlmCalled, LlmEnd] = CallPairing(ev.LlmCalled, LLM_END, limit)
+async def list_llm_calls(
+    record: RunRecord, limit: int, after: int, hydrate: bool, *, task: str | None = None
+) -> Page[LlmCall]:
+    """Returns a page of model calls that began after seq `after`. `task`: only those of this task."""
+    pairing: CallPairing[ev.LlmCalled, LlmEnd] = CallPairing(
+        ev.LlmCalled, LLM_END, limit, None if task is None else lambda called: called.task == task
+    )
     return await _page(record, pairing, llm_call, after, hydrate)
 
 
@@ -113,6 +125,8 @@ def llm_call(call: CallEvents[ev.LlmCalled, LlmEnd]) -> LlmCall:
         "operation": begin.operation,
         "stream": begin.stream,
         "messages": begin.messages,
+        "task": begin.task,
+        "turn": begin.turn,
         "first_chunk_ms": done and done.first_chunk_ms,
         "finish_reasons": list(done.finish_reasons) if done else [],
         "usage": ev.usage_to_json(done.usage) if done else {},

@@ -61,6 +61,13 @@ class RunRecord:
         """Returns all events, in order. They are read in large portions: a long run has hundreds of blocks."""
         return [event async for portion in self.store.events.pages(self.project_id, self.run) for event in portion]
 
+    async def portions(self, size: int) -> AsyncIterator[Sequence[RunEvent]]:
+        """Yields all events in portions of `size` seqs, in order: fewer requests than blocks, and not all of a long run
+        in memory."""
+        for after in range(0, self.last, size):
+            if portion := await self.events(after, after + size):
+                yield portion
+
     async def event(self, seq: int) -> RunEvent:
         """Returns the event at seq.  Raises Refused if a fork shares the event with a run that is not stored."""
         match = next((event for event in await self._block((seq - 1) // BLOCK) if event.seq == seq), None)

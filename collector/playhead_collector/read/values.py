@@ -7,7 +7,7 @@ the whole answer invalid.
 
 import base64
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -17,14 +17,16 @@ from playhead.dialect.langfuse_media import MARK, digest_beginning, media_id, me
 from playhead.model.canonical import Content, canonical_json, is_json_type, parse_json, value_of
 from playhead.model.message import REF_PART, Message, read_message, refs_inside, resolve_parts
 from playhead.model.ref import ContentRef, is_ref
+from playhead.projection.known_messages import KnownMessages
 from playhead_collector.errors import ContentMissing
 from playhead_collector.store.ports import ReadStore
 
 # Refs per query; other requests are answered between two queries.
 _AT_ONCE = 1_000
-_MEDIA_MARK = MARK.encode()
+MEDIA_MARK = MARK.encode()
 NO_MEDIA: Mapping[str, bytes] = MappingProxyType({})
-_MARK = b'"' + REF_PART.encode() + b'"'
+PART_MARK = b'"' + REF_PART.encode() + b'"'
+"""In the bytes of a message with parts that are contents of their own."""
 
 
 class ContentCache:
@@ -40,6 +42,11 @@ class ContentCache:
         """The requested refs that are not stored, in the order of the requests."""
         return list(self._missing)
 
+    def where(self, fits: Callable[[bytes], bool]) -> "ContentCache":
+        """Returns the contents whose bytes fit, as if no others were stored."""
+        contents = {ref: content for ref, content in self._contents.items() if fits(content.data)}
+        return ContentCache(contents, self._media)
+
     def value(self, ref: ContentRef | None) -> Any:
         """Returns the content as JSON bytes; None when the ref is None or not stored."""
         content = self._get(ref)
@@ -54,7 +61,7 @@ class ContentCache:
     def message(self, ref: ContentRef | None) -> Any:
         """Returns the message as JSON bytes, with its large parts; None when it is not stored."""
         content = self._get(ref)
-        if content is None or not (_MARK in content.data or self._media):
+        if content is None or not (PART_MARK in content.data or self._media):
             return None if content is None else json_value(content)
         message = self.parsed_message(ref)
         return json_value(content) if message is None else orjson.Fragment(canonical_json(message))
@@ -82,7 +89,7 @@ async def fetch(store: ReadStore, project_id: int, refs: Iterable[ContentRef | N
     """Reads the contents of these refs, and the large parts of messages among them, with at most two queries per 1,000
     refs. References to uploaded media in messages need two more."""
     contents = await _stored(store, project_id, refs)
-    parts = [ref for content in contents.values() if _MARK in content.data for ref in _parts(content)]
+    parts = [ref for content in contents.values() if PART_MARK in content.data for ref in _parts(content)]
     media = await _media(store, project_id, contents.values())
     return ContentCache({**contents, **await _stored(store, project_id, parts)} if parts else contents, media)
 
@@ -90,7 +97,7 @@ async def fetch(store: ReadStore, project_id: int, refs: Iterable[ContentRef | N
 async def _media(store: ReadStore, project_id: int, contents: Iterable[Content]) -> Mapping[str, bytes]:
     """Returns the bytes that Langfuse's SDK uploaded for media in these messages, by Langfuse's ids. Media that have
     not arrived are left out."""
-    messages = (_read_message(content) for content in contents if _MEDIA_MARK in content.data)
+    messages = (_read_message(content) for content in contents if MEDIA_MARK in content.data)
     ids = {number for message in messages if message is not None for number in media_ids(message)}
     if not ids:
         return NO_MEDIA
@@ -121,6 +128,16 @@ async def fetch_thread(
     cache = await fetch(store, project_id, (*messages, *others))
     cache.value(lost)
     return messages, cache
+
+
+def known_messages(cache: ContentCache, refs: Iterable[ContentRef]) -> KnownMessages:
+    """The roles and texts of those of the messages that are stored, for a comparison of two contexts."""
+    messages: dict[ContentRef, Message] = {}
+    for ref in refs:
+        message = cache.parsed_message(ref)
+        if message is not None:
+            messages[ref] = message
+    return KnownMessages({ref: message["role"] for ref, message in messages.items()}, messages)
 
 
 def json_value(content: Content) -> Any:

@@ -1,7 +1,7 @@
 """store → [workers]: keeps the search index up to date: indexes sealed runs in the background, a few at a time.
 
-A worker process reads and indexes the runs, so this module only sends questions to it. It gives precedence to clients'
-questions and to a backlog of the projector, and rests as long as it has worked.
+A worker process for background work reads and indexes the runs, so this module only sends questions to it. It begins
+with nothing while clients' questions are answered or the projector has a backlog, and rests as long as it has worked.
 """
 
 import logging
@@ -19,8 +19,7 @@ from playhead_collector.workers.spare_time import DELETED, ask_when_free, keep_w
 
 log = logging.getLogger(__name__)
 
-# Runs per question to the worker: indexing them takes some tens of milliseconds, which a client's question may have to
-# wait.
+# Runs per question to the worker: indexing short ones takes some tens of milliseconds.
 _AT_A_TIME = 8
 
 

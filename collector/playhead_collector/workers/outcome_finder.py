@@ -1,9 +1,9 @@
 """store → [workers]: finds out in the background what lists of runs say about them: the first suspect of a
 failed run, the cost by the prices in force.
 
-Suspects are computed in a worker process, and so is what happened in runs that an older version of Playhead projected.
-Clients' questions and a backlog of the projector go first, and it rests as long as it has worked. Several collectors on
-one database may do the same work twice, and store the same.
+Suspects are computed in a worker process for background work, and so is what happened in runs that an older version of
+Playhead projected. Clients' questions and a backlog of the projector go first, and it rests as long as it has worked.
+Several collectors on one database may do the same work twice, and store the same.
 """
 
 import logging

@@ -25,6 +25,20 @@ class PoolFigures:
     failed: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class AnalysisPools:
+    """The processes that answer clients, and others for what nobody waits for: indexing a long run takes many seconds,
+    and a client's question must not wait so long."""
+
+    questions: "WorkerPool"
+    background: "WorkerPool"
+
+    async def close(self) -> None:
+        """Ends all processes."""
+        await self.questions.close()
+        await self.background.close()
+
+
 class WorkerPool:
     """Implements `Analysis` with these processes, each of which answers one question at a time.
 

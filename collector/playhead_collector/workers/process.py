@@ -1,6 +1,7 @@
 """Controls one worker process: starts it when needed, sends it one question at a time, ends it.
 
-Worker processes have a lower priority than the process that receives spans.
+Worker processes have a lower priority than the process that receives spans: somebody waits for the answers of some of
+them, and nobody for the background work of others.
 """
 
 import asyncio
@@ -23,14 +24,20 @@ _START_SECONDS = 60.0
 # Time for a process to end by itself; it has nothing to finish.
 _END_SECONDS = 5.0
 _READ_BUFFER = 1 << 20
+# While others use all cores, a process that is nicer by 5 gets a third of their time, and one by 15 a thirtieth.
+QUESTIONS_NICE: Final = 5
+BACKGROUND_NICE: Final = 15
+_LOWEST_NICE: Final = 19
 
 
 class WorkerProcess:
     """Holds at most one process: started at the first question, and started again at the next question after it has
     ended."""
 
-    def __init__(self, setup: Setup, module: str = WORKER) -> None:
+    def __init__(self, setup: Setup, module: str = WORKER, *, nice: int = QUESTIONS_NICE) -> None:
+        """`nice`: how much lower its priority is than that of this process."""
         self._setup = setup
+        self._nice = nice
         self._module = module
         self._process: asyncio.subprocess.Process | None = None
         self._starting: asyncio.Task[asyncio.subprocess.Process] | None = None
@@ -128,7 +135,7 @@ class WorkerProcess:
             limit=_READ_BUFFER,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )  # fmt: skip
-        lower_priority(process.pid)  # before its imports, which take a core for half a second
+        lower_priority(process.pid, self._nice)  # before its imports, which take a core for half a second
         return process
 
     async def _kill(self) -> int | None:
@@ -161,14 +168,9 @@ async def _exchange(process: asyncio.subprocess.Process, message: bytes) -> tupl
     return protocol.head_of(await stdout.readexactly(head)), await stdout.readexactly(body)
 
 
-# While the collector uses all cores, a process with this niceness gets a tenth of one.
-NICE: Final = 10
-_LOWEST_NICE: Final = 19
-
-
-def lower_priority(pid: int) -> None:
+def lower_priority(pid: int, by: int) -> None:
     """Lowers the priority of a process that was just started, relative to this one.  Does nothing on Windows."""
     if sys.platform == "win32":
         return
     with suppress(OSError):  # the process has ended already: its next question reports that
-        os.setpriority(os.PRIO_PROCESS, pid, min(_LOWEST_NICE, os.getpriority(os.PRIO_PROCESS, 0) + NICE))
+        os.setpriority(os.PRIO_PROCESS, pid, min(_LOWEST_NICE, os.getpriority(os.PRIO_PROCESS, 0) + by))

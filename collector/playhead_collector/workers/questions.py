@@ -9,6 +9,7 @@ from typing import Any
 
 from playhead.wire.operations.declared import operations_by_key
 from playhead.wire.operations.operation import DeclaredOperation
+from playhead_collector.analysis.compression.judging import read_judging_brief
 from playhead_collector.analysis.reasoning.explanation import read_brief
 from playhead_collector.analysis.search.indexing import index_runs
 from playhead_collector.analysis.texts.limits import begin_reading, with_cuts
@@ -74,6 +75,8 @@ _QUESTIONS: Mapping[str, tuple[_Ask, Callable[[Any], bytes]]] = MappingProxyType
     {
         # The prompt for the model that explains reasoning; the process that serves sends it.
         "brief": (read_brief, _as_object),
+        # The same for the model that judges a compression.
+        "judging": (read_judging_brief, _as_object),
         # What happened in a run that an older version projected; see `outcome_finder`.
         "happened": (read_moment, _plain),
         # No question: it puts sealed runs into the search index, with the limits that questions have.

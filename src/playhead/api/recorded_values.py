@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from inspect import currentframe
 from types import FrameType
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from opentelemetry import context as otel
 
@@ -35,6 +35,7 @@ from playhead.kernel.forks import ForkSafeLock
 from playhead.kernel.guard import guarded, warn_once
 from playhead.model import names
 
+T = TypeVar("T", bound=str | int | float)
 _NO_VALUE: Any = object()
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _CLOCKS = ("time", "time_ns")
@@ -113,6 +114,17 @@ def now() -> datetime:
     else:
         ns = _real_time_ns()
     return _EPOCH + timedelta(microseconds=ns // 1_000)
+
+
+def recorded_value(of: str, read: Callable[[], T]) -> T:
+    """Returns what the function returns: a text or a number. Inside a run it is recorded, and replayed when the run is
+    resumed, for the same `of` in the same call path. What the function raises is raised, and not recorded."""
+    span = otel.get_current().get(CURRENT)
+    if not isinstance(span, ObservedSpan) or not _may_read(span):
+        return read()
+    if span.run.values is None:
+        span.run.values = RecordedValues()
+    return _recorded_or_real(span, of, read)
 
 
 def _may_read(span: ObservedSpan) -> bool:

@@ -14,6 +14,7 @@ from playhead.calls.conversations import RequestMessages
 from playhead.calls.flow import current_flow, main_flow
 from playhead.calls.grouping import UnattendedCall, run_of_call
 from playhead.calls.joining import joined_call, linked_runs
+from playhead.calls.labels import labels_in
 from playhead.calls.own_code import Launcher, started_program
 from playhead.calls.recorder import Recorder, Redact
 from playhead.calls.run import ActiveRun, NextRun
@@ -77,6 +78,7 @@ def begin(
             if span.run.describe_root is not None:
                 span.run.describe_root(span)
         _describe(span, span_name, attributes)
+        _label(span, where)
         _sampled(to, span, where)
         span.run.is_decided = True
         return span
@@ -228,6 +230,11 @@ def _describe(span: ObservedSpan, span_name: str | None, attributes: dict[str, A
     if attributes:
         span_attributes.update(attributes)
     span.name = span_name or (f"{operation} {name}" if operation else name)
+
+
+def _label(span: ObservedSpan, where: Context) -> None:
+    if span.kind == "llm":
+        span.attributes |= labels_in(where)
 
 
 def process_attributes(run: ActiveRun, around: ObservedSpan | None) -> dict[str, Any]:

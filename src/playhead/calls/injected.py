@@ -17,9 +17,10 @@ from playhead.model.objects.infrastructure import name_of_type
 from playhead.model.objects.masking import KeyedValue
 
 # A class is injected if its name is in `_CLASSES` and its package in `_PACKAGES`.
-_PACKAGES = frozenset({"agents", "langchain", "langchain_core", "langgraph", "pydantic_ai"})
+_PACKAGES = frozenset({"agents", "langchain", "langchain_core", "langgraph", "playhead", "pydantic_ai"})
 _CLASSES = frozenset(
     [
+        "AgentContext",
         "BaseStore",
         "InjectedToolArg",
         "RunContext",

@@ -40,6 +40,7 @@ class CallObserver(Protocol):
     """The function's name in the record; None: its own name."""
     kind: str | None
     capture_output: bool
+    attributes: dict[str, Any]
 
     def output_name(self, kind: str) -> str:
         """Returns the name of the attribute for the result of a call of this kind."""
@@ -67,22 +68,30 @@ def observed(function: F, how: CallObserver, label: str | None = None) -> F:
     return _proxy(target, how, label or how.name) if _is_function(target) else function
 
 
+def is_writing_tool(function: object) -> bool:
+    """Whether this is an observed tool that is not declared idempotent."""
+    return isinstance(function, ObservedFunction) and function.is_writing_tool
+
+
 def _proxy(function: Any, how: CallObserver, label: str | None) -> Any:
-    inner = _innermost(function)
+    inner = innermost(function)
     calls = _Calls(
         how,
         label or getattr(inner, "__name__", None) or type(function).__name__,
         _parameters(getattr(function, "__func__", function)),
-        _code_attributes(inner, how.kind),
+        code_attributes(inner, how.kind),
         _kind_of(function),
         how.output_name(how.kind or "step") if how.capture_output else None,
         injected_parameters(function) if how.kind == "tool" else frozenset[str](),
         request_parameters(function),
     )
     if calls.kind != _PLAIN:
-        return ObservedFunction(function, calls.begun_later)
-    begin = calls.begin if how.kind != "tool" else calls.begin_approved
-    return ObservedFunction(function, functions.plain_wrapper(begin, calls.output))
+        made = ObservedFunction(function, calls.begun_later)
+    else:
+        begin = calls.begin if how.kind != "tool" else calls.begin_approved
+        made = ObservedFunction(function, functions.plain_wrapper(begin, calls.output))
+    made.observed_by(how)
+    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +242,17 @@ class ObservedFunction(wrapt.FunctionWrapper):  # pyright: ignore[reportMissingT
 
     __module__ = _AS_OF_FUNCTIONS
     __bound_function_wrapper__ = _ObservedMethod
+    # wrapt keeps attributes with this prefix on the wrapper.
+    _self_writes = False
+
+    def observed_by(self, how: CallObserver) -> None:
+        """Notes what `is_writing_tool` returns."""
+        self._self_writes = how.kind == "tool" and names.IDEMPOTENT not in how.attributes
+
+    @property
+    def is_writing_tool(self) -> bool:
+        """See the function of this name."""
+        return self._self_writes
 
     def __reduce_ex__(self, protocol: object) -> str:
         """Pickles as the name by which the other process imports it."""
@@ -247,7 +267,7 @@ class ObservedFunction(wrapt.FunctionWrapper):  # pyright: ignore[reportMissingT
         return self
 
 
-def _innermost(function: Any) -> Any:
+def innermost(function: Any) -> Any:
     """Returns the function behind methods, partials and other decorators; its name and code describe the call."""
     while True:
         if isinstance(function, functools.partial | functools.partialmethod):
@@ -304,7 +324,7 @@ def _bind(
     return {**bound, **kwargs} if kwargs else bound
 
 
-def _code_attributes(function: object, kind: str | None) -> dict[str, Any]:
+def code_attributes(function: object, kind: str | None) -> dict[str, Any]:
     """Returns the attributes that identify the called code. For an agent they include its import path, so that a test
     can start it."""
     attributes = {names.CODE: code} if (code := _fingerprint(function)) else {}

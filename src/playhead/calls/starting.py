@@ -1,7 +1,10 @@
 """Starting point of a run that is resumed or forked, or that continues another run: checkpoint, state, conversation."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from playhead.model.event import TokenUsage
 
 _NOT_READ: Any = object()
 
@@ -50,6 +53,12 @@ class StartingPoint(Protocol):
     @property
     def history(self) -> list[dict[str, Any]]:
         """The conversation of the last model call with its answer, in the form of OpenAI's Chat Completions."""
+        ...
+
+    @property
+    def usage_before(self) -> "Sequence[tuple[str, TokenUsage]]":
+        """Model and reported tokens of each model call before the checkpoint from which the run goes on; empty for a
+        run that goes on from elsewhere, or that continues another one."""
         ...
 
     @property

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Never
+from typing import Any, Never, cast
 
 from opentelemetry import context as otel
 from opentelemetry.context import Context
@@ -21,6 +21,7 @@ from playhead.calls.conversations import note_answers
 from playhead.calls.lifecycle import abort, current_span, enter, fail_and_detach, finish, reset_context, set_payload
 from playhead.calls.recorded_answer import recorded_answer
 from playhead.calls.recorder import KnownThreads
+from playhead.calls.rendered_prompts import has_prompts, prompt_among
 from playhead.calls.replay import ReplayAnswer, RequestEdit, ResponseRestorer
 from playhead.calls.requested_tools import add_requested_call
 from playhead.calls.run import ActiveRun
@@ -32,7 +33,7 @@ from playhead.kernel.guard import guarded
 from playhead.model import names
 from playhead.model.canonical import canonical_json
 from playhead.model.json_value import JsonMapping, JsonValue, list_of
-from playhead.model.message import Message, without_reasoning
+from playhead.model.message import Message, message_text, without_reasoning
 from playhead.model.ref import ContentRef
 
 # --- request and response ---------------------------------------------------------------------------------------------
@@ -106,6 +107,8 @@ def _no_messages(_: object) -> Never:
 
 # --- one call ---------------------------------------------------------------------------------------------------------
 
+_SYSTEM_ROLES = ("system", "developer")
+_MOST_SYSTEM_MESSAGES = 3
 _CLIENT_KIND = 3  # OTLP's SpanKind for a call to another service
 
 BuildArguments = Callable[[list[JsonValue] | None, str | None], MethodCall | None]
@@ -314,6 +317,9 @@ def _record_request(span: ObservedSpan, request: ObservedRequest, conversation: 
             span.attributes[names.INPUT_MESSAGES_REF] = thread
         if exact is not None:
             span.attributes[names.EXACT_REF] = exact
+    if has_prompts():
+        with guarded("note the sections of a prompt"):
+            _note_prompt(span, request)
     if request.tools is not None:
         _set_ref(span, names.TOOL_DEFINITIONS_REF, to.repeated(request.tools, frames, span.redact))
     if request.system is not None:
@@ -324,6 +330,40 @@ def _record_request(span: ObservedSpan, request: ObservedRequest, conversation: 
             compared = to.digest_of_part(request.settings, compared_settings, span.redact)
             if compared is not None:  # else all settings are compared
                 span.attributes[names.COMPARED_SETTINGS] = compared
+
+
+def _note_prompt(span: ObservedSpan, request: ObservedRequest) -> None:
+    """Notes mode and sections of the system prompt, if the program has rendered it of sections."""
+    prompt = prompt_among(_system_texts(request))
+    if prompt is not None:
+        span.attributes[names.PROMPT_MODE] = prompt.mode
+        span.attributes[names.PROMPT_SECTIONS] = [name for name, _ in prompt.sections]
+        span.attributes[names.PROMPT_SECTION_TOKENS] = [tokens for _, tokens in prompt.sections]
+
+
+def _system_texts(request: ObservedRequest) -> Generator[str]:
+    """Yields the texts of the system prompt, wherever the API has it."""
+    if isinstance(request.system, str):
+        yield request.system
+    elif request.system is not None:
+        yield from _texts_in(request.system)
+    for message in request.messages[:_MOST_SYSTEM_MESSAGES]:
+        if isinstance(message, Mapping):
+            native = cast(JsonMapping, message)
+            if native.get("role") in _SYSTEM_ROLES:
+                yield message_text(request.to_message(native))
+
+
+def _texts_in(system: object) -> Generator[str]:
+    """Yields the texts in a system prompt of blocks: Anthropic's (`text`), Gemini's (`parts`)."""
+    if isinstance(system, Mapping):
+        block = cast(JsonMapping, system)
+        if isinstance(text := block.get("text") or block.get("content"), str):
+            yield text
+        yield from _texts_in(block.get("parts"))
+    elif isinstance(system, list):
+        for item in cast(list[object], system):
+            yield from _texts_in(item)
 
 
 def _record_response(span: ObservedSpan, response: ObservedResponse) -> None:

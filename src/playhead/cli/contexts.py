@@ -6,7 +6,7 @@ that were needed later.
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, TypedDict, cast
 
 import typer
 
@@ -19,11 +19,15 @@ from playhead.wire.operations.compression import (
     CompressionAudit,
     ContextMessage,
     FactNeeded,
+    JudgedCompression,
     LostFact,
     PreservedFact,
     RecordedCompression,
 )
-from playhead.wire.operations.tokens import TokenSplit
+from playhead.wire.operations.tokens import CompressionTokens, TokenSplit
+
+# A model may think for minutes before it begins to answer.
+_JUDGE_SECONDS = 600.0
 
 # --- playhead compressions --------------------------------------------------------------------------------------------
 
@@ -32,19 +36,28 @@ def compressions(
     ctx: typer.Context,
     run: Run,
     seq: Annotated[str | None, typer.Argument(help=f"{MOMENT}.", show_default=False)] = None,
+    judge: Annotated[
+        bool, typer.Option("--judge", help="With SEQ: also ask the collector's model which facts were lost.")
+    ] = False,
     limit: Limit = 1_000,
     json: Json = False,
 ) -> None:
     """List where the context lost messages; with SEQ, show what went, which facts, and which were needed later."""
-    with ask(ctx) as client:
+    if judge and seq is None:
+        raise typer.BadParameter("--judge needs the SEQ of a compression")
+    with ask(ctx, _JUDGE_SECONDS) if judge else ask(ctx) as client:
         full_id = run_id(client, run)
         audit = client.compression(full_id, seq) if seq is not None else None
+        opinion = client.judge_compression(full_id, seq) if judge and seq is not None else None
         rows = (
             first_rows(ctx, "compressions", client.compressions(full_id, limit=limit + 1), limit)
             if audit is None
             else []
         )
-    if audit is not None:
+    if opinion is not None and audit is not None:
+        judged: _Judged = {"audit": audit, "opinion": opinion}
+        output.answer_as(json, judged, _print_judged)
+    elif audit is not None:
         output.answer_as(json, audit, _print_audit)
     else:
         output.list_as(json, rows, _COMPRESSION_COLUMNS)
@@ -98,6 +111,23 @@ def _print_audit(audit: CompressionAudit) -> None:
     output.rows_of(_PRESERVED_COLUMNS, audit["preserved"])
 
 
+class _Judged(TypedDict):
+    """What rules found, and the opinion of a model."""
+
+    audit: CompressionAudit
+    opinion: JudgedCompression
+
+
+def _print_judged(answer: _Judged) -> None:
+    opinion = answer["opinion"]
+    _print_audit(answer["audit"])
+    output.echo(f"\nfacts in the opinion of {opinion['model']}, which saw {opinion['shown']}:")
+    output.rows_of(_JUDGED_COLUMNS, [("lost", fact) for fact in opinion["lost"]])
+    output.rows_of(_JUDGED_COLUMNS, [("preserved", fact) for fact in opinion["preserved"]])
+    if opinion["unquoted"]:
+        output.echo(f"{opinion['unquoted']} more are left out: their words are in no removed message")
+
+
 def _seqs(quotes: Iterable[Any]) -> str:
     return ", ".join(dict.fromkeys(str(message["seq"]) for message in quotes))
 
@@ -121,6 +151,13 @@ _LOST_COLUMNS: output.Columns[LostFact] = (
     ("called", lambda fact: fact["label"]),
     ("said at", lambda fact: _seqs(fact["quotes"])),
     ("needed later", lambda fact: _needs(fact["needed"])),
+)
+# Rows are pairs of what became of a fact and the fact.
+_JUDGED_COLUMNS: output.Columns[tuple[str, LostFact | PreservedFact]] = (
+    ("by model", lambda pair: pair[0]),
+    ("kind", lambda pair: pair[1]["kind"]),
+    ("fact", lambda pair: pair[1]["text"]),
+    ("said at", lambda pair: _seqs(pair[1]["quotes"])),
 )
 _PRESERVED_COLUMNS: output.Columns[PreservedFact] = (
     ("preserved", lambda fact: fact["kind"]),
@@ -164,8 +201,16 @@ def _print_tokens(answer: TokenTimeline, *, calls: bool, split: bool) -> None:
     _print_totals(answer)
     typer.echo()
     points = answer["items"]
+    compressed = [(point["seq"], point["compression"]) for point in points if "compression" in point]
+    if compressed:
+        output.rows_of(_COMPRESSED_COLUMNS, compressed)
+        typer.echo()
     if split:
         output.table(("seq", "model", "context", *_SPLIT_PARTS, "basis"), _split_lines(answer, points))
+        sections = (answer["totals"].get("split") or {}).get("sections", [])
+        if sections:
+            typer.echo()
+            output.table(("section", "tokens"), ((section["name"], section["tokens"]) for section in sections))
     else:
         wanted = [point for point in points if not calls or point["kind"] != "message_added"]
         output.rows_of(_TOKEN_COLUMNS, wanted)
@@ -185,8 +230,16 @@ def _split_cells(split: TokenSplit | None) -> tuple[object, ...]:
 
 
 def _print_totals(answer: TokenTimeline) -> None:
-    totals = {name: value for name, value in answer["totals"].items() if name != "split"}
+    totals = {name: value for name, value in answer["totals"].items() if name not in ("split", "compressed")}
     facts: dict[str, Any] = {"run": answer["run"], **totals}
+    compressed = answer["totals"]["compressed"]
+    if compressed["compressions"]:
+        unknown = f" (of {compressed['unknown']} it is not known)" if compressed["unknown"] else ""
+        facts["saved by compressions"] = f"{_number(compressed['saved'])} tokens{unknown}"
+        facts["their summaries"] = (
+            f"{compressed['summary_calls']} calls, {_number(compressed['summary_input_tokens'])} tokens read and "
+            f"{_number(compressed['summary_output_tokens'])} written, cost {_number(compressed['summary_cost'])}"
+        )
     if answer["totals"]["cost"] is not None:
         facts["cost"] = (
             f"{answer['totals']['cost']:.6f} {answer['prices']['currency']} (prices of {answer['prices']['date']})"
@@ -199,6 +252,22 @@ def _print_totals(answer: TokenTimeline) -> None:
     output.facts(facts)
 
 
+def _number(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+# Rows are pairs of a seq and a compression.
+_COMPRESSED_COLUMNS: output.Columns[tuple[int, CompressionTokens]] = (
+    ("compressed", lambda pair: pair[0]),
+    ("strategy", lambda pair: pair[1]["strategy"]),
+    ("origin", lambda pair: pair[1]["origin"]),
+    ("trigger", lambda pair: pair[1]["trigger"]),
+    ("note", lambda pair: pair[1]["note"]),
+    ("fallback", lambda pair: pair[1]["fallback"]),
+    ("saved", lambda pair: pair[1]["saved"]),
+    ("summary by", lambda pair: ", ".join(map(str, pair[1]["summary_calls"]))),
+    ("summary cost", lambda pair: pair[1]["summary_cost"]),
+)
 _TOKEN_COLUMNS: output.Columns[TokenPoint] = (
     ("seq", lambda point: point["seq"]),
     ("kind", lambda point: point["kind"]),
@@ -208,5 +277,5 @@ _TOKEN_COLUMNS: output.Columns[TokenPoint] = (
     ("of limit", lambda point: None if point["ratio"] is None else f"{point['ratio']:.1%}"),
     ("level", lambda point: point["level"]),
     ("basis", lambda point: point["added_basis"] or point["context_basis"]),
-    ("cost", lambda point: point["cost"]),
+    ("cost", lambda point: None if point["cost"] is None else f"{point['cost']:.6f}"),
 )

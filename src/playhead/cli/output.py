@@ -30,6 +30,7 @@ Columns = Sequence[tuple[str, Callable[[T], object]]]
 # not closed. Lone surrogates cannot be written at all.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _SHORT_ID = 8
+_LEAST_COST = 0.0001
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 # Columns that are never folded: names to copy, and short words.
 _WHOLE = frozenset(
@@ -232,6 +233,16 @@ def pairs(values: Mapping[str, object]) -> str:
 def seconds(elapsed_ms: float | None) -> str | None:
     """Returns milliseconds as a text in seconds: `1.50 s`. None for None."""
     return None if elapsed_ms is None else f"{elapsed_ms / 1000:.2f} s"
+
+
+def cost(value: float | None) -> str | None:
+    """Returns an amount of money with four digits, of less than that only that it is less; None if it is not known."""
+    return None if value is None else f"<{_LEAST_COST}" if 0 < value < _LEAST_COST else f"{value:.4f}"
+
+
+def counted(count: int, noun: str) -> str:
+    """Returns "1 message" or "2 messages" for the noun "message"."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def console(*, highlight: bool = True) -> "Console":

@@ -127,11 +127,16 @@ def context(
     at: At = None,
     form: Annotated[Literal["parts", "openai"], typer.Option(help="The shape of messages in JSON.")] = "parts",
     exact: Annotated[bool, typer.Option("--exact", help="The request's body as it was sent, as JSON.")] = False,
+    without: Annotated[
+        str | None,
+        typer.Option(help="A compression before the call: show the context that it did not cut.", show_default=False),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Show exactly what the model saw at a call: the one that the event belongs to."""
     with ask(ctx) as client:
-        answer = client.context(run_id(client, run), at=at, form=form if json else "parts", exact=exact)
+        messages = form if json else "parts"
+        answer = client.context(run_id(client, run), at=at, form=messages, exact=exact, without=without)
     if exact and not json:
         output.as_json(answer.get("request"))
     else:
@@ -220,7 +225,7 @@ def _event_summary(row: RecordedEvent) -> str | None:
 
 def _state(answer: StateAt) -> dict[str, Any]:
     """Returns names and values to print: counts instead of lists of refs, errors with their texts."""
-    facts: dict[str, Any] = {**answer, "history": f"{len(answer['history'])} messages"}
+    facts: dict[str, Any] = {**answer, "history": output.counted(len(answer["history"]), "message")}
     facts["compressions"] = f"at {', '.join(map(str, answer['compressions']))}" if answer["compressions"] else None
     facts["errors"] = [f"{entry['error_type']}: {entry['message']} (at {entry['seq']})" for entry in answer["errors"]]
     facts["open_calls"] = [f"{entry['kind']} {entry['name']} (since {entry['seq']})" for entry in answer["open_calls"]]
@@ -228,7 +233,7 @@ def _state(answer: StateAt) -> dict[str, Any]:
     if values is not None:
         point = answer["checkpoint"]
         facts |= {
-            "thread": f"{len(values['thread'])} messages",
+            "thread": output.counted(len(values["thread"]), "message"),
             "user_state": values["user_state"] or None,
             "plan": values["plan"],
             "checkpoint": f"{output.compact(values['checkpoint'])} (at {point['seq']})" if point else None,

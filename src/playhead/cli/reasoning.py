@@ -108,11 +108,15 @@ def _read_messages(path: Path) -> list[dict[str, Any]]:
 def _structured(written: StructuredReasoning) -> None:
     facts: dict[str, Any] = {"written in": f"its {written['source']}, <{written['tag']}>"}
     facts |= {name: _texts(written[name]) for name in ("goal", "observation", "decision", "rest")}
+    selected = written["selected_option"]
+    facts |= {"selected option": selected and selected["text"], "rationale": _texts(written["rationale"])}
     output.facts(facts)
     for option in written["options"]:
         pros, cons = _texts(option["pros"]), _texts(option["cons"])
         about = "; ".join(filter(None, [_texts(option["about"]), pros and f"+ {pros}", cons and f"- {cons}"]))
         output.facts({"option": f"{option['name']['text']}: {about}" if about else option["name"]["text"]})
+    for rejected in written["rejected_because"]:
+        output.facts({"rejected": f"{rejected['option']['text']}, because: {_texts(rejected['because'])}"})
 
 
 def _inferred(answer: Reasoning) -> None:
@@ -123,6 +127,8 @@ def _inferred(answer: Reasoning) -> None:
             "pattern": inferred["pattern"],
             "goal": inferred["goal"] and inferred["goal"]["text"],
             "changed": inferred["changed"],
+            "similar calls": inferred["similar_calls"],
+            "same calls": inferred["same_calls"],
             "strength": inferred["strength"],
             "rule": inferred["rule"],
         }
@@ -132,6 +138,7 @@ def _inferred(answer: Reasoning) -> None:
 def _explanation(answer: Explanation) -> None:
     sections = {name: answer[name] for name in ("goal", "key_decisions", "mistakes", "alternatives")}
     is_read = any(sections.values())
+    confidence = answer["confidence"]
     about = "the run" if answer["seq"] is None else f"the decision at {answer['seq']}"
     output.facts({"explains": f"{about}, by {answer['model']}, from {answer['shown']}"})
     if not is_read:
@@ -140,6 +147,8 @@ def _explanation(answer: Explanation) -> None:
     for name, section in sections.items():
         for line in [section] if isinstance(section, str) else section or []:
             output.facts({name.replace("_", " "): line})
+    if confidence is not None:
+        output.facts({"confidence": f"{confidence:.0%}, by its own word"})
 
 
 def _texts(quotes: list[Quoted]) -> str | None:

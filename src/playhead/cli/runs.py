@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 _COMPLETE = "complete"
 _NO_END = "no end recorded"
-_MIN_SHOWN = 0.0001
 _WORDS: tuple[OutcomeWord, ...] = get_args(OutcomeWord)
 
 
@@ -154,7 +153,7 @@ def _facts(answer: RunDetail) -> dict[str, Any]:
         facts["delivered"] = "not delivered: only the journal of this machine has it (other commands: --local)"
     error = answer["error"]
     facts["error"] = f"{error['type']}: {error['message']}" if error else None
-    facts["cost"] = _cost(answer)
+    facts["cost"] = output.cost(answer["cost"])
     # A fork that was made at a function's name has no seq of its parent.
     places = [f", at {fork['at']}" if fork["at"] is not None else "" for fork in answer["forks"]]
     facts["forks"] = [
@@ -232,11 +231,6 @@ def _name_and_details(row: RunSummary) -> "Text":
     return Text("\n").join([*lines, *([Text(record, style="red")] if record != _COMPLETE else [])])
 
 
-def _cost(row: RunSummary) -> str | None:
-    cost = row["cost"]
-    return None if cost is None else "<0.0001" if 0 < cost < _MIN_SHOWN else f"{cost:.4f}"
-
-
 def _local(time: str) -> datetime:
     return datetime.fromisoformat(time).astimezone()
 
@@ -263,7 +257,7 @@ _COLUMNS: output.Columns[RunSummary] = (
     ("model calls", lambda row: row["llm_calls"]),
     ("tool calls", lambda row: row["tool_calls"]),
     ("tokens", _tokens),
-    ("cost", _cost),
+    ("cost", lambda row: output.cost(row["cost"])),
     ("session", lambda row: row["session"]),
     ("user", lambda row: row["user"]),
     ("forks", lambda row: row["fork_count"] or None),
@@ -279,7 +273,7 @@ _COLUMNS_FOR_PEOPLE: output.Columns[tuple[str, RunSummary]] = (
     ("took", lambda pair: _took(pair[1])),
     ("calls", lambda pair: _calls(pair[1])),
     ("tokens", lambda pair: _tokens(pair[1])),
-    ("cost", lambda pair: _cost(pair[1])),
+    ("cost", lambda pair: output.cost(pair[1]["cost"])),
     ("forks", lambda pair: pair[1]["fork_count"] or None),
     ("what", lambda pair: _name_and_details(pair[1])),
 )

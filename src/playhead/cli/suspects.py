@@ -61,7 +61,8 @@ def _print_reranked(opinion: RerankedSuspects) -> None:
 
 
 def _print_suspects(answer: Suspects) -> None:
-    suspected = f"{answer['total']} of {answer['steps']} steps"
+    last = "" if answer["looked_at"] == answer["steps"] else f"the last {answer['looked_at']} of "
+    suspected = f"{answer['total']} of {last}{answer['steps']} steps"
     siblings = _siblings(answer["siblings"])
     output.facts({"run": answer["run"], "suspected": suspected, "note": answer["note"], "siblings": siblings})
     for suspect in answer["items"]:

@@ -137,7 +137,7 @@ _ROW_COLUMNS: output.Columns[TurnRow] = (
 
 
 def _print_turn(answer: RunTurn) -> None:
-    saw, new = answer["saw"], answer["new"]
+    new = answer["new"]
     output.facts(
         {
             "turn": f"{answer['number']} of {answer['total']}",
@@ -147,9 +147,9 @@ def _print_turn(answer: RunTurn) -> None:
             "status": answer["status"],
             "took": output.seconds(answer["elapsed_ms"]),
             "tokens": output.pairs(answer["usage"]) or None,
-            "cost": answer["cost"],
-            "saw": f"{saw['messages']} messages, {saw['tokens']} tokens ({saw['basis']})",
-            "parts": ", ".join(f"{part['kind']} {part['tokens']}" for part in saw["parts"]) or None,
+            "cost": output.cost(answer["cost"]),
+            "saw": _saw(answer),
+            "parts": ", ".join(f"{part['kind']} {part['tokens']}" for part in answer["saw"]["parts"]) or None,
             "new": _new(answer),
             "since turn": new["since"],
             "why": answer["choice"] and answer["choice"]["reason"],
@@ -171,6 +171,12 @@ def _print_turn(answer: RunTurn) -> None:
         output.echo(f"then {effect['seq']}: {effect['text']} ({effect['why']}, {effect['strength']})")
     for change in answer["state"]:
         output.echo(f"state {change['path']}: {output.compact(change['before'])} -> {output.compact(change['after'])}")
+
+
+def _saw(answer: RunTurn) -> str:
+    saw = answer["saw"]
+    tokens = "" if saw["tokens"] is None else f", {output.counted(saw['tokens'], 'token')} ({saw['basis']})"
+    return f"{output.counted(saw['messages'], 'message')}{tokens}"
 
 
 def _new(answer: RunTurn) -> str:

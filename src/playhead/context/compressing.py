@@ -34,8 +34,8 @@ _ON_SERVER = (
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompressionWork:
     """What a compression is made of. `number`: the length of the history; `only`: of which entries some may go;
-    `plan`: of a policy in the place of ours; `by_turns`: the number of turns made it due; `on_server`: the provider
-    keeps the messages."""
+    `plan`: of a policy in the place of ours, with the name of its class; `by_turns`: shares are of the turns;
+    `on_server`: the provider keeps the messages."""
 
     api: Api
     entries: Sequence[Entry]
@@ -48,6 +48,7 @@ class CompressionWork:
     note: str | None = None
     only: Callable[[Entry], bool] | None = None
     plan: Plan | None = None
+    policy_name: str | None = None
     by_turns: bool = False
     on_server: bool = False
 
@@ -84,7 +85,7 @@ def compress_entries(work: CompressionWork) -> tuple[list[Entry], CompressionRep
         result, fallback = _with_fallback(work, budget)
     report = _report(work, result, fallback)
     if report.changed:
-        policy = work.compression.describe()
+        policy = work.compression.describe() if work.policy_name is None else {"kind": work.policy_name}
         record_compression(
             CompressionRecord(work.api, work.entries, result.entries, result.plan, result.summary, report, policy)
         )

@@ -27,12 +27,12 @@ from playhead.context.policy import Compression
 from playhead.context.recording import record_marks
 from playhead.context.report import Basis, CompressionReport, ContextStats, Trigger
 from playhead.context.strategies import BuiltIn
-from playhead.context.too_long import says_too_long
 from playhead.kernel.guard import guarded, warn_once
 from playhead.model.json_value import Json, JsonMapping, JsonValue
 from playhead.model.message import Message, text_message
 from playhead.models.apis import APIS, ApiName, as_json
-from playhead.models.model import Model
+from playhead.models.failures import says_too_long
+from playhead.models.model import Model, ModelResponse
 
 T = TypeVar("T")
 
@@ -80,7 +80,8 @@ class Context:
     answers.
 
     `api`: the form of the messages that `for_model` returns: `chat` (Chat Completions and LiteLLM), `responses`
-    (OpenAI's Responses), `anthropic` or `gemini`. For the latter two, give the client `system=ctx.system` too.
+    (OpenAI's Responses), `anthropic`, `gemini`, or `canonical` for the models of `playhead.models`. For Anthropic and
+    Gemini, give the client `system=ctx.system` too.
     """
 
     def __init__(
@@ -97,6 +98,8 @@ class Context:
         self._compression: Compression = _compression_of(compression)
         self._policy: CompressionPolicy | None = _policy_of(compression)
         self._model = model
+        self._asked: Model | str | None = None  # by the call that is prepared now
+        self._system: Entry | None = None
         self._lock = threading.RLock()
         self._entries: list[Entry] = []
         self._history: list[Entry] = []
@@ -109,7 +112,7 @@ class Context:
         self._followed: list[Json] = []
         self.raw = RawMessages(self)
         if system is not None:
-            self._append_entry(text_message(SYSTEM, system))
+            self._system = self._append_entry(text_message(SYSTEM, system))
 
     # --- adding ----------------------------------------------------------------------------------------------------
 
@@ -150,16 +153,20 @@ class Context:
             return entry
 
     def answered(self, response: object) -> Entry | None:
-        """Adds a model's answer, and learns the true number of tokens. `response`: the client's object, its JSON, or
-        the chunks of a stream in a list. Returns the entry; of an answer with several, the last one.
+        """Adds a model's answer, and learns the true number of tokens. `response`: the client's object, its JSON, the
+        chunks of a stream in a list, or a `ModelResponse`. Returns the entry; of an answer with several, the last one.
 
         Logs and adds nothing if this is no answer of the context's API. Tool calls in it wait for `add("tool", ...)`.
         """
         with self._lock, guarded("read a model's answer"):
+            if isinstance(response, ModelResponse):
+                self._model = self._model or response.model
+                self._learn(response.usage.input_tokens)
+                return self._append_entry(response.message)
             answer = self._api.answer(response)
             self._model = self._model or answer.model
             self._is_on_server = self._is_on_server or answer.is_continued
-            self._learn(answer.input_tokens)
+            self._learn(answer.usage.input_tokens)
             entry: Entry | None = None
             for native in answer.natives:
                 for piece in self._api.cut(native):
@@ -167,10 +174,17 @@ class Context:
             return entry
         return None
 
+    def reported(self, input_tokens: int | None) -> None:
+        """Learns how many tokens the provider counted in what the last `for_model()` or `follow()` returned. For
+        answers that are not added with `answered()`."""
+        with self._lock:
+            self._learn(input_tokens)
+
     def tag(self, entry: Entry, *tags: str) -> None:
         """Adds tags to a message."""
         with self._lock:
             entry.tags = (*entry.tags, *(tag for tag in tags if tag not in entry.tags))
+            entry.preserve = entry.preserve or self._is_preserved(entry)
         record_marks(self._api, entry.native, entry.tags, preserve=entry.preserve)
 
     def preserve(self, entry: Entry, *, on: bool = True) -> None:
@@ -179,15 +193,35 @@ class Context:
             entry.preserve = on
         record_marks(self._api, entry.native, entry.tags, preserve=on)
 
+    def instruct(self, system: str) -> None:
+        """Sets the system prompt: adds it as the first message, or replaces the one that was set. Another system prompt
+        makes the provider's prompt cache useless for this context."""
+        with self._lock:
+            message = text_message(SYSTEM, system)
+            if self._system is not None and self._system.message == message:
+                return
+            entry = Entry(self._api.from_message(message), message)
+            if self._compression.count is not None:
+                with guarded("count the tokens of a message"):
+                    entry.tokens = int(self._compression.count(message))
+            for entries in (self._entries, self._history):
+                if self._system is not None and self._system in entries:
+                    entries[entries.index(self._system)] = entry
+                else:
+                    entries.insert(0, entry)
+            self._system = entry
+            self._version += 1
+
     # --- what the model sees -----------------------------------------------------------------------------------------
 
-    def for_model(self) -> list[Any]:
+    def for_model(self, model: Model | str | None = None) -> list[Any]:
         """Returns the messages as the client takes them, whatever the types are that it declares for them. Compresses
-        before, if that is due and the policy is automatic.
+        before, if that is due and the policy is automatic. `model`: the one that this call asks, if it is another than
+        the context's: they have to fit into its window, too.
 
         Blocks while a summary is written: in coroutines, use `for_model_async`.
         """
-        with self._lock:
+        with self._lock, self._asking(model):
             self._compress_if_due()
             task = running_task()
             self._sent[threading.get_ident() if task is None else id(task)] = _Sent(self._estimate(), self._version)
@@ -199,13 +233,13 @@ class Context:
                 )
             return self.native_messages()
 
-    async def for_model_async(self) -> list[Any]:
+    async def for_model_async(self, model: Model | str | None = None) -> list[Any]:
         """The same, with the summary written in another thread."""
-        with self._lock:
-            if self._due() is None:
-                return self.for_model()
-        await in_thread(self._compress_if_due)
-        return self.for_model()
+        with self._lock, self._asking(model):
+            is_due = self._due() is not None
+        if is_due:
+            await in_thread(lambda: self._compress_for(model))
+        return self.for_model(model)
 
     def follow(self, messages: Sequence[object]) -> list[JsonMapping]:
         """Adds what is new in a list that a framework hands over whole at each call, and returns `for_model()`.
@@ -214,13 +248,19 @@ class Context:
         for a list that does not begin with the messages of the last one: it is another conversation.
         """
         with self._lock:
+            self._sent.clear()  # a call that got no answer was given up
             given = [as_json(message) for message in messages]
-            if given[: len(self._followed)] != self._followed:
+            if not self.is_continued_by(given):
                 raise ValueError("this is not the conversation that the context has: begin another Context")
             for native in given[len(self._followed) :]:
                 self.add_native(native)
             self._followed = given
             return self.for_model()
+
+    def is_continued_by(self, messages: Sequence[Json]) -> bool:
+        """Whether the list begins with the messages that `follow` was given last."""
+        with self._lock:
+            return [*messages[: len(self._followed)]] == self._followed
 
     @property
     def system(self) -> JsonValue:
@@ -298,7 +338,8 @@ class Context:
 
     @contextmanager
     def using(self, compression: Compression | Strategy) -> Generator[None]:
-        """Uses another policy, or another strategy of this policy, inside the block: for a turn or a phase."""
+        """Uses another policy, or another strategy of this policy, inside the block: for a turn or a phase. What only
+        the other policy preserves is preserved in the block."""
         with self._lock:
             before = self._compression, self._policy
             if isinstance(compression, Compression):
@@ -307,12 +348,19 @@ class Context:
                 self._compression = replace(self._compression, strategy=compression)
             self._policy = None
             self._not_before = None
+            is_other = isinstance(compression, Compression)
+            free = [entry for entry in self._entries if is_other and not entry.preserve]
+            only_here = [entry for entry in free if self._is_preserved(entry)]
+            for entry in only_here:
+                entry.preserve = True
         try:
             yield
         finally:
             with self._lock:
                 self._compression, self._policy = before
                 self._not_before = None
+                for entry in only_here:
+                    entry.preserve = False
 
     # --- inside ------------------------------------------------------------------------------------------------------
 
@@ -367,37 +415,54 @@ class Context:
     def _basis(self) -> Basis:
         return "counted" if self._compression.count is not None else self._meter.basis(self._estimate())
 
+    @contextmanager
+    def _asking(self, model: Model | str | None) -> Generator[None]:
+        """Inside the block, the messages have to fit into this model's window, too."""
+        before, self._asked = self._asked, model
+        try:
+            yield
+        finally:
+            self._asked = before
+
+    def _compress_for(self, model: Model | str | None) -> None:
+        with self._lock, self._asking(model):
+            self._compress_if_due()
+
     def _limit(self) -> int | None:
-        if self._compression.limit is not None:
-            return self._compression.limit
-        if self._model is None:
-            return None
-        return window_of(self._model if isinstance(self._model, str) else self._model.name)
+        limits = [self._compression.limit or _window(self._model), _window(self._asked)]
+        return min((limit for limit in limits if limit is not None), default=None)
 
     def _due(self) -> Plan | str | None:
         """Returns why a compression is due, or the plan of a policy in the place of ours; None: it is not."""
-        tokens = self._tokens()
         if self._policy is not None:
-            with guarded("ask the policy of a context"):
-                plan = self._policy.plan([*self._entries], tokens, self._limit())
-                return plan if plan is not None and plan.changes else None
-            return None
+            return self._plan_of_policy()
         if not self._compression.auto:
             return None
+        tokens = self._tokens()
         reason = self._compression.reached(self._entries, tokens, self._limit())
         if reason is None or (self._not_before is not None and tokens < self._not_before):
             return None
         return reason
 
-    def _compress_if_due(self) -> None:
+    def _plan_of_policy(self) -> Plan | None:
+        """What a policy in the place of ours says; None: nothing is to be done, or it raised."""
+        if self._policy is not None:
+            with guarded("ask the policy of a context"):
+                plan = self._policy.plan([*self._entries], self._tokens(), self._limit())
+                return plan if plan is not None and plan.changes else None
+        return None
+
+    def _compress_if_due(self) -> CompressionReport | None:
+        """Returns None if no compression is due."""
         due = self._due()
         if due is None:
-            return
+            return None
         before = self._tokens()
         report = self._compress("threshold", plan=due if isinstance(due, Plan) else None, by_turns=due == "turns")
         # One that freed little is not tried again before the context has grown as much.
         is_worth = report.tokens_before - report.tokens_after >= WORTH * before
         self._not_before = None if is_worth else round((1 + WORTH) * report.tokens_after) + 1
+        return report
 
     def _compress(
         self,
@@ -411,19 +476,25 @@ class Context:
     ) -> CompressionReport:
         counted = self._compression.count is not None
         meter = TokenMeter() if counted else self._meter
+        policy = None if strategy is not None else self._policy
+        if policy is not None and plan is None:
+            plan = self._plan_of_policy() or Plan.keeping(
+                self._entries, "its policy says that nothing is to be done now"
+            )
         work = CompressionWork(
             api=self._api,
             entries=[*self._entries],
             compression=self._compression if strategy is None else replace(self._compression, strategy=strategy),
             meter=meter,
             limit=self._limit(),
-            model=self._model,
+            model=self._model or self._asked,
             trigger=trigger,
             number=len(self._history),
             note=note,
             only=only,
             plan=plan,
-            by_turns=by_turns,
+            policy_name=None if policy is None else type(policy).__name__,
+            by_turns=by_turns or (trigger != "threshold" and self._compression.is_by_turns),
             on_server=self._is_on_server,
         )
         entries, report = compress_entries(work)
@@ -438,7 +509,13 @@ class Context:
 def _compression_of(given: Compression | BuiltIn | CompressionPolicy | None) -> Compression:
     if isinstance(given, Compression):
         return given
-    return Compression(strategy=given) if isinstance(given, BuiltIn) else Compression()
+    if isinstance(given, BuiltIn):
+        return Compression(strategy=given)
+    return Compression() if given is None else Compression(fallback=None)  # a policy in its place has its own ideas
+
+
+def _window(model: Model | str | None) -> int | None:
+    return None if model is None else window_of(model if isinstance(model, str) else model.name)
 
 
 def _policy_of(given: Compression | BuiltIn | CompressionPolicy | None) -> CompressionPolicy | None:

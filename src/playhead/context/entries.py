@@ -17,6 +17,8 @@ EntryKind = Literal["message", "summary", "masked"]
 
 SYSTEM, USER, ASSISTANT, TOOL = "system", "user", "assistant", "tool"
 _INSTRUCTIONS: Final = (SYSTEM, "developer")
+# With what the line in the place of a tool's result begins.
+CLEARED: Final = "[result cleared:"
 # A provider's own summary of the messages before it: it has to be sent back unchanged.
 _COMPACTION: Final = "compaction"
 
@@ -82,7 +84,7 @@ def masked_message(entry: Entry) -> Message:
         if part.get("type") != "tool_call_response":
             parts.append(part)
             continue
-        line = f"[result cleared: {entry.tokens} tokens]"
+        line = f"{CLEARED} {entry.tokens} tokens]"
         # Gemini takes objects only.
         cleared: str | Json = {"result": line} if isinstance(part.get("response"), dict) else line
         parts.append({**part, "response": cleared})

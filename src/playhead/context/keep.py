@@ -1,4 +1,4 @@
-"""How much of a context a compression keeps, and when one is due: `Keep` and `Turns`. Pure."""
+"""How much of a context a compression keeps, and when one is due: `Keep`, `Turns` and `Messages`. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,6 +44,21 @@ class Turns:
     def is_reached(self, entries: Sequence[Entry]) -> bool:
         """Whether the context has so many turns."""
         return len(turns_of(entries)) >= self.share * self.most
+
+
+@dataclass(frozen=True, slots=True)
+class Messages:
+    """A threshold in messages: reached with `most` of them, those of the system included."""
+
+    most: int
+
+    def __post_init__(self) -> None:
+        if self.most < 1:
+            raise ValueError(f"Messages({self.most}): at least one message")
+
+    def is_reached(self, entries: Sequence[Entry]) -> bool:
+        """Whether the context has so many messages."""
+        return len(entries) >= self.most
 
 
 def turns_of(entries: Sequence[Entry]) -> list[int]:

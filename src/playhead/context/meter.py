@@ -1,8 +1,10 @@
 """Tokens of a context: estimates of its messages, corrected by what the provider reports. Pure."""
 
 from dataclasses import dataclass
+from typing import Self
 
 from playhead.context.report import Basis
+from playhead.model.json_value import Json, JsonMapping, int_at, list_of
 
 # A second report corrects the factor if the context has grown by this share of it, and by so many tokens.
 _ENOUGH_SHARE, _ENOUGH_TOKENS = 0.2, 200
@@ -27,6 +29,25 @@ class TokenMeter:
         self._last: _UsageReport | None = None
         self.factor = 1.0
         self.fixed = 0
+
+    @classmethod
+    def from_json(cls, value: JsonMapping) -> Self:
+        """Returns the meter that `to_json` described; what cannot be read is as in a new one."""
+        meter = cls()
+        factor = value.get("factor")
+        if isinstance(factor, int | float):
+            meter.factor = min(_MOST, max(_LEAST, float(factor)))
+        meter.fixed = max(0, int_at(value, "fixed"))
+        meter._first, meter._last = _report_of(value.get("first")), _report_of(value.get("last"))
+        return meter
+
+    def to_json(self) -> Json:
+        """Returns the meter as JSON values."""
+        value: Json = {"factor": self.factor, "fixed": self.fixed}
+        for name, report in (("first", self._first), ("last", self._last)):
+            if report is not None:
+                value[name] = [report.estimate, report.reported]
+        return value
 
     def reported(self, estimate: int, tokens: int) -> None:
         """Notes that the provider reported `tokens` for messages with this estimate."""
@@ -58,3 +79,8 @@ class TokenMeter:
         if self._last is None:
             return "estimated"
         return "reported" if self._last.estimate == estimate else "calibrated"
+
+
+def _report_of(value: object) -> _UsageReport | None:
+    numbers = [number for number in list_of(value) if isinstance(number, int)]
+    return _UsageReport(*numbers) if len(numbers) == 2 else None

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from playhead.context.entries import USER, Entry, Fate, groups_of
+from playhead.context.entries import ASSISTANT, USER, Entry, Fate, groups_of
+from playhead.context.keep import Keep, tail_of
 from playhead.models.model import Model
 
 DEFAULT_PROMPT = """\
@@ -34,7 +35,8 @@ class TokenBudget:
     most so many afterwards; None: no such bound (it is to keep a number of messages or turns). `due_at`: with so many,
     the next compression is due; None: not known. `fixed`: those which no entry has (definitions of tools). `tail`:
     index of the first entry that the policy keeps; entries before it may be removed. `protected`: indexes of entries
-    that stay whatever the plan says.
+    that stay whatever the plan says. `by_turns`: shares are of the turns; `at_user`: what stays begins with a message
+    of the user, where there is one.
     """
 
     limit: int | None
@@ -44,6 +46,13 @@ class TokenBudget:
     due_at: int | None = None
     fixed: int = 0
     protected: frozenset[int] = frozenset()
+    by_turns: bool = False
+    at_user: bool = False
+
+    def tail_for(self, entries: Sequence[Entry], keep: Keep) -> int:
+        """Returns the index of the first entry that stays if so much of the newest part is kept, cut where the policy
+        cuts."""
+        return tail_of(entries, keep, self.limit, fixed=self.fixed, by_turns=self.by_turns, at_user=self.at_user)
 
     def removable(self, entries: Sequence[Entry], tail: int | None = None) -> list[int]:
         """Returns the indexes of the entries before `tail` that are not protected."""
@@ -107,7 +116,8 @@ class CompressionPolicy(Protocol):
 
 def legal(plan: Plan, entries: Sequence[Entry], protected: frozenset[int], *, has_summary_message: bool = True) -> Plan:
     """Returns the plan with fates that leave a valid conversation: groups are kept or removed whole, protected entries
-    are kept, only results of tools are masked, and the kept messages begin with one of the user, or a summary.
+    are kept, only results of tools are masked, and the kept messages begin with one of the user, or a summary. What the
+    model is to answer next, a message of the user or results of tools, is kept, too.
 
     `has_summary_message`: a summary becomes a message, and no part of the system prompt. Raises ValueError for a plan
     that has not one fate for each entry."""
@@ -115,6 +125,8 @@ def legal(plan: Plan, entries: Sequence[Entry], protected: frozenset[int], *, ha
         raise ValueError(f"the plan has {len(plan.fates)} fates for {len(entries)} entries: it needs one for each")
     fates = list(plan.fates)
     groups = groups_of(entries)
+    if groups and entries[-1].role != ASSISTANT:
+        protected = protected.union(groups[-1])
     for group in groups:
         _make_uniform(fates, group, entries, protected)
     if not (has_summary_message and "summarise" in fates):

@@ -5,15 +5,31 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from playhead.context.entries import Entry
-from playhead.context.keep import Keep, Turns, protected_in, tail_of, target_of
+from playhead.context.keep import Keep, Messages, Turns, protected_in, tail_of, target_of
 from playhead.context.plan import Strategy, TokenBudget
 from playhead.context.report import CompressionReport, CompressionStart
 from playhead.context.strategies import LlmSummary, NoCompression, SlidingWindow, in_words, is_due
 from playhead.model.json_value import Json
 from playhead.model.message import Message
 
-Threshold = float | Turns
-"""A share of the limit (up to 1), a number of tokens (more than 1), or a number of turns."""
+
+class AllOf:
+    """A threshold that is reached when each of these is: `AllOf(4_000, Messages(10))`. Raises ValueError for none."""
+
+    __slots__ = ("thresholds",)
+
+    def __init__(self, *thresholds: "float | Turns | Messages") -> None:
+        if not thresholds:
+            raise ValueError("AllOf takes at least one threshold")
+        self.thresholds = thresholds
+
+    def __repr__(self) -> str:
+        return f"AllOf({', '.join(map(repr, self.thresholds))})"
+
+
+Threshold = float | Turns | Messages | AllOf
+"""A share of the limit (up to 1), a number of tokens (more than 1), a number of turns or of messages, or several of
+these at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,9 +37,10 @@ class Compression:
     """When a context is compressed, and how.
 
     `limit`: most tokens of the context; None: the window of the model, as the table of models has it. `threshold`: a
-    share of the limit, a number of tokens, `Turns`, or a list of which any is enough. `keep`: how much of the newest
-    part stays. `fallback`: the strategy for when the first one fails, or leaves more than the limit; None: the context
-    then stays as it is. `auto`: compress in `for_model()` when it is due; False: only by `compress()`.
+    share of the limit, a number of tokens, `Turns`, `Messages`, `AllOf` these, or a list of which any is enough.
+    `keep`: how much of the newest part stays. `fallback`: the strategy for when the first one fails, or leaves more
+    than the limit; None: the context then stays as it is. `auto`: compress in `for_model()` when it is due; False: only
+    by `compress()`.
 
     `preserve`: a function of an entry; no compression removes those for which it is true. `count`: counts the tokens of
     a message; None: the usage that the provider reports, until then an estimate. `before` and `after` are called around
@@ -51,7 +68,8 @@ class Compression:
         if self.limit is not None and self.limit < 1:
             raise ValueError(f"Compression(limit={self.limit}): a limit has at least one token")
         for threshold in self.thresholds:
-            if not isinstance(threshold, Turns) and threshold <= 0:
+            parts = threshold.thresholds if isinstance(threshold, AllOf) else (threshold,)
+            if any(isinstance(part, int | float) and part <= 0 for part in parts):
                 raise ValueError(f"Compression(threshold={threshold}): a share of the limit, or a number of tokens")
 
     @property
@@ -59,26 +77,25 @@ class Compression:
         """All thresholds."""
         return self.threshold if isinstance(self.threshold, Sequence) else (self.threshold,)
 
+    @property
+    def is_by_turns(self) -> bool:
+        """Whether nothing but numbers of turns makes a compression due."""
+        return bool(self.thresholds) and all(isinstance(threshold, Turns) for threshold in self.thresholds)
+
     def due_at(self, limit: int | None) -> int | None:
         """Returns the number of tokens at which a compression is due; None: tokens do not make it due."""
-        numbers = [
-            round(threshold * limit) if threshold <= 1 and limit is not None else int(threshold)
-            for threshold in self.thresholds
-            if not isinstance(threshold, Turns) and (threshold > 1 or limit is not None)
-        ]
+        shares = [threshold for threshold in self.thresholds if isinstance(threshold, int | float)]
+        numbers = [number for share in shares if (number := _tokens_of(share, limit)) is not None]
         return min(numbers, default=None)
 
     def reached(self, entries: Sequence[Entry], tokens: int, limit: int | None) -> "Reason | None":
         """Returns why a compression is due; None if it is not."""
         if isinstance(self.strategy, NoCompression):
             return None
-        due_at = self.due_at(limit)
-        if due_at is not None and tokens >= due_at:
-            return "tokens"
-        turns = any(isinstance(threshold, Turns) and threshold.is_reached(entries) for threshold in self.thresholds)
-        if turns:
-            return "turns"
-        return "strategy" if is_due(self.strategy, entries) else None
+        found: set[Reason | None] = {_reached(threshold, entries, tokens, limit) for threshold in self.thresholds}
+        if is_due(self.strategy, entries):
+            found.add("strategy")
+        return next((reason for reason in _REASONS if reason in found), None)
 
     def budget(
         self, entries: Sequence[Entry], limit: int | None, *, fixed: int, due_at: int | None, by_turns: bool
@@ -88,13 +105,14 @@ class Compression:
         at_user = self.cut_at == "user"
         tail = tail_of(entries, self.keep, limit, fixed=fixed, by_turns=by_turns, at_user=at_user)
         target = None if by_turns else target_of(self.keep, limit, now)
-        return TokenBudget(limit, now, target, tail, due_at, fixed, protected_in(entries))
+        protected = protected_in(entries)
+        return TokenBudget(limit, now, target, tail, due_at, fixed, protected, by_turns=by_turns, at_user=at_user)
 
     def describe(self) -> Json:
         """Returns the policy as it is recorded."""
         return {
             "limit": self.limit,
-            "threshold": [repr(each) if isinstance(each, Turns) else each for each in self.thresholds],
+            "threshold": [each if isinstance(each, int | float) else repr(each) for each in self.thresholds],
             "keep": repr(self.keep),
             "strategy": in_words(self.strategy),
             "fallback": None if self.fallback is None else in_words(self.fallback),
@@ -106,4 +124,28 @@ class Compression:
         }
 
 
-Reason = Literal["tokens", "turns", "strategy"]
+Reason = Literal["tokens", "turns", "messages", "strategy"]
+# Of several, the first counts.
+_REASONS: tuple[Reason, ...] = ("tokens", "turns", "messages", "strategy")
+
+
+def _tokens_of(threshold: float, limit: int | None) -> int | None:
+    """Returns a threshold in tokens; None: it is a share of a limit that is not known."""
+    if threshold > 1:
+        return int(threshold)
+    return None if limit is None else round(threshold * limit)
+
+
+def _reached(threshold: Threshold, entries: Sequence[Entry], tokens: int, limit: int | None) -> Reason | None:
+    """Returns the reason that a threshold which is reached is one for; None: it is not reached."""
+    match threshold:
+        case AllOf():
+            reasons: list[Reason | None] = [_reached(part, entries, tokens, limit) for part in threshold.thresholds]
+            return reasons[0] if all(reasons) else None
+        case Turns():
+            return "turns" if threshold.is_reached(entries) else None
+        case Messages():
+            return "messages" if threshold.is_reached(entries) else None
+        case _:
+            due_at = _tokens_of(threshold, limit)
+            return "tokens" if due_at is not None and tokens >= due_at else None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from playhead.api.log_events import log_event_with_refs
 from playhead.api.observe import observe
 from playhead.calls.lifecycle import current_span
-from playhead.calls.recorder import FrameList, Recorder
+from playhead.calls.recorder import FrameList, KnownThreads, Recorder
 from playhead.context.entries import Entry
 from playhead.context.plan import Plan
 from playhead.context.report import CompressionReport
@@ -55,7 +55,9 @@ def record_compression(made: CompressionRecord) -> None:
     attributes |= {name: value for name, value in said.items() if value is not None}
 
     def refs(to: Recorder, frames: FrameList) -> Refs:
-        threads, redact, to_message = span.run.threads, span.redact, made.api.to_message
+        redact, to_message = span.redact, made.api.to_message
+        # Not those of the run: a client's calls may have other canonical forms of the same messages (LiteLLM's do).
+        threads = KnownThreads()
 
         def thread(entries: Sequence[Entry]) -> ContentRef | None:
             natives = made.api.thread([entry.native for entry in entries])

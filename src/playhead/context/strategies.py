@@ -28,7 +28,8 @@ class LlmSummary:
     """Has a model summarise all messages but the newest ones, and puts the summary in their place.
 
     `model`: a name (`gpt-4o-mini`), or an object of `playhead.models.Model`; None: the context's own model. `keep`: how
-    much stays; None: as the policy says. `max_input_tokens`: what one call of the model is given at most.
+    much stays; None: as the policy says. `max_input_tokens`: what one call of the model is given at most. `prompt`: the
+    system prompt of that call, or, with `{messages}` in it, the whole of it, with the conversation in that place.
     """
 
     model: Model | str | None = None
@@ -38,7 +39,7 @@ class LlmSummary:
 
     def plan(self, entries: Sequence[Entry], budget: TokenBudget) -> Plan:
         """Returns the plan that summarises what is before the newest messages."""
-        tail = budget.tail if self.keep is None else tail_of(entries, self.keep, budget.limit, fixed=budget.fixed)
+        tail = budget.tail if self.keep is None else budget.tail_for(entries, self.keep)
         old = budget.removable(entries, tail)
         if all(entries[index].kind == "summary" for index in old):  # a summary of a summary gains nothing
             return Plan.keeping(entries, "there is nothing to summarise before the messages that are kept")
@@ -55,7 +56,7 @@ class SlidingWindow:
 
     def plan(self, entries: Sequence[Entry], budget: TokenBudget) -> Plan:
         """Returns the plan that drops what is before the window."""
-        tail = tail_of(entries, Keep(messages=self.messages), budget.limit)
+        tail = budget.tail_for(entries, Keep(messages=self.messages))
         plan = legal(Plan.giving(entries, budget.removable(entries, tail), "drop"), entries, budget.protected)
         if budget.due_at is None or tokens_after(plan, entries, budget) < budget.due_at:
             return plan
@@ -83,7 +84,7 @@ class Hybrid:
 
     def plan(self, entries: Sequence[Entry], budget: TokenBudget) -> Plan:
         """Returns the plan that summarises what is before the window."""
-        tail = tail_of(entries, Keep(messages=self.window), budget.limit)
+        tail = budget.tail_for(entries, Keep(messages=self.window))
         old = budget.removable(entries, tail)
         left = tokens_after(legal(Plan.giving(entries, old, "summarise"), entries, budget.protected), entries, budget)
         if budget.due_at is not None and left >= budget.due_at:  # the window itself is too large
@@ -147,7 +148,7 @@ class Chain:
                 fates[index] = fate if fate != "keep" else fates[index]
             joined = Plan(tuple(fates), summariser)
             is_done = joined.changes or budget.target is not None
-            if is_done and budget.holds(tokens_after(joined, entries, budget)):
+            if is_done and budget.holds(_tokens_without_summaries(joined, entries, budget)):
                 return joined
         return Plan(tuple(fates), summariser, None if len(reasons) < len(self.strategies) else reasons[-1])
 
@@ -170,6 +171,13 @@ def tokens_after(plan: Plan, entries: Sequence[Entry], budget: TokenBudget) -> i
         elif fate == "mask":
             kept += _masked_tokens(entry)
     return budget.fixed + kept
+
+
+def _tokens_without_summaries(plan: Plan, entries: Sequence[Entry], budget: TokenBudget) -> int:
+    """Returns the tokens after the plan, without summaries: a new one is not counted before it is written, so that an
+    old one may not make the next compression go further."""
+    kept = [entry for entry, fate in zip(entries, plan.fates, strict=True) if fate == "keep"]
+    return tokens_after(plan, entries, budget) - sum(entry.tokens for entry in kept if entry.kind == "summary")
 
 
 def _masked_tokens(entry: Entry) -> int:

@@ -5,13 +5,15 @@ from collections.abc import Iterator, Sequence
 from playhead.context.entries import Entry
 from playhead.context.plan import Summariser
 from playhead.errors import PlayheadError
-from playhead.model.message import message_lines, text_message
+from playhead.model.message import Message, message_lines, text_message
 from playhead.model.token_estimates import estimate_value
+from playhead.models.choosing import complete
 from playhead.models.clients import named
 from playhead.models.model import Model, ModelRequest
-from playhead.models.recorded import ask
 
 BEGINNING = "Summary of the conversation so far:"
+# Where a prompt has the conversation in it; the others are a system prompt.
+PLACE_IN_PROMPT = "{messages}"
 # Of the model's window, for what it is asked to summarise; the rest is for the prompt and the summary.
 _INPUT_SHARE = 0.7
 
@@ -37,13 +39,18 @@ def write_summary(entries: Sequence[Entry], summariser: Summariser, model: Model
     summary = ""
     for part in _parts(entries, most):
         asked = f"{BEGINNING}\n{summary}\n\nConversation since then:\n{part}" if summary else f"Conversation:\n{part}"
-        request = ModelRequest([text_message("system", summariser.prompt), text_message("user", asked)])
-        summary = ask(model, request).text.strip()
+        summary = complete(model, ModelRequest(_messages(summariser.prompt, asked))).text.strip()
         if not summary:
             raise SummaryFailed(f"{model.name} answered without text")
     if not summary:
         raise SummaryFailed("there is nothing to summarise")
     return summary
+
+
+def _messages(prompt: str, asked: str) -> list[Message]:
+    if PLACE_IN_PROMPT in prompt:
+        return [text_message("user", prompt.replace(PLACE_IN_PROMPT, asked))]
+    return [text_message("system", prompt), text_message("user", asked)]
 
 
 def transcript(entries: Sequence[Entry]) -> list[str]:

@@ -59,7 +59,7 @@ def media_ids(message: Message) -> list[str]:
 
 def with_media(message: Message, media: Mapping[str, bytes]) -> Message:
     """Returns the message with blobs in place of the references whose id is in `media`. Other references stay text."""
-    if not any(number in media for number in media_ids(message)):
+    if not media or not any(number in media for number in media_ids(message)):
         return message
     return cast(Message, {**message, "parts": [_with_medium(part, media) for part in message["parts"]]})
 

@@ -35,6 +35,19 @@ class TokenUsage:
     compaction_input_tokens: int | None = None
     compaction_output_tokens: int | None = None
 
+    @property
+    def total(self) -> int | None:
+        """Input and output tokens together, those of compactions included; None: one of them was not reported."""
+        if self.input_tokens is None or self.output_tokens is None:
+            return None
+        compactions = (self.compaction_input_tokens or 0) + (self.compaction_output_tokens or 0)
+        return self.input_tokens + self.output_tokens + compactions
+
+    def __add__(self, other: "TokenUsage") -> "TokenUsage":
+        """Returns the tokens of both together. A number that one of them does not have is not known of both."""
+        pairs = ((getattr(self, field.name), getattr(other, field.name)) for field in dataclasses.fields(self))
+        return TokenUsage(*(None if None in pair else sum(pair) for pair in pairs))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
@@ -156,7 +169,9 @@ class MessageAdded(Event):
 @dataclass(frozen=True, kw_only=True)
 class LlmCalled(Event):
     """A model call began with this thread as its context.  `parent`: the span of the nearest call around it that has
-    events, such as the run's own; None where it is not known."""
+    events, such as the run's own; None where it is not known.  `prompt_mode` and `prompt_sections`, with the estimated
+    tokens of each in `section_tokens`: of a system prompt that the program rendered of sections.  `task`: the name of
+    its `LlmTask`; `turn`: which call of its `Agent` it is, from 1."""
 
     kind: ClassVar[str] = "llm_called"
     model: str | None = None
@@ -165,6 +180,11 @@ class LlmCalled(Event):
     stream: bool = False
     messages: int | None = None
     parent: str | None = None
+    prompt_mode: str | None = None
+    prompt_sections: tuple[str, ...] = ()
+    section_tokens: tuple[int, ...] = ()
+    task: str | None = None
+    turn: int | None = None
     thread: ContentRef | None = ref()
     system: ContentRef | None = ref()
     tools: ContentRef | None = ref()

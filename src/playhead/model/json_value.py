@@ -81,3 +81,9 @@ def int_at(value: object, key: str | int, default: T = 0) -> int | T:
     """Returns a member that is an integer (True and False are none); else the default."""
     number = value_at(value, key)
     return number if isinstance(number, int) and not isinstance(number, bool) else default
+
+
+def float_at(value: object, key: str | int) -> float:
+    """Returns a member that is a number (True and False are none) as a float; else 0."""
+    number = value_at(value, key)
+    return float(number) if isinstance(number, int | float) and not isinstance(number, bool) else 0.0

@@ -110,6 +110,9 @@ FORK_ORDER: Final = "playhead.fork.order"  # CALL_ORDER of the parent's call at 
 FORK_OPTIONS: Final = "playhead.fork.options"  # JSON text: the options with which the fork was requested
 FORK_OUTCOME_REF: Final = "playhead.fork.outcome_ref"  # JSON: outcome set for the call at the fork point, if any
 FORK_CUT: Final = "playhead.fork.cut"  # true: the fork's own call at the fork point, with its outcome
+PROMPT_MODE: Final = "playhead.prompt.mode"  # on a model call: the mode of its system prompt (`playhead.Prompt`)
+PROMPT_SECTIONS: Final = "playhead.prompt.sections"  # on a model call: names of the sections of its system prompt
+PROMPT_SECTION_TOKENS: Final = "playhead.prompt.section_tokens"  # on a model call: estimated tokens of each section
 # Which call of the run it is: names of the observed calls around it and its own, and # with a number.
 CALL_KEY: Final = "playhead.call.key"
 # Each process of a run numbers its span starts and log events 1, 2, 3, ...: a missing number is a lost record.
@@ -139,6 +142,7 @@ UNRESTORABLE: Final = "playhead.unrestorable"  # why a result cannot be restored
 REPLAYABLE: Final = "playhead.replayable"  # true: answered from the record, even if calls of its kind are not
 GRAPH_NODE: Final = "playhead.graph.node"  # the graph node or crew task that a step executes
 REPORTED_COST: Final = "playhead.reported_cost_usd"  # cost of the session so far, as an agent's library reports it
+CACHE: Final = "playhead.cache"  # on a step of `playhead.cached`: hit, miss, wait, or why the cache was not read
 IDEMPOTENT: Final = "playhead.idempotent"  # true: running it twice is safe
 # How the call ended, if neither by returning nor by an error: aborted, cancelled, interrupted, ....
 OUTCOME: Final = "playhead.outcome"
@@ -202,6 +206,8 @@ STATE_KEY: Final = "playhead.state.key"  # with STATE_CHANGED: the key
 VALUE_REF: Final = "playhead.value_ref"  # with STATE_CHANGED, EVENT, INPUT_RECEIVED: the value
 # With HANDOFF, or on a span that is one: the next agent; empty: the next agent of the trace.
 HANDOFF_TO: Final = "playhead.handoff.to"
+TASK: Final = "playhead.task"  # on a model call: the task that it belongs to (`LlmTask`)
+TURN: Final = "playhead.turn"  # on a model call: which call of its agent it is, from 1 (`Agent`)
 EVENT_NAME: Final = "playhead.event.name"  # with EVENT: its name
 EVENT_PRIORITY: Final = "playhead.event.priority"  # with EVENT: critical or normal
 METRIC_NAME: Final = "playhead.metric.name"  # with METRIC: its name
@@ -278,6 +284,7 @@ KIND_OF_OPERATION: Final = {
     "generate_content": "llm",
     "text_completion": "llm",
     "fetch_response": "llm",
+    "compact": "llm",
     "embeddings": "embedding",
     "retrieval": "retriever",
     "search_memory": "retriever",

@@ -6,20 +6,23 @@ Gemini put results of several tools into one message of the user; here, each is 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol
+from typing import Final, Literal, Protocol, cast
 
 from playhead.capture.anthropic import messages as anthropic_capture
 from playhead.capture.google_genai import content as gemini_capture
+from playhead.capture.litellm import completion as litellm_capture
 from playhead.capture.model_call import ObservedResponse
 from playhead.capture.openai import chat as chat_capture
 from playhead.capture.openai import responses as responses_capture
 from playhead.capture.stainless import answer_json, sent_json
 from playhead.dialect import anthropic, google_genai, openai_chat, openai_responses
 from playhead.model import names
-from playhead.model.json_value import Json, JsonMapping, JsonValue, list_of, object_of, text_at
+from playhead.model.event import TokenUsage
+from playhead.model.json_value import Json, JsonMapping, JsonValue, list_of, object_of
 from playhead.model.message import Message
 
-ApiName = Literal["chat", "responses", "anthropic", "gemini"]
+ApiName = Literal["chat", "responses", "anthropic", "gemini", "canonical"]
+"""`canonical`: messages as the record has them (`playhead.model.message`), for models of `playhead.models`."""
 
 
 class _Dumped(Protocol):
@@ -39,14 +42,14 @@ class SentMessages:
 
 @dataclass(frozen=True, slots=True)
 class ApiAnswer:
-    """A model's answer. Numbers of tokens are those reported; None: not reported. `is_continued`: the server keeps the
+    """A model's answer. `usage`: as reported. `reasoning`: what stands beside the messages, e.g. the
+    `reasoning_content` of Chat Completions; an empty text if there is none. `is_continued`: the server keeps the
     messages before it (`previous_response_id`)."""
 
     natives: Sequence[JsonMapping]
     model: str | None = None
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    stop_reason: str | None = None
+    usage: TokenUsage = TokenUsage()
+    reasoning: str = ""
     is_continued: bool = False
 
 
@@ -86,21 +89,39 @@ class Api:
         if not read.messages:
             raise ValueError(f"this is no answer of the API {self.name!r}: {type(response).__name__} has no message")
         counts = read.attributes
-        model, reasons = counts.get(names.RESPONSE_MODEL), list_of(counts.get(names.FINISH_REASONS))
+        model = counts.get(names.RESPONSE_MODEL)
         several = read.messages if self.name == "responses" else read.messages[:1]  # of several choices, the first
         return ApiAnswer(
             [self.from_message(message) for message in several],
             model if isinstance(model, str) else None,
-            _count(counts, names.INPUT_TOKENS),
-            _count(counts, names.OUTPUT_TOKENS),
-            text_at(reasons, 0, None),
+            usage_of(counts),
+            _reasoning_text(read.reasoning),
             self.name == "responses" and bool(object_of(raw).get("previous_response_id")),
         )
 
 
-def _count(attributes: Mapping[str, object], name: str) -> int | None:
-    value = attributes.get(name)
-    return value if isinstance(value, int) else None
+def _reasoning_text(reasoning: object) -> str:
+    if isinstance(reasoning, Mapping):  # several fields, each with a text: the first
+        reasoning = next(iter(cast("Mapping[str, object]", reasoning).values()), None)
+    return reasoning if isinstance(reasoning, str) else ""
+
+
+USAGE_ATTRIBUTES: Final[Mapping[str, str]] = {
+    "input_tokens": names.INPUT_TOKENS,
+    "output_tokens": names.OUTPUT_TOKENS,
+    "cache_read_tokens": names.CACHE_READ_TOKENS,
+    "cache_write_tokens": names.CACHE_WRITE_TOKENS,
+    "reasoning_tokens": names.REASONING_TOKENS,
+    "compaction_input_tokens": names.COMPACTION_INPUT_TOKENS,
+    "compaction_output_tokens": names.COMPACTION_OUTPUT_TOKENS,
+}
+"""Field of `TokenUsage` → the attribute of a call that has it."""
+
+
+def usage_of(attributes: Mapping[str, object]) -> TokenUsage:
+    """Returns the token usage in a call's attributes."""
+    found = {name: attributes.get(attribute) for name, attribute in USAGE_ATTRIBUTES.items()}
+    return TokenUsage(**{name: count for name, count in found.items() if isinstance(count, int)})
 
 
 def _raw(response: object) -> Json:
@@ -122,6 +143,12 @@ def as_json(value: object) -> Json:
 # --- Chat Completions, and LiteLLM ------------------------------------------------------------------------------------
 
 
+def _chat_message(native: JsonMapping) -> Message:
+    """Returns the canonical message. What LiteLLM adds to an answer is no part of it, as in the record of its calls."""
+    is_from_litellm = "provider_specific_fields" in native
+    return litellm_capture.to_message(native) if is_from_litellm else openai_chat.to_message(native)
+
+
 def _whole(native: JsonMapping) -> Sequence[JsonMapping]:
     return [native]
 
@@ -135,7 +162,7 @@ def _list_request(natives: Sequence[JsonMapping]) -> SentMessages:
 
 
 CHAT: Final = Api(
-    "chat", openai_chat.to_message, openai_chat.from_message, _whole, _unchanged, _list_request,
+    "chat", _chat_message, openai_chat.from_message, _whole, _unchanged, _list_request,
     chat_capture.read_recorded,
 )  # fmt: skip
 
@@ -220,4 +247,18 @@ GEMINI: Final = Api(
 )  # fmt: skip
 
 
-APIS: Final[Mapping[ApiName, Api]] = {api.name: api for api in (CHAT, RESPONSES, ANTHROPIC, GEMINI)}
+# --- canonical messages -----------------------------------------------------------------------------------------------
+
+
+def _is_no_answer(_: Json) -> ObservedResponse:
+    """Canonical answers are `ModelResponse`s, whose message needs no reading."""
+    return ObservedResponse([], None)
+
+
+CANONICAL: Final = Api(
+    "canonical", lambda native: cast(Message, native), lambda message: cast(JsonMapping, message), _whole, _unchanged,
+    _list_request, _is_no_answer,
+)  # fmt: skip
+
+
+APIS: Final[Mapping[ApiName, Api]] = {api.name: api for api in (CHAT, RESPONSES, ANTHROPIC, GEMINI, CANONICAL)}

@@ -1,87 +1,262 @@
 """Models asked through the providers' clients, which are imported and made with the first question.
 
-An instrumented client (`playhead.instrument()`) records the call; see `recorded` for the others.
+An instrumented client (`playhead.instrument()`) records the call; see `recorded` for the others. A client that is made
+here is synchronous, and asked in a thread where a coroutine asks: connections of an asynchronous one belong to the
+event loop that opened them. For many questions at once, give an asynchronous client of your own.
 """
 
+import inspect
+from abc import abstractmethod
+from collections.abc import AsyncIterator, Callable, Iterator
 from importlib import import_module
 from typing import Any
 
+from playhead.model.message import Message
+from playhead.models import api_requests
 from playhead.models.apis import ANTHROPIC, CHAT, GEMINI, Api
-from playhead.models.model import Model, ModelRequest, ModelResponse, ModelUnavailable
-
-# Anthropic's API wants a number.
-_ANTHROPIC_MAX_TOKENS = 4_096
+from playhead.models.model import Model, ModelChunk, ModelRequest, ModelResponse, ModelUnavailable, stop_reason_of
+from playhead.models.pieces import Pieces, anthropic_pieces, chat_pieces, gemini_pieces
 
 
-class OpenAIModel:
-    """A model of OpenAI's Chat Completions, or of a server that has this API.
+class ClientModel(Model):
+    """What the models of installed clients have in common. Classes say how their client is called.
 
-    `client`: an `openai.OpenAI`; None: one made of the environment's variables.
+    `client`: the provider's own, synchronous or asynchronous; None: one made of the environment's variables.
     """
 
+    api: Api
+    pieces: Pieces
+
     def __init__(self, name: str, *, client: Any = None) -> None:
-        self.name = name
+        self._name = name
         self._client = client
+        self._is_async = client is not None and hasattr(client, "__aenter__") and not hasattr(client, "__enter__")
+
+    @property
+    def name(self) -> str:
+        """Its name, as the provider has it."""
+        return self._name
+
+    @property
+    def provider(self) -> str:
+        """The name of the API."""
+        return self.api.name
 
     def complete(self, request: ModelRequest) -> ModelResponse:
+        """Returns the answer; see `Model`. Raises ModelUnavailable if the client is asynchronous."""
+        answer = self._call(self._sync_client(), streamed=False)(**self.arguments(request))
+        return self._response(request, answer, answer)
+
+    async def complete_async(self, request: ModelRequest) -> ModelResponse:
         """Returns the answer; see `Model`."""
-        self._client = self._client or _library("openai", "openai").OpenAI()
-        options = _options(request, max_tokens="max_completion_tokens")
-        messages = [CHAT.from_message(message) for message in request.messages]
-        answer = self._client.chat.completions.create(model=self.name, messages=messages, **options)
-        return _response(CHAT, self.name, answer)
+        if not self._is_async:
+            return await super().complete_async(request)
+        answer = await self._call(self._client, streamed=False)(**self.arguments(request))
+        return self._response(request, answer, answer)
+
+    def stream(self, request: ModelRequest) -> Iterator[ModelChunk]:
+        """Yields the answer in pieces; see `Model`. Raises ModelUnavailable if the client is asynchronous."""
+        chunks: list[Any] = []
+        for chunk in self._call(self._sync_client(), streamed=True)(**self.streamed_arguments(request)):
+            chunks.append(chunk)
+            yield from self.pieces(chunk)
+        yield ModelChunk(response=self._response(request, chunks, *chunks))
+
+    async def stream_async(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
+        """Yields the answer in pieces; see `Model`."""
+        if not self._is_async:
+            async for chunk in super().stream_async(request):
+                yield chunk
+            return
+        chunks: list[Any] = []
+        made = self._call(self._client, streamed=True)(**self.streamed_arguments(request))
+        async for chunk in await made if inspect.isawaitable(made) else made:
+            chunks.append(chunk)
+            for piece in self.pieces(chunk):
+                yield piece
+        yield ModelChunk(response=self._response(request, chunks, *chunks))
+
+    # --- what the classes say ---------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def arguments(self, request: ModelRequest) -> dict[str, Any]:
+        """Returns the arguments of the client's method."""
+
+    def streamed_arguments(self, request: ModelRequest) -> dict[str, Any]:
+        """Returns the arguments for a streamed answer."""
+        return {**self.arguments(request), "stream": True}
+
+    @abstractmethod
+    def _make_client(self) -> Any:
+        """Makes a synchronous client. Raises ModelUnavailable."""
+
+    @abstractmethod
+    def _call(self, client: Any, *, streamed: bool) -> Callable[..., Any]:
+        """Returns the client's method."""
+
+    @abstractmethod
+    def _reason(self, answer: Any) -> str | None:
+        """Returns the provider's word for the end of an answer, or of a chunk; None: it has none."""
+
+    # --- inside -----------------------------------------------------------------------------------------------------
+
+    def _sync_client(self) -> Any:
+        if self._is_async:
+            raise ModelUnavailable(
+                f"{type(self).__name__}({self.name!r}) has an asynchronous client, and is asked without await: give it "
+                "a synchronous client, or use the asynchronous functions"
+            )
+        self._client = self._client or self._make_client()
+        return self._client
+
+    def _response(self, request: ModelRequest, answer: Any, *chunks: Any) -> ModelResponse:
+        read = self.api.answer(answer)
+        parts = [part for native in read.natives for part in self.api.to_message(native)["parts"]]
+        for place, part in enumerate(parts):
+            if part.get("type") == "tool_call" and not part.get("id"):  # of Gemini; results are matched by it
+                part["id"] = f"call_{len(request.messages)}_{place}"
+        message: Message = {"role": "assistant", "parts": parts}
+        reason = next((found for chunk in reversed(chunks) if (found := self._reason(chunk)) is not None), None)
+        model = read.model or request.model or self.name
+        stopped = stop_reason_of(reason, message)
+        return ModelResponse(message, model, read.usage, stopped, reason, self.provider, read.reasoning)
 
 
-class LiteLLMModel:
+class OpenAIModel(ClientModel):
+    """A model of OpenAI's Chat Completions, or of a server that has this API. `client`: an `openai.OpenAI` or
+    `openai.AsyncOpenAI`; None: one made of the environment's variables."""
+
+    api = CHAT
+    pieces = staticmethod(chat_pieces)
+
+    @property
+    def supports_thinking(self) -> bool:
+        """Whether the model reasons before it answers; Chat Completions does not say what it thought."""
+        return api_requests.is_openai_reasoner(self.name)
+
+    def arguments(self, request: ModelRequest) -> dict[str, Any]:
+        """Returns the arguments of `chat.completions.create`."""
+        return api_requests.chat_arguments(request, request.model or self.name, max_tokens="max_completion_tokens")
+
+    def streamed_arguments(self, request: ModelRequest) -> dict[str, Any]:
+        """The same for a stream, which reports its usage only when it is asked to."""
+        return {**self.arguments(request), "stream": True, "stream_options": {"include_usage": True}}
+
+    def _make_client(self) -> Any:
+        return library("openai", "openai").OpenAI()
+
+    def _call(self, client: Any, *, streamed: bool) -> Callable[..., Any]:
+        return client.chat.completions.create
+
+    def _reason(self, answer: Any) -> str | None:
+        return answer.choices[0].finish_reason if answer.choices else None
+
+
+class LiteLLMModel(OpenAIModel):
     """A model that LiteLLM knows by this name (`provider/model`). `options` are passed to `litellm.completion`."""
 
     def __init__(self, name: str, **options: Any) -> None:
-        self.name = name
+        super().__init__(name)
         self._options = options
 
-    def complete(self, request: ModelRequest) -> ModelResponse:
+    @property
+    def provider(self) -> str:
+        """LiteLLM, which has the thoughts of all providers in a form of its own."""
+        return "litellm"
+
+    @property
+    def supports_thinking(self) -> bool:
+        """What LiteLLM's table says of the model."""
+        return bool(library("litellm", "litellm").supports_reasoning(model=self.name))
+
+    def arguments(self, request: ModelRequest) -> dict[str, Any]:
+        """Returns the arguments of `litellm.completion`."""
+        arguments = api_requests.chat_arguments(request, request.model or self.name, max_tokens="max_tokens")
+        if request.thinking:
+            arguments["reasoning_effort"] = "medium"
+        return {**arguments, **self._options}
+
+    async def complete_async(self, request: ModelRequest) -> ModelResponse:
         """Returns the answer; see `Model`."""
-        options = {**_options(request, max_tokens="max_tokens"), **self._options}
-        messages = [CHAT.from_message(message) for message in request.messages]
-        answer = _library("litellm", "litellm").completion(model=self.name, messages=messages, **options)
-        return _response(CHAT, self.name, answer)
+        answer = await library("litellm", "litellm").acompletion(**self.arguments(request))
+        return self._response(request, answer, answer)
+
+    async def stream_async(self, request: ModelRequest) -> AsyncIterator[ModelChunk]:
+        """Yields the answer in pieces; see `Model`."""
+        chunks: list[Any] = []
+        async for chunk in await library("litellm", "litellm").acompletion(**self.streamed_arguments(request)):
+            chunks.append(chunk)
+            for piece in self.pieces(chunk):
+                yield piece
+        yield ModelChunk(response=self._response(request, chunks, *chunks))
+
+    def _make_client(self) -> Any:
+        return library("litellm", "litellm")
+
+    def _call(self, client: Any, *, streamed: bool) -> Callable[..., Any]:
+        return client.completion
 
 
-class AnthropicModel:
-    """A model of Anthropic's Messages. `client`: an `anthropic.Anthropic`; None: one made of the environment's
+class AnthropicModel(ClientModel):
+    """A model of Anthropic's Messages. `client`: an `anthropic.Anthropic` or `anthropic.AsyncAnthropic`; None: one made
+    of the environment's variables."""
+
+    api = ANTHROPIC
+    pieces = staticmethod(anthropic_pieces)
+
+    @property
+    def supports_thinking(self) -> bool:
+        """Whether the model has extended or adaptive thinking: from Claude 3.7 on."""
+        return api_requests.claude_thinking(self.name) is not None
+
+    def arguments(self, request: ModelRequest) -> dict[str, Any]:
+        """Returns the arguments of `messages.create`."""
+        return api_requests.anthropic_arguments(request, request.model or self.name)
+
+    def _make_client(self) -> Any:
+        return library("anthropic", "anthropic").Anthropic()
+
+    def _call(self, client: Any, *, streamed: bool) -> Callable[..., Any]:
+        return client.messages.create
+
+    def _reason(self, answer: Any) -> str | None:
+        found = getattr(getattr(answer, "delta", answer), "stop_reason", None)
+        return found if isinstance(found, str) else None
+
+
+class GeminiModel(ClientModel):
+    """A model of Google's Gemini. `client`: a `google.genai.Client`, or its `aio`; None: one made of the environment's
     variables."""
 
-    def __init__(self, name: str, *, client: Any = None) -> None:
-        self.name = name
-        self._client = client
-
-    def complete(self, request: ModelRequest) -> ModelResponse:
-        """Returns the answer; see `Model`."""
-        self._client = self._client or _library("anthropic", "anthropic").Anthropic()
-        sent = ANTHROPIC.request([ANTHROPIC.from_message(message) for message in request.messages])
-        options = {"max_tokens": _ANTHROPIC_MAX_TOKENS, **_options(request, max_tokens="max_tokens")}
-        if sent.system is not None:
-            options["system"] = sent.system
-        answer = self._client.messages.create(model=self.name, messages=sent.messages, **options)
-        return _response(ANTHROPIC, self.name, answer)
-
-
-class GeminiModel:
-    """A model of Google's Gemini. `client`: a `google.genai.Client`; None: one made of the environment's variables."""
+    api = GEMINI
+    pieces = staticmethod(gemini_pieces)
 
     def __init__(self, name: str, *, client: Any = None) -> None:
-        self.name = name
-        self._client = client
+        super().__init__(name, client=client)
+        self._is_async = client is not None and not hasattr(client, "aio")
 
-    def complete(self, request: ModelRequest) -> ModelResponse:
-        """Returns the answer; see `Model`."""
-        self._client = self._client or _library("google.genai", "google-genai").Client()
-        sent = GEMINI.request([GEMINI.from_message(message) for message in request.messages])
-        config = _options(request, max_tokens="max_output_tokens")
-        if sent.system is not None:
-            config["system_instruction"] = sent.system
-        answer = self._client.models.generate_content(model=self.name, contents=sent.messages, config=config or None)
-        return _response(GEMINI, self.name, answer)
+    @property
+    def supports_thinking(self) -> bool:
+        """Whether the model thinks: from Gemini 2.5 on."""
+        return api_requests.gemini_thinks(self.name)
+
+    def arguments(self, request: ModelRequest) -> dict[str, Any]:
+        """Returns the arguments of `models.generate_content`."""
+        return api_requests.gemini_arguments(request, request.model or self.name)
+
+    def streamed_arguments(self, request: ModelRequest) -> dict[str, Any]:
+        """The same: a stream is another method."""
+        return self.arguments(request)
+
+    def _make_client(self) -> Any:
+        return library("google.genai", "google-genai").Client()
+
+    def _call(self, client: Any, *, streamed: bool) -> Callable[..., Any]:
+        return client.models.generate_content_stream if streamed else client.models.generate_content
+
+    def _reason(self, answer: Any) -> str | None:
+        reason = answer.candidates[0].finish_reason if answer.candidates else None
+        return None if reason is None else str(getattr(reason, "value", reason))
 
 
 def named(name: str) -> Model:
@@ -94,22 +269,9 @@ def named(name: str) -> Model:
     return GeminiModel(name) if name.startswith("gemini") else OpenAIModel(name)
 
 
-def _library(module: str, package: str) -> Any:
+def library(module: str, package: str) -> Any:
+    """Imports the client's library. Raises ModelUnavailable if it is not installed."""
     try:
         return import_module(module)
     except ImportError as error:
         raise ModelUnavailable(f"the client for this model is not installed: pip install {package}") from error
-
-
-def _options(request: ModelRequest, *, max_tokens: str) -> dict[str, Any]:
-    options = {max_tokens: request.max_tokens, "temperature": request.temperature}
-    return {name: value for name, value in options.items() if value is not None}
-
-
-def _response(api: Api, name: str, answer: object) -> ModelResponse:
-    read = api.answer(answer)
-    parts = [part for native in read.natives for part in api.to_message(native)["parts"]]
-    return ModelResponse(
-        {"role": "assistant", "parts": parts}, read.model or name, read.input_tokens, read.output_tokens,
-        read.stop_reason,
-    )  # fmt: skip

@@ -34,6 +34,13 @@ def whole(attributes: Mapping[str, Any], name: str) -> int | None:
     return int(value) if type(value) is float and value >= 0 and value.is_integer() else None
 
 
+def wholes(attributes: Mapping[str, Any], name: str) -> tuple[int, ...]:
+    """A list of integers of 0 or more; empty when it is missing, or has anything else in it."""
+    value = attributes.get(name)
+    items = cast(list[Any], value) if isinstance(value, list | tuple) else []
+    return tuple(items) if all(type(item) is int and item >= 0 for item in items) else ()
+
+
 def number(attributes: Mapping[str, Any], name: str) -> float | None:
     """An integer or a float; None when it is missing."""
     value = attributes.get(name)

@@ -44,6 +44,7 @@ from playhead.projection.attributes import (
     tool_name,
     usage_of,
     whole,
+    wholes,
 )
 from playhead.projection.compression_events import compacted, declared, edited, inferred
 from playhead.projection.conversations import Conversations, InputDelta, Mark
@@ -310,6 +311,11 @@ class EventWriter:
                 stream=attributes.get(names.REQUEST_STREAM) is True,
                 messages=self.conversations.length(thread),
                 parent=span_node.parent_call,
+                prompt_mode=text(attributes, names.PROMPT_MODE),
+                prompt_sections=texts(attributes, names.PROMPT_SECTIONS),
+                section_tokens=wholes(attributes, names.PROMPT_SECTION_TOKENS),
+                task=text(attributes, names.TASK),
+                turn=whole(attributes, names.TURN),
                 thread=thread,
                 system=ref(attributes, names.SYSTEM_INSTRUCTIONS_REF),
                 tools=ref(attributes, names.TOOL_DEFINITIONS_REF),
@@ -367,22 +373,22 @@ class EventWriter:
                 )
             )
         if compaction is not None:
-            answer, replaced = compaction
             head = self._at_end(span_node, "context_compressed", "compacted")
-            self.events.append(compacted(head, replaced, answer, attributes))
+            self.events.append(compacted(head, compaction, attributes))
         elif is_compacted:
             self._compacted.add(span_node.actor)
         input_thread = ref(attributes, names.INPUT_MESSAGES_REF)
         compressed = edited(self._at_end(span_node, "context_compressed", "edited"), attributes, input_thread)
         if compressed is not None:
             self.events.append(compressed)
-        self._add_output(span_node, thread)
+        self._add_output(span_node, thread, frozenset() if compaction is None else compaction.repeated)
 
     def _is_after_compaction(self, span_node: SpanNode) -> bool:
         return span_node.span.span_id in self._after_compaction
 
-    def _add_output(self, span_node: SpanNode, thread: ContentRef | None) -> None:
-        """Adds the output messages, including the partial message of a call that failed or was closed early."""
+    def _add_output(self, span_node: SpanNode, thread: ContentRef | None, repeated: frozenset[ContentRef]) -> None:
+        """Adds the output messages, including the partial message of a call that failed or was closed early. Those that
+        only repeat the input are not new."""
         inner = self._inner_outputs.pop(span_node.span.span_id, None)
         added = list(self.conversations.call_ended(span_node.span.span_id, thread))
         tokens = answer_tokens(span_node.span.attributes) if len(added) == 1 else None
@@ -393,6 +399,8 @@ class EventWriter:
                 ] += 1
             if inner is not None and inner[node.message] > 0:
                 inner[node.message] -= 1
+                continue
+            if node.message in repeated:
                 continue
             head = self._at_end(span_node, "message_added", f"out{node.depth}")
             role = self._known.role(node.message, "assistant")

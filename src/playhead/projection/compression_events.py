@@ -1,6 +1,6 @@
 """store → [projection]: the event of a compression, declared by the program or inferred from a call's input."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from playhead.model import event as ev
@@ -8,7 +8,7 @@ from playhead.model import names
 from playhead.model.ref import ContentRef, is_ref
 from playhead.model.span import LogEvent
 from playhead.projection.attributes import ref, text, texts, whole
-from playhead.projection.conversations import Conversations, Cut
+from playhead.projection.conversations import Conversations, Cut, ProviderCompaction
 from playhead.projection.cuts import SUMMARY
 from playhead.projection.message_outcomes import declared_outcomes
 
@@ -41,21 +41,24 @@ def inferred(
     )
 
 
-def compacted(
-    head: Mapping[str, Any], replaced: Sequence[ContentRef], answer: ContentRef, attributes: Mapping[str, Any]
-) -> ev.RunEvent:
-    """The event for an answer that begins with the provider's summary of the input: the model sees the answer in the
-    place of these messages, although the program may go on sending them."""
+def compacted(head: Mapping[str, Any], made: ProviderCompaction, attributes: Mapping[str, Any]) -> ev.RunEvent:
+    """The event for an answer that has the provider's summary of the input: the model sees the answer in the place of
+    these messages, although the program may go on sending them.
+
+    With a readable summary, the provider counts the input that goes on, and what writing the summary took, which does
+    not say how large the context was. Else it counts the input as it was sent."""
+    counted = whole(attributes, names.INPUT_TOKENS)
     return ev.ContextCompressed(
         **head,
         origin=PROVIDER,
         strategy=SUMMARY,
         summariser=head["span"],
-        tokens_after=whole(attributes, names.INPUT_TOKENS),
-        summarised=tuple(replaced),
+        tokens_before=None if made.is_readable else counted,
+        tokens_after=counted if made.is_readable else None,
+        summarised=made.replaced,
         before=ref(attributes, names.INPUT_MESSAGES_REF),
         after=ref(attributes, names.OUTPUT_MESSAGES_REF),
-        summary=answer,
+        summary=made.summary,
     )
 
 

@@ -19,7 +19,7 @@ from playhead.projection.cuts import WORTH, CompressionVerdict, classify_cut, is
 from playhead.projection.known_messages import KnownMessages
 from playhead.projection.message_diff import MessageListDiff, diff_messages, pair_by_meaning
 from playhead.projection.message_outcomes import DROPPED, KEPT, SUMMARISED, message_outcomes
-from playhead.projection.summary_texts import asks_for_summary, repeats, restates
+from playhead.projection.summary_texts import asks_for_summary, repeats, restates, says_summary
 
 # --- one agent's conversation -----------------------------------------------------------------------------------------
 
@@ -170,6 +170,18 @@ class _DeclaredCompression:
     gone: set[ContentRef]
 
 
+@dataclass(frozen=True, slots=True)
+class ProviderCompaction:
+    """The provider's own summary of a call's input, in its answer. `summary`: the message that has it; `replaced`: the
+    messages that it stands for; `repeated`: messages of the input that the answer has again. `is_readable`: the summary
+    is text, and not encrypted."""
+
+    summary: ContentRef
+    replaced: tuple[ContentRef, ...]
+    repeated: frozenset[ContentRef]
+    is_readable: bool
+
+
 def _remember(conversation: AgentConversation, length: int) -> None:
     """Notes the state before a call that begins. `length`: messages of the path that stay as they are."""
     conversation.previous = ConversationState(
@@ -267,20 +279,24 @@ class Conversations:
         verdict = CompressionVerdict("", summary, summarised, dropped)
         return Cut(before, kept_refs, verdict, summariser=written and written.call)
 
-    def compacted(self, span_id: str, output: ContentRef | None) -> tuple[ContentRef, list[ContentRef]] | None:
-        """Records that the answer of an open call may begin with the provider's readable summary of its input. Returns
-        the answer and the messages that it stands for, which may be missing from later inputs; None without one."""
+    def compacted(self, span_id: str, output: ContentRef | None) -> ProviderCompaction | None:
+        """Records that the answer of an open call may have the provider's own summary of its input. Returns None
+        without one. The messages that it stands for may be missing from later inputs."""
         conversation = self._open.get(span_id)
         answers = [node.message for node in self._whole(output)]
-        summary = next((message for message in answers if self._known_messages.compaction(message)), None)
-        self._known_messages.check()
-        if conversation is None or summary is None or output is None:
+        place = next((at for at, ref in enumerate(answers) if self._known_messages.compaction(ref) is not None), None)
+        if conversation is None or place is None or output is None:
+            self._known_messages.check()
             return None
-        replaced = [
-            node.message for node in conversation.path[: conversation.input_length] if not self._is_system(node)
-        ]
+        sent = [node.message for node in conversation.path[: conversation.input_length] if not self._is_system(node)]
+        # What the answer has before the summary are messages that were sent, and stay.
+        diff = pair_by_meaning(diff_messages(sent, answers[:place], 0), self._known_messages)
+        self._known_messages.check()
+        replaced = tuple(sent[position] for position in diff.removed)
+        repeated = frozenset(answers[position] for position in diff.kept.values())
         self._declared.append(_DeclaredCompression(conversation.actor, output, {*replaced}))
-        return summary, replaced
+        is_readable = bool(self._known_messages.compaction(answers[place]))
+        return ProviderCompaction(answers[place], replaced, repeated, is_readable)
 
     def length(self, thread: ContentRef | None) -> int | None:
         """The number of messages of a thread; None when it is not stored."""
@@ -433,6 +449,8 @@ class Conversations:
         written = self._written_by_a_model([message for message in new if message not in kept])
         if written is not None and self._only_wrote(written) and self._has_other_conversation(actor, written.call):
             return written
+        if self._has_summary(new, kept):
+            return None  # the answer before it is one like any other
         for answer in reversed(self._answers):
             if (
                 answer.message in new
@@ -441,6 +459,15 @@ class Conversations:
             ):
                 return _Written(answer.message, answer.call)
         return None
+
+    def _has_summary(self, new: Sequence[ContentRef], kept: Container[ContentRef]) -> bool:
+        """Whether one of the first new messages, which no model wrote, says that it is a summary."""
+        said = [message for message in new[:_FEW] if message not in kept]
+        return any(
+            self._known_messages.role(message) not in ("system", "assistant")
+            and says_summary(self._known_messages.text(message))
+            for message in said
+        )
 
     def _has_other_conversation(self, actor: str | None, summariser: str | None) -> bool:
         """Whether the agent has a conversation that may have been summarised by this call."""
@@ -520,8 +547,9 @@ class Conversations:
         tools: ContentRef | None,
     ) -> ConversationMatch | None:
         """The match with this agent's last conversation of some length, of which the new input has nothing."""
+        said = [node.message for node in fresh if not self._is_system(node)]
         for conversation, state in self._states(actor, written and written.call):
-            least = 2 if state is not conversation else WORTH
+            least = 2 if state is not conversation or self._has_summary(said[:1], ()) else WORTH
             if sum(1 for node in state.path if not self._is_system(node)) < least:
                 continue
             if conversation.is_open or (written is None and state.tools != tools):

@@ -73,11 +73,12 @@ class KnownMessages:
         texts += (value for given in arguments for value in given.values() if isinstance(value, str))
         return "\n".join(texts).strip()
 
-    def compaction(self, ref: ContentRef) -> str:
-        """The provider's own summary of a context in a message; empty if there is no readable one."""
+    def compaction(self, ref: ContentRef) -> str | None:
+        """The provider's own summary of a context in a message: empty if only the provider can read it, None if there
+        is none."""
         message = self.message(ref)
-        parts = message["parts"] if message else []
-        return "".join(text_at(part, "content") for part in parts if part.get("type") == "compaction")
+        parts = [part for part in message["parts"] if part.get("type") == "compaction"] if message else []
+        return "".join(text_at(part, "content") for part in parts) if parts else None
 
     def calls(self, ref: ContentRef) -> tuple[str, ...]:
         """Ids of the tool calls that a tool's message answers; empty when it was not read yet."""

@@ -331,7 +331,9 @@ _NONE: list[Any] = []
 # Fields of a start's event that states, sums and later events do not depend on.
 _NEUTRAL: Mapping[type[ev.Event], Mapping[str, Any]] = {
     ev.ContextCompressed: {"tokens_after": None},
-    ev.LlmCalled: dict.fromkeys(("provider", "operation", "messages", "system", "request", "exact", "input"))
+    ev.LlmCalled: dict.fromkeys(
+        ("provider", "operation", "messages", "task", "turn", "system", "request", "exact", "input")
+    )
     | {"stream": False},
     ev.ToolCalled: {"arguments": None},
     ev.StepStarted: {"input": None},

@@ -1,7 +1,7 @@
 """Starting point of a run that continues from its record, or from another run's: last checkpoint, values of
 `run.state`, conversation."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from playhead.calls.starting import RecordedCheckpoint
@@ -9,9 +9,11 @@ from playhead.dialect.openai_chat import from_messages
 from playhead.errors import CannotRestore
 from playhead.model import names
 from playhead.model.canonical import parse_json
+from playhead.model.event import TokenUsage
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent
+from playhead.projection.attributes import model_of, text, usage_of
 from playhead.replaying.record import FOREVER, Record
 from playhead.replaying.recorded_calls import recorded_calls
 from playhead.replaying.restoring import restored_payload
@@ -69,6 +71,16 @@ class RecordedStart:
         threads = (calls[-1].ref(names.INPUT_MESSAGES_REF), calls[-1].ref(names.OUTPUT_MESSAGES_REF))
         refs = [ref for thread in threads if thread is not None for ref in self._messages(thread)]
         return from_messages(map(self._message, refs))
+
+    @property
+    def usage_before(self) -> Sequence[tuple[str, TokenUsage]]:
+        """Model and reported tokens of each model call before the checkpoint from which the run goes on."""
+        if not self._begun or self._begin is None or self._checkpoint is None:
+            return []
+        before = self._checkpoint.order
+        calls = [call for call in recorded_calls(self._record.spans) if call.kind == "llm" and call.is_settled]
+        attributes = [call.span.attributes for call in calls if call.order < before]
+        return [(text(each, names.RESPONSE_MODEL) or model_of(each) or "", usage_of(each)) for each in attributes]
 
     @property
     def root(self) -> tuple[str, str] | None:

@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from playhead.testing import scenarios
     from playhead.testing.answers import (
         context_too_long,
         delay,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
         tool_requested,
         tool_result_received,
     )
-    from playhead.testing.script import RecordedAnswers
+    from playhead.testing.script import RecordedAnswers, Script
     from playhead.testing.server import MockModelServer
     from playhead.testing.trajectories import Trajectories, Trajectory, UnreadableTrajectories
 
@@ -50,6 +51,7 @@ __all__ = [
     "RecordedAnswers",
     "Rule",
     "RunRecorder",
+    "Script",
     "Trajectories",
     "Trajectory",
     "UnreadableTrajectories",
@@ -64,6 +66,7 @@ __all__ = [
     "rate_limit",
     "regex",
     "run_program",
+    "scenarios",
     "sequence",
     "server_error",
     "text",
@@ -83,6 +86,8 @@ _MODULES = (
 def __getattr__(name: str) -> object:
     # pytest imports this package in every session of everyone who has playhead installed; it must cost them nothing,
     # so the modules are imported at the first use of a name.
+    if name == "scenarios":
+        return import_module(f"{__name__}.scenarios")
     if name in __all__:
         for module in map(import_module, (f"{__name__}.{short}" for short in _MODULES)):
             if name in vars(module):

@@ -19,7 +19,7 @@ from playhead.testing.http_response import Response, cut, json_response
 from playhead.testing.protocols.openai_http import bearer_token, error_response
 from playhead.testing.protocols.protocol import Incoming, KeepsResponses, ModelProtocol
 from playhead.testing.request import ChatRequest, InvalidRequest
-from playhead.testing.script import NoAnswer, Script
+from playhead.testing.script import NoAnswer, ScriptPlayer
 from playhead.testing.trajectories import NoSuchTurn
 
 _NO_RETRY = {"x-should-retry": "false"}
@@ -42,7 +42,7 @@ class MockServerSettings:
 class MockEndpoint:
     """Answers HTTP requests from a script. Thread-safe."""
 
-    def __init__(self, script: Script, settings: MockServerSettings) -> None:
+    def __init__(self, script: ScriptPlayer, settings: MockServerSettings) -> None:
         self._script = script
         self._settings = settings
         self._protocols = protocols.made()

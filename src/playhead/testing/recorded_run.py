@@ -6,6 +6,7 @@ contents, and asserts about tool calls. As a text it is the run's transcript.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -59,7 +60,8 @@ class ModelContext:
 @dataclass(frozen=True, slots=True)
 class RecordedModelCall:
     """A model call.  `seq`: the event with which it began; `answer`: the model's message in the parts form, None for a
-    call that failed or has not ended; `usage`: the numbers of tokens that the provider reported."""
+    call that failed or has not ended; `usage`: the numbers of tokens that the provider reported; `reasoning`: the
+    text of the model's reasoning, as JSON if it was recorded in another form, empty if there is none."""
 
     seq: int
     model: str | None
@@ -67,6 +69,7 @@ class RecordedModelCall:
     answer: Message | None
     usage: Mapping[str, int]
     error: FailedWith | None = None
+    reasoning: str = ""
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -102,6 +105,12 @@ class RecordedToolCall:
             return f"{self.name}({arguments!r})"
         named = cast("dict[str, Any]", arguments)
         return f"{self.name}({', '.join(f'{name}={value!r}' for name, value in named.items())})"
+
+
+def _reasoning_text(value: object) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _are_parts(value: object) -> bool:
@@ -145,6 +154,8 @@ def _model_lines(call: RecordedModelCall, seen: list[Message]) -> Iterator[str]:
             yield from _labelled(message["role"], "\n".join(message_lines(message)))
     if call.answer is not None:
         seen.append(call.answer)
+        if call.reasoning:
+            yield from _labelled("thinks", call.reasoning)
         if call.text:
             yield from _labelled("says", call.text)
         for name, arguments in call.requested_tools:
@@ -313,6 +324,7 @@ class RecordedRun:
             messages[-1] if messages else None,
             ev.usage_to_json(done.usage) if done is not None else {},
             FailedWith(end.error_type, end.message) if isinstance(end, ev.LlmFailed) else None,
+            _reasoning_text(self.content(done.reasoning) if done is not None else None),
         )
 
     def _tool_call(self, begun: ev.ToolCalled, ends: Mapping[str | None, Any]) -> RecordedToolCall:

@@ -78,10 +78,11 @@ def tool_requested(name: str) -> Rule:
     )
 
 
-def tool_result_received(name: str) -> Rule:
-    """Matches if the history has a result of this tool; the tool is known from the id of its call, or from the name in
-    the result."""
-    return Rule(f"tool_result_received({name!r})", lambda request: name in _tools_answered(request.messages))
+def tool_result_received(name: str | None = None, *, last: bool = False) -> Rule:
+    """Matches if the history has a result of this tool, or without a name, of any tool. `last`: only if it is the last
+    message. The tool is known from the id of its call, or from the name in the result."""
+    described = ", ".join([*([repr(name)] if name is not None else []), *(["last=True"] if last else [])])
+    return Rule(f"tool_result_received({described})", lambda request: _has_result(request.messages, name, last=last))
 
 
 def sequence(n: int) -> Rule:
@@ -111,12 +112,9 @@ def _name(call: JsonObject) -> str | None:
     return called.get("name")
 
 
-def _tools_answered(messages: list[JsonObject]) -> set[str]:
-    names_by_id: dict[str, str] = {}
-    answered: set[str] = set()
-    for message in messages:
-        names_by_id.update({call["id"]: name for call in calls_of(message) if call.get("id") and (name := _name(call))})
-        if message["role"] in ("tool", "function"):
-            name = message.get("name") or names_by_id.get(message.get("tool_call_id") or "")
-            answered.update([name] if name else [])
-    return answered
+def _has_result(messages: list[JsonObject], name: str | None, *, last: bool) -> bool:
+    results = [message for message in messages[-1 if last else 0 :] if message["role"] in ("tool", "function")]
+    if name is None or not results:
+        return bool(results)
+    names_by_id = {call["id"]: _name(call) for message in messages for call in calls_of(message) if call.get("id")}
+    return any(name == (result.get("name") or names_by_id.get(result.get("tool_call_id") or "")) for result in results)

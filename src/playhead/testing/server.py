@@ -13,7 +13,7 @@ from playhead.testing.endpoint import MockEndpoint, MockServerSettings
 from playhead.testing.listener import Listener
 from playhead.testing.request import ChatRequest
 from playhead.testing.rules import Rule
-from playhead.testing.script import Script
+from playhead.testing.script import Script, ScriptPlayer
 from playhead.testing.trajectories import Trajectories
 
 
@@ -22,8 +22,11 @@ class MockModelServer:
     faults.
 
     Deterministic: equal requests in equal order get equal bytes, except for `created`, which comes from `clock`. Rules
-    are tried in the order in which they were added, then the recorded run that the request names, then `otherwise`.
+    are tried in the order in which they were added, then the recorded run that the request names, then the default.
     Listens on 127.0.0.1 only, on `port`, or by default on a port that the system chooses.
+
+    `scenario`: the name of a script that comes with the package (see `scenarios.NAMES`); `script`: one of your own,
+    whose rules come first. `default`: the answer to requests that no rule matches, as `otherwise` sets it.
 
     With `keep_requests=False` it does not store requests: for long runs. `latency_seconds`: delay before each answer.
     With `thinking_on_request=True`, answers contain thinking only if the request asks for it (an effort, a thinking
@@ -34,6 +37,8 @@ class MockModelServer:
         self,
         *,
         scenario: str | None = None,
+        script: Script | None = None,
+        default: Answering | None = None,
         trajectories: Trajectories | None = None,
         api_key: str | None = None,
         clock: Callable[[], float] = time.time,
@@ -48,7 +53,11 @@ class MockModelServer:
             raise ValueError(f"piece_characters={piece_characters}: a streamed piece has at least one character")
         if not 0 <= latency_seconds < float("inf"):
             raise ValueError(f"latency_seconds={latency_seconds}: a time that passes before each answer, 0 or more")
-        self._script = Script()
+        self._script = ScriptPlayer()
+        if default is not None:
+            self.otherwise(default)
+        if script is not None:
+            self.play_script(script)
         if scenario is not None:
             self.play_scenario(scenario)
         if trajectories is not None:
@@ -70,11 +79,15 @@ class MockModelServer:
         the rules."""
         self._script.otherwise(answer)
 
+    def play_script(self, script: Script) -> None:
+        """Adds the rules of a script. Rules that were added before come first; the script's default answer counts if
+        there is none yet."""
+        self._script.add(script)
+
     def play_scenario(self, name: str) -> None:
-        """Adds the rules of a scenario that comes with the package, such as "routing" (see `scenarios.NAMES`). Rules
-        that were added before come first. Raises ValueError for another name."""
-        for line in scenarios.load(name).lines:
-            self.when(line.rule, line.answer, times=line.times)
+        """Adds the script that comes with the package under this name, such as "ticket_routing" (see
+        `scenarios.NAMES`), as `play_script` does. Raises ValueError for another name."""
+        self.play_script(scenarios.load(name))
 
     def play(self, trajectories: Trajectories) -> None:
         """Answers requests that name a recorded run in the header `x-playhead-trajectory` from that run."""

@@ -21,6 +21,7 @@ from playhead_collector.app import PROJECT
 from playhead_collector.process import CollectorProcess
 from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres.store import connect
+from playhead_collector.workers.process import BACKGROUND_NICE, QUESTIONS_NICE
 from tests.integration.read.recorded import conversation
 from tests.support.adversarial import SIZE, TEXTS
 from tests.support.recorded_hostile_run import hostile
@@ -77,8 +78,11 @@ def http(collector: CollectorProcess) -> Iterator[httpx.Client]:
         yield http
 
 
-def workers_of(pid: int) -> list[psutil.Process]:
-    return [child for child in psutil.Process(pid).children() if WORKER in child.cmdline()]
+def workers_of(pid: int, nice: int = QUESTIONS_NICE) -> list[psutil.Process]:
+    """The worker processes of a collector that answer questions; or those that are nicer than it by `nice`."""
+    wanted = min(19, psutil.Process(pid).nice() + nice)
+    children = (child for child in psutil.Process(pid).children() if WORKER in child.cmdline())
+    return [child for child in children if child.nice() == wanted]
 
 
 def spans() -> bytes:
@@ -229,6 +233,22 @@ def test_without_processes_the_collector_answers_itself(database: str):
     with CollectorProcess(database_url=database, env=env) as collector:
         httpx.get(f"{collector.url}/api/v1/runs/{PLAIN}/attributions", timeout=60).raise_for_status()
         assert workers_of(collector.pid) == []
+
+
+def test_background_work_keeps_no_question_waiting(database: str):
+    env = {"PLAYHEAD_SEAL_AFTER_SECONDS": "0.1", "PLAYHEAD_ANALYSIS_SECONDS": str(MARGIN_SECONDS)}
+    with CollectorProcess(database_url=database, env=env) as collector:
+        deadline = time.monotonic() + MARGIN_SECONDS
+        while not (found := workers_of(collector.pid, BACKGROUND_NICE)):  # which indexes the run
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        found[0].suspend()
+        try:
+            with httpx.Client(base_url=collector.url, timeout=120, trust_env=False) as http:
+                assert ask(http, f"/api/v1/runs/{PLAIN}/tokens").status_code == httpx.codes.OK
+            assert found[0].status() == psutil.STATUS_STOPPED
+        finally:
+            found[0].kill()
 
 
 Ask = Callable[..., "Future[httpx.Response]"]

@@ -150,6 +150,7 @@ def questions(http: httpx.Client, run: str) -> Iterator[tuple[str, dict[str, Any
     for seq in calls:
         yield f"{PREFIX}/runs/{run}/context", {"exact": "true", "at": seq}
         yield f"{PREFIX}/runs/{run}/context", {"form": "openai", "at": seq}
+        yield f"{PREFIX}/runs/{run}/context", {"without": seq, "at": seq}
     described = http.get(f"{PREFIX}/openapi.json").json()["paths"]
     for path, methods in described.items():
         if "get" not in methods or not path.startswith(f"{PREFIX}/"):

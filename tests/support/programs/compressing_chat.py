@@ -1,6 +1,7 @@
 """A chat with a managed context and tools. It dies at the point whose number DIE_AT is, and is resumed as RUN.
 
-Prints the run's id, and at the end what came of it, as JSON. Each question to the model is a line of the file ASKED.
+Prints the run's id, with the first question that a model is asked the CPU seconds until then (`live ...`), and at the
+end what came of it, as JSON. Each question to the model is a line of the file ASKED.
 """
 
 import json
@@ -8,7 +9,9 @@ import os
 import re
 import signal
 import sys
+import time
 from contextlib import nullcontext
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +41,12 @@ def say(line: str) -> None:
     sys.stdout.flush()
 
 
+@cache
+def say_live() -> None:
+    """Says once how long it took until a model was asked: of a resumed run, until it went on."""
+    say(f"live {time.process_time():.3f}")
+
+
 def note(line: str) -> None:
     with Path(os.environ["ASKED"]).open("a", encoding="utf-8") as file:
         file.write(f"{line}\n")
@@ -45,6 +54,7 @@ def note(line: str) -> None:
 
 def summary(request: Any) -> Any:
     numbers = re.findall(r"question (\d+)", str(request.body))
+    say_live()
     note(f"summary {numbers[0] if numbers else '-'} {numbers[-1] if numbers else '-'}")
     point()
     return text(f"A summary of the questions up to {numbers[-1]}, of what was looked up for them and what was said.")
@@ -52,6 +62,7 @@ def summary(request: Any) -> Any:
 
 def answer(request: Any) -> Any:
     last = request.body["messages"][-1]
+    say_live()
     note(f"answer {last['role']} {last['content'][:16]}")
     point()
     number = re.findall(r"\d+", last["content"])[0]

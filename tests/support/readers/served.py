@@ -8,14 +8,15 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
+from playhead_collector.analysis.configuration import Configured
 from playhead_collector.serve import errors, query_api
 from playhead_collector.serve.identity import IdentityHeader
 from tests.support.readers.fake import FakeRunner
 
 
-def app_on(store: Any) -> FastAPI:
+def app_on(store: Any, configured: Configured | None = None) -> FastAPI:
     app = FastAPI(openapi_tags=query_api.TAGS)
-    query_api.add_routes(app, store, FakeRunner())
+    query_api.add_routes(app, store, FakeRunner(), configured=configured)
     errors.install(app)
     app.add_middleware(IdentityHeader)
     return app

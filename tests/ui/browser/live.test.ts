@@ -40,6 +40,11 @@ test("a run grows while it is looked at, over a cut of the connection, and ends"
   await steps(page).first().waitFor();
   await page.getByText("Running").first().waitFor();
   await page.getByText(/connected/).first().waitFor();
+  const moving = () => page.evaluate(() => document.getAnimations().length);
+  assert.equal(await moving(), 0, "this browser asks for reduced motion");
+  await page.emulateMedia({ reducedMotion: "no-preference" });
+  assert.ok((await moving()) > 0);
+  await page.emulateMedia({ reducedMotion: "reduce" });
   agent.stdin.write("second\n");
   await hasSteps(page, 2);
   await page.context().setOffline(true);

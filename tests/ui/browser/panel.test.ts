@@ -5,6 +5,8 @@ import { test } from "node:test";
 import type { Page } from "playwright-core";
 
 import { open, runNamed, URL_OF_COLLECTOR } from "./support/browser.ts";
+import { answered } from "./support/programs.ts";
+import { recordCalls } from "./support/spans.ts";
 
 const slider = (page: Page) => page.getByRole("slider", { name: "Playhead" });
 const valueText = (page: Page) => slider(page).getAttribute("aria-valuetext");
@@ -65,6 +67,19 @@ test("a part of the run is chosen by dragging with Shift, is in the address, and
   await page.waitForFunction(() => /range=\d+-\d+/.test(location.search));
   await page.keyboard.press("0");
   await page.getByRole("button", { name: /show all/ }).waitFor({ state: "detached" });
+});
+
+test("time in which a call was under way is not folded, however long it was; idle time is", async () => {
+  await recordCalls("slow_desk", [[0, 40_000], [40_100, 80_000], [80_200, 81_000]]);
+  await recordCalls("idle_desk", [[0, 1_000], [101_000, 102_000], [102_000, 103_000]]);
+  const folds = async (name: string) => {
+    await answered<{ items: { llm_calls: number }[] }>(`/runs?text=${name}`, ({ items }) => items[0]?.llm_calls === 3);
+    const { page } = await run(name);
+    await page.getByText(/^3 turns, /).waitFor();
+    return page.getByTitle(/idle, folded$/).evaluateAll((all) => all.map((each) => each.getAttribute("title")));
+  };
+  assert.deepEqual(await folds("slow_desk"), []);
+  assert.deepEqual(await folds("idle_desk"), ["1 min 40 s idle, folded"]);
 });
 
 test("the arrow keys go through the views, and the tab that is chosen keeps the focus", async () => {

@@ -27,6 +27,9 @@ test("a failed run opens at its first suspect, and says how often such a rule is
   const answered = turn(page, 7).getByRole("region", { name: "Answered" });
   await answered.locator("mark", { hasText: "98" }).waitFor();
   await answered.getByRole("row", { name: /69 least/ }).waitFor();
+  const [first, second] = await verdict(page).getByRole("listitem").allInnerTexts();
+  assert.match(first ?? "", /said at turn 7, read at turn 6/);
+  assert.match(second ?? "", /done at turn 8 · compare with the run that succeeded/);
   assert.deepEqual(await violationsInBothThemes(page), []);
   assert.deepEqual(problems, []);
 });
@@ -117,9 +120,13 @@ test("arguments stand with where their values come from, and what was seen is a 
   await page.keyboard.press("o");
   const context = turn(page, 8).getByRole("list", { name: "The context in order" });
   await context.getByText("You change bookings of a railway").first().waitFor();
+  const saw = turn(page, 8).getByRole("region", { name: "Saw" });
+  // The same size in the bar and in the list, which says that it is an estimate.
+  const [, system] = /system ([\d,]+)/.exec(await saw.innerText()) ?? [];
+  assert.match(await context.getByRole("listitem").nth(1).innerText(), new RegExp(`~${system}$`));
   const roles = await context.locator("li > b").allInnerTexts();
   assert.deepEqual(roles.slice(0, 4), ["tools", "system", "user", "assistant"]);
-  assert.match(await turn(page, 8).getByRole("region", { name: "Saw" }).innerText(), /sizes of parts are estimates/);
+  assert.match(await saw.innerText(), /sizes of parts are estimates/);
   assert.deepEqual(await violationsInBothThemes(page), []);
 });
 

@@ -3,13 +3,28 @@ import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
 
-import type { Page } from "playwright-core";
+import type { Page, Response } from "playwright-core";
 
 import { alone, open, URL_OF_COLLECTOR, violationsInBothThemes } from "./support/browser.ts";
 import { recordSpans } from "./support/spans.ts";
 
 const rows = (page: Page) => page.locator("tbody tr:not([aria-hidden])");
 const cell = (page: Page, run: string) => rows(page).filter({ has: page.getByRole("link", { name: run, exact: true }) });
+
+test("answers are compressed, charts stand above the table, and nothing of the bar is cut", async () => {
+  let answer: Promise<Response> | undefined;
+  const { page } = await open("/", {}, async (page) => void (answer = page.waitForResponse(/\/api\/v1\/runs\?/)));
+  assert.match((await (await answer)?.allHeaders())?.["content-encoding"] ?? "none", /^(zstd|gzip)$/);
+  await cell(page, "rail_desk").first().waitFor();
+  const top = async (name: "img" | "table") => (await page.getByRole("main").getByRole(name).first().boundingBox())?.y ?? -1;
+  assert.ok((await top("img")) < (await top("table")));
+  for (const width of [1440, 900, 390]) {
+    await page.setViewportSize({ width, height: 900 });
+    const links = await page.getByRole("navigation", { name: "Pages" }).getByRole("link").all();
+    assert.ok(links.length >= 4);
+    for (const link of links) assert.ok(await link.evaluate((each) => each.scrollWidth <= each.clientWidth + 1 && each.getBoundingClientRect().right <= window.innerWidth), `${await link.innerText()} at ${width} px`);
+  }
+});
 
 test("the list says what happened in each run, and a view stands in the address", async () => {
   const { page, problems } = await open("/");
@@ -79,7 +94,7 @@ test("conditions are written in one line, completed, and stand in the address", 
   await page.waitForURL(/agent=support_agent/);
   assert.match(page.url(), /status=completed/);
   assert.match(page.url(), /text=conversation-42/);
-  await page.getByText("All 1 runs.").waitFor();
+  await page.getByText("1 run.", { exact: true }).waitFor();
   await page.getByRole("button", { name: /^text: conversation-42/ }).click();
   await page.waitForFunction(() => !location.search.includes("text="));
 });

@@ -50,7 +50,7 @@ test("why did this run fail? One click to the step that said it and to what it c
   assert.ok(said.y > 0 && said.y + said.height < HEIGHT && entry.y > 0 && entry.y + entry.height < HEIGHT, "both in view");
   assert.match(await least.innerText(), /RX110.*RX172/s);
   atMost(1);
-  await act(least.getByRole("link", { name: "turn 6" }).click());
+  await act(answered.getByText("read at turn 6").getByRole("link", { name: "turn 6" }).click());
   const turn = page.getByRole("article", { name: "Turn 6" });
   await turn.getByRole("heading", { name: /search_connections\(Graz, Brno, 2026-05-24\)/ }).waitFor();
   await turn.getByRole("region", { name: "Got back" }).getByText(/RX110/).first().waitFor();
@@ -119,6 +119,47 @@ test("a recorded call is edited and asked again, with the recorded answer beside
   await act(page.getByRole("textbox", { name: "user message" }).last().fill("Add up both trains of each connection first."));
   await act(page.getByRole("button", { name: /^Ask/ }).click());
   await page.getByRole("region", { name: "Asked again" }).getByText("RX110 and RX172 together cost €69").first().waitFor();
+  atMost(4);
+});
+
+/** The messages of the question that is sent next. */
+async function sentMessages(page: Page): Promise<{ role: string; content: unknown }[]> {
+  const request = await page.waitForRequest((each) => each.method() === "POST" && each.url().endsWith("/ask-again"));
+  return (request.postDataJSON() as { messages: { role: string; content: unknown }[] }).messages;
+}
+
+test("the call after a compression is asked again with all messages, as if nothing had been cut", async () => {
+  const { page } = await open(`/runs/${await runNamed("tour_desk")}?at=27`);
+  await page.getByRole("article", { name: "Turn 6" }).getByRole("link", { name: "Ask turn 6 again with all messages" }).click();
+  await page.getByRole("heading", { level: 1, name: "Ask turn 6 again with all 10 messages" }).waitFor();
+  const asked = page.getByRole("region", { name: "What is asked" });
+  assert.equal(await asked.getByText("Summary so far").count(), 0);
+  const sent = sentMessages(page);
+  await asked.getByRole("button", { name: /^Ask/ }).click();
+  const texts = (await sent).map((message) => String(message.content));
+  assert.ok(texts.some((text) => text.includes("SALT-7741-QX")), "what was lost is there again");
+  assert.ok(texts.at(-1)?.startsWith("Good. Please reserve the tour"), texts.at(-1));
+  await page.getByRole("region", { name: "Recorded" }).getByText("reserve_tour(").waitFor();
+  await page.getByRole("region", { name: "Asked again" }).getByText("RX110 and RX172 together cost €69").first().waitFor();
+});
+
+test("a summary is edited, asked again beside the recorded answer, and forked", async () => {
+  const { page } = await open(`/runs/${await runNamed("tour_desk")}?at=27`);
+  const { act, atMost } = counted();
+  await act(page.getByRole("article", { name: "Turn 6" }).getByRole("link", { name: "Edit the summary and fork from here" }).click());
+  const text = page.getByRole("textbox", { name: "user message" });
+  assert.match(await text.inputValue(), /^Summary so far/);
+  assert.ok(await text.evaluate((box) => box === document.activeElement), "the summary is what is edited");
+  const summary = "Summary so far: Nora and Tom Lindt want the salt mine at 13:00; their voucher is SALT-7741-QX.";
+  await act(text.fill(summary));
+  const sent = sentMessages(page);
+  await act(page.getByRole("button", { name: /^Ask/ }).click());
+  assert.deepEqual((await sent)[1], { role: "user", content: summary });
+  await page.getByRole("region", { name: "Asked again" }).getByText("3 answers", { exact: true }).waitFor();
+  await act(page.getByRole("button", { name: "Fork from here with these changes" }).click());
+  const command = await page.getByRole("dialog").getByLabel("Command").innerText();
+  assert.match(command, /^playhead fork [0-9a-f]{32} --at \d+ --outcome '/);
+  assert.deepEqual(JSON.parse(command.split("'")[1] ?? ""), { messages: { 1: summary } });
   atMost(4);
 });
 

@@ -105,12 +105,27 @@ async def test_the_same_record_is_the_same_question_and_another_one_is_not(chat:
 
 @pytest.mark.parametrize("said", ["no idea", "{broken", "[]", "{}", '{"goal": null, "mistakes": null}', ""])
 def test_an_answer_in_no_form_has_no_fields(said: str):
-    assert read_explanation(said) == {"goal": None, "key_decisions": [], "mistakes": [], "alternatives": []}
+    fields: dict[str, list[str]] = {"key_decisions": [], "mistakes": [], "alternatives": []}
+    assert read_explanation(said) == {"goal": None, **fields, "confidence": None}
 
 
 def test_an_answer_almost_in_the_form_is_read_as_far_as_it_goes():
     read = read_explanation('Sure! {"goal": ["a"], "mistakes": [{"seq": 3}, "late"], "alternatives": "ask"} Bye.')
+    assert read.pop("confidence") is None
     assert read == {"goal": '["a"]', "key_decisions": [], "mistakes": ['{"seq":3}', "late"], "alternatives": ["ask"]}
+
+
+@pytest.mark.parametrize(
+    ("said", "share"),
+    [("0.8", 0.8), ("1", 1.0), ("0", 0.0), ("85", 0.85), ('"85 %"', 0.85), ('"1%"', 0.01), ('"0.5"', 0.5)],
+)
+def test_a_confidence_is_a_share_however_it_is_written(said: str, share: float):
+    assert read_explanation(f'{{"goal": "x", "confidence": {said}}}')["confidence"] == pytest.approx(share)
+
+
+@pytest.mark.parametrize("said", ['"high"', "true", "-1", "101", "null", "[0.5]", "1e999", "NaN"])
+def test_what_is_no_share_is_no_confidence(said: str):
+    assert read_explanation(f'{{"goal": "x", "confidence": {said}}}')["confidence"] is None
 
 
 # --- asked over HTTP -------------------------------------------------------------------------------------------------

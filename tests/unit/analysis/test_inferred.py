@@ -68,13 +68,35 @@ async def test_the_same_call_is_found_again_behind_turns_of_words(chat: Chat):
     ]
 
 
+async def test_similar_calls_in_the_context_are_counted(chat: Chat):
+    chat.asks("find", {"order": "A1"}, error="timeout")
+    chat.asks("list", {}, ["A1"])
+    chat.asks("find", {"order": "A2"}, error="timeout")
+    chat.asks("find", {"order": "A1"}, error="timeout")
+    chat.says("I cannot find it.")
+    story = await read_transcript(chat.done())
+    inferred = [infer_reasoning(story, turn) for turn in story.turns]
+    assert [(each["similar_calls"], each["same_calls"]) for each in inferred] == [
+        (0, 0),
+        (0, 0),
+        (1, 0),
+        (2, 1),
+        (0, 0),
+    ]
+    assert inferred[3]["summary"].endswith("Similar calls in its context: 2, equal ones: 1.")
+    assert "Similar" not in inferred[4]["summary"]
+
+
 async def test_what_a_retry_changed_is_told_by_path(chat: Chat):
     chat.asks("find", {"order": {"id": "A1"}, "n": 1}, error="timeout")
     chat.asks("find", {"order": {"id": "A2"}, "n": 1}, ["x"])
     story = await read_transcript(chat.done())
     inferred = infer_reasoning(story, story.turns[1])
     assert inferred["changed"] == [{"path": "order.id", "before": "A1", "after": "A2"}]
-    assert inferred["summary"] == "After a tool's error, it tried find again, with another order.id."
+    assert inferred["summary"] == (
+        "After a tool's error, it tried find again, with another order.id. "
+        "Similar calls in its context: 1, equal ones: 0."
+    )
     assert inferred["trigger_quotes"][0]["text"] == "timeout"
 
 

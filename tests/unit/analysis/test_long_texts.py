@@ -70,6 +70,7 @@ READS_NO_TEXT = {
     "/lease",
     "/explain",
     "/suspects/rerank",
+    "/compressions/{seq}/judge",
     "/ask-again",
     "/scores",
     "/notes",

@@ -20,6 +20,7 @@ from playhead_collector.read.token_estimates import Sample, Scale, calibrate
 from tests.support.readers.fake import FakeStore, Story, record_of
 
 SMALL = Prices("2026-01-01", "a test", "EUR", {"gpt-4o": ModelFacts("gpt-4o", 40, 2.0, 10.0, 0.5)})
+COMPACTED = {"compaction_input_tokens": 1_000, "compaction_output_tokens": 50}
 QUESTION, ANSWER = text_message("user", "Where is my order?"), text_message("assistant", "On its way.")
 
 
@@ -245,6 +246,65 @@ async def test_a_compression_takes_away_what_it_dropped_unless_it_says_better():
     assert -17 < inferred["added"] < -8
     assert (declared["added"], declared["added_basis"], declared["context"]) == (-800, "reported", 100)
     assert answer["totals"]["compressions"] == [inferred["seq"], declared["seq"]]
+
+
+async def test_what_a_declared_compression_saved_and_its_summary_cost():
+    """Two calls wrote the summary, in parts, in the step of the managed context."""
+    story = Story(FakeStore())
+    call(story, "a", [], [QUESTION], usage(input_tokens=900, output_tokens=1))
+    story.add(ev.StepStarted, "step", name="compress")
+    call(story, "s1", [], [QUESTION], usage(input_tokens=500, output_tokens=10), parent="step")
+    call(story, "s2", [], [QUESTION], usage(input_tokens=300, output_tokens=20), parent="step")
+    story.add(ev.StepCompleted, "step", name="compress")
+    story.add(
+        ev.ContextCompressed, None, origin="declared", strategy="summary", trigger="threshold", note="done",
+        tokens_before=800, tokens_after=90, summariser="s2", policy=story.store.keep({"limit": 1_000}),
+    )  # fmt: skip
+    call(story, "b", [], [QUESTION], usage(input_tokens=200, output_tokens=1))
+    story.add(ev.ContextCompressed, None, origin="declared", strategy="sliding_window", fallback="it failed")
+    answer = await ask(story)
+    first, second = (point["compression"] for point in answer["items"] if "compression" in point)
+    seqs = {point["call"]: point["seq"] for point in answer["items"] if point["kind"] == "llm_called"}
+    assert (first["before"], first["after"], first["saved"]) == (900, 200, 700)
+    assert (first["trigger"], first["note"], first["fallback"]) == ("threshold", "done", None)
+    assert first["policy"] is not None
+    assert first["summary_calls"] == sorted(seqs)[1:3]
+    assert (first["summary_input_tokens"], first["summary_output_tokens"]) == (800, 30)
+    assert first["summary_cost"] == pytest.approx((800 * 2.0 + 30 * 10.0) / 1e6)
+    assert (second["saved"], second["fallback"], second["summary_calls"]) == (None, "it failed", [])
+    assert answer["totals"]["compressed"] == {
+        "compressions": 2, "declared": 2, "saved": 700, "unknown": 1, "summary_calls": 2,
+        "summary_input_tokens": 800, "summary_output_tokens": 30, "summary_cost": first["summary_cost"],
+    }  # fmt: skip
+
+
+async def test_without_counts_around_it_a_declared_compression_saved_what_it_says():
+    story = Story(FakeStore())
+    call(story, "a", [], [QUESTION], usage())
+    story.add(ev.ContextCompressed, None, origin="declared", tokens_before=800, tokens_after=90)
+    [point] = [each for each in (await ask(story))["items"] if "compression" in each]
+    assert (point["compression"]["before"], point["compression"]["saved"]) == (800, 710)
+
+
+async def test_a_providers_own_summary_costs_what_it_counts_apart():
+    story = Story(FakeStore())
+    call(story, "a", [], [QUESTION], usage(input_tokens=100, output_tokens=5, **COMPACTED))
+    story.add(ev.ContextCompressed, "a", origin="provider", summariser="a", tokens_before=1_000, tokens_after=100)
+    answer = await ask(story)
+    [made] = [each["compression"] for each in answer["items"] if "compression" in each]
+    assert (made["saved"], made["summary_input_tokens"], made["summary_output_tokens"]) == (900, 1_000, 50)
+    assert made["summary_cost"] == pytest.approx((1_000 * 2.0 + 50 * 10.0) / 1e6)
+    totals = answer["totals"]
+    assert (totals["input_tokens"], totals["output_tokens"]) == (1_100, 55)
+    assert totals["cost"] == pytest.approx((1_100 * 2.0 + 55 * 10.0) / 1e6)
+
+
+async def test_what_a_provider_counts_together_is_not_known_apart():
+    story = Story(FakeStore())
+    call(story, "a", [], [QUESTION], usage(input_tokens=100, output_tokens=5))
+    story.add(ev.ContextCompressed, "a", origin="provider", summariser="a", tokens_before=100)
+    [made] = [each["compression"] for each in (await ask(story))["items"] if "compression" in each]
+    assert (made["saved"], made["summary_cost"], len(made["summary_calls"])) == (None, None, 1)
 
 
 async def test_a_cost_counts_cached_tokens_by_their_own_price_and_unknown_ones_not_at_all():

@@ -162,6 +162,7 @@ REFUSED: list[tuple[Callable[[Any], Any], type[ClientError]]] = [
     (lambda client: client.suspects(RUN, limit=1_001), BadRequest),
     (lambda client: client.suspects(RUN, outcome="quality>=high"), BadRequest),
     (lambda client: client.rerank_suspects(RUN), Conflict),
+    (lambda client: client.judge_compression(RUN, 1), Conflict),
     (lambda client: client.reasoning(RUN, 9_999), NotFound),
     (lambda client: client.reasoning(RUN, "a/b"), NotFound),
     (lambda client: client.content(NOT_STORED), NotFound),

@@ -60,3 +60,12 @@ def test_an_item_is_printed_at_once_as_a_row_or_as_json(capsys: pytest.CaptureFi
     output.line_as(False, {"n": 3}, _COLUMNS)
     output.line_as(True, {"n": 3}, _COLUMNS)
     assert capsys.readouterr().out == '3\t6\n{"n": 3}\n'
+
+
+@pytest.mark.parametrize(("value", "shown"), [(None, None), (0.0, "0.0000"), (1.5e-05, "<0.0001"), (0.01234, "0.0123")])
+def test_an_amount_of_money_is_shown_in_one_form(value: float | None, shown: str | None):
+    assert output.cost(value) == shown
+
+
+def test_one_thing_is_no_plural():
+    assert [output.counted(n, "message") for n in (0, 1, 2)] == ["0 messages", "1 message", "2 messages"]

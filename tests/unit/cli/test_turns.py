@@ -78,7 +78,7 @@ def test_turns_are_listed_line_by_line(playhead: Command):
 
 def test_one_turn_is_shown_with_its_calls_and_why(playhead: Command):
     said = playhead("turn", RUN, "1", "--why").stdout
-    for words in ("turn\t1 of 2", "saw\t1 messages, 100 tokens (reported)", "new\t1 added", "look_up(AB12CD)", "late"):
+    for words in ("turn\t1 of 2", "saw\t1 message, 100 tokens (reported)", "new\t1 added", "look_up(AB12CD)", "late"):
         assert words in said, said
     failed = playhead("turn", RUN, "2").stdout
     assert "raised ConnectionError" in failed

@@ -367,3 +367,86 @@ def test_values_that_make_no_sense_are_refused_at_once(make: Any):
 
 def test_strategies_say_what_they_are():
     assert repr(Chain(SlidingWindow(3), NoCompression())) == "Chain(SlidingWindow(messages=3), NoCompression())"
+
+
+def test_a_tag_that_the_policy_preserves_may_be_given_later():
+    context = Context(compression=summarising(preserve=lambda entry: "decision" in entry.tags))
+    entry = context.add("user", "we take B")
+    fill(context, 17)
+    context.tag(entry, "decision")
+    report = context.compress()
+    assert (report.preserved, context.messages[0].text) == (1, "we take B")
+
+
+def test_what_another_policy_preserves_is_preserved_in_its_block_only():
+    context = Context(compression=summarising())
+    entry = context.add("user", "we take B")
+    fill(context, 17)
+    with context.using(summarising(preserve=lambda entry: entry.text == "we take B")):
+        assert context.compress().preserved == 1
+    assert entry in context.messages
+    assert not entry.preserve
+    fill(context, 17)
+    context.compress()
+    assert entry not in context.messages
+
+
+def test_a_strategy_keeps_a_share_of_the_turns_where_turns_made_it_due():
+    strategy = LlmSummary(model=MockModel("short"), keep=Keep(share=0.5))
+    context = Context(compression=summarising(threshold=Turns(10), strategy=strategy, limit=100_000))
+    for turn in range(10):
+        context.add("user", f"turn {turn}")
+        context.add("assistant", long(10))
+    context.for_model()
+    assert [entry.text for entry in context.messages if entry.text.startswith("turn")] == [
+        f"turn {turn}" for turn in range(5, 10)
+    ]
+
+
+def test_asked_for_by_hand_a_policy_of_turns_keeps_its_share_of_them():
+    policy = summarising(threshold=Turns(15, share=0.7), keep=Keep(share=0.6), limit=None)
+    context = Context(compression=policy, model="gpt-4o")
+    for turn in range(5):
+        context.add("user", f"turn {turn}")
+        context.add("assistant", long(10))
+    assert context.compress("subtask done").summarised == 4
+    assert context.messages[1].text == "turn 2"
+
+
+def test_a_window_begins_with_a_message_of_the_user_where_the_policy_cuts_there():
+    context = Context(compression=summarising(strategy=SlidingWindow(4), cut_at="user"))
+    calls = ("calls", [("q", "r")])
+    play(context, [("user", "a"), calls, ("assistant", "b"), ("user", "c"), calls, ("assistant", "d")])
+    context.compress()
+    assert context.messages[0].text == "c"
+    play(context, [("user", "e"), ("assistant", "f")])
+    context.compress()
+    assert [entry.text for entry in context.messages] == ["e", "f"]
+
+
+def test_a_policy_of_ones_own_is_also_asked_by_hand_and_has_no_fallback_of_ours():
+    class Careful:
+        is_due = False
+
+        def plan(self, entries: Any, tokens: int, limit: int | None) -> Plan | None:
+            return Plan.giving(entries, range(len(entries) - 2), "summarise") if self.is_due else None
+
+    policy = Careful()
+    context = Context(compression=policy, model=MockModel(""))
+    fill(context, 9)
+    report = context.compress("now")
+    assert (report.changed, report.reason) == (False, "its policy says that nothing is to be done now")
+    policy.is_due = True
+    report = context.compress("now")
+    assert (report.strategy, report.changed) == ("policy", False)
+    assert "no fallback" in (report.reason or "")
+    assert context.compress("now", strategy=SlidingWindow(3)).strategy == "sliding_window"
+
+
+def test_a_summary_in_the_system_prompt_of_the_responses_api_is_an_item_behind_it():
+    context = Context(system="s", compression=summarising(summary_in="system"), api="responses")
+    fill(context, 17)
+    first, second, third, *_ = context.for_model()
+    assert (first["role"], second["role"], third["role"]) == ("system", "system", "user")
+    assert "Summary of the conversation" in str(second)
+    assert context.system is None

@@ -33,40 +33,40 @@ Ask = Callable[[MockModelServer, Context, bool], Any]
 
 
 def chat(server: MockModelServer, context: Context, streamed: bool) -> Any:
-    client = openai.OpenAI(base_url=server.base_url, api_key="k")
     tools: Any = [{"type": "function", "function": {"name": "look_up", "parameters": PARAMETERS}}]
     messages: Any = context.for_model()
     options: Any = {"stream": True, "stream_options": {"include_usage": True}} if streamed else {}
-    answer = client.chat.completions.create(model="mock-model", messages=messages, tools=tools, **options)
-    return list(answer) if streamed else answer
+    with openai.OpenAI(base_url=server.base_url, api_key="k") as client:
+        answer = client.chat.completions.create(model="mock-model", messages=messages, tools=tools, **options)
+        return list(answer) if streamed else answer
 
 
 def responses(server: MockModelServer, context: Context, streamed: bool) -> Any:
-    client = openai.OpenAI(base_url=server.base_url, api_key="k")
     tools: Any = [{"type": "function", "name": "look_up", "parameters": PARAMETERS, "strict": False}]
     items: Any = context.for_model()
     options: Any = {"stream": True} if streamed else {}
-    answer = client.responses.create(model="mock-model", input=items, tools=tools, **options)
-    return list(answer) if streamed else answer
+    with openai.OpenAI(base_url=server.base_url, api_key="k") as client:
+        answer = client.responses.create(model="mock-model", input=items, tools=tools, **options)
+        return list(answer) if streamed else answer
 
 
 def claude(server: MockModelServer, context: Context, streamed: bool) -> Any:
-    client = anthropic.Anthropic(base_url=server.url, api_key="k")
     tools: Any = [{"name": "look_up", "input_schema": PARAMETERS}]
     request: Any = {"messages": context.for_model(), "system": context.system, "tools": tools, "max_tokens": 3_000}
     request |= {"thinking": {"type": "enabled", "budget_tokens": 1_024}}
-    answer = client.messages.create(model="mock-model", stream=streamed, **request)
-    return list(answer) if streamed else answer
+    with anthropic.Anthropic(base_url=server.url, api_key="k") as client:
+        answer = client.messages.create(model="mock-model", stream=streamed, **request)
+        return list(answer) if streamed else answer
 
 
 def gemini(server: MockModelServer, context: Context, streamed: bool) -> Any:
-    client = genai.Client(api_key="k", http_options={"base_url": server.url})
     declared = {"name": "look_up", "parameters_json_schema": PARAMETERS}
     contents: Any = context.for_model()
     config: Any = {"system_instruction": context.system, "tools": [{"function_declarations": [declared]}]}
-    if streamed:
-        return list(client.models.generate_content_stream(model="mock-model", contents=contents, config=config))
-    return client.models.generate_content(model="mock-model", contents=contents, config=config)
+    with genai.Client(api_key="k", http_options={"base_url": server.url}) as client:
+        if streamed:
+            return list(client.models.generate_content_stream(model="mock-model", contents=contents, config=config))
+        return client.models.generate_content(model="mock-model", contents=contents, config=config)
 
 
 ASKED: dict[ApiName, Ask] = {"chat": chat, "responses": responses, "anthropic": claude, "gemini": gemini}

@@ -13,6 +13,7 @@ from playhead.context import (
     Chain,
     ClearToolResults,
     Compression,
+    CompressionReport,
     Context,
     Entry,
     Hybrid,
@@ -23,6 +24,7 @@ from playhead.context import (
     SlidingWindow,
     Strategy,
     TokenBudget,
+    Turns,
 )
 from playhead.models import MockModel, ModelRequest
 from playhead.models.apis import ApiName
@@ -142,6 +144,59 @@ def test_a_plan_is_the_same_each_time(name: str, steps: Any):
     first, second = (context_of(name, steps) for _ in range(2))
     assert first.compress() == second.compress()
     assert first.native_messages() == second.native_messages()
+
+
+THRESHOLDS = st.sampled_from([0.4, 0.7, 120, Turns(4), Turns(6, share=0.5), [0.9, Turns(3)], [200, 0.95]])
+KEEPS = st.sampled_from([Keep(share=0.3), Keep(share=0.6), Keep(messages=1), Keep(messages=5), Keep(tokens=60)])
+
+
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("name", NAMES)
+@given(steps=conversations(), threshold=THRESHOLDS, keep=KEEPS, at_user=st.booleans(), in_system=st.booleans())
+@UNHURRIED
+def test_whatever_the_policy_the_model_gets_a_valid_conversation_at_every_call(
+    name: str, api: ApiName, steps: Any, threshold: Any, keep: Keep, at_user: bool, in_system: bool
+):
+    policy = Compression(
+        limit=300, threshold=threshold, keep=keep, strategy=strategies()[name], cut_at="user" if at_user else "round",
+        summary_in="system" if in_system else "message",
+    )  # fmt: skip
+    context = Context(system="Be brief and kind.", compression=policy, api=api)
+    for number, step in enumerate(steps):
+        play(context, [step], api, first=number)
+        if context.messages[-1].role == "assistant":
+            continue
+        context.for_model()
+        check_valid(context.messages)
+        check_order(context.messages)
+        assert context.messages[0].text == "Be brief and kind."
+        newest = context.history[-1].number
+        assert context.messages[-1].number == newest  # what is asked is never compressed
+
+
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("name", NAMES)
+@given(steps=conversations(), threshold=THRESHOLDS)
+@UNHURRIED
+def test_where_preserved_messages_alone_are_too_much_it_is_tried_once(
+    name: str, api: ApiName, steps: Any, threshold: Any
+):
+    """Once for a context, and again only when it has grown: no loop."""
+    made: list[CompressionReport] = []
+    policy = Compression(limit=60, threshold=threshold, strategy=strategies()[name], after=made.append)
+    context = Context(system="Be brief and kind.", compression=policy, api=api)
+    for number, step in enumerate([("user", "word " * 80), *steps]):
+        play(context, [step], api, first=number)
+        for entry in context.messages:
+            context.preserve(entry)
+        before = [*context.messages]
+        context.for_model()
+        tried = len(made)
+        for _ in range(3):
+            context.for_model()
+        assert len(made) == tried
+        assert context.messages == before
+    assert all(report.reason for report in made)
 
 
 @pytest.mark.skipif(not FOLDER.is_dir(), reason="PLAYHEAD_TRAJECTORIES names a folder of recorded runs")

@@ -45,9 +45,9 @@ def test_a_model_is_asked_through_its_client(make: Any, server: MockModelServer)
     model: models.Model = make(server)
     response = model.complete(REQUEST)
     assert response.text == "Good day."
-    assert response.input_tokens
-    assert response.output_tokens
-    assert response.stop_reason == "stop"
+    assert response.usage.input_tokens
+    assert response.usage.output_tokens
+    assert response.stop_reason == "end_turn"
     [request] = server.requests
     assert "Be brief." in str(request.body)
 

@@ -48,6 +48,7 @@ CHANGES = {
     ("POST", "/api/v1/runs/{run}/explain"): READ,
     ("POST", "/api/v1/runs/{run}/ask-again"): ADMIN,
     ("POST", "/api/v1/runs/{run}/suspects/rerank"): READ,
+    ("POST", "/api/v1/runs/{run}/compressions/{seq}/judge"): READ,
 }
 
 

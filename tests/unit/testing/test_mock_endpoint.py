@@ -22,7 +22,7 @@ from playhead.testing import (
 from playhead.testing.answers import Answer, Answering
 from playhead.testing.endpoint import MockEndpoint, MockServerSettings
 from playhead.testing.http_response import Response
-from playhead.testing.script import Script
+from playhead.testing.script import ScriptPlayer
 
 CHAT = "/v1/chat/completions"
 
@@ -31,7 +31,7 @@ class Asked:
     """An endpoint with a script, and the shortest way to ask it."""
 
     def __init__(self, settings: MockServerSettings | None = None, otherwise: Answering | None = None) -> None:
-        self.script = Script()
+        self.script = ScriptPlayer()
         if otherwise is not None:
             self.script.otherwise(otherwise)
         self.endpoint = MockEndpoint(self.script, settings or MockServerSettings(clock=lambda: 1234.9))

@@ -20,6 +20,7 @@ def test_the_public_names_are_these() -> None:
         "RecordedAnswers",
         "Rule",
         "RunRecorder",
+        "Script",
         "Trajectories",
         "Trajectory",
         "UnreadableTrajectories",
@@ -34,6 +35,7 @@ def test_the_public_names_are_these() -> None:
         "rate_limit",
         "regex",
         "run_program",
+        "scenarios",
         "sequence",
         "server_error",
         "text",
@@ -59,7 +61,8 @@ def test_every_public_name_is_on_the_page_about_tests(name: str) -> None:
 
 @pytest.mark.parametrize("name", playhead.testing.__all__)
 def test_every_public_name_is_there(name: str) -> None:
-    assert getattr(playhead.testing, name).__module__.startswith("playhead.testing.")
+    value = getattr(playhead.testing, name)
+    assert getattr(value, "__module__", value.__name__).startswith("playhead.testing.")
 
 
 def test_a_name_that_is_not_public_is_an_attribute_error() -> None:

@@ -8,14 +8,14 @@ import pytest
 from playhead.testing import contains, rate_limit, text, thinking, tool_call, tool_result_received
 from playhead.testing.endpoint import MockEndpoint, MockServerSettings
 from playhead.testing.http_response import Response
-from playhead.testing.script import Script
+from playhead.testing.script import ScriptPlayer
 
 
 class Asked:
     """An endpoint with a script, and the shortest way to ask it."""
 
     def __init__(self) -> None:
-        self.script = Script()
+        self.script = ScriptPlayer()
         self.script.otherwise(text("done"))
         self.endpoint = MockEndpoint(self.script, MockServerSettings(clock=lambda: 1234.9))
 

@@ -59,6 +59,23 @@ def test_regex_searches_with_the_flags_of_a_compiled_pattern() -> None:
     assert not regex("^A1$", role="user").matches(request_of(user("order A1")))
 
 
+def test_a_result_of_any_tool_is_recognised_in_the_history_or_as_the_last_message() -> None:
+    answered = request_of(user("hi"), calling("lookup"), result())
+    later = request_of(user("hi"), calling("lookup"), result(), user("thanks"))
+    assert tool_result_received().matches(answered)
+    assert tool_result_received(last=True).matches(answered)
+    assert tool_result_received().matches(later)
+    assert not tool_result_received(last=True).matches(later)
+    assert not tool_result_received().matches(request_of(user("hi"), calling("lookup")))
+    assert tool_result_received("lookup", last=True).matches(answered)
+    assert not tool_result_received("other", last=True).matches(answered)
+    assert not tool_result_received("lookup", last=True).matches(later)
+    assert [str(tool_result_received(*name, last=True)) for name in ((), ("lookup",))] == [
+        "tool_result_received(last=True)",
+        "tool_result_received('lookup', last=True)",
+    ]
+
+
 def test_a_tool_is_requested_when_an_assistant_message_asks_for_it() -> None:
     assert tool_requested("lookup").matches(request_of(user("hi"), calling("lookup")))
     assert not tool_requested("lookup").matches(request_of(user("lookup"), calling("other")))

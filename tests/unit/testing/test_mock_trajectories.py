@@ -12,7 +12,7 @@ import pytest
 from playhead.testing import Trajectories, UnreadableTrajectories, text
 from playhead.testing.endpoint import MockEndpoint, MockServerSettings
 from playhead.testing.request import JsonObject
-from playhead.testing.script import Script
+from playhead.testing.script import ScriptPlayer
 
 RECORDED = Path(os.environ.get("PLAYHEAD_TRAJECTORIES", Path(__file__).parents[4] / "shared" / "data"))
 
@@ -36,7 +36,7 @@ def loaded(folder: Path, *runs: list[JsonObject]) -> Trajectories:
 
 
 def ask(trajectories: Trajectories, key: str, messages: list[JsonObject], **body: object) -> tuple[int, Any]:
-    script = Script()
+    script = ScriptPlayer()
     script.play(trajectories)
     value = {"model": "m", "messages": messages, **body}
     headers = {"x-playhead-trajectory": key}
@@ -164,7 +164,7 @@ def test_an_unknown_run_is_not_found(tmp_path: Path) -> None:
 
 
 def test_a_request_without_a_key_goes_by_the_rules(tmp_path: Path) -> None:
-    script = Script()
+    script = ScriptPlayer()
     script.play(loaded(tmp_path))
     script.otherwise(text("by rule"))
     body = orjson.dumps({"model": "m", "messages": RUN[:2]})
@@ -175,7 +175,7 @@ def test_a_request_without_a_key_goes_by_the_rules(tmp_path: Path) -> None:
 @pytest.mark.skipif(not RECORDED.is_dir(), reason=f"no recorded runs in {RECORDED}")
 def test_every_recorded_call_is_answered_as_it_was() -> None:
     trajectories = Trajectories.load(RECORDED)
-    script = Script()
+    script = ScriptPlayer()
     script.play(trajectories)
     endpoint = MockEndpoint(script, MockServerSettings(keep_requests=False))
     wrong: list[str] = []

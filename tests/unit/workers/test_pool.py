@@ -20,7 +20,7 @@ from playhead_collector.handlers.settings import AnalysisSettings
 from playhead_collector.settings import MIB
 from playhead_collector.store.postgres.connection import DatabaseTimeouts
 from playhead_collector.workers.pool import WorkerPool
-from playhead_collector.workers.process import WorkerProcess
+from playhead_collector.workers.process import BACKGROUND_NICE, QUESTIONS_NICE, WorkerProcess
 from playhead_collector.workers.protocol import AnalysisFailed, Setup
 from playhead_collector.workers.questions import AnalysisQuestion
 
@@ -49,9 +49,10 @@ async def pool_of(
     waiting: int = 8,
     grace_seconds: float = 0.0,
     module: str = ODD,
+    nice: int = QUESTIONS_NICE,
     **setup: Any,
 ) -> AsyncIterator[WorkerPool]:
-    given = [WorkerProcess(setup_of(seconds, **setup), module) for _ in range(processes)]
+    given = [WorkerProcess(setup_of(seconds, **setup), module, nice=nice) for _ in range(processes)]
     pool = WorkerPool(given, seconds, waiting, grace_seconds)
     try:
         yield pool
@@ -337,7 +338,9 @@ def free() -> Any:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="priorities are those of POSIX")
-async def test_a_process_gives_way_to_all_others():
-    async with pool_of() as pool:
+@pytest.mark.parametrize("nice", [QUESTIONS_NICE, BACKGROUND_NICE])
+async def test_a_process_gives_way_to_the_one_that_takes_spans_and_background_work_to_questions(nice: int):
+    async with pool_of(nice=nice) as pool:
         pid = await pid_in(pool)
-        assert psutil.Process(pid).nice() == min(19, psutil.Process().nice() + 10)
+        assert psutil.Process(pid).nice() == min(19, psutil.Process().nice() + nice)
+    assert BACKGROUND_NICE > QUESTIONS_NICE > 0

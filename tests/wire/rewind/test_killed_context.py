@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from playhead.local.client import JournalClient
+from playhead.wire.operations import RecordedCompression
 
 PROGRAM = Path(__file__).parents[2] / "support" / "programs" / "compressing_chat.py"
 KILLS = int(os.environ.get("PLAYHEAD_CONTEXT_KILLS", "6"))
@@ -22,7 +23,7 @@ def run(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     variables = {
         **os.environ,
         "PLAYHEAD_JOURNAL_DIR": str(folder / "journal"),
-        "PLAYHEAD_ENDPOINT": "",
+        "PLAYHEAD_ENDPOINT": "none",
         "ASKED": str(folder / "asked"),
         **environment,
     }
@@ -40,9 +41,9 @@ def asked(folder: Path) -> Counter[str]:
     return Counter((folder / "asked").read_text(encoding="utf-8").splitlines())
 
 
-def compressions(folder: Path, run_id: str) -> list[dict[str, Any]]:
+def compressions(folder: Path, run_id: str) -> list[RecordedCompression]:
     with JournalClient(folder / "journal", pytest.fail) as journal:
-        return list(journal.compressions(run_id))
+        return [dict(row) for row in journal.compressions(run_id)]
 
 
 class Whole(NamedTuple):
@@ -50,7 +51,7 @@ class Whole(NamedTuple):
 
     result: dict[str, Any]
     questions: Counter[str]
-    compressions: list[dict[str, Any]]
+    compressions: list[RecordedCompression]
 
 
 @pytest.fixture(scope="module")

@@ -98,7 +98,7 @@ def statements_after(
             case MessageAdded() if event.message is not None and event.message not in added:
                 message = cache.parsed_message(event.message)
                 if message is not None:
-                    yield from _statements_in(event.seq, event.message, message, made)
+                    yield from statements_of_message(event.seq, event.message, message, made)
             case ToolCalled() if event.arguments is not None:
                 value = cache.parsed(event.arguments)
                 passage = passage_of(event.arguments, 0, ASSISTANT, value)
@@ -123,7 +123,10 @@ def tool_call_passages(ref: ContentRef, message: Message) -> Iterator[tuple[str,
             yield str(part.get("name")), part.get("id"), passage
 
 
-def _statements_in(seq: int, ref: ContentRef, message: Message, made: set[CallIdentity]) -> Iterator[LaterStatement]:
+def statements_of_message(
+    seq: int, ref: ContentRef, message: Message, made: set[CallIdentity]
+) -> Iterator[LaterStatement]:
+    """Yields the texts, results and tool calls of one message after the compression. `made`: tool calls before it."""
     for passage in passages_of(ref, message):
         part = message["parts"][passage.part]
         if passage.source == RESULT:

@@ -7,10 +7,10 @@ message that was kept or is new.
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from playhead.model.canonical import text_of
 from playhead.model.event import ContextCompressed, RunEvent
-from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead.projection.cuts import UNKNOWN, is_same_conversation
 from playhead.projection.known_messages import KnownMessages
@@ -48,9 +48,10 @@ from playhead_collector.analysis.compression.needed_facts import (
 from playhead_collector.analysis.rules import StrengthRule
 from playhead_collector.analysis.texts.limits import readable
 from playhead_collector.analysis.texts.passages import SYSTEM, Passage, passages_of, quoted
-from playhead_collector.read.values import ContentCache
+from playhead_collector.read.values import ContentCache, known_messages
 
 _MAX_FACTS, _MAX_QUOTES = 500, 3
+BY_RULE: Final = "rule"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +72,9 @@ class AuditInput:
 def audit(head: RecordedCompression, audit_input: AuditInput) -> CompressionAudit:
     """Builds the whole answer. `head`: the compression as an answer."""
     event, cache = audit_input.event, audit_input.cache
-    messages = _known_messages(audit_input.outcomes, cache)
-    paired = replace(audit_input.outcomes, diff=pair_by_meaning(audit_input.outcomes.diff, messages))
+    diff = audit_input.outcomes.diff
+    messages = known_messages(cache, {*diff.before, *diff.after})
+    paired = replace(audit_input.outcomes, diff=pair_by_meaning(diff, messages))
     outcomes = with_replacements(paired, messages)
     audit_input = replace(audit_input, outcomes=outcomes)
     lost, preserved, remaining = _lost_and_preserved(audit_input)
@@ -108,15 +110,6 @@ def audit(head: RecordedCompression, audit_input: AuditInput) -> CompressionAudi
         "searched_to": audit_input.searched_to,
         "missing": cache.missing,
     }
-
-
-def _known_messages(outcomes: MessageOutcomes, cache: ContentCache) -> KnownMessages:
-    messages: dict[ContentRef, Message] = {}
-    for ref in {*outcomes.diff.before, *outcomes.diff.after}:
-        message = cache.parsed_message(ref)
-        if message is not None:
-            messages[ref] = message
-    return KnownMessages({ref: message["role"] for ref, message in messages.items()}, messages)
 
 
 # --- facts -----------------------------------------------------------------------------------------------------------
@@ -169,19 +162,9 @@ def _lost_and_preserved(audit_input: AuditInput) -> tuple[list[LostFactRecord], 
     """Returns lost facts with the evidence that they were needed, preserved facts, and the remaining context."""
     outcomes, cache = audit_input.outcomes, audit_input.cache
     remaining = ContextLeft()
-    if audit_input.system is not None:
-        text = readable(text_of(cache.parsed(audit_input.system)), audit_input.system)
-        remaining.add(IN_SYSTEM, Passage(audit_input.system, 0, SYSTEM, text))
-    for ref in outcomes.diff.after:
-        for passage in _passages(cache, ref):
-            remaining.add(IN_SUMMARY if ref == audit_input.event.summary else IN_KEPT, passage)
-    gone = sorted([*outcomes.positions(SUMMARISED), *outcomes.positions(DROPPED)])
-    seqs = entry_seqs(outcomes.diff.before, audit_input.entered)
-    removed = [
-        (seqs[position] or audit_input.event.seq, passage)
-        for position in gone
-        for passage in _passages(cache, outcomes.diff.before[position])
-    ]
+    for where, passage in remaining_passages(audit_input):
+        remaining.add(where, passage)
+    removed = [*removed_passages(audit_input)]
     lost, preserved = lost_and_preserved_facts(removed, remaining.whole)
     calls = calls_in(map(cache.parsed_message, outcomes.diff.before))
     brought = {outcomes.diff.after[position] for position in outcomes.diff.added}
@@ -191,6 +174,26 @@ def _lost_and_preserved(audit_input: AuditInput) -> tuple[list[LostFactRecord], 
             ever.add(passage.text)
     find_needs(lost, statements_after(audit_input.events, cache, calls, brought), remaining.whole, ever)
     return lost, preserved, remaining
+
+
+def remaining_passages(audit_input: AuditInput) -> Iterator[tuple[str, Passage]]:
+    """Yields the texts of the context after the compression, each with its sort; see `ContextLeft`."""
+    cache = audit_input.cache
+    if audit_input.system is not None:
+        text = readable(text_of(cache.parsed(audit_input.system)), audit_input.system)
+        yield IN_SYSTEM, Passage(audit_input.system, 0, SYSTEM, text)
+    for ref in audit_input.outcomes.diff.after:
+        for passage in _passages(cache, ref):
+            yield IN_SUMMARY if ref == audit_input.event.summary else IN_KEPT, passage
+
+
+def removed_passages(audit_input: AuditInput) -> Iterator[tuple[int, Passage]]:
+    """Yields the texts of the removed messages, each with the seq of the event that added it."""
+    outcomes = audit_input.outcomes
+    seqs = entry_seqs(outcomes.diff.before, audit_input.entered)
+    for position in sorted([*outcomes.positions(SUMMARISED), *outcomes.positions(DROPPED)]):
+        for passage in _passages(audit_input.cache, outcomes.diff.before[position]):
+            yield seqs[position] or audit_input.event.seq, passage
 
 
 def _passages(cache: ContentCache, ref: ContentRef) -> Iterator[Passage]:
@@ -211,6 +214,10 @@ def _recognition(
         return rules.DECLARED, "declared by who made it"
     if event.origin == "provider" and not outcomes.diff.removed:
         return rules.DECLARED, "the provider says that it edited what the model saw"
+    if event.origin == "provider" and event.summary is not None and messages.compaction(event.summary) == "":
+        return rules.ENCRYPTED, "the provider's summary is encrypted: facts that it may have are listed as lost"
+    if event.origin == "provider" and event.summariser == event.span:
+        return rules.DECLARED, "the provider says that it summarised what it was sent"
     went = f"{len(outcomes.diff.removed)} of {len(outcomes.diff.before)} messages are not in the next call's input"
     if event.strategy == UNKNOWN:
         return rules.UNKNOWN_KIND, f"{went}, later ones are; how they were left out is not known"
@@ -264,6 +271,7 @@ def _context_message(
 
 def _lost_fact(lost: LostFactRecord) -> LostFact:
     return {
+        "by": BY_RULE,
         "kind": lost.fact.kind,
         "text": lost.fact.text,
         "label": lost.fact.label or None,
@@ -275,6 +283,7 @@ def _lost_fact(lost: LostFactRecord) -> LostFact:
 
 def _preserved_fact(preserved: PreservedFactRecord, remaining: ContextLeft) -> PreservedFact:
     return {
+        "by": BY_RULE,
         "kind": preserved.fact.kind,
         "text": preserved.fact.text,
         "label": preserved.fact.label or None,

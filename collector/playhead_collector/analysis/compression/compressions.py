@@ -33,8 +33,8 @@ _MAX_EVENTS_OF_A_CALL = 4_096
 
 
 @dataclass(frozen=True, slots=True)
-class _CompressionAndCall:
-    """A compression, the first model call that has the new context, and the call that wrote the summary."""
+class CompressionAndCall:
+    """A compression, the first model call that has the new context, and the seq of the call that wrote the summary."""
 
     event: ContextCompressed
     call: LlmCalled | None
@@ -48,7 +48,7 @@ async def list_compressions(record: RunRecord, limit: int, after: int) -> Page[R
     items: list[RecordedCompression] = []
     for found in compressions[:limit]:
         entry = await _with_summariser(record, found)
-        outcomes = await _read_outcomes(record, entry.event, threads)
+        outcomes = await read_outcomes(record, entry.event, threads)
         tokens = await _reported(record, entry)
         if tokens["saved"] is None:
             cache = await fetch(record.store, record.project_id, (*outcomes.diff.before, *outcomes.diff.after))
@@ -59,14 +59,15 @@ async def list_compressions(record: RunRecord, limit: int, after: int) -> Page[R
 
 async def audit_compression(record: RunRecord, at: str) -> CompressionAudit:
     """Audits the compression at `at`. Raises Refused."""
-    seq = await seq_at(record, at)
-    compressions = await _find(record, seq - 1, 1)
-    if not compressions or compressions[0].event.seq != seq:
-        message = f"event {seq} of run {record.run} is no compression: GET .../compressions lists those that there are"
-        raise Refused(404, "no_such_compression", message)
-    entry = await _with_summariser(record, compressions[0])
+    head, evidence = await read_evidence(record, at)
+    return await asyncio.to_thread(audit, head, evidence)
+
+
+async def read_evidence(record: RunRecord, at: str) -> tuple[RecordedCompression, AuditInput]:
+    """Reads the compression at `at`, and what its audit needs. Raises Refused."""
+    entry = await _with_summariser(record, await find_compression(record, at))
     event, call = entry.event, entry.call
-    outcomes = await _read_outcomes(record, event, {})
+    outcomes = await read_outcomes(record, event, {})
     entered, tags = await entered_before(record, event.seq)
     events, searched_to = await events_after(record, event)
     system = call.system if call else None
@@ -75,10 +76,10 @@ async def audit_compression(record: RunRecord, at: str) -> CompressionAudit:
     cache = await fetch(record.store, record.project_id, wanted)
     tokens = _estimated(await _reported(record, entry), outcomes, cache)
     evidence = AuditInput(event, outcomes, cache, entered, events, searched_to, system, tags)
-    return await asyncio.to_thread(audit, compression(entry, outcomes, tokens), evidence)
+    return compression(entry, outcomes, tokens), evidence
 
 
-def compression(entry: _CompressionAndCall, outcomes: MessageOutcomes, tokens: TokensSaved) -> RecordedCompression:
+def compression(entry: CompressionAndCall, outcomes: MessageOutcomes, tokens: TokensSaved) -> RecordedCompression:
     """Converts a compression to an answer."""
     event = entry.event
     refs = {"before": event.before, "after": event.after, "summary": event.summary, "policy": event.policy}
@@ -109,7 +110,17 @@ def compression(entry: _CompressionAndCall, outcomes: MessageOutcomes, tokens: T
     }
 
 
-async def _find(record: RunRecord, after: int, limit: int) -> list[_CompressionAndCall]:
+async def find_compression(record: RunRecord, at: str) -> CompressionAndCall:
+    """Finds the compression at `at`, without its summariser. Raises Refused."""
+    seq = await seq_at(record, at)
+    compressions = await _find(record, seq - 1, 1)
+    if not compressions or compressions[0].event.seq != seq:
+        message = f"event {seq} of run {record.run} is no compression: GET .../compressions lists those that there are"
+        raise Refused(404, "no_such_compression", message)
+    return compressions[0]
+
+
+async def _find(record: RunRecord, after: int, limit: int) -> list[CompressionAndCall]:
     """Finds up to limit + 1 compressions after `after`, each with the first model call that has the new context."""
     waiting: list[ContextCompressed] = []
     calls: dict[str, LlmCalled] = {}
@@ -125,16 +136,20 @@ async def _find(record: RunRecord, after: int, limit: int) -> list[_CompressionA
                 }
         if len(waiting) > limit and all(waiting_event.id in calls for waiting_event in waiting[:limit]):
             break
-    return [_CompressionAndCall(event, calls.get(event.id)) for event in waiting]
+    return [CompressionAndCall(event, calls.get(event.id)) for event in waiting]
 
 
 def _is_first(call: LlmCalled, event: ContextCompressed) -> bool:
-    return call.span == event.span or (event.origin == "declared" and call.actor == event.actor)
+    # A provider's own summary in an answer is of the input of that call; the new context is that of the next one.
+    if event.origin == "declared" or (event.origin == "provider" and event.summariser == event.span):
+        return call.actor == event.actor
+    return call.span == event.span
 
 
-async def _read_outcomes(
+async def read_outcomes(
     record: RunRecord, event: ContextCompressed, threads: dict[ContentRef, Sequence[ContentRef]]
 ) -> MessageOutcomes:
+    """Reads the outcomes of the messages. `threads`: messages of threads that were read before, to which it adds."""
     for thread in (event.before, event.after):
         if thread is not None and thread not in threads:
             try:
@@ -145,7 +160,7 @@ async def _read_outcomes(
     return outcomes_of_event(event, before, threads[event.after] if event.after else ())
 
 
-async def _with_summariser(record: RunRecord, entry: _CompressionAndCall) -> _CompressionAndCall:
+async def _with_summariser(record: RunRecord, entry: CompressionAndCall) -> CompressionAndCall:
     """Adds the seq of the model call that wrote the summary."""
     if entry.event.summariser is None:
         return entry
@@ -156,7 +171,7 @@ async def _with_summariser(record: RunRecord, entry: _CompressionAndCall) -> _Co
     return entry
 
 
-async def _reported(record: RunRecord, entry: _CompressionAndCall) -> TokensSaved:
+async def _reported(record: RunRecord, entry: CompressionAndCall) -> TokensSaved:
     """Token counts before and after: as the provider counted the calls before and after, else as declared."""
     before, after = entry.event.tokens_before, entry.event.tokens_after
     if entry.event.origin == "declared":
@@ -180,7 +195,7 @@ async def _counted_before(record: RunRecord, since: ContextCompressed) -> int | 
     return None
 
 
-async def _counted_after(record: RunRecord, entry: _CompressionAndCall) -> int | None:
+async def _counted_after(record: RunRecord, entry: CompressionAndCall) -> int | None:
     """Returns the input tokens of the first call after the compression; None if they are not known."""
     call = entry.call
     if call is None:

@@ -3,6 +3,7 @@
 from playhead_collector.analysis.rules import StrengthRule
 
 DECLARED = StrengthRule("declared", "strong", "the program that compressed said so")
+ENCRYPTED = StrengthRule("encrypted", "strong", "the provider compacted, and only it can read the summary")
 MESSAGES_GONE = StrengthRule("messages_gone", "strong", "messages are gone, and nothing stands in their place")
 UNKNOWN_KIND = StrengthRule(
     "unknown_kind", "likely", "messages are gone, later ones are not, and how they were left out is not known"

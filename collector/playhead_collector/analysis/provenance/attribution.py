@@ -95,9 +95,12 @@ class _NewInput:
         return ASSISTANT if passage.source == USER and passage.content in self.of_agents else passage.source
 
 
-def attributions(transcript: Transcript, tools: Iterable[ToolRun]) -> Iterator[ToolAttribution]:
-    """Yields the attribution of each tool call. `tools`: in the order of the run, so that messages are read once."""
-    contexts = Contexts(transcript)
+def attributions(
+    transcript: Transcript, tools: Iterable[ToolRun], contexts: Contexts | None = None
+) -> Iterator[ToolAttribution]:
+    """Yields the attribution of each tool call. `tools`: in the order of the run, so that messages are read once.
+    `contexts`: of this transcript, where later calls are asked about, too."""
+    contexts = contexts or Contexts(transcript)
     for tool in tools:
         visible = contexts.context_of(tool)
         yield attribute(transcript, contexts.index, tool, traced_call_of(transcript, tool, visible))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from playhead.model import event as ev
+from playhead.model.canonical import canonical_json
 from playhead.model.ref import ContentRef
 from playhead.wire.operations import ChangedArgument, InferredReasoning, InferredStep, Quoted
 from playhead_collector.analysis.rules import StrengthRule, weaker
@@ -70,6 +71,7 @@ def infer_reasoning(transcript: Transcript, turn: Turn) -> InferredReasoning:
     evidence = [InferredStep(what="trigger", quote=quote) for quote in trigger.quotes]
     evidence += [InferredStep(what="goal", quote=goal)] if goal else []
     evidence += [InferredStep(what="action", quote=quote) for quote in _output_quotes(transcript, turn)]
+    similar = _similar_calls(transcript, turn)
     return {
         "basis": "inferred",
         "trigger": trigger.trigger,
@@ -79,7 +81,9 @@ def infer_reasoning(transcript: Transcript, turn: Turn) -> InferredReasoning:
         "action": action,
         "pattern": f"{trigger.trigger} -> {label}" if label else None,
         "changed": changed,
-        "summary": _summary(trigger.trigger, label, turn, changed),
+        "similar_calls": similar.of_tool,
+        "same_calls": similar.same,
+        "summary": _summary(trigger.trigger, label, turn, changed, similar),
         "evidence": evidence,
         "strength": rule.strength,
         "rule": rule.name,
@@ -249,6 +253,32 @@ def _output_quotes(transcript: Transcript, turn: Turn) -> Iterator[Quoted]:
         yield from (_beginning(passage, event.seq) for passage in transcript.passages(event.message))
 
 
+# --- similar calls ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _SimilarCalls:
+    """Tool calls in a context that name a tool which the call requested, and those of them with equal arguments."""
+
+    of_tool: int = 0
+    same: int = 0
+
+
+def _similar_calls(transcript: Transcript, turn: Turn) -> _SimilarCalls:
+    requested = {(request.name, canonical_json(request.arguments)) for request in turn.requests}
+    tools = {name for name, _ in requested}
+    of_tool = same = 0
+    node = transcript.nodes.get(turn.begin.thread) if turn.begin.thread and tools else None
+    while node is not None:
+        message = transcript.message(node.message)
+        for part in message["parts"] if message is not None else ():
+            if part.get("type") == "tool_call" and part.get("name") in tools:
+                of_tool += 1
+                same += (part.get("name"), canonical_json(part.get("arguments"))) in requested
+        node = transcript.nodes.get(node.parent) if node.parent else None
+    return _SimilarCalls(of_tool, same)
+
+
 # --- the summary -----------------------------------------------------------------------------------------------------
 
 _AFTER = {
@@ -267,8 +297,11 @@ _DID = {
 }
 
 
-def _summary(trigger: str, label: str | None, turn: Turn, changed: Sequence[ChangedArgument]) -> str:
+def _summary(
+    trigger: str, label: str | None, turn: Turn, changed: Sequence[ChangedArgument], similar: _SimilarCalls
+) -> str:
     tools = ", ".join(dict.fromkeys(request.name for request in turn.requests))
     paths = ", ".join(change["path"] or "argument" for change in changed[:3])
     did = _DID[label].format(tools=tools, paths=paths) if label else "it has not answered"
-    return f"{_AFTER[trigger]}, {did}."
+    before = f" Similar calls in its context: {similar.of_tool}, equal ones: {similar.same}." if similar.of_tool else ""
+    return f"{_AFTER[trigger]}, {did}.{before}"

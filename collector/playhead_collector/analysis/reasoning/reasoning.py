@@ -8,6 +8,7 @@ from playhead.model.canonical import text_of
 from playhead.model.event import LlmCompleted
 from playhead.wire.operations import Quoted, ReasonedOption, Reasoning, StructuredReasoning
 from playhead_collector.analysis.reasoning import TAG
+from playhead_collector.analysis.reasoning.chosen_option import chosen_option
 from playhead_collector.analysis.reasoning.explanation import brief_of, known_explanation
 from playhead_collector.analysis.reasoning.inferred import infer_reasoning
 from playhead_collector.analysis.reasoning.written_down import StructuredText, TextRange, parse_block, read_structured
@@ -103,6 +104,7 @@ def _answer(passage: Passage, seq: int, block: StructuredText, source: str, tag:
         }
         for option in block.options
     ]
+    choice = chosen_option(passage.text, block)
     return {
         "source": source,
         "tag": tag,
@@ -111,5 +113,8 @@ def _answer(passage: Passage, seq: int, block: StructuredText, source: str, tag:
         "observation": quotes(block.observation),
         "options": options,
         "decision": quotes(block.decision),
+        "selected_option": None if choice.selected is None else quote(choice.selected),
+        "rationale": quotes(choice.rationale),
+        "rejected_because": [{"option": quote(name), "because": quotes(why)} for name, why in choice.rejected],
         "rest": quotes(block.rest),
     }

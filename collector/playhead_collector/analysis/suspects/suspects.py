@@ -1,7 +1,7 @@
 """[analysis]: which steps of a failed run went wrong?  Ranks them by the findings against them.
 
 Reads the run, the compressions of its context, and succeeded runs of the same task (siblings), and gives them to all
-finders.
+finders. Of a very long run only the end is read: the time of the finders grows with the length of what they are given.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from playhead_collector.analysis.suspects.refusals import find_refusals
 from playhead_collector.analysis.suspects.siblings import find_divergence
 from playhead_collector.analysis.suspects.text_protocols import text_protocol
 from playhead_collector.analysis.suspects.tool_calls import find_calls, find_lost_facts, find_values
-from playhead_collector.analysis.transcript.loading import read_transcript
+from playhead_collector.analysis.transcript.loading import read_transcript_end
 from playhead_collector.read.record import RunRecord
 
 # --- ranking, pure ---------------------------------------------------------------------------------------------------
@@ -78,6 +78,8 @@ def rank(steps: RunSteps, all_findings: Iterable[Finding]) -> list[RankedStep]:
 
 # --- the answer ------------------------------------------------------------------------------------------------------
 
+# The last events of a run that are looked at: more than a thousand turns with a tool call each.
+MOST_EVENTS = 8_192
 # Compressions that are audited, from the first on: each audit reads thousands of messages.
 _MAX_AUDITS = 8
 _NO_RULES = "no rule applies to this kind of run: its model asks for actions in its texts ({}), not in tool calls"
@@ -92,9 +94,9 @@ async def answer_suspects(
     `named`: succeeded runs of the same task to compare with. Without any, `read_succeeded_runs` looks for them with the
     options `find`; None: no runs are compared.
     """
-    transcript = await read_transcript(record)
+    transcript = await read_transcript_end(record, MOST_EVENTS)
     siblings, compared = await _siblings(record, named, find)
-    others = [await read_transcript(sibling) for sibling in siblings]
+    others = [await read_transcript_end(sibling, MOST_EVENTS) for sibling in siblings]
     audits = await _audits(record, transcript.events)
 
     def ranked() -> tuple[RunSteps, str | None, list[RankedStep]]:
@@ -104,13 +106,16 @@ async def answer_suspects(
         return steps, form, rank(steps, findings)
 
     steps, form, ranked_steps = await asyncio.to_thread(ranked)
+    looked_at = len(steps.steps)
+    before = record.row.llm_calls - looked_at if record.last > MOST_EVENTS else 0
     return {
         "run": transcript.run,
-        "steps": len(steps.steps),
+        "steps": before + looked_at,
+        "looked_at": looked_at,
         "total": len(ranked_steps),
         "note": None if form is None else _NO_RULES.format(form),
         "siblings": compared,
-        "items": [_suspect(number, ranked_step) for number, ranked_step in enumerate(ranked_steps[:limit], 1)],
+        "items": [_suspect(number, ranked_step, before) for number, ranked_step in enumerate(ranked_steps[:limit], 1)],
     }
 
 
@@ -145,7 +150,8 @@ async def _audits(record: RunRecord, events: Sequence[RunEvent]) -> list[Compres
     return [await audit_compression(record, str(seq)) for seq in seqs]
 
 
-def _suspect(number: int, ranked: RankedStep) -> Suspect:
+def _suspect(number: int, ranked: RankedStep, before: int) -> Suspect:
+    """Converts a step to an answer. `before`: the steps of the run before those that were looked at."""
     turn = ranked.step.turn
     stands_at = turn.end or turn.begin
     strongest = ranked.findings[0].rule
@@ -154,7 +160,7 @@ def _suspect(number: int, ranked: RankedStep) -> Suspect:
         "seq": stands_at.seq,
         "event": stands_at.id,
         "call": turn.begin.seq,
-        "turn": ranked.step.number + 1,
+        "turn": before + ranked.step.number + 1,
         "actor": turn.begin.actor,
         "does": _step_text(ranked),
         "points": ranked.points,

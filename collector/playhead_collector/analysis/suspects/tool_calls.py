@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from playhead.model.canonical import canonical_json
-from playhead.wire.operations.compression import CompressionAudit
+from playhead.wire.operations.compression import CompressionAudit, FactNeeded
 from playhead.wire.operations.reasoning import Quoted
+from playhead_collector.analysis.compression.needed_facts import ASKED, LOOKED_UP, MISSED, TOLD, USED, WRONG
 from playhead_collector.analysis.provenance import rules as origin_rules
 from playhead_collector.analysis.provenance.attribution import attributions, entered_at
 from playhead_collector.analysis.provenance.attributions import is_suspect
@@ -149,6 +150,22 @@ def _speaks_of(answer: str, problem: str) -> bool:
 # --- lost facts ------------------------------------------------------------------------------------------------------
 
 
+_NEEDS = {
+    ASKED: "and the user was asked for it again",
+    TOLD: "and the user said it again",
+    LOOKED_UP: "and it was looked up again",
+    MISSED: "and it was said to be missing",
+    USED: "and it was used all the same",
+}
+
+
+def _need(need: FactNeeded) -> str:
+    """What came of a lost fact, in words."""
+    if need["how"] == WRONG:
+        return f"and {need['value'][:80]!r} was used instead" if need["value"] else "and another value was used"
+    return _NEEDS.get(need["how"], "and it was needed")
+
+
 def find_lost_facts(steps: RunSteps, audits: Sequence[CompressionAudit]) -> Iterator[Finding]:
     """Yields the steps that needed a fact that an audit reports as lost."""
     begins = [step.new_texts[0].seq if step.new_texts else step.turn.begin.seq for step in steps.steps]
@@ -157,7 +174,7 @@ def find_lost_facts(steps: RunSteps, audits: Sequence[CompressionAudit]) -> Iter
             for need in fact["needed"]:
                 number = bisect_right(begins, need["seq"]) - 1
                 if number >= 0:
-                    reason = f"{fact['text'][:80]!r} had left the context at {audited['seq']}: {need['how']}"
+                    reason = f"{fact['text'][:80]!r} had left the context at event {audited['seq']}, {_need(need)}"
                     quotes = (*fact["quotes"][:1], *need["quotes"][:1])
                     rule = replace(rules.FACT_LOST, strength=need["strength"])
                     yield Finding(number, rule, reason, quotes)

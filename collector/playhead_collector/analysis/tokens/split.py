@@ -5,14 +5,16 @@ system and tools, which most calls of an agent repeat, have one factor for all c
 has the same number of tokens at each of them; the other parts share what is left. Pure.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from playhead.model import event as ev
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead.model.token_estimates import estimate_message, estimate_value
-from playhead.wire.operations.tokens import TokenSplit, TotalSplit
+from playhead.wire.operations.tokens import SectionTokens, TokenSplit, TotalSplit
 from playhead_collector.analysis.tokens.measures import TokenCounts, model_of, usage_of
 from playhead_collector.analysis.transcript.transcript import Transcript, Turn
 from playhead_collector.read.token_estimates import CALIBRATED, ESTIMATED, REPORTED
@@ -64,7 +66,7 @@ class ContextSplits:
         basis = scale.basis if reported is None else CALIBRATED
         factor = self._factor(model_of(turn), scale.factor)
         system, tools, history, retrieved = counted_parts(whole, fixed, rest, factor)
-        return {
+        split: TokenSplit = {
             "system": system,
             "tools": tools,
             "history": history,
@@ -72,6 +74,9 @@ class ContextSplits:
             "output": output[0],
             "basis": min(basis, output[1], key=_WEAKEST_FIRST.index),
         }
+        if sections := section_tokens(turn.begin, system, parts.system):
+            split["sections"] = sections
+        return split
 
     def _parts(self, turn: Turn) -> ContextParts | None:
         """Estimates of the parts of a call's input; None when a part is not stored."""
@@ -141,6 +146,18 @@ def counted_parts(whole: int, fixed: Sequence[float], rest: Sequence[float], fac
     return [*counted, *shares(left, list(rest))]
 
 
+def section_tokens(begin: ev.LlmCalled, system: int, estimate: float) -> list[SectionTokens]:
+    """Tokens of the sections of the system prompt, which has `system` tokens and this estimate; [] if it has none.
+
+    The estimates of the sections are the program's; what they leave of the system prompt is in no section.  Pure.
+    """
+    if not begin.prompt_sections or len(begin.prompt_sections) != len(begin.section_tokens):
+        return []
+    around = max(0.0, estimate - sum(begin.section_tokens))
+    *counted, _ = shares(system, [*map(float, begin.section_tokens), around])
+    return [{"name": name, "tokens": tokens} for name, tokens in zip(begin.prompt_sections, counted, strict=True)]
+
+
 def shares(whole: int, estimates: list[float]) -> list[int]:
     """Divides `whole` in the proportions of the estimates. The integers add up to `whole`.  Pure."""
     total = sum(estimates)
@@ -159,7 +176,7 @@ def summed(splits: Iterable[TokenSplit | None]) -> TotalSplit | None:
     known_splits = [split for split in splits if split is not None]
     if not known_splits:
         return None
-    return {
+    total: TotalSplit = {
         "system": sum(split["system"] for split in known_splits),
         "tools": sum(split["tools"] for split in known_splits),
         "history": sum(split["history"] for split in known_splits),
@@ -168,3 +185,9 @@ def summed(splits: Iterable[TokenSplit | None]) -> TotalSplit | None:
         "basis": min((split["basis"] for split in known_splits), key=_WEAKEST_FIRST.index),
         "calls": len(known_splits),
     }
+    sections = Counter[str]()
+    for split in known_splits:
+        sections.update({section["name"]: section["tokens"] for section in split.get("sections", ())})
+    if sections:
+        total["sections"] = [{"name": name, "tokens": tokens} for name, tokens in sections.items()]
+    return total

@@ -5,31 +5,33 @@ from it, its answers are added to it. So each size is relative to the call to wh
 """
 
 import asyncio
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice
-from operator import itemgetter
 
 from playhead.model import event as ev
-from playhead.model.models import ModelFacts
 from playhead.model.ref import ContentRef
 from playhead.model.times import rfc3339
 from playhead.wire.operations import ModelTokens, TokenPoint, TokenTimeline, TokenTotals
 from playhead.wire.operations.tokens import TokenSplit
+from playhead_collector.analysis.tokens.compressed import (
+    MeasuredCompression,
+    compression_tokens,
+    compression_totals,
+    measured_compressions,
+)
+from playhead_collector.analysis.tokens.measured_call import NO_COUNT, MeasuredCall, ratio_of
 from playhead_collector.analysis.tokens.measures import TokenCounts, known_sum, model_of, usage_of
 from playhead_collector.analysis.tokens.split import ContextSplits, summed
 from playhead_collector.analysis.transcript.loading import read_threads, read_transcript_outline
 from playhead_collector.analysis.transcript.transcript import Transcript, Turn
 from playhead_collector.read.prices import Prices
 from playhead_collector.read.record import RunRecord
-from playhead_collector.read.token_estimates import CALIBRATED, ESTIMATED, REPORTED, TokenCount, read_scales
+from playhead_collector.read.token_estimates import REPORTED, TokenCount, read_scales
 from playhead_collector.read.values import fetch
 
 WARN_AT = 0.8
 OK, WARNING = "ok", "warning"
-_NOTHING: TokenCount = (None, None)
 _CALL_EVENTS = (ev.LlmCalled, ev.LlmFailed, ev.LlmCompleted, ev.ContextCompressed)
 _TOKEN_EVENTS = (ev.MessageAdded, ev.LlmCalled, ev.LlmFailed, ev.LlmCompleted, ev.ContextCompressed)
 
@@ -115,111 +117,52 @@ def timeline(
     transcript: Transcript, measures: TokenCounts, prices: Prices, events: Sequence[ev.RunEvent], limit: int
 ) -> TokenTimeline:
     """Builds the answer from fetched data. `events`: those of the points, and one more if there are more. Pure."""
-    metered = [_MeasuredCall(turn, measures, prices) for turn in transcript.turns]
-    page = list(_points(events[:limit], metered, measures))
+    metered = [MeasuredCall(turn, measures, prices) for turn in transcript.turns]
+    compressions = measured_compressions(transcript.events, metered)
+    page = list(_points(events[:limit], metered, measures, compressions))
     return {
         "run": transcript.run,
         "warn_at": WARN_AT,
         "prices": {"date": prices.date, "source": prices.source, "currency": prices.currency},
         "models": _models(metered, measures),
-        "totals": _totals(transcript, metered),
+        "totals": _totals(transcript, metered, compressions),
         "items": page,
         "next_cursor": str(page[-1]["seq"]) if len(events) > limit else None,
     }
-
-
-@dataclass
-class _MeasuredCall:
-    """A model call with its tokens, limit and cost. The tokens of its messages are computed when needed."""
-
-    turn: Turn
-    measures: TokenCounts
-    prices: Prices
-    context: TokenCount = _NOTHING
-    usage: ev.TokenUsage = ev.TokenUsage()
-    price: ModelFacts | None = None
-    limit: int | None = None
-    cost: float | None = None
-
-    def __post_init__(self) -> None:
-        turn = self.turn
-        self.context, self.usage = self.measures.context(turn), usage_of(turn)
-        answered_by = turn.end.model if turn.end else None
-        self.price = self.prices.of(answered_by) or self.prices.of(turn.begin.model)
-        self.limit = self.prices.limit_of(answered_by) or self.prices.limit_of(turn.begin.model)
-        self.cost = self.price.cost(self.usage) if self.price else None
-
-    @cached_property
-    def tokens(self) -> dict[int, TokenCount]:
-        turn = self.turn
-        return {event.seq: self.measures.message(event, turn) for event in (*turn.new_messages, *turn.outputs)}
-
-    @cached_property
-    def _rising(self) -> list[tuple[int, TokenCount]]:
-        return list(self._rise())
-
-    def _rise(self) -> Iterator[tuple[int, TokenCount]]:
-        """Yields seqs in order, each with the size of the context from there on."""
-        begin, falling, rising = self.turn.begin.seq, self.context, self.context
-        before = sorted((seq for seq in self.tokens if seq < begin), reverse=True)
-        steps = [(begin, self.context)]
-        for seq in before:
-            steps.append((seq, falling))
-            falling = _moved(falling, self.tokens[seq], -1)
-        yield (0, falling)
-        yield from reversed(steps)
-        for seq in sorted(seq for seq in self.tokens if seq > begin):
-            rising = _moved(rising, self.tokens[seq], 1)
-            yield (seq, rising)
-
-    @property
-    def ratio(self) -> float | None:
-        return _ratio(self.context[0], self.limit)
-
-    def after(self, seq: int) -> TokenCount:
-        """Size of the context right after this event of the call."""
-        return self._rising[bisect_right(self._rising, seq, key=itemgetter(0)) - 1][1]
-
-
-def _moved(context: TokenCount, by: TokenCount, sign: int) -> TokenCount:
-    """Adds tokens to a context (`sign` 1) or subtracts them (-1); the weaker basis of the two applies."""
-    if context[0] is None or by[0] is None:
-        return _NOTHING
-    return max(0, context[0] + sign * by[0]), max(context[1], by[1], key=_weakness)
-
-
-def _weakness(basis: str | None) -> int:
-    return (REPORTED, CALIBRATED, ESTIMATED).index(basis or ESTIMATED)
 
 
 # --- points ----------------------------------------------------------------------------------------------------------
 
 
 def _points(
-    events: Iterable[ev.RunEvent], metered: Sequence[_MeasuredCall], measures: TokenCounts
+    events: Iterable[ev.RunEvent],
+    metered: Sequence[MeasuredCall],
+    measures: TokenCounts,
+    compressions: Mapping[int, MeasuredCompression],
 ) -> Iterator[TokenPoint]:
     by_span = {measured.turn.begin.span: measured for measured in metered}
     for event in events:
         call = by_span.get(event.span)
         match event:
             case ev.MessageAdded():
-                added = call.tokens.get(event.seq, _NOTHING) if call else measures.message(event, None)
-                yield _point(event, call, added, call.after(event.seq) if call else _NOTHING)
+                added = call.tokens.get(event.seq, NO_COUNT) if call else measures.message(event, None)
+                yield _point(event, call, added, call.after(event.seq) if call else NO_COUNT)
             case ev.LlmCalled() | ev.LlmFailed():
-                yield _point(event, call, _NOTHING, call.context if call else _NOTHING)
+                yield _point(event, call, NO_COUNT, call.context if call else NO_COUNT)
             case ev.LlmCompleted():
                 yield _ended(event, call)
             case ev.ContextCompressed():
                 added = _compressed(event, call, measures)
                 context = call.after(event.seq) if call else (event.tokens_after, _basis_of(event.tokens_after))
-                yield _point(event, call, added, context)
+                point = _point(event, call, added, context)
+                yield {**point, "compression": compression_tokens(compressions[event.seq])}
             case _:
                 pass
 
 
-def _point(event: ev.RunEvent, call: _MeasuredCall | None, added: TokenCount, context: TokenCount) -> TokenPoint:
+def _point(event: ev.RunEvent, call: MeasuredCall | None, added: TokenCount, context: TokenCount) -> TokenPoint:
     limit = call.limit if call else None
-    ratio = _ratio(context[0], limit)
+    ratio = ratio_of(context[0], limit)
     return {
         "seq": event.seq,
         "event": event.id,
@@ -242,8 +185,8 @@ def _point(event: ev.RunEvent, call: _MeasuredCall | None, added: TokenCount, co
     }
 
 
-def _ended(event: ev.LlmCompleted, call: _MeasuredCall | None) -> TokenPoint:
-    point = _point(event, call, _NOTHING, call.context if call else _NOTHING)
+def _ended(event: ev.LlmCompleted, call: MeasuredCall | None) -> TokenPoint:
+    point = _point(event, call, NO_COUNT, call.context if call else NO_COUNT)
     return {
         **point,
         "usage": ev.usage_to_json(event.usage),
@@ -252,7 +195,7 @@ def _ended(event: ev.LlmCompleted, call: _MeasuredCall | None) -> TokenPoint:
     }
 
 
-def _compressed(event: ev.ContextCompressed, call: _MeasuredCall | None, measures: TokenCounts) -> TokenCount:
+def _compressed(event: ev.ContextCompressed, call: MeasuredCall | None, measures: TokenCounts) -> TokenCount:
     """Tokens that a compression removed (negative), without its summary if that is a message of its own."""
     if event.origin == "declared" and event.tokens_before is not None and event.tokens_after is not None:
         return event.tokens_after - event.tokens_before, REPORTED
@@ -264,10 +207,6 @@ def _basis_of(tokens: int | None) -> str | None:
     return None if tokens is None else REPORTED
 
 
-def _ratio(context: int | None, limit: int | None) -> float | None:
-    return None if context is None or not limit else round(context / limit, 4)
-
-
 def _level(ratio: float | None) -> str | None:
     return None if ratio is None else WARNING if ratio >= WARN_AT else OK
 
@@ -275,7 +214,9 @@ def _level(ratio: float | None) -> str | None:
 # --- sums ------------------------------------------------------------------------------------------------------------
 
 
-def _totals(transcript: Transcript, metered: Sequence[_MeasuredCall]) -> TokenTotals:
+def _totals(
+    transcript: Transcript, metered: Sequence[MeasuredCall], compressions: Mapping[int, MeasuredCompression]
+) -> TokenTotals:
     usages = [call.usage for call in metered]
     ratios = [call.ratio for call in metered if call.ratio is not None]
     sizes = [(call.context[0], -call.turn.begin.seq) for call in metered if call.context[0] is not None]
@@ -283,8 +224,8 @@ def _totals(transcript: Transcript, metered: Sequence[_MeasuredCall]) -> TokenTo
     return {
         "calls": len(metered),
         "unreported_calls": sum(call.usage.input_tokens is None for call in _completed(metered)),
-        "input_tokens": sum(usage.input_tokens or 0 for usage in usages),
-        "output_tokens": sum(usage.output_tokens or 0 for usage in usages),
+        "input_tokens": _input_tokens(usages),
+        "output_tokens": _output_tokens(usages),
         "cache_read_tokens": known_sum([usage.cache_read_tokens for usage in usages]),
         "cache_write_tokens": known_sum([usage.cache_write_tokens for usage in usages]),
         "reasoning_tokens": known_sum([usage.reasoning_tokens for usage in usages]),
@@ -296,17 +237,18 @@ def _totals(transcript: Transcript, metered: Sequence[_MeasuredCall]) -> TokenTo
         "peak_ratio": max(ratios, default=None),
         "warnings": sum(ratio >= WARN_AT for ratio in ratios),
         "compressions": [event.seq for event in transcript.events if isinstance(event, ev.ContextCompressed)],
+        "compressed": compression_totals(compressions.values()),
     }
 
 
-def _models(metered: Sequence[_MeasuredCall], measures: TokenCounts) -> list[ModelTokens]:
-    by_model: dict[str | None, list[_MeasuredCall]] = {}
+def _models(metered: Sequence[MeasuredCall], measures: TokenCounts) -> list[ModelTokens]:
+    by_model: dict[str | None, list[MeasuredCall]] = {}
     for call in metered:
         by_model.setdefault(model_of(call.turn), []).append(call)
     return [_model(model, calls, measures) for model, calls in by_model.items()]
 
 
-def _model(model: str | None, calls: Sequence[_MeasuredCall], measures: TokenCounts) -> ModelTokens:
+def _model(model: str | None, calls: Sequence[MeasuredCall], measures: TokenCounts) -> ModelTokens:
     usages = [call.usage for call in calls]
     scale = measures.scale(calls[0].turn)
     price = next((call.price for call in reversed(calls) if call.price), None)
@@ -325,8 +267,8 @@ def _model(model: str | None, calls: Sequence[_MeasuredCall], measures: TokenCou
         if price and price.input is not None and price.output is not None
         else None,
         "calibration": {"factor": scale.factor, "calls": scale.calls, "scope": scale.scope} if scale.calls else None,
-        "input_tokens": sum(usage.input_tokens or 0 for usage in usages),
-        "output_tokens": sum(usage.output_tokens or 0 for usage in usages),
+        "input_tokens": _input_tokens(usages),
+        "output_tokens": _output_tokens(usages),
         "cache_read_tokens": known_sum([usage.cache_read_tokens for usage in usages]),
         "cache_hit_share": _share(usages),
         "cost": _cost(calls),
@@ -334,16 +276,25 @@ def _model(model: str | None, calls: Sequence[_MeasuredCall], measures: TokenCou
     }
 
 
-def _completed(metered: Iterable[_MeasuredCall]) -> list[_MeasuredCall]:
+def _input_tokens(usages: Iterable[ev.TokenUsage]) -> int:
+    """Input tokens, with those of a provider's own summaries, which it counts apart."""
+    return sum((usage.input_tokens or 0) + (usage.compaction_input_tokens or 0) for usage in usages)
+
+
+def _output_tokens(usages: Iterable[ev.TokenUsage]) -> int:
+    return sum((usage.output_tokens or 0) + (usage.compaction_output_tokens or 0) for usage in usages)
+
+
+def _completed(metered: Iterable[MeasuredCall]) -> list[MeasuredCall]:
     return [call for call in metered if isinstance(call.turn.end, ev.LlmCompleted)]
 
 
-def _cost(metered: Iterable[_MeasuredCall]) -> float | None:
+def _cost(metered: Iterable[MeasuredCall]) -> float | None:
     costs = [call.cost for call in metered if call.cost is not None]
     return round(sum(costs), 10) if costs else None
 
 
-def _unpriced(metered: Iterable[_MeasuredCall]) -> int:
+def _unpriced(metered: Iterable[MeasuredCall]) -> int:
     return sum(call.cost is None for call in _completed(metered))
 
 

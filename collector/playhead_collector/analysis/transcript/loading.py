@@ -30,6 +30,16 @@ async def read_transcript(record: RunRecord) -> Transcript:
     return await _read_transcript(record, events, with_contexts=True)
 
 
+async def read_transcript_end(record: RunRecord, most_events: int) -> Transcript:
+    """Reads the transcript of the last `most_events` events of a run, with contents; of a shorter run all of it."""
+    begin = record.last - most_events
+    if begin <= 0:
+        return await read_transcript(record)
+    transcript = await _read_transcript(record, await record.events(begin), with_contexts=True)
+    await _add_earlier_entries(record, begin, transcript)
+    return transcript
+
+
 async def read_transcript_outline(record: RunRecord) -> Transcript:
     """Reads the transcript of the whole run without contents: calls and the messages that belong to them."""
     events = await record.all_events()

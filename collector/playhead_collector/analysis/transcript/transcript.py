@@ -9,7 +9,7 @@ from typing import Any
 
 from playhead.model import event as ev
 from playhead.model.canonical import text_of
-from playhead.model.message import Message, message_text
+from playhead.model.message import Message, Part, message_text
 from playhead.model.ref import ContentRef
 from playhead.model.thread import ThreadNode
 from playhead_collector.analysis.texts.limits import readable
@@ -149,7 +149,8 @@ class _TranscriptBuilder:
         self._by_span: dict[str, Turn] = {}
         self._open_tools: dict[str, ToolRun] = {}
         self._waiting: dict[str, list[ev.MessageAdded]] = {}
-        self._requests: list[ToolRequest] = []
+        self._requests: dict[str | None, list[ToolRequest]] = {}  # by id, in order
+        self._open_requests: dict[str, list[ToolRequest]] = {}  # by name, in order: those that were not made yet
         self._last: dict[str | None, Turn] = {}  # by agent
 
     def take(self, event: ev.RunEvent) -> None:
@@ -192,10 +193,8 @@ class _TranscriptBuilder:
     def _entered(self, event: ev.MessageAdded, message: Message | None) -> None:
         for number, part in enumerate(message["parts"] if message and event.message else ()):
             if part.get("type") == "tool_call_response":
-                requests = [
-                    request for request in self._requests if request.call_id == part.get("id") and request.tool_run
-                ]
-                tool = requests[-1].tool_run if requests else None
+                requests = reversed(self._requests.get(_id_of(part), ()))
+                tool = next((request.tool_run for request in requests if request.tool_run is not None), None)
                 if tool is not None and event.message is not None:
                     tool.result_seq, tool.result_message = event.seq, event.message
                     self.transcript.tool_run_by_result[event.message, number] = tool
@@ -207,26 +206,38 @@ class _TranscriptBuilder:
             self.transcript.first_turn_by_text.setdefault(turn.answer_text.strip(), turn)
         for part in message["parts"]:
             if part.get("type") == "tool_call":
-                name, call_id = str(part.get("name") or ""), part.get("id")
-                turn.requests.append(ToolRequest(turn, name, call_id, part.get("arguments")))
-                self._requests.append(turn.requests[-1])
+                request = ToolRequest(turn, str(part.get("name") or ""), part.get("id"), part.get("arguments"))
+                turn.requests.append(request)
+                self._requests.setdefault(_id_of(part), []).append(request)
+                self._open_requests.setdefault(request.name, []).append(request)
 
     def _add_tool_call(self, event: ev.ToolCalled, span: str) -> None:
         arguments = self.transcript.cache.parsed(event.arguments)
-        open_ones = [
-            candidate for candidate in self._requests if candidate.tool_run is None and candidate.name == event.name
-        ]
-        by_id = [
-            candidate for candidate in open_ones if event.call_id is not None and candidate.call_id == event.call_id
-        ]
-        alike = [candidate for candidate in open_ones if candidate.arguments == arguments]
-        request = next(iter((*reversed(by_id), *reversed(alike), *open_ones[-1:])), None)
         last = self._last.get(event.actor) or (self.transcript.turns[-1] if self.transcript.turns else None)
-        if request is not None and not by_id and not alike and request.turn is not last:
-            request = None  # only the name is the same, and the request is older than the agent's last call
+        request = self._request_of(event, arguments, last)
         tool = ToolRun(event, arguments, request.turn if request else last, request)
         if request is not None:
+            self._open_requests[request.name].remove(request)
             request.tool_run = tool
             tool.arguments = request.arguments  # as the model wrote them, before a function converted them
         self.transcript.tools.append(tool)
         self._open_tools[span] = tool
+
+    def _request_of(self, event: ev.ToolCalled, arguments: Any, last: Turn | None) -> ToolRequest | None:
+        """The open request that a tool call answers: the latest with its id, else with its arguments; else, if only
+        the name is the same, the latest of all, unless it is older than the agent's `last` call."""
+        of_name = self._open_requests.get(event.name, [])
+        by_id = () if event.call_id is None else self._requests.get(event.call_id, ())
+        for request in reversed(by_id):
+            if request.tool_run is None and request.name == event.name:
+                return request
+        for request in reversed(of_name):
+            if request.arguments == arguments:
+                return request
+        return of_name[-1] if of_name and of_name[-1].turn is last else None
+
+
+def _id_of(part: Part) -> str | None:
+    """The id of a tool call in a part of a message, as a text: programs write other values, too."""
+    value = part.get("id")
+    return value if value is None or isinstance(value, str) else text_of(value)

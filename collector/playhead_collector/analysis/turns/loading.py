@@ -16,7 +16,7 @@ from playhead_collector.read.values import ContentCache, fetch
 
 # A model call that is open for longer than so many events of others is shown without what it led to.
 _MOST_AHEAD = 8 * REACH
-# Events that are read at once for a whole run: fewer requests than its blocks, and not all of a long run in memory.
+# Events that are read at once for a whole run.
 _PORTION = 4_096
 
 
@@ -132,7 +132,6 @@ async def read_on(record: RunRecord, outline: Outline, is_done: Callable[[], boo
 async def read_outline(record: RunRecord) -> Outline:
     """Reads the calls of the whole run, without content."""
     outline = Outline()
-    first = (record.row.shared or 0) if record.row.parent_missing else 0
-    for after in range(first, record.last, _PORTION):
-        outline.take(await record.events(after, after + _PORTION))
+    async for portion in record.portions(_PORTION):
+        outline.take(portion)
     return outline

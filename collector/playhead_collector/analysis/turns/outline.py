@@ -131,6 +131,10 @@ class Outline:
         """The model call with this span; None if it did not begin in this part."""
         return self._models.get(span or "")
 
+    def models_after(self, model: ModelCall) -> Iterator[ModelCall]:
+        """Yields the model calls of this part that began after one of them, in order."""
+        return (self.models[place] for place in range(model.number - self.turns_before, len(self.models)))
+
     def agent(self, span: str | None) -> StepCall | None:
         """The agent with this span; None if it did not begin in this part."""
         return self._agents.get(span or "")

@@ -11,6 +11,7 @@ from playhead_collector.analysis.causes import RECORDED, Causes, Edge
 from playhead_collector.analysis.decisions import decisions, options_of
 from playhead_collector.analysis.provenance.attribution import attributions
 from playhead_collector.analysis.provenance.attributions import attribution_answer
+from playhead_collector.analysis.provenance.contexts import Contexts
 from playhead_collector.analysis.reasoning.inferred import infer_reasoning
 from playhead_collector.analysis.transcript.loading import read_transcript_page
 from playhead_collector.analysis.transcript.shown_calls import call_line, shown_arguments
@@ -46,7 +47,8 @@ def turn_reasons(transcript: Transcript, seq: int, number: int) -> TurnReasons:
     if turn is None:
         return TurnReasons()
     tools = [tool for tool in transcript.tools if tool.request is not None and tool.turn is turn]
-    found = [attribution_answer(transcript, attribution) for attribution in attributions(transcript, tools)]
+    contexts = Contexts(transcript)  # indexing a long one takes most of the time: it is done once
+    found = [attribution_answer(transcript, attribution) for attribution in attributions(transcript, tools, contexts)]
     inferred = infer_reasoning(transcript, turn)
     first = found[0] if found else None
     triggers = inferred["trigger_quotes"]
@@ -71,18 +73,18 @@ def turn_reasons(transcript: Transcript, seq: int, number: int) -> TurnReasons:
         "basis": "inferred", "text": inferred["summary"], "strength": inferred["strength"], "rule": inferred["rule"]
     }  # fmt: skip
     by_seq = {attribution["seq"]: attribution for attribution in found}
-    return TurnReasons(choice, thought, by_seq, list(_effects(transcript, turn, number)))
+    return TurnReasons(choice, thought, by_seq, list(_effects(transcript, contexts, turn, number)))
 
 
 # --- what followed ---------------------------------------------------------------------------------------------------
 
 
-def _effects(transcript: Transcript, turn: Turn, number: int) -> Iterator[TurnEffect]:
+def _effects(transcript: Transcript, contexts: Contexts, turn: Turn, number: int) -> Iterator[TurnEffect]:
     """Yields what rested on the turn, one for each later event, in order."""
     own = _events_of(transcript, turn)
     first_of = number - transcript.turns.index(turn)
     strongest: dict[int, Edge] = {}
-    edges = [edge for edge in Causes(transcript).effects_of(turn.begin.seq) if _leads_out(edge, own)]
+    edges = [edge for edge in Causes(transcript, contexts).effects_of(turn.begin.seq) if _leads_out(edge, own)]
     for edge in sorted(edges, key=lambda edge: _STRONGEST_FIRST[edge.rule.strength]):
         strongest.setdefault(edge.effect, edge)
     for effect in sorted(strongest)[:_MAX_EFFECTS]:

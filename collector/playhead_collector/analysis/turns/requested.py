@@ -6,8 +6,10 @@ before others: the call has the same call around it, or the same agent.  Each re
 than `REACH` events before the tool call did not ask for it, so that a part of a run gives what the whole run gives.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from playhead.model.canonical import canonical_json
 from playhead.model.json_value import JsonValue, is_object
@@ -51,20 +53,21 @@ def assign(requests: Sequence[AskedCall], tools: Iterable[tuple[MadeCall, JsonVa
     no answer asked for."""
     by_id: dict[str, list[AskedCall]] = {}
     by_key: dict[bytes, list[AskedCall]] = {}
-    by_name: dict[str, list[AskedCall]] = {}
-    for request in requests:
+    by_caller: dict[_Caller, list[AskedCall]] = {}
+    for request in sorted(requests, key=_seq_of):
         if request.call_id is not None:
             by_id.setdefault(request.call_id, []).append(request)
         by_key.setdefault(request.key, []).append(request)
-        by_name.setdefault(request.name, []).append(request)
+        by_caller.setdefault(_caller(request.model), []).append(request)
     unasked: list[MadeCall] = []
     for tool, arguments in tools:
         begin = tool.begin
         key = canonical_json([begin.name, _parsed(arguments)])
+        last = _last_answer(tool, by_caller.get(_caller(tool), ()))
         request = (
             _best(tool, by_id.get(begin.call_id or "", ()))
             or _best(tool, by_key.get(key, ()))
-            or _best(tool, (request for request in by_name.get(begin.name, ()) if _is_last(tool, request, requests)))
+            or _best(tool, [request for request in last if request.name == begin.name])
         )
         if request is None:
             unasked.append(tool)
@@ -73,30 +76,38 @@ def assign(requests: Sequence[AskedCall], tools: Iterable[tuple[MadeCall, JsonVa
     return unasked
 
 
-def _best(tool: MadeCall, candidates: Iterable[AskedCall]) -> AskedCall | None:
-    """The latest open request within reach, of the same caller if there is one; of one answer the first."""
-    reachable = [
-        request for request in candidates if request.made is None and 0 < tool.begin.seq - request.seq <= REACH
-    ]
-    return max(reachable, key=lambda request: (_closeness(tool, request.model), request.seq), default=None)
+_Caller: TypeAlias = tuple[str | None, str | None]
+
+
+def _caller(call: MadeCall | ModelCall) -> _Caller:
+    """The call around a call, and its agent."""
+    return call.begin.parent, call.begin.actor
+
+
+def _seq_of(request: AskedCall) -> int:
+    return request.seq
+
+
+def _best(tool: MadeCall, candidates: Sequence[AskedCall]) -> AskedCall | None:
+    """The latest open request within reach, of the same caller if there is one; of one answer the first. `candidates`:
+    in seq order. Only those within reach are looked at: a run may ask for the same thing thousands of times."""
+    first = bisect_left(candidates, tool.begin.seq - REACH, key=_seq_of)
+    upto = bisect_left(candidates, tool.begin.seq, key=_seq_of)
+    open_ones = (request for request in candidates[first:upto] if request.made is None)
+    return max(open_ones, key=lambda request: (_closeness(tool, request.model), request.seq), default=None)
+
+
+def _last_answer(tool: MadeCall, requests: Sequence[AskedCall]) -> Sequence[AskedCall]:
+    """The requests of the last answer before the tool call. `requests`: of its caller, in seq order."""
+    upto = first = bisect_left(requests, tool.begin.seq, key=_seq_of)
+    while first > 0 and requests[first - 1].model is requests[upto - 1].model:
+        first -= 1
+    return requests[first:upto]
 
 
 def _closeness(tool: MadeCall, model: ModelCall) -> int:
     begin, called = tool.begin, model.begin
     return 2 * (begin.parent is not None and begin.parent == called.parent) + (begin.actor == called.actor)
-
-
-def _is_last(tool: MadeCall, request: AskedCall, requests: Sequence[AskedCall]) -> bool:
-    """Whether no later answer before the tool call, of the same caller, asked for a tool."""
-    begin, called = tool.begin, request.model.begin
-    if (begin.parent, begin.actor) != (called.parent, called.actor):
-        return False
-    return not any(
-        request.seq < other.seq < begin.seq
-        and other.model is not request.model
-        and (other.model.begin.parent, other.model.begin.actor) == (called.parent, called.actor)
-        for other in requests
-    )
 
 
 def _parsed(arguments: JsonValue) -> JsonValue:

@@ -7,7 +7,7 @@ import asyncio
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Final, Literal
 
 from playhead.model import event as ev
@@ -176,14 +176,8 @@ class Lines:
         group = self.part.outline.group_above(model.begin)
         if group is None:
             return None if any(isinstance(above, ev.ToolCalled) for above in self._above(model.begin)) else USER
-        later = (
-            other
-            for other in self.part.outline.models
-            if model.number < other.number
-            and other.begin.seq <= model.last_seq + REACH
-            and self.part.outline.group_above(other.begin) == group
-        )
-        following = next(later, None)
+        near = takewhile(lambda other: other.begin.seq <= model.last_seq + REACH, self.part.outline.models_after(model))
+        following = next((other for other in near if self.part.outline.group_above(other.begin) == group), None)
         if following is not None:
             return USER if any(self._is_users(event) for event in following.added) else None
         return USER if self.output is not None and self.output.strip() == text else None

@@ -26,15 +26,21 @@ from playhead_collector.analysis.turns.outline import Outline
 from playhead_collector.analysis.turns.requested import REACH
 from playhead_collector.errors import Refused
 from playhead_collector.read.record import RunRecord
-from playhead_collector.read.values import ContentCache, fetch
+from playhead_collector.read.values import MEDIA_MARK, PART_MARK, ContentCache, fetch
 
 Where: TypeAlias = Literal["user", "answer", "reasoning", "system", "arguments", "result", "error", "state", "name"]
 
-MAX_CONTENTS: Final = 4_000
-"""Contents that are read for a page; those of one block of events may come on top."""
+MAX_CONTENTS: Final = 8_000
+"""Contents that are read for a page; those of one portion of events may come on top."""
+PORTION = 1_024
+"""Events that are searched at a time, with one request for their contents."""
 _MAX_HITS_OF_EVENT = 1_000
 _MAX_DEDUPLICATED = 1 << 20
 _OF_TOOLS = (ev.ToolCalled, ev.ToolCompleted, ev.ToolFailed)
+_LETTERS = re.compile("[A-Za-z]+", re.ASCII)
+_NULL = b"null"
+# Of contents whose texts are not in their bytes: escapes, and parts and media of messages that are stored apart.
+_NOT_AS_IT_IS = (b"\\", PART_MARK, MEDIA_MARK)
 _CURSOR = re.compile(r"(\d{1,9})\.(\d{1,4})", re.ASCII)
 
 
@@ -44,7 +50,7 @@ async def find_in_run(record: RunRecord, wanted: str, limit: int, cursor: str | 
     searching = _Searching(wanted)
     hits: list[RunHit] = []
     contents = 0
-    async for block in record.onwards(0):
+    async for block in record.portions(PORTION):
         # Read again, from a little before the page: what was found there is not found again.
         if block[-1].seq < first - REACH:
             searching.pass_over(block)
@@ -96,9 +102,21 @@ class TextFinder:
     """Finds a text in others, in upper or lower case."""
 
     def __init__(self, wanted: str) -> None:
+        words = _LETTERS.findall(wanted) if wanted.isascii() else ()
+        self._word: bytes = max(words, key=len, default="").lower().encode()
         self._lower = wanted.lower() if wanted.isascii() else None
         self._pattern = re.compile(re.escape(wanted), re.IGNORECASE)
         self._length = len(wanted)
+
+    def may_be_in(self, data: bytes) -> bool:
+        """Whether a content of these bytes may have the text. Most have not, and need not be parsed to know it.
+
+        The letters of a text stand in JSON as they are, unless there are escapes. Only numbers are written in other
+        ways, and `null` for what is no number.
+        """
+        if self._word in _NULL or self._word in data.lower():
+            return True
+        return not data.isascii() or any(mark in data for mark in _NOT_AS_IT_IS)
 
     def ranges(self, text: str) -> Iterator[tuple[int, int]]:
         """Yields start and end of each occurrence; they do not overlap."""
@@ -140,6 +158,7 @@ class _Searching:
     def places(self, events: Sequence[ev.RunEvent], contents: ContentCache) -> list[_Place]:
         """The hits in these events, in order. `contents`: their contents."""
         finder = TextFinder(self.wanted)
+        contents = contents.where(finder.may_be_in)
         self.outline.take(events)
         found: list[_Place] = []
         for event in events:

@@ -128,7 +128,7 @@ async def _errors(record: RunRecord, outline: Outline) -> tuple[RunError | None,
 
 
 @dataclass(slots=True)
-class Agent:
+class ChosenAgent:
     """An agent, or the run itself (`step` None): its model calls, and its last call that is under way."""
 
     name: str | None
@@ -145,9 +145,9 @@ class Agent:
         return kinds.get(self.status, 2), -begun
 
 
-def _chosen_agents(outline: Outline, record: RunRecord) -> list[Agent]:
+def _chosen_agents(outline: Outline, record: RunRecord) -> list[ChosenAgent]:
     agents = {
-        step.begin.span: Agent(step.begin.name, step, status_of(step.end), step.calls)
+        step.begin.span: ChosenAgent(step.begin.name, step, status_of(step.end), step.calls)
         for step in outline.steps
         if is_agent(step.begin)
     }
@@ -155,7 +155,7 @@ def _chosen_agents(outline: Outline, record: RunRecord) -> list[Agent]:
     if of_the_run or not agents:
         words: dict[str, CallStatus] = {RUNNING: OPEN, COMPLETED: "completed", CANCELLED: "cancelled"}
         status = words.get(record.row.status, FAILED)
-        agents[None] = Agent(record.row.name, None, status, of_the_run)
+        agents[None] = ChosenAgent(record.row.name, None, status, of_the_run)
     for call in (*outline.models, *outline.tools):
         agent = agents.get(outline.group_above(call.begin))
         if agent is not None and call.end is None and agent.status == OPEN:
@@ -164,7 +164,7 @@ def _chosen_agents(outline: Outline, record: RunRecord) -> list[Agent]:
     return sorted(agents.values(), key=lambda agent: agent.order)[:MAX_AGENTS]
 
 
-def _shown_contents(outline: Outline, agents: Iterable[Agent]) -> Iterator[ContentRef | None]:
+def _shown_contents(outline: Outline, agents: Iterable[ChosenAgent]) -> Iterator[ContentRef | None]:
     for agent in agents:
         if isinstance(agent.under_way, MadeCall):
             yield agent.under_way.begin.arguments
@@ -216,7 +216,7 @@ class _Shown:
             return cut(output.strip(), _MAX_ANSWER), same
         return (cut(answers[0][0], _MAX_ANSWER), answers[0][1]) if answers else (None, None)
 
-    def agent(self, agent: Agent) -> AgentNow:
+    def agent(self, agent: ChosenAgent) -> AgentNow:
         """The last state of an agent."""
         step, last = agent.step, agent.calls[-1] if agent.calls else None
         begin = step.begin if step is not None else None
@@ -235,7 +235,7 @@ class _Shown:
             "elapsed_ms": elapsed,
         }
 
-    def _state(self, agent: Agent, last: ModelCall | None) -> tuple[str | None, int, int]:
+    def _state(self, agent: ChosenAgent, last: ModelCall | None) -> tuple[str | None, int, int]:
         """What an agent does, answered or raised: the text, its event, and since when."""
         step, call = agent.step, agent.under_way
         if call is not None:

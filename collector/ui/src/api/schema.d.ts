@@ -1134,6 +1134,69 @@ export interface components {
             evidence: components["schemas"]["RunMoment"][];
         };
         /**
+         * CompressionTokens
+         * @description What a compression saved, and what its summary cost.
+         *
+         *     `origin`, `strategy`, `trigger`, `note`, `fallback` and `policy` (a ref) are those of the compression.  `before` and
+         *     `after` are the input tokens of the same agent's calls around it, where the provider counted both; else as declared;
+         *     `saved` is their difference, negative if the context grew.  `summary_calls` are the seqs of the model calls that
+         *     wrote the summary, with their tokens and cost.  Null means not known: a provider that summarises on the way to an
+         *     answer may count both together.
+         */
+        CompressionTokens: {
+            /** Origin */
+            origin: string;
+            /** Strategy */
+            strategy: string | null;
+            /** Trigger */
+            trigger: string | null;
+            /** Note */
+            note: string | null;
+            /** Fallback */
+            fallback: string | null;
+            /** Policy */
+            policy: string | null;
+            /** Before */
+            before: number | null;
+            /** After */
+            after: number | null;
+            /** Saved */
+            saved: number | null;
+            /** Summary Calls */
+            summary_calls: number[];
+            /** Summary Input Tokens */
+            summary_input_tokens: number | null;
+            /** Summary Output Tokens */
+            summary_output_tokens: number | null;
+            /** Summary Cost */
+            summary_cost: number | null;
+        };
+        /**
+         * CompressionTotals
+         * @description What all compressions of a run saved, each once, and what their summaries cost.
+         *
+         *     `declared` of the `compressions` were declared by the program.  `saved` is the sum over those where it is known;
+         *     `unknown` is the number of the others.  `summary_calls` is the number of model calls that wrote summaries.
+         */
+        CompressionTotals: {
+            /** Compressions */
+            compressions: number;
+            /** Declared */
+            declared: number;
+            /** Saved */
+            saved: number | null;
+            /** Unknown */
+            unknown: number;
+            /** Summary Calls */
+            summary_calls: number;
+            /** Summary Input Tokens */
+            summary_input_tokens: number | null;
+            /** Summary Output Tokens */
+            summary_output_tokens: number | null;
+            /** Summary Cost */
+            summary_cost: number | null;
+        };
+        /**
          * ContentAbout
          * @description What a content is, and who had it.
          *
@@ -2200,6 +2263,35 @@ export interface components {
             quote: components["schemas"]["Quoted"];
         };
         /**
+         * JudgedCompression
+         * @description What a model that the operator configured says about the facts of a compression.
+         *
+         *     It is the opinion of `model`, and stands beside what the rules of the audit found: each fact has `by: model`, and
+         *     neither evidence that it was needed nor a place where it is kept.  Facts are quoted from the removed messages;
+         *     `unquoted` is the number of those whose words are in none of them, which are left out.  `shown` says how much the
+         *     model was shown, `text` is its whole answer.
+         */
+        JudgedCompression: {
+            /** Run */
+            run: string;
+            /** Seq */
+            seq: number;
+            /** Model */
+            model: string;
+            /** Created */
+            created: string;
+            /** Lost */
+            lost: components["schemas"]["LostFact"][];
+            /** Preserved */
+            preserved: components["schemas"]["PreservedFact"][];
+            /** Unquoted */
+            unquoted: number;
+            /** Shown */
+            shown: string;
+            /** Text */
+            text: string;
+        };
+        /**
          * KeptIn
          * @description Where a fact still stands: in the `summary`, in the `system` instructions, or in what was `kept` or said anew.
          *
@@ -2293,7 +2385,8 @@ export interface components {
          * @description A model call.
          *
          *     `refs.thread` is the thread of input messages, `refs.output_thread` the thread with the model's answer.  `usage` has
-         *     only numbers that the provider reported.  `messages` is the number of messages in the input thread.
+         *     only numbers that the provider reported.  `messages` is the number of messages in the input thread.  `task` is the
+         *     name of the task that made it, `turn` which call of its agent it is, from 1; both null for calls of other code.
          */
         LlmCall: {
             /** Seq */
@@ -2335,6 +2428,10 @@ export interface components {
             stream: boolean;
             /** Messages */
             messages: number | null;
+            /** Task */
+            task: string | null;
+            /** Turn */
+            turn: number | null;
             /** First Chunk Ms */
             first_chunk_ms: number | null;
             /** Finish Reasons */
@@ -2363,11 +2460,17 @@ export interface components {
          * LostFact
          * @description A fact in the removed messages that is neither in the summary nor in the kept messages.
          *
-         *     `kind`: `identifier`, `number`, `date`, `name`, `path`, `url`, `quoted` or `code`, and of sentences, found by rules,
-         *     `goal`, `instruction`, `preference` or `error`.  `label` is its name in the text.
+         *     `by`: whether a `rule` found it, or a `model` says so, which is an opinion.  `kind`: `identifier`, `number`, `date`,
+         *     `name`, `path`, `url`, `quoted` or `code`, and of sentences `goal`, `instruction`, `preference` or `error`; of a
+         *     model also `decision` and `fact`.  `label` is its name in the text.
          *     It occurs `times` times; `quotes` has the first few.
          */
         LostFact: {
+            /**
+             * By
+             * @enum {string}
+             */
+            by: "rule" | "model";
             /** Kind */
             kind: string;
             /** Text */
@@ -3045,6 +3148,11 @@ export interface components {
          * @description A fact in the removed messages that the context after the compression still has; see `LostFact`.
          */
         PreservedFact: {
+            /**
+             * By
+             * @enum {string}
+             */
+            by: "rule" | "model";
             /** Kind */
             kind: string;
             /** Text */
@@ -4397,7 +4505,8 @@ export interface components {
          * Suspects
          * @description Suspected steps of a run, most points first.
          *
-         *     `total` counts all suspected steps, `steps` all steps of the run.  It was compared with the runs in `siblings`.
+         *     `total` counts all suspected steps, `steps` all steps of the run, and `looked_at` those that were looked at: of a run
+         *     of more than 8,192 events only the last ones.  It was compared with the runs in `siblings`.
          *     `note` says why there are none if no rule applies to this kind of run; else null.
          */
         Suspects: {
@@ -4405,6 +4514,8 @@ export interface components {
             run: string;
             /** Steps */
             steps: number;
+            /** Looked At */
+            looked_at: number;
             /** Total */
             total: number;
             /** Note */
@@ -4532,8 +4643,8 @@ export interface components {
          *
          *     `context` is the size directly after the event, for the conversation of the model call `call` (a seq).  `level` is
          *     `ok`, or `warning` from the share `warn_at` of the model's limit on, or null if the limit is not known.  Points of
-         *     ended model calls have `cost` and `cache_hit_share`.  With `split=true`, those of `llm_called` have `split`; null if
-         *     a part of the context is not stored.
+         *     ended model calls have `cost` and `cache_hit_share`; those of compressions have `compression`.  With `split=true`,
+         *     those of `llm_called` have `split`; null if a part of the context is not stored.
          */
         TokenPoint: {
             /** Seq */
@@ -4574,6 +4685,7 @@ export interface components {
             cache_hit_share: number | null;
             /** Cost */
             cost: number | null;
+            compression?: components["schemas"]["CompressionTokens"];
             split?: components["schemas"]["TokenSplit"] | null;
         };
         /**
@@ -4620,7 +4732,7 @@ export interface components {
         };
         /**
          * TokenTotals
-         * @description Totals of the run: reported usage, cost, and the largest context.
+         * @description Totals of the run: reported usage with that of providers' own summaries, cost, and the largest context.
          *
          *     `cache_hit_share` is the share of reported input tokens that came from a provider's cache; null if none reported it.
          *     `peak_call` is the seq of the call with the largest context.  `split` is of all calls, so that it takes long in long
@@ -4657,6 +4769,7 @@ export interface components {
             warnings: number;
             /** Compressions */
             compressions: number[];
+            compressed: components["schemas"]["CompressionTotals"];
             split?: components["schemas"]["TotalSplit"] | null;
         };
         /**

@@ -1,13 +1,14 @@
 // Two runs beside each other: first a sentence that says where they part, then both moments, then their calls in pairs.
 import { useSearchParams } from "wouter";
 
-import type { Comparison } from "../api/types";
+import type { Comparison, RunDetail } from "../api/types";
+import { useApi } from "../api/useApi";
 import { count, shortId } from "../model/format";
 import { Failed, Loading } from "../parts/Notices";
 import { isForPage } from "../parts/typing";
 import { useKeyPress } from "../parts/useKeyPress";
 import styles from "./ComparePage.module.css";
-import { PairDetail } from "./PairDetail";
+import { type Looks, PairDetail } from "./PairDetail";
 import { PairList } from "./PairList";
 import { countsText, isDifference, nextDifference } from "./pairs";
 import { RunHead } from "./RunHead";
@@ -36,6 +37,8 @@ export function ComparePage({ a, b }: { a: string; b: string }) {
 function Compared({ data, pairs, asked }: { data: Comparison; pairs: Pairs; asked: number | null }) {
   const [query, setQuery] = useSearchParams();
   const { items } = pairs;
+  const { data: a } = useApi<RunDetail>(`/runs/${data.a.run}`);
+  const { data: b } = useApi<RunDetail>(`/runs/${data.b.run}`);
   const first = data.acts?.number ?? data.parts?.number ?? 0;
   const at = Math.max(0, Math.min(items.length - 1, Math.floor(asked ?? first) || 0));
   const isDifferences = query.get("show") === "differences";
@@ -72,10 +75,10 @@ function Compared({ data, pairs, asked }: { data: Comparison; pairs: Pairs; aske
         ))}
       </div>
       <div className={styles.runs}>
-        <RunHead side="A" run={data.a} other={data.b} />
-        <RunHead side="B" run={data.b} other={data.a} base={data.a} />
+        <RunHead side="A" run={data.a} other={data.b} data={a} from={null} />
+        <RunHead side="B" run={data.b} other={data.a} data={b} from={a} />
       </div>
-      {items.length > 0 && <PairDetail data={data} items={items} at={at} onMove={move} />}
+      {items.length > 0 && <PairDetail data={data} looks={looks(a, b)} items={items} at={at} onMove={move} />}
       <section className={styles.section} aria-label="Calls in pairs">
         <h2>
           Calls in pairs <span className="sub">{countsText(data.counts)}</span>{" "}
@@ -98,6 +101,16 @@ function Compared({ data, pairs, asked }: { data: Comparison; pairs: Pairs; aske
       </section>
     </main>
   );
+}
+
+/**
+ * How what only one run named is marked: where one of them failed and the other succeeded, as wrong and right; else by the
+ * side, as the list of pairs does.
+ */
+function looks(a: RunDetail | null, b: RunDetail | null): Looks {
+  const words = [a?.outcome?.word, b?.outcome?.word].join(" ");
+  if (words === "failed succeeded") return { a: "bad", b: "good" };
+  return words === "succeeded failed" ? { a: "good", b: "bad" } : { a: "onlyA", b: "onlyB" };
 }
 
 /** Which run is a fork of which; nothing for runs that are no forks of each other. */

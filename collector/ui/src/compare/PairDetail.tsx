@@ -17,14 +17,23 @@ import { firstDifference } from "./firstDifference";
 import { Moment } from "./Moment";
 import styles from "./PairDetail.module.css";
 import { onlyNamedIn } from "./pairs";
-import { TurnSide } from "./TurnSide";
+import { type Look, TurnSide } from "./TurnSide";
 import { turnsBeside } from "./turnsBeside";
 
 const NONE: readonly Marked[] = [];
 
-type Props = { data: Comparison; items: readonly CallPair[]; at: number; onMove: (to: number) => void };
+/** How the words are marked that only this run has. */
+export type Looks = Readonly<Record<"a" | "b", Look>>;
 
-export function PairDetail({ data, items, at, onMove }: Props) {
+type Props = {
+  data: Comparison;
+  looks: Looks;
+  items: readonly CallPair[];
+  at: number;
+  onMove: (to: number) => void;
+};
+
+export function PairDetail({ data, looks, items, at, onMove }: Props) {
   const [isOpen, setOpen] = useState(false);
   const turns = turnsBeside(items, at);
   const first = useTurns(data.a.run, turns.a);
@@ -47,8 +56,24 @@ export function PairDetail({ data, items, at, onMove }: Props) {
         {pair !== undefined && <CompareCalls data={data} pair={pair} />}
       </h2>
       <div className={styles.beside}>
-        <Side side="A" run={data.a.run} at={here.a} found={first} marked={marks(ours, theirs)} call={pair?.a} />
-        <Side side="B" run={data.b.run} at={here.b} found={second} marked={marks(theirs, ours)} call={pair?.b} />
+        <Side
+          side="A"
+          look={looks.a}
+          run={data.a.run}
+          at={here.a}
+          found={first}
+          marked={marks(ours, theirs)}
+          call={pair?.a}
+        />
+        <Side
+          side="B"
+          look={looks.b}
+          run={data.b.run}
+          at={here.b}
+          found={second}
+          marked={marks(theirs, ours)}
+          call={pair?.b}
+        />
       </div>
       <button type="button" className="button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         State and context there
@@ -100,6 +125,7 @@ const onlyIn = (text: string, other: string): Marked[] => onlyNamedIn(text, othe
 
 type SideProps = {
   side: "A" | "B";
+  look: Look;
   run: string;
   at: number;
   found: Found;
@@ -107,7 +133,7 @@ type SideProps = {
   call: ComparedCall | null | undefined;
 };
 
-function Side({ side, run, at, found, marked, call }: SideProps) {
+function Side({ side, look, run, at, found, marked, call }: SideProps) {
   return (
     <div className={styles.side} role="group" aria-label={`Run ${side} there`} aria-busy={found.isBusy}>
       <p className="sub">
@@ -119,7 +145,7 @@ function Side({ side, run, at, found, marked, call }: SideProps) {
       </p>
       {found.error !== null && <Failed error={found.error} what="the turn" />}
       {found.turns.map((turn) => (
-        <TurnSide key={turn.number} turn={turn} marked={marked} />
+        <TurnSide key={turn.number} turn={turn} marked={marked} look={look} />
       ))}
       {found.turns.length === 0 && !found.isBusy && found.error === null && call != null && (
         <CodeCall run={run} call={call} />

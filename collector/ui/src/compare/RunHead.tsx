@@ -2,7 +2,6 @@
 import { Link } from "wouter";
 
 import type { ComparedRun, RunDetail } from "../api/types";
-import { useApi } from "../api/useApi";
 import { count, duration, money, shortId } from "../model/format";
 import { Outcome } from "../parts/Outcome";
 import { Said } from "../parts/Said";
@@ -10,12 +9,17 @@ import { runAddress } from "../parts/TurnLink";
 import { delta } from "./pairs";
 import styles from "./RunHead.module.css";
 
-/** `base`: the run that the differences are from; without one, only figures are shown. */
-type Props = { side: "A" | "B"; run: ComparedRun; other: ComparedRun; base?: ComparedRun };
+type Props = {
+  side: "A" | "B";
+  run: ComparedRun;
+  other: ComparedRun;
+  /** The figures of the run; null: not yet loaded. */
+  data: RunDetail | null;
+  /** The run that the differences are from; null: only figures are shown. */
+  from: RunDetail | null;
+};
 
-export function RunHead({ side, run, other, base }: Props) {
-  const { data } = useApi<RunDetail>(`/runs/${run.run}`);
-  const { data: from } = useApi<RunDetail>(base === undefined ? null : `/runs/${base.run}`);
+export function RunHead({ side, run, other, data, from }: Props) {
   const names = run.name === other.name ? shortId(run.run) : "";
   return (
     <section className={styles.run} aria-label={`Run ${side}`}>

@@ -11,8 +11,13 @@ import styles from "./TurnSide.module.css";
 /** Characters of a result and of a thought that are shown at first. */
 const SHORT = 240;
 
+/** Of two runs, `bad` marks the one that failed and `good` the one that succeeded. */
+export type Look = "bad" | "good" | "onlyA" | "onlyB";
+
 /** `marked`: numbers and names that only this run has. */
-export function TurnSide({ turn, marked }: { turn: RunTurn; marked: readonly Marked[] }) {
+type Props = { turn: RunTurn; marked: readonly Marked[]; look: Look };
+
+export function TurnSide({ turn, marked, look }: Props) {
   const answer = turn.answer as Message | null;
   const texts = (answer?.parts ?? []).filter((part) => part.type === "text");
   return (
@@ -25,7 +30,7 @@ export function TurnSide({ turn, marked }: { turn: RunTurn; marked: readonly Mar
           </p>
         ))}
       {texts.map((part, n) => (
-        <div key={n} className={styles.said}>
+        <div key={n} className={`${styles.said ?? ""} ${styles[look] ?? ""}`}>
           <Markdown text={String(part.content ?? "")} marked={marked} />
         </div>
       ))}

@@ -1,6 +1,7 @@
 // Pairs of calls as lines: how the two compare, what each side says, and which pair is next. Pure.
 import type { CallPair, ComparedCall } from "../api/types";
 import { count } from "../model/format";
+import { plainLine } from "../model/plainLine";
 
 export type PairWord = { sign: string; word: string };
 
@@ -32,7 +33,7 @@ export type SideLine = { before: string; code: string | null; text: string };
 
 /** One side of a pair in a line: a call, the result of one, or what was answered. */
 export function sideLine(call: ComparedCall): SideLine {
-  if (call.did === "answered") return { before: "", code: null, text: `“${call.shown}”` };
+  if (call.did === "answered") return { before: "", code: null, text: `“${plainLine(call.shown)}”` };
   if (call.kind === "llm" && call.did !== "called") return { before: `${call.did} `, code: null, text: call.shown };
   if (call.kind === "llm" || call.turn === null) return { before: "", code: call.shown, text: "" };
   return { before: call.did === "failed" ? "error of " : "result of ", code: call.name ?? call.kind, text: "" };

@@ -4,30 +4,36 @@ import { readPart } from "../parts/messageParts";
 import { bytesText } from "./bytes";
 
 export type BlockKind = "system" | "tools" | "user" | "assistant" | "results";
-export type Block = { kind: BlockKind; tokens: number };
 
-/** Estimated tokens of each message are scaled to what the provider counted (`total`), when it counted. */
+/** What a part of a context counts as in the bar of the context: of messages, only the system's are apart. */
+type Sized = { kind: string; tokens: number };
+
+/**
+ * Estimated tokens of each message and of the tools, scaled to what is known: to the sizes of the context's `parts`, so
+ * that both say the same; without parts to what the provider counted (`total`), when it counted.
+ */
 export function messageTokens(
   messages: readonly Message[],
   tools: unknown,
   total: number | null,
+  parts: readonly Sized[] = [],
 ): { each: number[]; tools: number } {
   const lengths = messages.map((message) => 4 + message.parts.reduce((sum, part) => sum + partText(part).length, 0));
   const toolLength = isEmpty(tools) ? 0 : JSON.stringify(tools).length;
   const all = lengths.reduce((sum, length) => sum + length, toolLength);
-  const factor = total !== null && all > 0 ? total / all : 0.25;
-  return { each: lengths.map((length) => Math.round(length * factor)), tools: Math.round(toolLength * factor) };
-}
-
-/** The blocks of the stacked bar, in the order in which the model reads them. */
-export function blocks(messages: readonly Message[], each: readonly number[], tools: number): Block[] {
-  const sums: Record<BlockKind, number> = { system: 0, tools, user: 0, assistant: 0, results: 0 };
-  messages.forEach((message, n) => {
-    sums[kindOf(message.role)] += each[n] ?? 0;
-  });
-  return (Object.keys(sums) as BlockKind[])
-    .map((kind) => ({ kind, tokens: sums[kind] }))
-    .filter((block) => block.tokens > 0);
+  const usual = total !== null && all > 0 ? total / all : 0.25;
+  const factor = (isIn: (kind: string) => boolean, length: number): number => {
+    const known = parts.filter((part) => isIn(part.kind)).reduce((sum, part) => sum + part.tokens, 0);
+    return parts.length > 0 && length > 0 ? known / length : usual;
+  };
+  const isSystem = (n: number) => kindOf(messages[n]?.role ?? "") === "system";
+  const length = (of: boolean) => lengths.reduce((sum, one, n) => (isSystem(n) === of ? sum + one : sum), 0);
+  const ofSystem = factor((kind) => kind === "system", length(true));
+  const ofOthers = factor((kind) => kind !== "system" && kind !== "tools", length(false));
+  return {
+    each: lengths.map((one, n) => Math.round(one * (isSystem(n) ? ofSystem : ofOthers))),
+    tools: Math.round(toolLength * factor((kind) => kind === "tools", toolLength)),
+  };
 }
 
 /** The block that a message of this role belongs to. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { Message } from "../api/types";
-import { argumentsText, blocks, messageTokens, partText } from "./context";
+import { argumentsText, messageTokens, partText } from "./context";
 import { ago, duration, money, percent, shortId } from "./format";
 
 describe("context", () => {
@@ -22,17 +22,22 @@ describe("context", () => {
     expect(argumentsText(["a"])).toBe('["a"]');
   });
 
-  test("tokens of the blocks add up to what the provider counted", () => {
+  test("estimated tokens add up to what the provider counted", () => {
     const { each, tools } = messageTokens(messages, [{ name: "find" }], 1000);
     const sum = each.reduce((all, one) => all + one, tools);
     expect(Math.abs(sum - 1000)).toBeLessThan(5);
-    expect(blocks(messages, each, tools).map((block) => block.kind)).toEqual([
-      "system",
-      "tools",
-      "user",
-      "assistant",
-      "results",
-    ]);
+  });
+
+  test("and to the parts of the context, where these are known", () => {
+    const parts = [
+      { kind: "system", tokens: 100 },
+      { kind: "tools", tokens: 300 },
+      { kind: "results", tokens: 40 },
+      { kind: "new", tokens: 60 },
+    ];
+    const { each, tools } = messageTokens(messages, [{ name: "find" }], 1000, parts);
+    expect([each[0], tools]).toEqual([100, 300]);
+    expect(each.slice(1).reduce((all, one) => all + one, 0)).toBe(100);
   });
 });
 

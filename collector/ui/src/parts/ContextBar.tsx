@@ -13,13 +13,16 @@ const NAMES: Readonly<Record<ContextPart["kind"], string>> = {
   new: "new",
 };
 
-/** `isEstimated`: the sizes of the parts are not counted. `ofTokens`: the whole axis; default: the sum of the parts. */
-type Props = { parts: readonly ContextPart[]; ofTokens?: number | null; isEstimated?: boolean };
+/** `newest`: what the new messages are, whose colour they have. `isEstimated`: the sizes of the parts are not counted. */
+type Props = { parts: readonly ContextPart[]; newest: "user" | "results"; isEstimated?: boolean };
+
+/** The colour of a part, full where it is new. */
+const look = (part: ContextPart, newest: Props["newest"]): string =>
+  part.kind === "new" ? `${kinds[newest] ?? ""} ${styles.new ?? ""}` : (kinds[part.kind] ?? "");
 
 /** The bar. Its description names each part with its tokens. */
-export function ContextBar({ parts, ofTokens, isEstimated = false }: Props) {
+export function ContextBar({ parts, newest, isEstimated = false }: Props) {
   const sum = parts.reduce((all, part) => all + part.tokens, 0);
-  const axis = Math.max(sum, ofTokens ?? sum, 1);
   const said = parts.map((part) => `${NAMES[part.kind]} ${count(part.tokens)}`).join(", ");
   return (
     <span
@@ -32,8 +35,8 @@ export function ContextBar({ parts, ofTokens, isEstimated = false }: Props) {
           part.tokens > 0 && (
             <span
               key={part.kind}
-              className={`${styles.part} ${kinds[part.kind] ?? ""} ${styles[part.kind] ?? ""}`}
-              style={{ width: `${(part.tokens / axis) * 100}%` }}
+              className={`${styles.part} ${look(part, newest)}`}
+              style={{ width: `${(part.tokens / Math.max(1, sum)) * 100}%` }}
               title={`${NAMES[part.kind]}: ${count(part.tokens)} tokens, ${percent(part.tokens / Math.max(1, sum))}`}
             />
           ),
@@ -43,12 +46,12 @@ export function ContextBar({ parts, ofTokens, isEstimated = false }: Props) {
 }
 
 /** What the colours of the bar mean, with the tokens of each part. */
-export function ContextLegend({ parts }: { parts: readonly ContextPart[] }) {
+export function ContextLegend({ parts, newest }: Pick<Props, "parts" | "newest">) {
   return (
     <span className={styles.legend}>
       {parts.map((part) => (
         <span key={part.kind}>
-          <i className={`${styles.swatch} ${kinds[part.kind] ?? ""} ${styles[part.kind] ?? ""}`} aria-hidden="true" />
+          <i className={`${styles.swatch} ${look(part, newest)}`} aria-hidden="true" />
           {NAMES[part.kind]} <span className="num">{count(part.tokens)}</span>
         </span>
       ))}

@@ -142,7 +142,9 @@ export function RunsPage() {
           <p className={styles.end}>
             {runs.hasMore
               ? `${count(rows.length)} of ${totals.shown === null ? "more" : count(totals.shown.runs)} runs are loaded; others follow as you scroll.`
-              : `All ${count(rows.length)} runs.`}
+              : rows.length === 1
+                ? "1 run."
+                : `All ${count(rows.length)} runs.`}
           </p>
         </div>
       )}

@@ -2,6 +2,7 @@
 import { Link } from "wouter";
 
 import type { Happened, RunSummary } from "../api/types";
+import { plainLine } from "../model/plainLine";
 import { Said } from "../parts/Said";
 import { saidPlainly } from "../parts/said";
 import { Strength } from "../parts/Strength";
@@ -71,7 +72,7 @@ function Line({ happened: { kind, text, about, turn } }: { happened: Happened })
     case "answer":
       return (
         <span className="ink-soft">
-          “<Said>{text}</Said>”
+          “<Said>{plainLine(text)}</Said>”
         </span>
       );
   }

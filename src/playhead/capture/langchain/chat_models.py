@@ -68,13 +68,13 @@ def _options(arguments: Mapping[str, object]) -> dict[str, object]:
 
 
 def _with_messages(call: MethodCall, messages: list[JsonValue]) -> MethodCall:
-    changed = _langchain_messages(objects_of(messages))
+    changed = langchain_messages(objects_of(messages))
     if call.args:
         return MethodCall(call.client, call.method, (changed, *call.args[1:]), call.kwargs, call.is_async)
     return call.with_kwargs({**call.kwargs, "messages": changed})
 
 
-def _langchain_messages(natives: Iterable[JsonMapping]) -> "list[BaseMessage]":
+def langchain_messages(natives: Iterable[JsonMapping]) -> "list[BaseMessage]":
     """Converts messages of Chat Completions to LangChain's own objects."""
     from langchain_core.messages import convert_to_messages  # noqa: PLC0415 - imported by the program
 
@@ -201,7 +201,7 @@ def _usage(usage: JsonMapping) -> dict[str, int | None]:
 def _from_message(message: JsonMapping, _call: MethodCall) -> Json:
     from langchain_core.outputs import ChatGeneration, ChatResult  # noqa: PLC0415 - as above
 
-    [langchain_message] = _langchain_messages([message])
+    [langchain_message] = langchain_messages([message])
     return _dump(ChatResult(generations=[ChatGeneration(message=langchain_message)]))
 
 

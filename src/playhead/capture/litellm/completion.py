@@ -63,7 +63,7 @@ def _read_request(call: MethodCall) -> ObservedRequest:
         operation="chat",
         model=str(arguments.get("model", "")),
         messages=[_as_dictionary(message) for message in arguments.get("messages") or ()],
-        to_message=_to_message,
+        to_message=to_message,
         from_message=dialect.from_message,
         tools=as_list(arguments.get("tools")),
         settings=settings,
@@ -78,7 +78,7 @@ def _as_dictionary(message: Any) -> object:
     return _cleaned(message.model_dump(mode="json", warnings=False))
 
 
-def _to_message(native: JsonMapping) -> Message:
+def to_message(native: JsonMapping) -> Message:
     """Returns the canonical message: the same for an object that the program received and for a dictionary made from
     it."""
     is_remarked = native.get("role") == "assistant" and not _ADDED.isdisjoint(native)

@@ -1,4 +1,5 @@
-"""The `openai` library: Chat Completions, Responses and embeddings; plain, asynchronous, streamed, `parse()`, raw.
+"""The `openai` library: Chat Completions, Responses with `compact()`, and embeddings; plain, asynchronous, streamed,
+`parse()`, raw.
 
 The client's own retries happen inside the wrapped method, so they are one call here. Realtime sessions and Responses
 over a WebSocket (`connect()`) are not recorded: they have no requests and answers that could be replayed.
@@ -21,6 +22,7 @@ from playhead.capture.openai.chat import (
     read_response,
     with_message,
 )
+from playhead.capture.openai.compaction import COMPACTION
 from playhead.capture.openai.embeddings import EMBEDDINGS
 from playhead.capture.openai.replay import restore
 from playhead.capture.openai.responses import RETRIEVAL
@@ -105,6 +107,7 @@ _RESPONSES = _Methods(
     classes=("Responses", "AsyncResponses"),
 )
 _RETRIEVAL = _Methods(RETRIEVAL, _RESPONSES.modules, _RESPONSES.classes, methods=("retrieve",))
+_COMPACTION = _Methods(COMPACTION, _RESPONSES.modules, _RESPONSES.classes, methods=("compact",))
 _EMBEDDINGS = _Methods(EMBEDDINGS, modules=("openai.resources.embeddings",), classes=("Embeddings", "AsyncEmbeddings"))
 
 
@@ -127,7 +130,7 @@ def unpatch() -> None:
 
 def _wraps() -> Iterator[Wrap]:
     """Yields the methods with their wrappers; not every version of the library has all of them."""
-    for methods in (_CHAT, _RESPONSES, _RETRIEVAL, _EMBEDDINGS):
+    for methods in (_CHAT, _RESPONSES, _RETRIEVAL, _COMPACTION, _EMBEDDINGS):
         plain, asynchronous = methods.classes
         wrappers = {plain: recording_method(methods.api), asynchronous: recording_method_async(methods.api)}
         for module, owner, method in product(methods.modules, methods.classes, methods.methods):

@@ -302,13 +302,14 @@ def chat_messages(messages: "Iterable[ModelMessage]") -> list[Json]:
         natives.append({"role": "system", "content": instructions})
     for message in all_messages:
         if message.kind == "response":
-            natives.append(_assistant_message(message))
+            natives.append(answer_message(message))
         else:
-            natives += map(_chat_message, message.parts)
+            natives += map(request_part_message, message.parts)
     return natives
 
 
-def _chat_message(part: "ModelRequestPart") -> Json:
+def request_part_message(part: "ModelRequestPart") -> Json:
+    """Converts a part of a request to a message of Chat Completions."""
     match part.part_kind:
         case "system-prompt":
             return {"role": "system", "content": part.content}
@@ -354,7 +355,8 @@ def _json_of(value: object) -> JsonValue:
     return {name: item for name, item in dumped.items() if name != "timestamp"}
 
 
-def _assistant_message(message: "Answer") -> Json:
+def answer_message(message: "Answer") -> Json:
+    """Converts an answer to a message of Chat Completions."""
     texts: list[str] = []
     thoughts: list[str] = []
     calls: list[JsonValue] = []

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
-from playhead.wire.operations.bounds import At, Bounds, Hydrate, Most, RunName
+from playhead.wire.operations.bounds import NO_NUL, At, Bounds, Hydrate, Most, RunName
 from playhead.wire.operations.operation import READ, get, get_list
 from playhead.wire.operations.page import Page
 
@@ -46,7 +46,8 @@ class LlmCall(Call):
     """A model call.
 
     `refs.thread` is the thread of input messages, `refs.output_thread` the thread with the model's answer.  `usage` has
-    only numbers that the provider reported.  `messages` is the number of messages in the input thread.
+    only numbers that the provider reported.  `messages` is the number of messages in the input thread.  `task` is the
+    name of the task that made it, `turn` which call of its agent it is, from 1; both null for calls of other code.
     """
 
     model: str | None
@@ -54,6 +55,8 @@ class LlmCall(Call):
     operation: str | None
     stream: bool
     messages: int | None
+    task: str | None
+    turn: int | None
     first_chunk_ms: float | None
     finish_reasons: list[str]
     usage: dict[str, int]
@@ -146,8 +149,18 @@ class TraceSpan(TypedDict):
 
 MessageForm = Annotated[Literal["parts", "openai"], Bounds(description="The shape of `messages`.")]
 Exact = Annotated[bool, Bounds(description="Also return `request`: the request's body as it was sent.")]
+Without = Annotated[
+    int | str | None,
+    Bounds(
+        max_length=300,
+        pattern=NO_NUL,
+        as_text=True,
+        description="A compression before the call: `messages` are those of a context that it did not cut.",
+    ),
+]
 
 
+TaskName = Annotated[str | None, Bounds(max_length=200, description="Only calls of this task.")]
 SpanName = Annotated[str, Bounds(pattern=r"^[0-9a-f]{16}$", description="The span's id: 16 hex digits.")]
 
 
@@ -155,10 +168,20 @@ class CallOperations:
     """Calls of a run, and what was sent to its models."""
 
     @get("/runs/{run}/context", scope=READ, tag="moments")
-    def context(self, run: RunName, *, at: At = None, form: MessageForm = "parts", exact: Exact = False) -> ContextAt:
+    def context(
+        self,
+        run: RunName,
+        *,
+        at: At = None,
+        form: MessageForm = "parts",
+        exact: Exact = False,
+        without: Without = None,
+    ) -> ContextAt:
         """Input of a model call: system instructions, tools, messages and settings, exactly as the model received them.
 
-        It is the call that the event `at` belongs to, or else the last one that began before that event.
+        It is the call that the event `at` belongs to, or else the last one that began before that event.  `without`
+        names a compression that the call was the first to see: its messages are then those before the compression and
+        the new ones, `thread` and `context_tokens` are null, and `exact` is refused.
         """
         ...
 
@@ -174,8 +197,10 @@ class CallOperations:
         ...
 
     @get_list("/runs/{run}/llm-calls", scope=READ, tag="calls", page_size=100)
-    def llm_calls(self, run: RunName, *, limit: Most = None, hydrate: Hydrate = False) -> Page[LlmCall]:
-        """Model calls of a run, in order of their start.
+    def llm_calls(
+        self, run: RunName, *, task: TaskName = None, limit: Most = None, hydrate: Hydrate = False
+    ) -> Page[LlmCall]:
+        """Model calls of a run, in order of their start. `task`: only those of this task.
 
         With `hydrate`, the value of a thread is its last node only; the messages are in the call's context.
         """

@@ -1,12 +1,14 @@
 """Answers about compressions of a context: removed messages, lost facts, and lost facts that were needed later."""
 
-from typing import Any, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 from playhead.wire.operations.bounds import AtEvent, Most, RunName
-from playhead.wire.operations.operation import READ, get, get_list
+from playhead.wire.operations.operation import READ, get, get_list, post
 from playhead.wire.operations.page import CutText, Page
 from playhead.wire.operations.reasoning import Quoted
 from playhead.wire.operations.why import Strength
+
+FoundBy = Literal["rule", "model"]
 
 
 class MessageCounts(TypedDict):
@@ -111,11 +113,13 @@ class FactNeeded(TypedDict):
 class LostFact(TypedDict):
     """A fact in the removed messages that is neither in the summary nor in the kept messages.
 
-    `kind`: `identifier`, `number`, `date`, `name`, `path`, `url`, `quoted` or `code`, and of sentences, found by rules,
-    `goal`, `instruction`, `preference` or `error`.  `label` is its name in the text.
+    `by`: whether a `rule` found it, or a `model` says so, which is an opinion.  `kind`: `identifier`, `number`, `date`,
+    `name`, `path`, `url`, `quoted` or `code`, and of sentences `goal`, `instruction`, `preference` or `error`; of a
+    model also `decision` and `fact`.  `label` is its name in the text.
     It occurs `times` times; `quotes` has the first few.
     """
 
+    by: FoundBy
     kind: str
     text: str
     label: str | None
@@ -160,6 +164,7 @@ class KeptIn(TypedDict):
 class PreservedFact(TypedDict):
     """A fact in the removed messages that the context after the compression still has; see `LostFact`."""
 
+    by: FoundBy
     kind: str
     text: str
     label: str | None
@@ -197,6 +202,26 @@ class CompressionAudit(RecordedCompression):
     cut: NotRequired[list[CutText]]
 
 
+class JudgedCompression(TypedDict):
+    """What a model that the operator configured says about the facts of a compression.
+
+    It is the opinion of `model`, and stands beside what the rules of the audit found: each fact has `by: model`, and
+    neither evidence that it was needed nor a place where it is kept.  Facts are quoted from the removed messages;
+    `unquoted` is the number of those whose words are in none of them, which are left out.  `shown` says how much the
+    model was shown, `text` is its whole answer.
+    """
+
+    run: str
+    seq: int
+    model: str
+    created: str
+    lost: list[LostFact]
+    preserved: list[PreservedFact]
+    unquoted: int
+    shown: str
+    text: str
+
+
 # --- operations ------------------------------------------------------------------------------------------------------
 
 
@@ -211,4 +236,19 @@ class CompressionOperations:
     @get("/runs/{run}/compressions/{seq}", scope=READ, tag="moments", in_worker=True)
     def compression(self, run: RunName, at: AtEvent) -> CompressionAudit:
         """Audit of a compression: what happened to each message, which facts were lost and needed later."""
+        ...
+
+    @post(
+        "/runs/{run}/compressions/{seq}/judge",
+        scope=READ,
+        tag="moments",
+        needs="explainer",
+        also_refuses={409: "", 502: ""},
+    )
+    def judge_compression(self, run: RunName, at: AtEvent) -> JudgedCompression:
+        """Ask a model which facts a compression lost, beside those that rules find.
+
+        The answer is the opinion of the model that the operator configured. 409 when none is configured, 502 when it
+        does not answer. The model is asked each time.
+        """
         ...

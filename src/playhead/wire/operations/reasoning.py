@@ -36,10 +36,19 @@ class ReasonedOption(TypedDict):
     cons: list[Quoted]
 
 
+class RejectedOption(TypedDict):
+    """An option that the model did not take, and why: in its words, else its arguments against it."""
+
+    option: Quoted
+    because: list[Quoted]
+
+
 class StructuredReasoning(TypedDict):
     """Reasoning that the model wrote between tags, in its answer or in its captured thinking.
 
-    `source` is `answer` or `thinking`.  Text that belongs to none of the fields is in `rest`.
+    `source` is `answer` or `thinking`.  Text that belongs to none of the fields is in `rest`.  `selected_option` is the
+    name of the option that `decision` names, else what it says before its reason; null without a decision.
+    `rationale` is that reason, else the arguments for the option.
     """
 
     source: str
@@ -49,6 +58,9 @@ class StructuredReasoning(TypedDict):
     observation: list[Quoted]
     options: list[ReasonedOption]
     decision: list[Quoted]
+    selected_option: Quoted | None
+    rationale: list[Quoted]
+    rejected_because: list[RejectedOption]
     rest: list[Quoted]
 
 
@@ -74,7 +86,8 @@ class InferredReasoning(TypedDict):
     before failed), `system_message`, `compression`, or `none`.  `goal` is the request that the call most likely served;
     `goal_origin` is `user_message` (the latest), `earlier_user_message` or `system_message`.  `pattern` has the form
     `tool_error -> retry_with_changed_argument`; null until the call has ended.  `strength` and `rule` are those of
-    trigger or goal, whichever is weaker.
+    trigger or goal, whichever is weaker.  `similar_calls` counts the tool calls in the context that name a tool which
+    this call requested, `same_calls` those of them with equal arguments.
     """
 
     basis: str
@@ -85,6 +98,8 @@ class InferredReasoning(TypedDict):
     action: str | None
     pattern: str | None
     changed: list[ChangedArgument]
+    similar_calls: int
+    same_calls: int
     summary: str
     evidence: list[InferredStep]
     strength: Strength
@@ -95,8 +110,9 @@ class Explanation(TypedDict):
     """Explanation of a decision (`seq`), or of the whole run (`seq` null), by a model that the operator configured.
 
     It is an opinion, made afterwards from the contents in `refs`; `shown` says how much of them the model got.  `goal`,
-    `key_decisions`, `mistakes` and `alternatives` are parsed from its answer, which is in `text`.  The explanation is
-    stored as content under `ref`; `cached`: it was made by an earlier request.
+    `key_decisions`, `mistakes` and `alternatives` are parsed from its answer, which is in `text`.  `confidence` is the
+    share (0 to 1) that the model gives itself, null if it gave none.  The explanation is stored as content under `ref`;
+    `cached`: it was made by an earlier request.
     """
 
     run: str
@@ -110,6 +126,7 @@ class Explanation(TypedDict):
     key_decisions: list[str]
     mistakes: list[str]
     alternatives: list[str]
+    confidence: float | None
     refs: list[str]
     shown: str
 

@@ -91,12 +91,14 @@ class ComparedSiblings(TypedDict):
 class Suspects(TypedDict):
     """Suspected steps of a run, most points first.
 
-    `total` counts all suspected steps, `steps` all steps of the run.  It was compared with the runs in `siblings`.
+    `total` counts all suspected steps, `steps` all steps of the run, and `looked_at` those looked at: of a run
+    of more than 8,192 events only the last ones.  It was compared with the runs in `siblings`.
     `note` says why there are none if no rule applies to this kind of run; else null.
     """
 
     run: str
     steps: int
+    looked_at: int
     total: int
     note: str | None
     siblings: ComparedSiblings

@@ -56,12 +56,20 @@ class ModelTokens(TypedDict):
     unpriced_calls: int
 
 
+class SectionTokens(TypedDict):
+    """Tokens of a section of the system prompt."""
+
+    name: str
+    tokens: int
+
+
 class TokenSplit(TypedDict):
     """What the context of a call consists of, and its output, in tokens.
 
     `system`: system instructions; `tools`: definitions of tools; `retrieved`: results of tools in messages; `history`:
     all other messages.  The four add up to the call's context.  `basis` is the weakest of the parts: the provider
-    counts the whole, so that its parts are `calibrated` at best.
+    counts the whole, so that its parts are `calibrated` at best.  `sections`: what `system` consists of, where the
+    program rendered it of sections (`playhead.Prompt`); text around them is in none.
     """
 
     system: int
@@ -70,6 +78,7 @@ class TokenSplit(TypedDict):
     retrieved: int
     output: int
     basis: str
+    sections: NotRequired[list[SectionTokens]]
 
 
 class TotalSplit(TokenSplit):
@@ -78,8 +87,50 @@ class TotalSplit(TokenSplit):
     calls: int
 
 
+class CompressionTokens(TypedDict):
+    """What a compression saved, and what its summary cost.
+
+    `origin`, `strategy`, `trigger`, `note`, `fallback` and `policy` (a ref) are those of the compression.  `before` and
+    `after` are the input tokens of the same agent's calls around it, where the provider counted both; else as declared;
+    `saved` is their difference, negative if the context grew.  `summary_calls` are the seqs of the model calls that
+    wrote the summary, with their tokens and cost.  Null means not known: a provider that summarises on the way to an
+    answer may count both together.
+    """
+
+    origin: str
+    strategy: str | None
+    trigger: str | None
+    note: str | None
+    fallback: str | None
+    policy: str | None
+    before: int | None
+    after: int | None
+    saved: int | None
+    summary_calls: list[int]
+    summary_input_tokens: int | None
+    summary_output_tokens: int | None
+    summary_cost: float | None
+
+
+class CompressionTotals(TypedDict):
+    """What all compressions of a run saved, each once, and what their summaries cost.
+
+    `declared` of the `compressions` were declared by the program.  `saved` is the sum over those where it is known;
+    `unknown` is the number of the others.  `summary_calls` is the number of model calls that wrote summaries.
+    """
+
+    compressions: int
+    declared: int
+    saved: int | None
+    unknown: int
+    summary_calls: int
+    summary_input_tokens: int | None
+    summary_output_tokens: int | None
+    summary_cost: float | None
+
+
 class TokenTotals(TypedDict):
-    """Totals of the run: reported usage, cost, and the largest context.
+    """Totals of the run: reported usage with that of providers' own summaries, cost, and the largest context.
 
     `cache_hit_share` is the share of reported input tokens that came from a provider's cache; null if none reported it.
     `peak_call` is the seq of the call with the largest context.  `split` is of all calls, so that it takes long in long
@@ -101,6 +152,7 @@ class TokenTotals(TypedDict):
     peak_ratio: float | None
     warnings: int
     compressions: list[int]
+    compressed: CompressionTotals
     split: NotRequired[TotalSplit | None]
 
 
@@ -109,8 +161,8 @@ class TokenPoint(TypedDict):
 
     `context` is the size directly after the event, for the conversation of the model call `call` (a seq).  `level` is
     `ok`, or `warning` from the share `warn_at` of the model's limit on, or null if the limit is not known.  Points of
-    ended model calls have `cost` and `cache_hit_share`.  With `split=true`, those of `llm_called` have `split`; null if
-    a part of the context is not stored.
+    ended model calls have `cost` and `cache_hit_share`; those of compressions have `compression`.  With `split=true`,
+    those of `llm_called` have `split`; null if a part of the context is not stored.
     """
 
     seq: int
@@ -131,6 +183,7 @@ class TokenPoint(TypedDict):
     usage: dict[str, int]
     cache_hit_share: float | None
     cost: float | None
+    compression: NotRequired[CompressionTokens]
     split: NotRequired[TokenSplit | None]
 
 

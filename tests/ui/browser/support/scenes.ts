@@ -67,7 +67,7 @@ const verdict = (page: Page) => page.getByRole("region", { name: "Verdict" });
 const isRead = async (page: Page, number: number) => {
   await verdict(page).getByText("First suspect").first().waitFor();
   await turn(page, number).getByRole("region", { name: "State" }).waitFor();
-  await turn(page, number).getByRole("region", { name: "Why" }).waitFor(); // asked for after what was recorded
+  await turn(page, number).getByRole("region", { name: "Why" }).getByText("all its causes").waitFor(); // asked for after what was recorded
 };
 const RAIL_TURN = 7;
 /** An act of a turn; on narrow pages it is in the menu of the run. */
@@ -142,7 +142,7 @@ export const VIEWS: Record<string, Scene> = {
   },
   "run-not-scored": { path: at("support"), ready: (page) => isRead(page, 3) },
   "run-media": { path: at("photo_desk"), ready: (page) => turn(page, 1).getByRole("region", { name: "State" }).waitFor() },
-  "run-conversation": { path: failed("view=conversation"), ready: (page) => page.getByRole("region", { name: "Conversation" }).getByText("The total is €98").waitFor() },
+  "run-conversation": { path: failed("view=conversation"), ready: async (page) => (await page.getByRole("region", { name: "Conversation" }).getByText("The total is €98").waitFor(), await verdict(page).getByText("First suspect").waitFor()) },
   "run-waterfall": { isWide: true, path: at("release_check", "panel=waterfall"), ready: async (page) => (await page.getByRole("tab", { name: "Waterfall", selected: true }).waitFor(), await turn(page, 3).getByRole("region", { name: "State" }).waitFor()) },
   "run-agents": { isWide: true, path: at("release_check", "panel=agents"), ready: async (page) => (await page.getByRole("tab", { name: "Agents", selected: true }).waitFor(), await turn(page, 3).getByRole("region", { name: "State" }).waitFor()) },
   "run-tokens": { isWide: true, path: failed("panel=tokens"), ready: async (page) => (await page.getByRole("tab", { name: "Tokens", selected: true }).waitFor(), await isRead(page, RAIL_TURN)) },

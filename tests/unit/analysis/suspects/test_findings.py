@@ -11,6 +11,7 @@ from playhead.model import event as ev
 from playhead.model.ref import ContentRef
 from playhead.wire.operations.reasoning import Quoted
 from playhead.wire.operations.suspects import Suspects
+from playhead_collector.analysis.suspects import suspects
 from playhead_collector.analysis.suspects.findings import run_steps
 from playhead_collector.analysis.suspects.suspects import answer_suspects
 from playhead_collector.analysis.suspects.tool_calls import find_lost_facts
@@ -381,6 +382,7 @@ async def test_a_step_that_needed_a_lost_fact_is_suspected():
     (found,) = find_lost_facts(steps, [audit])
     assert (steps.steps[found.step].seq, found.rule.name, found.quotes) == (needed.seq, "fact_lost", (quote,))
     assert found.rule.strength == "strong"
+    assert found.reason == "'W12345' had left the context at event 7, and the user was asked for it again"
 
 
 # --- any run ----------------------------------------------------------------------------------------------------------
@@ -447,3 +449,26 @@ async def text_at(store: FakeStore, quote: Quoted) -> str:
     else:
         text = next(each.text for each in passages_of(ref, message) if each.part == quote["part"])
     return text[quote["start"] : quote["end"]]
+
+
+async def test_of_a_very_long_run_the_end_is_looked_at_and_the_answer_says_so(monkeypatch: pytest.MonkeyPatch):
+    def long_chat() -> Chat:
+        chat = Chat(FakeStore(), POLICY, tools=TOOLS)
+        chat.user("Hello")
+        chat.says("Is $171 more than $100? $171 is not more than $100.")
+        for number in range(20):
+            chat.user(f"What about my order W{number:05}?")
+            chat.asks("get_order", {"order_id": f"W{number:05}"}, {"order_id": f"W{number:05}", "status": "open"})
+        chat.says("As said, $271 is not more than $100.")
+        return chat
+
+    whole = await suspects_of(long_chat())
+    monkeypatch.setattr(suspects, "MOST_EVENTS", 32)
+    end = await suspects_of(long_chat())
+    assert (whole["steps"], whole["looked_at"]) == (22, 22)
+    assert end["steps"] == 22
+    assert 3 < end["looked_at"] < 8
+    false = [[item for item in answer["items"] if item["rule"] == "comparison_false"] for answer in (whole, end)]
+    assert [item["turn"] for item in false[0]] == [1, 22]
+    # What is found in the end is the same as in the whole run.
+    assert [{**item, "rank": 0} for item in false[1]] == [{**item, "rank": 0} for item in false[0][1:]]

@@ -1,16 +1,12 @@
 """Suspects take time in proportion to the number of steps.  Work is counted: the machine's load does not matter."""
 
-import sys
-from collections.abc import Callable
-from types import FrameType
-from typing import Any
-
 from playhead_collector.analysis.suspects.findings import run_steps
 from playhead_collector.analysis.suspects.suspects import find_all, rank
 from playhead_collector.analysis.transcript.loading import read_transcript
 from playhead_collector.analysis.transcript.transcript import Transcript
 from tests.support.readers.chat import Chat
 from tests.support.readers.fake import RUN, FakeStore
+from tests.support.work import work_of
 from tests.unit.analysis.suspects.test_findings import OFFERS, OTHER, POLICY, TOOLS
 
 FEW, TIMES = 10, 4
@@ -32,30 +28,6 @@ async def conversation(rounds: int, run: str = RUN, offer: str = "OF1001") -> Tr
             "update_order", {"order_id": f"W{number + 1:05}", "offer": offer}, "ok", error="" if number % 3 else "x"
         )
     return await read_transcript(chat.done())
-
-
-def work_of(compute: Callable[[], Any]) -> int:
-    """How many lines of Python are run, and functions called, those of C included."""
-    counted = 0
-
-    def trace(frame: FrameType, event: str, _: Any) -> Any:
-        nonlocal counted
-        counted += 1
-        return trace
-
-    def profile(frame: FrameType, event: str, _: Any) -> None:
-        nonlocal counted
-        counted += event == "c_call"
-
-    before = sys.gettrace(), sys.getprofile()
-    sys.settrace(trace)
-    sys.setprofile(profile)
-    try:
-        compute()
-    finally:
-        sys.settrace(before[0])
-        sys.setprofile(before[1])
-    return counted
 
 
 async def test_four_times_as_many_steps_take_four_times_the_work():

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from playhead.model import event as ev
 from playhead.model.ref import ContentRef
 from playhead_collector.analysis.turns.context_parts import PartEstimates, context_change
-from playhead_collector.analysis.turns.one_turn import answer_turn, state_changes
+from playhead_collector.analysis.turns.one_turn import answer_turn
+from playhead_collector.analysis.turns.turn_state import changes_of
 from playhead_collector.errors import Refused
 from playhead_collector.read.prices import shipped
 from tests.support.readers.agents import AgentsRun
@@ -278,7 +279,7 @@ def test_parts_add_up(
 
 
 def test_of_objects_only_the_fields_that_differ_are_changes():
-    assert list(state_changes("a", {"b": {"c": 1}, "d": 2}, {"b": {"c": 1}, "d": 3, "e": 4})) == [
+    assert list(changes_of("a", {"b": {"c": 1}, "d": 2}, {"b": {"c": 1}, "d": 3, "e": 4})) == [
         {"path": "a.d", "before": 2, "after": 3}, {"path": "a.e", "before": None, "after": 4},
     ]  # fmt: skip
-    assert list(state_changes("a", 1, 1)) == []
+    assert list(changes_of("a", 1, 1)) == []

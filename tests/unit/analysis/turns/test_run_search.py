@@ -1,5 +1,6 @@
 """Search in one run: the texts themselves, each place once, page by page."""
 
+import json
 from itertools import pairwise
 from typing import Any
 
@@ -8,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from playhead.model import event as ev
+from playhead.model.canonical import canonical_json, text_of
 from playhead_collector.analysis.turns import run_search
 from playhead_collector.analysis.turns.run_search import TextFinder, find_in_run
 from playhead_collector.errors import Refused
@@ -87,6 +89,7 @@ async def test_pages_join_to_the_whole(limit: int, monkeypatch: pytest.MonkeyPat
 
 async def test_a_page_reads_no_more_than_it_may_and_says_where_to_go_on(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(run_search, "MAX_CONTENTS", 10)
+    monkeypatch.setattr(run_search, "PORTION", 256)
     run = AgentsRun()
     for number in range(200):
         run.turn(f"answer {number}")
@@ -126,3 +129,32 @@ def test_what_stands_there_is_found(wanted: str, before: str, after: str):
             or text[start:end].upper() == wanted.upper()
             or end - start == len(wanted)
         )
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+        max_leaves=6,
+    ),
+    st.data(),
+)
+def test_what_stands_in_a_text_may_be_in_its_bytes(value: Any, data: st.DataObject):
+    """Contents that are passed over without being parsed do not have the text."""
+    text = text_of(value)
+    start = data.draw(st.integers(0, len(text)))
+    wanted = text[start : data.draw(st.integers(start, len(text)))]
+    for wanted_as in (wanted, wanted.upper(), wanted.lower()):
+        finder = TextFinder(wanted_as)
+        if wanted_as and any(finder.ranges(text)):
+            assert finder.may_be_in(canonical_json(value))
+            assert finder.may_be_in(json.dumps(value, indent=1).encode())
+
+
+def test_contents_without_the_word_are_passed_over():
+    finder = TextFinder("a Quartzite?")
+    assert not finder.may_be_in(b'{"role":"tool","parts":[{"type":"text","content":"basalt"}]}')
+    for may_have in (b'"some QUARTZITE"', '"caf\u00e9"'.encode(), rb'"quart\u007aite"', b'{"type":"playhead.ref"}'):
+        assert finder.may_be_in(may_have), may_have
+    assert TextFinder("17").may_be_in(b'"basalt"')
+    assert TextFinder("nul").may_be_in(b"[NaN]")

@@ -51,6 +51,8 @@ def test_a_run_has_its_calls_with_their_values(playhead_recorder: RunRecorder, r
     first, second = run.llm_calls
     assert first.requested_tools == [("refund", {"order": "A1", "amount": 20})]
     assert (second.text, second.model, second.error) == ("done", "m", None)
+    assert (first.reasoning, second.reasoning) == ("hm", "")
+    assert str(run).count("thinks: ") == str(run).count("thinks: hm\n") == 1
     assert second.usage["input_tokens"] > first.usage["input_tokens"]
     assert [message["role"] for message in second.messages] == ["system", "user", "assistant", "tool"]
     [tool] = run.tool_calls

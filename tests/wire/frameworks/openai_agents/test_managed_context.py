@@ -47,18 +47,19 @@ async def test_an_agent_s_input_stays_within_its_limit(
     agent = Agent(
         "support", model=OpenAIResponsesModel("mock-model", client), tools=[look_up], instructions="Be brief."
     )
-    config = RunConfig(call_model_input_filter=input_filter(policy))
+    shorter = input_filter(policy)
+    config = RunConfig(call_model_input_filter=shorter)
     items: Any = []
     try:
         with playhead.run("chat"):
             for turn in range(8):
                 items = [*items, {"role": "user", "content": f"Where is order {turn}? {'please ' * 15}"}]
                 if streamed:
-                    result: Any = Runner.run_streamed(agent, items, run_config=config)
+                    result: Any = Runner.run_streamed(agent, items, hooks=shorter.hooks, run_config=config)
                     async for _ in result.stream_events():
                         pass
                 else:
-                    result = await Runner.run(agent, items, run_config=config)
+                    result = await Runner.run(agent, items, hooks=shorter.hooks, run_config=config)
                 assert "on its way" in str(result.final_output)
                 items = result.to_input_list()
     finally:

@@ -2,7 +2,7 @@ import { useState } from "react";
 
 import { type ApiError, post } from "../../api/client";
 import type { Explanation } from "../../api/types";
-import { localDateTime } from "../../model/format";
+import { localDateTime, percent } from "../../model/format";
 import { Dialog } from "../../parts/Dialog";
 import { Failed, Loading } from "../../parts/Notices";
 import { Markdown } from "../../parts/Markdown";
@@ -77,7 +77,8 @@ function Explained({ explanation, onAgain }: { explanation: Explanation; onAgain
         ))}
       {!isParsed && <Markdown text={explanation.text} />}
       <p className="sub">
-        <Said>{explanation.model}</Said>, {localDateTime(explanation.created)}. It saw: <Said>{explanation.shown}</Said>{" "}
+        <Said>{explanation.model}</Said>, {localDateTime(explanation.created)}.{" "}
+        {explanation.confidence !== null && `Its confidence: ${percent(explanation.confidence)}. `}It saw: <Said>{explanation.shown}</Said>{" "}
         <button type="button" className="go" onClick={onAgain}>
           Ask anew
         </button>

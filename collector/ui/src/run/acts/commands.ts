@@ -10,9 +10,22 @@ export function forkCommand(
   return `playhead fork ${run} --at ${at} --outcome ${quoted(outcomeFor(event))} -- python agent.py`;
 }
 
-/** A fork in which the model answers this message. */
-export const forkWithAnswer = (run: string, at: number, message: string): string =>
-  `playhead fork ${run} --at ${at} --outcome ${quoted(JSON.stringify({ message }))} -- python agent.py`;
+type Answer = { text: string | null; tools: readonly Record<string, unknown>[] };
+
+/** A fork in which the model answers this: a text, or calls of tools in the form of Chat Completions. */
+export function forkWithAnswer(run: string, at: number, { text, tools }: Answer): string {
+  const calls = tools.map(({ name, arguments: given }, n) => ({
+    id: `call_${n + 1}`,
+    type: "function",
+    function: { name, arguments: JSON.stringify(given ?? {}) },
+  }));
+  const message = calls.length === 0 ? (text ?? "") : { role: "assistant", content: text, tool_calls: calls };
+  return `playhead fork ${run} --at ${at} --outcome ${quoted(JSON.stringify({ message }))} -- python agent.py`;
+}
+
+/** A fork in which the model is asked with other messages, or another system prompt. */
+export const forkWithEdits = (run: string, at: number, edits: { messages?: object; system?: string }): string =>
+  `playhead fork ${run} --at ${at} --outcome ${quoted(JSON.stringify(edits))} -- python agent.py`;
 
 export const resumeCommand = (run: string): string => `playhead resume ${run} -- python agent.py`;
 

@@ -1,7 +1,12 @@
-// The facts of a compression: those that were saved and those that were lost, folded.
-import type { CompressionAudit } from "../../api/types";
+// The facts of a compression: those that were saved and those that were lost, folded; and what a model says of them.
+import { useState } from "react";
+
+import { type ApiError, post } from "../../api/client";
+import type { CompressionAudit, JudgedCompression } from "../../api/types";
 import { count } from "../../model/format";
+import { Failed, Loading } from "../../parts/Notices";
 import { Said } from "../../parts/Said";
+import { runPath } from "../OnPage";
 import { Block } from "../turn/Block";
 import styles from "./Compression.module.css";
 import { byKind } from "./fates";
@@ -11,7 +16,43 @@ export function Facts({ audit }: { audit: CompressionAudit }) {
     <Block label="Facts" of="in what went">
       <Folded title="Saved" facts={audit.preserved} total={audit.preserved_total} />
       <Folded title="Lost" facts={audit.lost} total={audit.lost_total} />
+      <Opinion run={audit.run} seq={audit.seq} />
     </Block>
+  );
+}
+
+type Asked = { opinion: JudgedCompression } | { error: ApiError } | "asking" | null;
+
+/** What the model that the operator configured says of the facts, once it is asked. */
+function Opinion({ run, seq }: { run: string; seq: number }) {
+  const [asked, setAsked] = useState<Asked>(null);
+  const ask = () => {
+    setAsked("asking");
+    post<JudgedCompression>(`${runPath(run)}/compressions/${seq}/judge`, {}).then(
+      (opinion) => setAsked({ opinion }),
+      (error: ApiError) => setAsked({ error }),
+    );
+  };
+  if (asked === "asking") return <Loading what="the opinion of a model" />;
+  if (asked === null)
+    return (
+      <button type="button" className="go" onClick={ask}>
+        Ask a model what was lost
+      </button>
+    );
+  if ("error" in asked) return <Failed error={asked.error} what="the opinion of a model" onAgain={ask} />;
+  const { opinion } = asked;
+  return (
+    <section aria-label="Opinion of a model">
+      <p className="sub">
+        In the opinion of <Said>{opinion.model}</Said>, which saw <Said>{opinion.shown}</Said>:
+      </p>
+      <Folded title="Saved, it says" facts={opinion.preserved} total={opinion.preserved.length} />
+      <Folded title="Lost, it says" facts={opinion.lost} total={opinion.lost.length} />
+      {opinion.unquoted > 0 && (
+        <p className="sub">{count(opinion.unquoted)} more are left out: their words are in no removed message.</p>
+      )}
+    </section>
   );
 }
 

@@ -6,12 +6,7 @@ import { useApi } from "../../api/useApi";
 import { Failed, Loading } from "../../parts/Notices";
 import { Said } from "../../parts/Said";
 import styles from "./Compression.module.css";
-
-const TRIGGERS: Readonly<Record<string, string>> = {
-  threshold: "at its threshold",
-  manual: "asked for by the program",
-  limit_error: "after the provider refused a context that was too long",
-};
+import { triggerSaid } from "./triggers";
 
 export function Managed({ audit }: { audit: CompressionAudit }) {
   const { strategy, trigger, note, fallback, refs } = audit;
@@ -21,7 +16,7 @@ export function Managed({ audit }: { audit: CompressionAudit }) {
         <p>
           {strategy !== null && <Said className="num">{strategy}</Said>}
           {strategy !== null && trigger !== null && ", "}
-          {trigger !== null && <Said>{TRIGGERS[trigger] ?? trigger}</Said>}
+          {trigger !== null && <Said>{triggerSaid(trigger)}</Said>}
         </p>
       )}
       {note !== null && (

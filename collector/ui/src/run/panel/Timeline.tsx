@@ -23,6 +23,8 @@ const LAST = 0.97;
 const PAGE = 10;
 /** Pixels of the text at the playhead. */
 const LABEL_WIDTH = 52;
+/** A flag is at least so wide, and stays whole at both ends. */
+const FLAG_PX = 14;
 /** Beyond now: what is to come. */
 const AHEAD = 0.06;
 
@@ -135,7 +137,7 @@ export function Timeline({
               type="button"
               tabIndex={-1}
               className={`${styles.flag ?? ""} ${styles[flag.kind] ?? ""}`}
-              style={{ left: percentOf(x) }}
+              style={{ left: `clamp(${FLAG_PX / 2}px, ${percentOf(x)}, calc(100% - ${FLAG_PX / 2}px))` }}
               title={flag.title}
               onClick={() => onGo(flag.to)}
             >

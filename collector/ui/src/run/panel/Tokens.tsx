@@ -1,12 +1,20 @@
 // What the context of each call consists of, what it cost, and what came from the cache: a column per call.
-import { useMemo, useState, type CSSProperties } from "react";
+import { Fragment, useMemo, useState, type CSSProperties } from "react";
 
-import type { CompressionAudit, RunDetail, TokenTimeline, TurnRow } from "../../api/types";
+import type {
+  CompressionAudit,
+  CompressionTokens,
+  CompressionTotals,
+  RunDetail,
+  TokenTimeline,
+  TurnRow,
+} from "../../api/types";
 import { useApi } from "../../api/useApi";
 import { count, money, percent } from "../../model/format";
 import kinds from "../../parts/contextKinds.module.css";
 import { Empty, Failed, Loading } from "../../parts/Notices";
 import { Said } from "../../parts/Said";
+import { triggerSaid } from "../compression/triggers";
 import { runPath } from "../OnPage";
 import { turnsOf } from "../turns/rows";
 import { InBar } from "./InBar";
@@ -80,6 +88,7 @@ export function Tokens({ run, rows: lines, at, turn, news, onGo }: Props) {
           {peak.limit !== null && ` of ${count(peak.limit)}`}
           {peak.turn !== null && ` at turn ${count(peak.turn)}`} · cache {percent(data.totals.cache_hit_share)} of{" "}
           {count(data.totals.input_tokens)} · {money(data.totals.cost)}
+          {compressionsSaid(data.totals.compressed)}
         </span>
         {peak.limit !== null && (
           <span className={panelStyles.switch} role="group" aria-label="Scale">
@@ -104,7 +113,9 @@ export function Tokens({ run, rows: lines, at, turn, news, onGo }: Props) {
           run={run.run}
           onGo={onGo}
         />
-        {here !== undefined && <Reading column={here} />}
+        {here !== undefined && (
+          <Reading column={here} cut={cuts.findLast((cut) => columns[cut.column] === here)?.made ?? null} />
+        )}
       </div>
     </>
   );
@@ -257,8 +268,16 @@ function CutLine({ run, cut, columns, isNamed }: { run: string; cut: Cut; column
   );
 }
 
-/** The numbers of the turn under the playhead. */
-function Reading({ column }: { column: Column }) {
+/** What the compressions of the run saved, and what their summaries cost. */
+function compressionsSaid({ compressions, saved, summary_cost: cost }: CompressionTotals): string {
+  if (compressions === 0) return "";
+  const what = compressions === 1 ? "1 compression" : `${count(compressions)} compressions`;
+  const tokens = saved === null ? "" : ` saved ${count(saved)} tokens`;
+  return ` · ${what}${tokens}${cost === null ? "" : `, summaries ${money(cost)}`}`;
+}
+
+/** The numbers of the turn under the playhead. `cut`: the compression before it. */
+function Reading({ column, cut }: { column: Column; cut: CompressionTokens | null }) {
   return (
     <section className={styles.reading} aria-label="The turn under the playhead">
       <b>turn {column.turn ?? "?"}</b>{" "}
@@ -266,7 +285,13 @@ function Reading({ column }: { column: Column }) {
       <dl>
         {column.parts !== null &&
           PARTS.map((part) => (
-            <Fact key={part} name={NAMES[part]} mark={kinds[part]} value={count(column.parts?.[part] ?? 0)} />
+            <Fragment key={part}>
+              <Fact name={NAMES[part]} mark={kinds[part]} value={count(column.parts?.[part] ?? 0)} />
+              {part === "system" &&
+                column.sections.map((section, n) => (
+                  <Fact key={n} name={section.name} value={count(section.tokens)} isInside />
+                ))}
+            </Fragment>
           ))}
         <Fact
           name="context"
@@ -281,7 +306,44 @@ function Reading({ column }: { column: Column }) {
         <Fact name="from the cache" value={percent(column.cached)} />
       </dl>
       {column.parts !== null && <p className="sub">The parts are estimates.</p>}
+      {cut !== null && <Compressed cut={cut} />}
     </section>
+  );
+}
+
+/** A compression: how it was made, what it saved, and what its summary cost. */
+function Compressed({ cut }: { cut: CompressionTokens }) {
+  const said = [cut.strategy, cut.trigger === null ? null : triggerSaid(cut.trigger)].filter((each) => each !== null);
+  return (
+    <>
+      <p>
+        <span className="tag cut">compressed</span> <Said>{said.join(", ")}</Said>
+        {cut.note !== null && (
+          <>
+            {" "}
+            “<Said>{cut.note}</Said>”
+          </>
+        )}
+        {cut.fallback !== null && (
+          <span className="ink-state">
+            {" "}
+            Its fallback was used: <Said>{cut.fallback}</Said>
+          </span>
+        )}
+      </p>
+      <dl>
+        <Fact name="saved" value={cut.saved === null ? "–" : count(cut.saved)} />
+        {cut.summary_calls.length > 0 && (
+          <>
+            <Fact
+              name="summary read"
+              value={cut.summary_input_tokens === null ? "–" : count(cut.summary_input_tokens)}
+            />
+            <Fact name="summary cost" value={money(cut.summary_cost)} />
+          </>
+        )}
+      </dl>
+    </>
   );
 }
 
@@ -292,14 +354,16 @@ function Fact({
   value,
   mark,
   isFirst = false,
+  isInside = false,
 }: {
   name: string;
   value: string;
   mark?: string | undefined;
   isFirst?: boolean;
+  isInside?: boolean;
 }) {
   return (
-    <div className={isFirst ? styles.ruled : undefined}>
+    <div className={isFirst ? styles.ruled : isInside ? styles.inside : undefined}>
       <dt>
         {mark !== undefined && <i className={mark} aria-hidden="true" />}
         {name}

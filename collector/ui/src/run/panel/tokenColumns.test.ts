@@ -51,6 +51,21 @@ test("calls that overlap become columns in the order in which they began, each w
   expect([columns[0]?.isEstimated, columns[1]?.isEstimated]).toEqual([false, true]);
 });
 
+test("a call whose prompt was rendered of sections has them, any other has none", () => {
+  const sections = [
+    { name: "core", tokens: 6 },
+    { name: "design", tokens: 3 },
+  ];
+  const { columns } = columnsOf(
+    [
+      point(1, "llm_called", { context: 100, split: { ...split, sections } }),
+      point(2, "llm_called", { context: 100, split }),
+    ],
+    [],
+  );
+  expect(columns.map((each) => each.sections)).toEqual([sections, []]);
+});
+
 test("a cut stands before the first call that has the new context", () => {
   const { cuts } = columnsOf(
     [
@@ -60,7 +75,7 @@ test("a cut stands before the first call that has the new context", () => {
     ],
     [],
   );
-  expect(cuts).toEqual([{ seq: 3, column: 1, before: 7057, after: 4128 }]);
+  expect(cuts).toEqual([{ seq: 3, column: 1, before: 7057, after: 4128, made: null }]);
 });
 
 test("a call that wrote the summary is not the call before", () => {

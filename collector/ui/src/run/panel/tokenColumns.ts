@@ -1,5 +1,5 @@
 // Tokens of model calls as columns. Pure.
-import type { TokenPoint, TokenTimeline, TurnRow } from "../../api/types";
+import type { CompressionTokens, TokenPoint, TokenTimeline, TurnRow } from "../../api/types";
 
 /** Parts of a context, from the bottom of a column to its top. */
 export const PARTS = ["system", "tools", "results", "talk"] as const;
@@ -7,7 +7,7 @@ export type Part = (typeof PARTS)[number];
 
 /**
  * A call. `parts` null: they are not known. `context` is its size in tokens, null if it is not known; `isEstimated`: the provider
- * did not count it. `before` is the context of the same agent's call before it in this page.
+ * did not count it. `sections`: what the part `system` consists of, if the program rendered it of sections. `before` is the context of the same agent's call before it in this page.
  */
 export type Column = {
   seq: number;
@@ -15,6 +15,7 @@ export type Column = {
   actor: string | null;
   model: string | null;
   parts: Readonly<Record<Part, number>> | null;
+  sections: readonly { name: string; tokens: number }[];
   context: number | null;
   isEstimated: boolean;
   before: number | null;
@@ -24,8 +25,14 @@ export type Column = {
   limit: number | null;
 };
 
-/** A cut of the context, before the column with index `column`. `before` and `after`: contexts of the calls around it. */
-export type Cut = { seq: number; column: number; before: number | null; after: number | null };
+/** A cut of the context, before the column with index `column`. `before` and `after`: contexts of the calls around it. `made`: what it saved, and how it was made. */
+export type Cut = {
+  seq: number;
+  column: number;
+  before: number | null;
+  after: number | null;
+  made: CompressionTokens | null;
+};
 
 /** The points of a page as columns, in the order in which the calls began, and the cuts between them. */
 export function columnsOf(
@@ -44,6 +51,7 @@ export function columnsOf(
         column: columns.length,
         before: last.get(point.actor)?.context ?? null,
         after: null,
+        made: point.compression ?? null,
       });
     } else if (point.kind === "llm_called") {
       const { seq, actor, model, context, limit } = point;
@@ -57,7 +65,7 @@ export function columnsOf(
       const column: Column = {
         ...{ seq, actor, model, context, limit, parts, before: last.get(actor)?.context ?? null },
         ...{ turn: turns.get(seq)?.turn ?? null, isEstimated: point.context_basis !== "reported" },
-        ...{ output: split?.output ?? null, cost: null, cached: null },
+        ...{ sections: split?.sections ?? [], output: split?.output ?? null, cost: null, cached: null },
       };
       for (const cut of cuts)
         if (cut.after === null && cut.column <= columns.length)

@@ -1,7 +1,7 @@
 // A tool call of a turn: a line per argument with where its value comes from, and what came back.
 import { useState } from "react";
 
-import type { RunTurn, Suspect, TurnArgument, TurnCall } from "../../api/types";
+import type { RunTurn, Suspect, TurnArgument, TurnCall, TurnRow } from "../../api/types";
 import { compact, count, duration } from "../../model/format";
 import { ContentLink } from "../../parts/ContentLink";
 import { MarkedText } from "../../parts/MarkedText";
@@ -9,7 +9,7 @@ import { Said } from "../../parts/Said";
 import { Strength } from "../../parts/Strength";
 import { TurnLink } from "../../parts/TurnLink";
 import { useOnPage } from "../OnPage";
-import { turnAt } from "../turns/rows";
+import { turnOfSameAgent } from "../turns/rows";
 import { Block } from "./Block";
 import styles from "./Called.module.css";
 import { Evidence } from "./Evidence";
@@ -20,20 +20,22 @@ import { prettyJson } from "./prettyJson";
 type Props = { call: TurnCall; turn: RunTurn; suspect: Suspect | undefined; marked: readonly string[] };
 
 export function Called({ call, turn, suspect, marked }: Props) {
+  const { rows } = useOnPage();
   const isMade = call.seq !== null;
+  const waits = call.promise !== null || (!isMade && isAsked(rows, turn));
   const findings = turn.calls[0] === call ? findingsOfCalls(turn, suspect) : [];
   return (
     <>
       <Block
         label={isMade ? "Called" : "Asked for"}
-        of={call.promise !== null ? "waits for approval" : isMade ? undefined : "not run"}
+        of={waits ? "not run yet" : isMade ? undefined : "not run"}
         isHot={findings.length > 0}
         rows={
           <>
             {call.arguments.length > 0 && (
               <dl className={styles.args}>
                 {call.arguments.map((argument) => (
-                  <Argument key={argument.path} argument={argument} marked={marked} />
+                  <Argument key={argument.path} argument={argument} turn={turn.number} marked={marked} />
                 ))}
               </dl>
             )}
@@ -47,7 +49,7 @@ export function Called({ call, turn, suspect, marked }: Props) {
       >
         <p className={styles.call}>
           <Said className="ink-tool">{call.name}</Said>
-          {call.promise !== null && <span className="tag state">waits for approval</span>}
+          {waits && <span className="tag state">waits for approval</span>}
           {call.writes === true && <span className="tag">changes something</span>}
           {call.reason !== null && call.reason !== turn.choice?.reason && (
             <span className={styles.because}>
@@ -61,7 +63,14 @@ export function Called({ call, turn, suspect, marked }: Props) {
   );
 }
 
-function Argument({ argument, marked }: { argument: TurnArgument; marked: readonly string[] }) {
+/** Whether the run waits for an answer since this turn, before it makes the turn's calls. */
+const isAsked = (rows: readonly TurnRow[], turn: RunTurn): boolean =>
+  turn.number === turn.total &&
+  rows.some((row) => row.kind === "wait" && row.status === "open" && row.seq > (turn.ended_seq ?? turn.seq));
+
+type ArgumentProps = { argument: TurnArgument; turn: number; marked: readonly string[] };
+
+function Argument({ argument, turn, marked }: ArgumentProps) {
   const { origin, path, value } = argument;
   const isDoubtful = origin !== null && origin.suspect;
   const text = compact(value);
@@ -76,18 +85,19 @@ function Argument({ argument, marked }: { argument: TurnArgument; marked: readon
           <MarkedText text={text} marked={[...words, ...marked]} />
         </span>
       </dd>
-      <dd className={styles.origin}>{origin !== null && <Origin argument={argument} />}</dd>
+      <dd className={styles.origin}>{origin !== null && <Origin argument={argument} turn={turn} />}</dd>
     </div>
   );
 }
 
 /** Where the value was read, with its words there, and a tag where it is doubtful. */
-function Origin({ argument }: { argument: TurnArgument }) {
+function Origin({ argument, turn }: { argument: TurnArgument; turn: number }) {
   const { turns } = useOnPage();
   const origin = argument.origin;
   if (origin === null) return null;
   const why = doubt(origin);
   const place = origin.evidence[0] ?? origin.first;
+  const where = place?.seq == null ? undefined : turnOfSameAgent(turns, place.seq, turn);
   return (
     <>
       {why !== null && (
@@ -103,10 +113,8 @@ function Origin({ argument }: { argument: TurnArgument }) {
           {place.seq !== null && (
             <>
               ,{" "}
-              <TurnLink seq={place.seq}>
-                {place.source === "user" || turns.length === 0
-                  ? "there"
-                  : `turn ${turnAt(turns, place.seq)?.turn ?? "?"}`}
+              <TurnLink seq={where?.seq ?? place.seq}>
+                {place.source === "user" || where === undefined ? "there" : `turn ${where.turn ?? "?"}`}
               </TurnLink>
             </>
           )}{" "}

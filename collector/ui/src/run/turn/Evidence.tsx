@@ -7,10 +7,10 @@ import { Said } from "../../parts/Said";
 import { Strength } from "../../parts/Strength";
 import { TurnLink } from "../../parts/TurnLink";
 import { useOnPage } from "../OnPage";
-import { turnAt } from "../turns/rows";
 import { Precision } from "../verdict/Findings";
+import { restAt, restsOn } from "../verdict/rests";
 import styles from "./Evidence.module.css";
-import { shownValues } from "./evidence";
+import { shortNames, shownValues } from "./evidence";
 
 type Props = {
   suspect: Suspect;
@@ -30,9 +30,9 @@ export function Evidence({ suspect, findings, beside }: Props) {
             <Strength word={finding.strength} /> <Said>{finding.reason}</Said> <Precision finding={finding} />
           </p>
           {finding.values.length > 0 ? (
-            <Values finding={finding} />
+            <Values finding={finding} suspect={suspect} />
           ) : (
-            <Quotes quotes={finding.quotes.filter((quote) => quote.ref !== beside)} />
+            <Quotes quotes={finding.quotes.filter((quote) => quote.ref !== beside)} suspect={suspect} />
           )}
         </div>
       ))}
@@ -47,54 +47,71 @@ const MARKS: Readonly<Record<SuspectFinding["values"][number]["mark"], string>> 
   other: "",
 };
 
-function Values({ finding }: { finding: SuspectFinding }) {
-  const { turns } = useOnPage();
+/** The values that are compared, and where the recorded ones were read. */
+function Values({ finding, suspect }: { finding: SuspectFinding; suspect: Suspect }) {
+  const { rows, turns } = useOnPage();
   const [isAll, setAll] = useState(false);
+  const read = restsOn(
+    finding.values.filter((value) => value.mark !== "said").flatMap((value) => value.quotes),
+    rows,
+    turns,
+    suspect.turn,
+  );
+  const names = shortNames(finding.values);
   return (
-    <table className={styles.values}>
-      <tbody>
-        {shownValues(finding.values, isAll).map((value, n) =>
-          "hidden" in value ? (
-            <tr key={n}>
-              <td colSpan={3}>
-                <button type="button" className="go" onClick={() => setAll(true)}>
-                  … {count(value.hidden)} more …
-                </button>
-              </td>
-            </tr>
-          ) : (
-            <tr key={n} className={styles[value.mark]}>
-              <th scope="row">
-                <Said>{value.entry ?? value.path ?? ""}</Said>
-              </th>
-              <td className="num">
-                <Said>{value.value}</Said>
-              </td>
-              <td>
-                {MARKS[value.mark]}{" "}
-                {value.mark !== "other" && value.quotes[0]?.seq != null && (
-                  <TurnLink seq={value.quotes[0].seq}>turn {turnAt(turns, value.quotes[0].seq)?.turn ?? "?"}</TurnLink>
-                )}
-              </td>
-            </tr>
-          ),
-        )}
-      </tbody>
-    </table>
+    <>
+      {read.map((rest) => (
+        <p key={rest.turn} className={styles.read}>
+          {rest.role} <TurnLink seq={rest.seq}>turn {rest.turn}</TurnLink>:
+        </p>
+      ))}
+      <table className={styles.values}>
+        <tbody>
+          {shownValues(finding.values, isAll).map((value, n) =>
+            "hidden" in value ? (
+              <tr key={n}>
+                <td colSpan={3}>
+                  <button type="button" className="go" onClick={() => setAll(true)}>
+                    … {count(value.hidden)} more …
+                  </button>
+                </td>
+              </tr>
+            ) : (
+              <tr key={n} className={styles[value.mark]}>
+                <th scope="row" title={value.entry ?? value.path ?? ""}>
+                  <Said>{names.get(value) ?? ""}</Said>
+                </th>
+                <td className="num">
+                  <Said>{value.value}</Said>
+                </td>
+                <td>{MARKS[value.mark]}</td>
+              </tr>
+            ),
+          )}
+        </tbody>
+      </table>
+    </>
   );
 }
 
-function Quotes({ quotes }: { quotes: SuspectFinding["quotes"] }) {
-  const { turns } = useOnPage();
+function Quotes({ quotes, suspect }: { quotes: SuspectFinding["quotes"]; suspect: Suspect }) {
+  const { rows, turns } = useOnPage();
   if (quotes.length === 0) return null;
   return (
     <ul>
-      {quotes.map((quote, n) => (
-        <li key={n}>
-          {quote.seq !== null && <TurnLink seq={quote.seq}>turn {turnAt(turns, quote.seq)?.turn ?? "?"}</TurnLink>} “
-          <Said>{quote.text}</Said>”
-        </li>
-      ))}
+      {quotes.map((quote, n) => {
+        const rest = quote.seq === null ? null : restAt(quote.seq, rows, turns, suspect.turn);
+        return (
+          <li key={n}>
+            {rest !== null && (
+              <>
+                {rest.role} <TurnLink seq={rest.seq}>turn {rest.turn}</TurnLink>:{" "}
+              </>
+            )}
+            “<Said>{quote.text}</Said>”
+          </li>
+        );
+      })}
     </ul>
   );
 }

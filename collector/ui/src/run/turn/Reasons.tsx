@@ -25,7 +25,21 @@ const TRIGGERS: Readonly<Record<string, string>> = {
   none: "nothing new in the context",
 };
 
-export function Reasons({ turn }: { turn: RunTurn }) {
+/** Reasoning in the model's own words, before what it came to. */
+export function Thoughts({ turn }: { turn: RunTurn }) {
+  return turn.thoughts
+    .filter((thought) => thought.basis !== "inferred")
+    .map((thought, n) => (
+      <Block key={n} label="Thought" margin={<p>{BASIS[thought.basis]}</p>}>
+        <div className={styles.thought}>
+          <Markdown text={thought.text} />
+        </div>
+      </Block>
+    ));
+}
+
+/** What set it off, what it chose and left, and what came of it: computed from the record, so it is below what was recorded. */
+export function Why({ turn }: { turn: RunTurn }) {
   const [isCauses, setCauses] = useState(false);
   const { choice, thoughts } = turn;
   if (choice === null && thoughts.length === 0) return null;
@@ -35,64 +49,53 @@ export function Reasons({ turn }: { turn: RunTurn }) {
     choice?.reason != null && !thoughts.some((thought) => thought.text === choice.reason) ? choice.reason : null;
   const chosen = turn.calls.length > 0 ? turn.calls.map((call) => call.name).join(", ") : "to answer";
   return (
-    <>
-      {thoughts
-        .filter((thought) => thought.basis !== "inferred")
-        .map((thought, n) => (
-          <Block key={n} label="Thought" margin={<p>{BASIS[thought.basis]}</p>}>
-            <div className={styles.thought}>
-              <Markdown text={thought.text} />
-            </div>
-          </Block>
-        ))}
-      <Block
-        label="Why"
-        margin={
-          choice !== null && (
-            <>
-              {choice.strength !== null && (
-                <p>
-                  <Strength word={choice.strength} /> reason, computed from the record
-                </p>
-              )}
-              <button type="button" className="go" onClick={() => setCauses(!isCauses)} aria-expanded={isCauses}>
-                {isCauses ? "without its causes" : "all its causes"}
-              </button>
-            </>
-          )
-        }
-      >
-        <ol className={styles.chain}>
-          {choice !== null && (
-            <li title={choice.trigger_text ?? undefined}>
-              after {TRIGGERS[choice.trigger] ?? choice.trigger.replaceAll("_", " ")}
-            </li>
-          )}
-          <li>
-            chose{" "}
-            <code className={turn.calls.length > 0 ? "ink-tool" : undefined}>
-              <Said>{chosen}</Said>
-            </code>
-            {reason !== null && (
-              <>
-                {" "}
-                because <Said>{reason}</Said>
-              </>
+    <Block
+      label="Why"
+      margin={
+        choice !== null && (
+          <>
+            {choice.strength !== null && (
+              <p>
+                <Strength word={choice.strength} /> reason, computed from the record
+              </p>
             )}
+            <button type="button" className="go" onClick={() => setCauses(!isCauses)} aria-expanded={isCauses}>
+              {isCauses ? "without its causes" : "all its causes"}
+            </button>
+          </>
+        )
+      }
+    >
+      <ol className={styles.chain}>
+        {choice !== null && (
+          <li title={choice.trigger_text ?? undefined}>
+            after {TRIGGERS[choice.trigger] ?? choice.trigger.replaceAll("_", " ")}
           </li>
-          <li>
-            <Outcome turn={turn} />
-          </li>
-        </ol>
-        {inferred.map((thought, n) => (
-          <p key={n} className={styles.inferred} title={BASIS.inferred}>
-            inferred: <Said>{thought.text}</Said>
-          </p>
-        ))}
-        {choice !== null && <Left options={choice.options} />}
-        {isCauses && <Causes seq={turn.ended_seq ?? turn.seq} />}
-      </Block>
-    </>
+        )}
+        <li>
+          chose{" "}
+          <code className={turn.calls.length > 0 ? "ink-tool" : undefined}>
+            <Said>{chosen}</Said>
+          </code>
+          {reason !== null && (
+            <>
+              {" "}
+              because <Said>{reason}</Said>
+            </>
+          )}
+        </li>
+        <li>
+          <Outcome turn={turn} />
+        </li>
+      </ol>
+      {inferred.map((thought, n) => (
+        <p key={n} className={styles.inferred} title={BASIS.inferred}>
+          inferred: <Said>{thought.text}</Said>
+        </p>
+      ))}
+      {choice !== null && <Left options={choice.options} />}
+      {isCauses && <Causes seq={turn.ended_seq ?? turn.seq} />}
+    </Block>
   );
 }
 

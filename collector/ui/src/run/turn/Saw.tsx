@@ -27,6 +27,7 @@ export function Saw({ turn, marked }: { turn: RunTurn; marked: readonly string[]
     return () => window.removeEventListener(OPEN_CONTEXT, turnOver);
   }, []);
   const { saw } = turn;
+  const newest = turn.new.added.every((message) => kindOf(message.role) === "results") ? "results" : "user";
   return (
     <Block
       label="Saw"
@@ -34,7 +35,7 @@ export function Saw({ turn, marked }: { turn: RunTurn; marked: readonly string[]
       margin={<About saw={saw} />}
     >
       <button type="button" className={styles.summary} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-        <ContextBar parts={saw.parts} isEstimated={isEstimated(saw)} />
+        <ContextBar parts={saw.parts} newest={newest} isEstimated={isEstimated(saw)} />
         <span className={styles.legend}>
           <span>
             <span className="ink-faint" aria-hidden="true">
@@ -54,7 +55,7 @@ export function Saw({ turn, marked }: { turn: RunTurn; marked: readonly string[]
               </>
             )}
           </span>{" "}
-          <ContextLegend parts={saw.parts} />
+          <ContextLegend parts={saw.parts} newest={newest} />
         </span>
       </button>
       {isOpen && <WholeContext turn={turn} marked={marked} />}
@@ -84,7 +85,7 @@ function WholeContext({ turn, marked }: { turn: RunTurn; marked: readonly string
   if (data === null) return <Loading what="the context" />;
   const messages = [...systemOf(data.system), ...data.messages].map((each) => asMessage(each));
   const known = messages.filter((each) => each !== null);
-  const { each: sizes, tools } = messageTokens(known, data.tools, data.context_tokens);
+  const { each: sizes, tools } = messageTokens(known, data.tools, data.context_tokens, turn.saw.parts);
   const names = toolNames(data.tools);
   let place = -1;
   return (

@@ -18,7 +18,7 @@ import { Called } from "./Called";
 import { EventBlock } from "./EventBlock";
 import { New } from "./New";
 import { Raised } from "./Raised";
-import { Reasons } from "./Reasons";
+import { Thoughts, Why } from "./Reasons";
 import { Saw } from "./Saw";
 import { StateBlock } from "./StateBlock";
 import { Then } from "./Then";
@@ -84,12 +84,13 @@ function Blocks({ turn, at, hit }: { turn: RunTurn; at: number; hit: ShownHit | 
           <New turn={turn} marked={marked} />
         </>
       )}
-      <Reasons turn={turn} />
+      <Thoughts turn={turn} />
       <Answered turn={turn} suspect={suspect} marked={marked} />
       {turn.calls.map((call, n) => (
         <Called key={call.call_id ?? call.seq ?? n} call={call} turn={turn} suspect={suspect} marked={marked} />
       ))}
       {error !== null && <Raised error={error} turn={turn} />}
+      <Why turn={turn} />
       <Then turn={turn} />
       <StateBlock turn={turn} />
       <NotesBlock turn={turn} />

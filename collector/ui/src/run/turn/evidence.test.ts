@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { ComparedValue, RunTurn, Suspect } from "../../api/types";
-import { findingsOfAnswer, findingsOfCalls, hasText, markedInAnswer, shownValues } from "./evidence";
+import { findingsOfAnswer, findingsOfCalls, hasText, markedInAnswer, shortNames, shownValues } from "./evidence";
 
 const finding = (rule: string, quotes: { ref: string | null; text: string }[] = []) => ({
   rule,
@@ -70,4 +70,12 @@ test("of many other entries, the table says how many it leaves out", () => {
   expect(shownValues(values, false)).toEqual([values[0], values[1], { hidden: 2 }, values[4]]);
   expect(shownValues(values, true)).toEqual(values);
   expect(shownValues(values.slice(0, 3), false)).toHaveLength(3);
+});
+
+test("a table names entries by what tells them apart", () => {
+  const value = (entry: string | null, path: string | null = null) => ({ entry, path }) as ComparedValue;
+  const names = (...values: ComparedValue[]) => [...shortNames(values).values()];
+  expect(names(value("RX110, 2026-05-24, RX172"), value("RX110, 2026-05-24, RX132"))).toEqual(["RX172", "RX132"]);
+  expect(names(value("RX110, RX172"))).toEqual(["RX110, RX172"]);
+  expect(names(value("A, B"), value("A, B"), value(null, "fare"))).toEqual(["A, B", "A, B", "fare"]);
 });

@@ -75,3 +75,15 @@ export function shownValues(values: readonly ComparedValue[], isAll: boolean): S
   }
   return found;
 }
+
+/** Names of the values for a narrow table: of an entry's identifiers, those that all entries have are left out. */
+export function shortNames(values: readonly ComparedValue[]): ReadonlyMap<ComparedValue, string> {
+  const entries = values.flatMap((value) => (value.entry === null ? [] : [value.entry.split(", ")]));
+  const isShared = (name: string) => entries.length > 1 && entries.every((entry) => entry.includes(name));
+  return new Map(
+    values.map((value) => {
+      const own = (value.entry ?? "").split(", ").filter((name) => !isShared(name));
+      return [value, (own.join(", ") || value.entry) ?? value.path ?? ""];
+    }),
+  );
+}

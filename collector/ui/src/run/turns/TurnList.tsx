@@ -4,6 +4,7 @@ import { memo, type KeyboardEvent, useEffect, useMemo, useRef } from "react";
 
 import type { TurnRow } from "../../api/types";
 import { count, duration } from "../../model/format";
+import { plainLine } from "../../model/plainLine";
 import { Loading } from "../../parts/Notices";
 import { Rank } from "../../parts/Rank";
 import { Said } from "../../parts/Said";
@@ -238,7 +239,7 @@ function What({ row }: { row: TurnRow }) {
       return (
         <>
           <span className="visually-hidden">user: </span>
-          <Said>{row.text ?? ""}</Said>
+          <Said>{plainLine(row.text ?? "")}</Said>
         </>
       );
     case "cut":
@@ -281,7 +282,7 @@ function Words({ row }: { row: TurnRow }) {
   if (row.text !== null)
     return (
       <span className={row.internal ? styles.internal : styles.words}>
-        “<Said>{row.text}</Said>”
+        “<Said>{plainLine(row.text)}</Said>”
       </span>
     );
   return <span className={styles.more}>{row.status === "open" ? "under way" : "no answer recorded"}</span>;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { ShownCall, Suspects, TurnRow } from "../../api/types";
-import { beside, errorsIn, listed, marksOf, targetOf, turnAt, turnBeside, turnsOf } from "./rows";
+import { beside, errorsIn, listed, marksOf, targetOf, turnAt, turnBeside, turnOfSameAgent, turnsOf } from "./rows";
 
 const BLANK = {
   ended_seq: null,
@@ -140,4 +140,13 @@ test("suspects are marked, and what the first one rests on", () => {
     [4, { rank: 2, isSuspect: true, strong: false }],
   ]);
   expect(marksOf(null, []).size).toBe(0);
+});
+
+test("an event between turns of parallel agents belongs to the turn of the agent that is asked about", () => {
+  const turns = turnsOf(REVIEW);
+  expect(turnAt(turns, 8)?.turn).toBe(3);
+  expect(turnOfSameAgent(turns, 8, 1)?.turn).toBe(1);
+  expect(turnOfSameAgent(turns, 6, 3)?.turn).toBe(3); // what came before the agent's first turn
+  expect(turnOfSameAgent(turns, 12, 1)?.turn).toBe(3); // that turn's call ended there
+  expect(turnOfSameAgent([], 8, 1)).toBeUndefined();
 });

@@ -61,16 +61,32 @@ function raisedFirst(siblings: readonly TurnRow[]): readonly TurnRow[] {
 export const turnsOf = (rows: readonly TurnRow[]): TurnRow[] =>
   rows.filter((row) => row.kind === "turn").sort((a, b) => (a.turn ?? 0) - (b.turn ?? 0));
 
+/** The turn that begins or ends at this event, or one of whose calls does; undefined: there is none. */
+const turnNaming = (turns: readonly TurnRow[], at: number): TurnRow | undefined =>
+  turns.find(
+    (row) =>
+      row.seq === at || row.ended_seq === at || row.calls.some((call) => call.seq === at || call.ended_seq === at),
+  );
+
 /**
  * The turn that the event belongs to: the one that begins or ends there, or one of whose calls does; else the last that
  * had begun. Before the first turn it is the first; undefined: there is none.
  */
-export function turnAt(turns: readonly TurnRow[], at: number): TurnRow | undefined {
-  const named = turns.find(
-    (row) =>
-      row.seq === at || row.ended_seq === at || row.calls.some((call) => call.seq === at || call.ended_seq === at),
+export const turnAt = (turns: readonly TurnRow[], at: number): TurnRow | undefined =>
+  turnNaming(turns, at) ?? turns.findLast((row) => row.seq <= at) ?? turns[0];
+
+/**
+ * The same for an event of which it is known that it belongs to what the agent of turn `number` saw or did: turns of other
+ * agents, which may have begun between, are passed over.
+ */
+export function turnOfSameAgent(turns: readonly TurnRow[], at: number, number: number): TurnRow | undefined {
+  const named = turnNaming(turns, at);
+  const own = turns.find((row) => row.turn === number);
+  if (named !== undefined || own === undefined) return named ?? turnAt(turns, at);
+  return turnAt(
+    turns.filter((row) => row.group === own.group),
+    at,
   );
-  return named ?? turns.findLast((row) => row.seq <= at) ?? turns[0];
 }
 
 /** The turn so many turns further on or back; the outermost where there are no more. */
@@ -111,8 +127,9 @@ export type Mark = { rank: number; isSuspect: boolean; strong: boolean };
 export function marksOf(suspects: Suspects | null, turns: readonly TurnRow[]): ReadonlyMap<number, Mark> {
   const marks = new Map<number, Mark>();
   if (suspects === null) return marks;
-  for (const seq of suspects.items[0]?.findings.flatMap((finding) => finding.quotes.map((quote) => quote.seq)) ?? []) {
-    const turn = seq === null || turns.length === 0 ? undefined : turnAt(turns, seq)?.turn;
+  const first = suspects.items[0];
+  for (const seq of first?.findings.flatMap((finding) => finding.quotes.map((quote) => quote.seq)) ?? []) {
+    const turn = seq === null || first === undefined ? undefined : turnOfSameAgent(turns, seq, first.turn)?.turn;
     if (turn != null) marks.set(turn, { rank: 1, isSuspect: false, strong: false });
   }
   for (const { rank, turn, strength } of suspects.items)

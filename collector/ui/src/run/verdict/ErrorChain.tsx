@@ -1,6 +1,7 @@
 // The error that came out of a run: what was raised, where, because of what, what it went through, what it cost.
 import type { RunError, RunVerdict, SourceLine } from "../../api/types";
 import { duration } from "../../model/format";
+import { plainLine } from "../../model/plainLine";
 import { Said } from "../../parts/Said";
 import { TurnLink } from "../../parts/TurnLink";
 import styles from "./ErrorChain.module.css";
@@ -55,11 +56,7 @@ export function ErrorChain({ error, verdict }: { error: RunError; verdict: RunVe
             <dt>went up</dt>
             <dd>
               <code>
-                <Said>
-                  {[error.call === null ? null : nameOf(error.call), ...error.went_through.map((step) => step.name)]
-                    .filter((name) => name !== null)
-                    .join(" → ")}
-                </Said>
+                <Said>{wayUp(error).join(" → ")}</Said>
               </code>
               {error.handled ? ", where it was handled." : ". Nobody caught it."}
             </dd>
@@ -75,7 +72,8 @@ export function ErrorChain({ error, verdict }: { error: RunError; verdict: RunVe
                     <Said>{agent.name ?? "an agent"}</Said>
                   </b>{" "}
                   <span className="ink-good">finished</span>
-                  {agent.elapsed_ms !== null && ` after ${duration(agent.elapsed_ms)}`}: “<Said>{agent.text}</Said>”{" "}
+                  {agent.elapsed_ms !== null && ` after ${duration(agent.elapsed_ms)}`}: “
+                  <Said>{plainLine(agent.text ?? "")}</Said>”{" "}
                   <TurnLink seq={agent.seq}>
                     {agent.turn === null ? `event ${agent.seq}` : `turn ${agent.turn}`}
                   </TurnLink>
@@ -104,6 +102,12 @@ function Line({ at }: { at: SourceLine }) {
     </span>
   );
 }
+
+/** The names of what the error went through, from where it was raised; a step in a step of the same name is said once. */
+const wayUp = (error: RunError): string[] =>
+  [error.call === null ? null : nameOf(error.call), ...error.went_through.map((step) => step.name)]
+    .filter((name) => name !== null)
+    .filter((name, n, names) => name !== names[n - 1]);
 
 const nameOf = (call: string): string => call.replace(/\(.*$/s, "");
 const shortFile = (file: string): string => file.split(/[/\\]/).at(-1) ?? file;

@@ -3,6 +3,7 @@ import { Fragment, useState } from "react";
 import { Link } from "wouter";
 
 import type { Suspect, SuspectFinding, Suspects } from "../../api/types";
+import { plainLine } from "../../model/plainLine";
 import { Rank } from "../../parts/Rank";
 import { Said } from "../../parts/Said";
 import { Strength } from "../../parts/Strength";
@@ -10,8 +11,8 @@ import { TurnLink } from "../../parts/TurnLink";
 import { Explain } from "../acts/Explain";
 import { useOnPage } from "../OnPage";
 import { shownCall } from "../panel/said";
-import { turnAt } from "../turns/rows";
 import styles from "./Findings.module.css";
+import { restsOn } from "./rests";
 
 /** Rules that compare with runs of the task that succeeded. */
 const OF_SIBLINGS: readonly string[] = ["diverged", "call_missing"];
@@ -38,7 +39,7 @@ export function Findings({ run, suspects, isFolded }: { run: string; suspects: S
               {n === 0 && (
                 <span className={styles.right}>
                   <span title={HOW_OFTEN}>
-                    {suspects.total} of {suspects.steps} turns {suspects.total === 1 ? "is" : "are"} suspected
+                    {suspects.total} of {lookedAt(suspects)} {suspects.total === 1 ? "is" : "are"} suspected
                   </span>{" "}
                   <button type="button" className="button quiet" onClick={() => setExplained(true)}>
                     Explain…
@@ -69,6 +70,12 @@ export function Findings({ run, suspects, isFolded }: { run: string; suspects: S
 const HOW_OFTEN =
   "Evidence, not proof: the first suspect was the step that made the run fail in 62 % of labelled airline runs, in far fewer of others.";
 
+/** `7 turns`; of a very long run, `the last 7 of 900 turns`. */
+const lookedAt = ({ steps, looked_at: lookedAt }: Suspects): string =>
+  lookedAt < steps ? `the last ${lookedAt} of ${steps} turns` : `${steps} turns`;
+
+type RestsProps = { run: string; finding: SuspectFinding; suspect: Suspect; suspects: Suspects };
+
 type OneProps = { run: string; suspect: Suspect; suspects: Suspects; children?: React.ReactNode };
 
 function OneSuspect({ run, suspect, suspects, children }: OneProps) {
@@ -93,7 +100,7 @@ function OneSuspect({ run, suspect, suspects, children }: OneProps) {
               <Said>{finding.reason}</Said> <Precision finding={finding} />
             </span>
             <span className={styles.rests}>
-              <RestsOn run={run} finding={finding} suspects={suspects} />
+              <RestsOn run={run} finding={finding} suspect={suspect} suspects={suspects} />
             </span>
           </li>
         ))}
@@ -118,7 +125,7 @@ function Does({ suspect }: { suspect: Suspect }) {
     );
   return (
     <>
-      <Said>{row.model ?? "it"}</Said> answered: “<Said>{row.text ?? suspect.does}</Said>”
+      <Said>{row.model ?? "it"}</Said> answered: “<Said>{plainLine(row.text ?? suspect.does)}</Said>”
     </>
   );
 }
@@ -134,26 +141,22 @@ export function Precision({ finding }: { finding: SuspectFinding }) {
   );
 }
 
-/** The turns that the finding quotes, and the run that it compares with. */
-function RestsOn({ run, finding, suspects }: { run: string; finding: SuspectFinding; suspects: Suspects }) {
-  const { turns } = useOnPage();
+/** The moments that the finding rests on, each with its role, and the run that it compares with. */
+function RestsOn({ run, finding, suspect, suspects }: RestsProps) {
+  const { rows, turns } = useOnPage();
   const sibling = OF_SIBLINGS.includes(finding.rule) ? suspects.siblings.runs[0] : undefined;
-  const moments = new Map<number, number>(); // the seq by the turn: several quotes of a turn are one link
-  for (const { seq } of finding.quotes) {
-    const turn = seq === null || turns.length === 0 ? undefined : turnAt(turns, seq)?.turn;
-    if (seq !== null && turn != null && !moments.has(turn)) moments.set(turn, seq);
-  }
+  const moments = restsOn(finding.quotes, rows, turns, suspect.turn);
   return (
     <>
-      {[...moments].map(([turn, seq], n) => (
+      {moments.map(({ role, seq, turn }, n) => (
         <Fragment key={turn}>
           {n > 0 && ", "}
-          <TurnLink seq={seq}>turn {turn}</TurnLink>
+          {role} <TurnLink seq={seq}>turn {turn}</TurnLink>
         </Fragment>
       ))}
       {sibling !== undefined && (
         <>
-          {moments.size > 0 && " · "}
+          {moments.length > 0 && " · "}
           <Link className="go" href={`/compare/${run}/${sibling}`}>
             compare with the run that succeeded
           </Link>

@@ -1,4 +1,5 @@
 import type { RunVerdict } from "../../api/types";
+import { plainLine } from "../../model/plainLine";
 import { Said } from "../../parts/Said";
 import { TurnLink } from "../../parts/TurnLink";
 import styles from "./LastAnswer.module.css";
@@ -9,7 +10,7 @@ export function LastAnswer({ verdict }: { verdict: RunVerdict }) {
   return (
     <p className={styles.answer}>
       <span className={styles.text}>
-        “<Said>{verdict.answer}</Said>”
+        “<Said>{plainLine(verdict.answer)}</Said>”
       </span>{" "}
       {verdict.answer_seq !== null && <TurnLink seq={verdict.answer_seq}>last answer</TurnLink>}
     </p>

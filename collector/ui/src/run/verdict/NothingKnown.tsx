@@ -32,6 +32,12 @@ export function NothingKnown({
             <Said>{suspects.note}</Said>
           </>
         )}
+        {suspects !== null && suspects.looked_at < suspects.steps && (
+          <>
+            {" "}
+            Of its {suspects.steps} turns, the last {suspects.looked_at} were looked at.
+          </>
+        )}
       </p>
       <LastAnswer verdict={verdict} />
       <p className={styles.acts}>

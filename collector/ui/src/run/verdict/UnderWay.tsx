@@ -3,6 +3,7 @@ import { useEffect, useState } from "react";
 
 import type { AgentNow, RunVerdict } from "../../api/types";
 import { count, duration } from "../../model/format";
+import { plainLine } from "../../model/plainLine";
 import { Said } from "../../parts/Said";
 import { TurnLink } from "../../parts/TurnLink";
 import { useNow } from "../../parts/useNow";
@@ -82,7 +83,7 @@ function What({ agent }: { agent: AgentNow }) {
   if (agent.status === "open")
     return (
       <code>
-        <Said>{agent.text ?? "…"}</Said>
+        <Said>{plainLine(agent.text ?? "…")}</Said>
       </code>
     );
   const word = { completed: "finished", failed: "raised", cancelled: "was cancelled" }[agent.status];
@@ -92,7 +93,7 @@ function What({ agent }: { agent: AgentNow }) {
       {agent.elapsed_ms !== null && ` after ${duration(agent.elapsed_ms)}`}
       {agent.text !== null && (
         <>
-          : “<Said>{agent.text}</Said>”
+          : “<Said>{plainLine(agent.text ?? "")}</Said>”
         </>
       )}
     </>

@@ -1,6 +1,7 @@
 // What came of a run, and why: its error, its suspects, what it waits for, what is under way, or its answer.
 import type { RunDetail, RunVerdict, Suspects } from "../../api/types";
 import { duration } from "../../model/format";
+import { plainLine } from "../../model/plainLine";
 import { OUTCOMES } from "../../parts/Outcome";
 import { Said } from "../../parts/Said";
 import { Link } from "wouter";
@@ -47,7 +48,10 @@ export function Verdict({ run, verdict, suspects, isLooking, folded, onFold }: P
       </section>
     );
   return (
-    <section className={styles.verdict} aria-label="Verdict">
+    <section
+      className={`${styles.verdict ?? ""} ${verdict.waits_for.length > 0 ? (styles.waits ?? "") : ""}`}
+      aria-label="Verdict"
+    >
       <div className={styles.out}>
         <Word verdict={verdict} />
         <RestsOn run={run} verdict={verdict} />
@@ -181,5 +185,5 @@ function OneLine({ verdict, suspects }: { verdict: RunVerdict; suspects: Suspect
       </b>
     );
   if (suspects?.items[0] !== undefined) return <FirstFinding suspect={suspects.items[0]} />;
-  return <Said>{verdict.answer ?? ""}</Said>;
+  return <Said>{plainLine(verdict.answer ?? "")}</Said>;
 }

@@ -1,0 +1,151 @@
+"""A task: one question to a model, with a typed answer.
+
+extract = playhead.LlmTask("extract", model="gpt-4o-mini", system="Read the invoice.", output=Invoice)
+extract(text).parsed
+"""
+
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from typing import Any
+
+from playhead.agent.agent_context import OUTPUT_RETRIES, model_object
+from playhead.agent.outputs import output_type
+from playhead.agent.tools import Tool, as_tool
+from playhead.api.scope import run as recorded_run
+from playhead.calls.labels import labelled
+from playhead.calls.lifecycle import current_span
+from playhead.dialect import openai_chat
+from playhead.errors import OutputInvalid
+from playhead.model import names
+from playhead.model.event import TokenUsage
+from playhead.model.json_value import JsonMapping
+from playhead.model.message import Message, text_message
+from playhead.models.choosing import CallSituation, ModelLike, complete, complete_async
+from playhead.models.model import ModelRequest, ModelResponse, StopReason, ToolCallRequest, portable
+
+
+@dataclass(frozen=True, slots=True)
+class TaskResult:
+    """The answer to a task. `parsed`: as the task's output type; without one, the text. `reasoning`: an empty text if
+    the model gave none. `tool_calls`: tools that the model asks for, not executed. `usage`: of all its calls, None
+    where it was not reported. `stop_reason` and `provider_stop_reason`: see `ModelResponse`. `latency_ms`: of all its
+    calls together. `calls`: how many there were; more than 1 where an answer was not of the output type."""
+
+    parsed: Any
+    content: str
+    reasoning: str
+    tool_calls: list[ToolCallRequest]
+    usage: TokenUsage
+    stop_reason: StopReason | None
+    provider_stop_reason: str | None
+    model: str
+    latency_ms: float
+    calls: int
+
+
+class LlmTask:
+    """One question to a model, as a function: `task(text)` or `task(messages=[...])`.
+
+    `model`: a name, a model or a chooser. `system`: the system prompt. `tools`: what the model may ask for; the task
+    executes none. `output`: the type of the answer; `str`: any text. An answer of another type is asked for again, with
+    the error, at most `retries` times. `capture_reasoning`: asks for thinking, where the model supports it.
+
+    Its model calls are recorded with `task=name`, in the current run, or else in a run of its own.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        model: ModelLike,
+        system: str | None = None,
+        tools: "Sequence[Tool[..., Any] | Callable[..., Any]]" = (),
+        output: Any = str,
+        capture_reasoning: bool = True,
+        temperature: float | None = None,
+        max_tokens: int | None = None,
+        top_p: float | None = None,
+        retries: int = OUTPUT_RETRIES,
+    ) -> None:
+        self.name = name
+        self.model = model_object(model)
+        self.retries = retries
+        self.output_type = output_type(output)
+        self.request = ModelRequest(
+            [],
+            max_tokens=max_tokens,
+            temperature=temperature,
+            top_p=top_p,
+            system=system,
+            tools=[as_tool(each).definition for each in tools],
+            output=None if self.output_type is None else self.output_type.schema,
+            thinking=capture_reasoning,
+        )
+
+    def __call__(self, text: str | None = None, *, messages: Sequence[JsonMapping] | None = None) -> TaskResult:
+        """Asks the model. `messages`: as in Chat Completions, instead of the text. Raises OutputInvalid, and what the
+        model's client raises."""
+        steps = self._steps(_asked(text, messages))
+        with self._recorded(), labelled({names.TASK: self.name}):
+            try:
+                request = next(steps)
+                while True:
+                    request = steps.send(complete(self.model, request, self._situation(request)))
+            except StopIteration as stop:
+                return stop.value
+
+    async def run(self, text: str | None = None, *, messages: Sequence[JsonMapping] | None = None) -> TaskResult:
+        """The same, without blocking the event loop."""
+        steps = self._steps(_asked(text, messages))
+        with self._recorded(), labelled({names.TASK: self.name}):
+            try:
+                request = next(steps)
+                while True:
+                    request = steps.send(await complete_async(self.model, request, self._situation(request)))
+            except StopIteration as stop:
+                return stop.value
+
+    def _recorded(self) -> AbstractContextManager[object]:
+        return nullcontext() if current_span() is not None else recorded_run(self.name)
+
+    def _situation(self, request: ModelRequest) -> CallSituation:
+        return replace(CallSituation.of_request(request), task=self.name, default=self.model.name)
+
+    def _steps(self, messages: list[Message]) -> Generator[ModelRequest, ModelResponse, TaskResult]:
+        """Yields each request, and is sent its response; returns the result."""
+        began, usage, calls = time.perf_counter(), TokenUsage(0, 0), 0
+        while True:
+            response = yield replace(self.request, messages=messages)
+            usage, calls = usage + response.usage, calls + 1
+            try:
+                parsed = self._parsed(response)
+            except OutputInvalid as error:
+                if calls > self.retries:
+                    raise OutputInvalid(f"{self.name}: {error}") from error
+                messages = [*messages, portable(response.message), text_message("user", f"{error}\nAnswer again.")]
+                continue
+            return TaskResult(
+                parsed=parsed,
+                content=response.text,
+                reasoning=response.reasoning,
+                tool_calls=response.tool_calls,
+                usage=usage,
+                stop_reason=response.stop_reason,
+                provider_stop_reason=response.provider_stop_reason,
+                model=response.model,
+                latency_ms=(time.perf_counter() - began) * 1_000,
+                calls=calls,
+            )
+
+    def _parsed(self, response: ModelResponse) -> Any:
+        if self.output_type is None:
+            return response.text
+        return self.output_type.read(response.text) if response.done else None
+
+
+def _asked(text: str | None, messages: Sequence[JsonMapping] | None) -> list[Message]:
+    if (text is None) == (messages is None):
+        raise TypeError("a task is asked with a text, or with messages=[...]")
+    return openai_chat.to_messages(messages) if messages is not None else [text_message("user", text or "")]

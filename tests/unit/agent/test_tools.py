@@ -1,0 +1,170 @@
+"""Tools: what a model is told of a function, and what the function gets of what a model gave."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pytest
+from pydantic import BaseModel
+
+import playhead
+from playhead.agent.agent_context import AgentContext
+from playhead.agent.tools import Tool, result_text
+from playhead.errors import ToolArgumentsInvalid
+from playhead.testing.recorder import RunRecorder
+
+
+@pytest.fixture(autouse=True)
+def in_memory(playhead_recorder: RunRecorder) -> None:
+    """Nothing is recorded elsewhere."""
+
+
+class Address(BaseModel):
+    street: str
+    number: int
+
+
+@playhead.tool
+def ship(order: str, to: Address, speed: Literal["slow", "fast"] = "slow", copy: int = 1) -> str:
+    """Ships an order.
+
+    Takes a day.
+
+    Args:
+        order: id of the order
+        to: where it goes, with
+            the number of the house
+        speed (str): how fast
+    """
+    return f"{order} to {to.street} {to.number}, {speed}, {copy}"
+
+
+def test_the_model_is_told_what_signature_and_docstring_say():
+    told = ship.definition
+    assert told.name == "ship"
+    assert told.description == "Ships an order.\n\nTakes a day."
+    schema: Any = told.parameters
+    assert schema["required"] == ["order", "to"]
+    assert schema["properties"]["order"] == {"description": "id of the order", "title": "Order", "type": "string"}
+    assert schema["properties"]["to"]["description"] == "where it goes, with the number of the house"
+    assert schema["properties"]["speed"]["enum"] == ["slow", "fast"]
+    assert schema["properties"]["speed"]["default"] == "slow"
+    assert schema["$defs"]["Address"]["required"] == ["street", "number"]
+
+
+def test_parameters_of_a_docstring_in_sphinx_form_are_read():
+    @playhead.tool
+    def find(word: str) -> str:
+        """Finds a word.
+
+        :param str word: the word
+        """
+        return word
+
+    assert find.definition.description == "Finds a word."
+    schema: Any = find.definition.parameters
+    assert schema["properties"]["word"]["description"] == "the word"
+
+
+def test_arguments_become_what_the_function_takes():
+    values = ship.signature.read({"order": "A1", "to": {"street": "Elm", "number": "7"}})
+    assert values == {"order": "A1", "to": Address(street="Elm", number=7)}  # without defaults: the function has them
+    assert ship(**values) == "A1 to Elm 7, slow, 1"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("{not json", "no JSON object"),
+        (None, "no JSON object"),
+        ({"order": "A1"}, "to: Field required"),
+        ({"order": "A1", "to": {"street": "Elm", "number": "many"}}, "to.number: Input should be a valid integer"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_said_in_words(arguments: Any, said: str):
+    with pytest.raises(ToolArgumentsInvalid, match=said):
+        ship.signature.read(arguments)
+
+
+def test_a_tool_is_called_as_the_function_and_observed(playhead_recorder: RunRecorder):
+    with playhead.run("shop"):
+        assert ship("A1", Address(street="Elm", number=7)) == "A1 to Elm 7, slow, 1"
+    [call] = playhead_recorder.last.tool_calls
+    assert call.name == "ship"
+    assert call.arguments["order"] == "A1"
+
+
+def test_coroutines_stay_coroutines(playhead_recorder: RunRecorder):
+    @playhead.tool(name="weather")
+    async def look_outside(city: str) -> str:
+        return f"sun in {city}"
+
+    async def main() -> str:
+        async with playhead.run("w"):
+            return await look_outside("Oslo")
+
+    assert asyncio.run(main()) == "sun in Oslo"
+    [call] = playhead_recorder.last.tool_calls
+    assert call.name == "weather"
+
+
+class Shop:
+    def __init__(self, stock: int) -> None:
+        self.stock = stock
+
+    @playhead.tool(writes=True)
+    def take(self, count: int) -> int:
+        """Takes from the stock."""
+        self.stock -= count
+        return self.stock
+
+
+def test_a_method_is_a_tool_of_its_object():
+    first, second = Shop(10), Shop(20)
+    assert first.take.definition.parameters["required"] == ["count"]
+    assert first.take.writes
+    assert first.take.signature.read({"count": 3}) == {"count": 3}
+    assert (first.take(3), second.take(1)) == (7, 19)
+    assert isinstance(first.take, Tool)
+
+
+def test_the_context_is_filled_in_and_not_told():
+    @playhead.tool
+    def who(name: str, ctx: AgentContext[int]) -> str:
+        return f"{name} {ctx.deps}"
+
+    assert who.signature.context == "ctx"
+    schema: Any = who.definition.parameters
+    assert [*schema["properties"]] == ["name"]
+
+
+def test_a_tool_without_parameters_has_an_empty_object():
+    assert playhead.tool(lambda: 1).definition.parameters == {"type": "object", "properties": {}}
+
+
+def test_parameters_without_a_name_are_refused():
+    def several(*words: str) -> str:
+        return " ".join(words)
+
+    with pytest.raises(TypeError, match="a model gives arguments by name"):
+        _ = playhead.tool(several).definition
+
+
+@dataclass
+class Point:
+    x: int
+
+
+@pytest.mark.parametrize(
+    ("result", "text"),
+    [
+        ("as it is", "as it is"),
+        (None, "null"),
+        ({"a": [1, 2.5]}, '{"a":[1,2.5]}'),
+        (Address(street="Elm", number=1), '{"street":"Elm","number":1}'),
+        (Point(3), '{"x":3}'),
+        (1 + 2j, '"1+2j"'),
+    ],
+)
+def test_results_are_texts_for_the_model(result: Any, text: str):
+    assert result_text(result) == text
