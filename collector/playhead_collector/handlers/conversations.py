@@ -41,6 +41,8 @@ async def save_conversation(
     *,
     revision: int,
     scope: str = "",
+    previous_head: str | None = None,
+    saves: int = 1,
     parent_id: str | None = None,
     parent_revision: int | None = None,
 ) -> StoredConversation:
@@ -48,8 +50,9 @@ async def save_conversation(
         raise Refused(422, "invalid", "body: parent_id and parent_revision go together: send both, or none")
     parent = None if parent_id is None or parent_revision is None else (parent_id, parent_revision)
     ref = None if head is None else ContentRef.parse(head)
+    previous = None if previous_head is None else ContentRef.parse(previous_head)
     outcome = await asking.store.conversations.save(
-        asking.project_id, ConversationSave(id, scope, revision, ref, parent)
+        asking.project_id, ConversationSave(id, scope, revision, ref, parent, previous, saves)
     )
     if not outcome.is_head_stored:
         message = f"body.head: no thread is stored under {head}: send its messages first (POST /v1/content)"

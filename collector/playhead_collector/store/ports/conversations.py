@@ -22,13 +22,16 @@ class ConversationRow:
 
 @dataclass(frozen=True, slots=True)
 class ConversationSave:
-    """What a writer saves: the new head, and the `revision` that it had read (0: it is new)."""
+    """What a writer saves: the new head, and the `revision` that it had read (0: it is new). `previous`: the head that
+    it had read (None: the revision alone counts). `saves`: how many saves this one stands for."""
 
     id: str
     scope: str
     revision: int
     head: ContentRef | None
     parent: tuple[str, int] | None = None
+    previous: ContentRef | None = None
+    saves: int = 1
 
 
 @dataclass(frozen=True, slots=True)

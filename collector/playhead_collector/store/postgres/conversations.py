@@ -63,7 +63,7 @@ class PostgresConversations:
         if messages is None:
             return SaveOutcome(None, saved=False, is_head_stored=False)
         where = {"project_id": project_id, "scope": new.scope, "conversation": new.id}
-        head = {"head": None if new.head is None else new.head.digest, "messages": messages}
+        head = {"head": None if new.head is None else new.head.digest, "messages": messages, "saves": new.saves}
         stored = await sql.row(conn, "lock_conversation", **where)
         if stored is None:
             if new.revision > 0:
@@ -75,11 +75,14 @@ class PostgresConversations:
             if row is None:
                 raise Collision("a conversation was begun by two at once")
             return SaveOutcome(_conversation(row), saved=True)
-        if stored["revision"] != new.revision:
-            found = _conversation(stored)
-            return SaveOutcome(found, saved=found.revision == new.revision + 1 and found.head == new.head)
+        found = _conversation(stored)
+        if found.revision != new.revision:
+            is_sent_again = found.revision == new.revision + new.saves and found.head == new.head
+            return SaveOutcome(found, saved=is_sent_again)
+        if new.previous is not None and found.head != new.previous:
+            return SaveOutcome(found, saved=False)
         row = await sql.row(conn, "move_conversation", **where, **head)
-        return SaveOutcome(_conversation(stored if row is None else row), saved=row is not None)
+        return SaveOutcome(found if row is None else _conversation(row), saved=row is not None)
 
     async def _length(self, conn: Conn, project_id: int, head: ContentRef | None) -> int | None:
         """The number of messages of a thread; None: it is not stored."""

@@ -18,8 +18,9 @@ class StoredConversation(TypedDict):
     """A conversation, as it was saved last.
 
     `head` is the ref of a thread with `messages` messages (null: none); its messages are the answer of
-    `/content/{head}?as=messages`.  `revision` is 1 after the first save, and 1 more after each.  `parent` is null if
-    it is no branch.  Its runs are those of the session `id`, unless they name another session.
+    `/content/{head}?as=messages`.  `revision` is 1 after the first save, and 1 more after each (after one with `saves`,
+    so many more).  `parent` is null if it is no branch.  Its runs are those of the session `id`, unless they name
+    another session.
     """
 
     id: str
@@ -73,6 +74,23 @@ Revision = Annotated[
         description="The revision that the writer has read, which must still be the last one; 0: it is new.",
     ),
 ]
+PreviousHead = Annotated[
+    str | None,
+    Bounds(
+        pattern=r"^sha256:[0-9a-f]{64}$",
+        description="The head that the writer has read, which must still be the last one, too; default: the revision "
+        "alone counts.",
+    ),
+]
+Saves = Annotated[
+    int,
+    Bounds(
+        ge=1,
+        le=_LARGEST_REVISION,
+        description="How many saves this one stands for: the revision becomes so many more. For a writer that has "
+        "saved on its own machine while no collector answered.",
+    ),
+]
 ParentId = Annotated[
     str | None,
     Bounds(
@@ -110,6 +128,8 @@ class ConversationOperations:
         *,
         revision: Revision,
         scope: ConversationScope = "",
+        previous_head: PreviousHead = None,
+        saves: Saves = 1,
         parent_id: ParentId = None,
         parent_revision: ParentRevision = None,
     ) -> StoredConversation:

@@ -5,19 +5,19 @@ select * from conversation where project_id = :project_id and scope = :scope and
 select * from conversation where project_id = :project_id and scope = :scope and conversation_id = :conversation
 for update;
 
--- name: begin_conversation(project_id, scope, conversation, head, messages, parent, parent_revision)^
+-- name: begin_conversation(project_id, scope, conversation, head, messages, saves, parent, parent_revision)^
 -- Nothing when another transaction began it just now.
 insert into conversation (
     project_id, scope, conversation_id, revision, head, messages, parent_id, parent_revision, created_ns, updated_ns
 )
-select :project_id, :scope, :conversation, 1, :head, :messages, :parent, :parent_revision, now_ns, now_ns
+select :project_id, :scope, :conversation, :saves, :head, :messages, :parent, :parent_revision, now_ns, now_ns
 from (select (extract(epoch from clock_timestamp()) * 1000000000)::bigint as now_ns) as clock
 on conflict (project_id, scope, conversation_id) do nothing
 returning *;
 
--- name: move_conversation(project_id, scope, conversation, head, messages)^
+-- name: move_conversation(project_id, scope, conversation, head, messages, saves)^
 update conversation
-set revision = revision + 1, head = :head, messages = :messages,
+set revision = revision + :saves, head = :head, messages = :messages,
     updated_ns = greatest(updated_ns, (extract(epoch from clock_timestamp()) * 1000000000)::bigint)
 where project_id = :project_id and scope = :scope and conversation_id = :conversation
 returning *;
