@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from playhead.conversations.conversation import Conversation as Conversation
     from playhead.conversations.conversation import conversation as conversation
     from playhead.conversations.conversation import list_conversations as list_conversations
+    from playhead.conversations.history import History as History
     from playhead.errors import BadRequest as BadRequest
     from playhead.errors import CannotRestore as CannotRestore
     from playhead.errors import ClientError as ClientError
@@ -130,6 +131,7 @@ _MODULE_OF = {
     "Conversation": "playhead.conversations.conversation",
     "ConversationConflict": "playhead.errors",
     "Denied": "playhead.errors",
+    "History": "playhead.conversations.history",
     "InDoubt": "playhead.errors",
     "Interrupted": "playhead.errors",
     "JournalUnusable": "playhead.errors",

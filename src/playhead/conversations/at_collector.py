@@ -1,10 +1,11 @@
 """Conversations at the collector: heads by the API, messages as packs. Every function raises ClientError."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from playhead.client import Client
 from playhead.client.requests import ApiRequest
-from playhead.conversations.folder import StoredThreads
+from playhead.conversations.folder import ThreadContents
 from playhead.conversations.heads import ConversationHead, ThreadPart
 from playhead.errors import CannotRestore, NotFound
 from playhead.model.canonical import Content
@@ -50,6 +51,26 @@ def upload(client: Client, parts: Sequence[ThreadPart]) -> None:
         client.ask(wanted)
 
 
+def without_stored(client: Client, part: ThreadPart) -> ThreadPart:
+    """Returns what of these messages is not stored at the collector."""
+    nodes = extend(part.messages, part.parent)
+    contents = {content.ref.plain: content for content in part.contents}
+    missing = _missing(client, [*(node.ref for node in nodes), *contents])
+    stored = next((at for at, node in enumerate(nodes) if node.ref in missing), len(nodes))
+    parent = nodes[stored - 1].ref if stored else part.parent
+    return ThreadPart(parent, part.messages[stored:], [contents[ref] for ref in contents if ref in missing])
+
+
+def _missing(client: Client, refs: Sequence[ContentRef]) -> set[str]:
+    missing: set[str] = set()
+    for first in range(0, len(refs), _MOST_ITEMS):
+        wanted: ApiRequest[dict[str, Any]] = ApiRequest(
+            f"{client.base_url}/v1/content/missing", body={"refs": refs[first : first + _MOST_ITEMS]}
+        )
+        missing.update(client.ask(wanted)["missing"])
+    return missing
+
+
 def _packs(parts: Sequence[ThreadPart]) -> Iterator[tuple[list[Content], list[ThreadExtension]]]:
     contents = list({content.ref.plain: content for part in parts for content in part.contents}.values())
     batch: list[Content] = []
@@ -77,7 +98,7 @@ def _pieces(part: ThreadPart) -> Iterator[ThreadExtension]:
         parent = piece.ref
 
 
-def stored_threads(client: Client, heads: Sequence[ContentRef], known: StoredThreads) -> StoredThreads:
+def stored_threads(client: Client, heads: Sequence[ContentRef], known: ThreadContents) -> ThreadContents:
     """Adds the messages of the threads, with all that is in them, to what is known. Asks for all threads in one request
     and for all messages in another, if they are not too many. Raises CannotRestore for a thread that is not stored."""
     _fetch(client, [head for head in dict.fromkeys(heads) if head not in known.nodes], known)
@@ -97,7 +118,7 @@ def stored_threads(client: Client, heads: Sequence[ContentRef], known: StoredThr
     return known
 
 
-def _fetch(client: Client, refs: Sequence[ContentRef], known: StoredThreads) -> None:
+def _fetch(client: Client, refs: Sequence[ContentRef], known: ThreadContents) -> None:
     rest = list(refs)
     while rest:
         pack, looked_at = client.content_pack(rest[:_MOST_REFS])

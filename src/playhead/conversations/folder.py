@@ -46,7 +46,7 @@ class PendingConversation:
 
 
 @dataclass(slots=True)
-class StoredThreads:
+class ThreadContents:
     """Contents and thread nodes by ref."""
 
     contents: dict[ContentRef, Content] = field(default_factory=dict[ContentRef, Content])
@@ -80,9 +80,9 @@ class ConversationFolder:
         """Returns a conversation; None: it is not here."""
         return self._read(self._path(conversation, scope))
 
-    def threads(self, pending: PendingConversation) -> StoredThreads:
+    def threads(self, pending: PendingConversation) -> ThreadContents:
         """Returns the contents and threads of a conversation."""
-        stored = StoredThreads()
+        stored = ThreadContents()
         try:
             with self._frames(pending.head).open("rb") as file:
                 data = file.read(pending.size)

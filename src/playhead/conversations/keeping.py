@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from playhead.conversations.folder import ConversationFolder, PendingConversation, StoredThreads, moved
+from playhead.conversations.folder import ConversationFolder, PendingConversation, ThreadContents, moved
 from playhead.conversations.heads import ConversationChange, ConversationHead, ThreadPart, conflict
 from playhead.errors import BadRequest, CannotRestore, ClientError, Conflict, NotFound
 from playhead.export.http import without_instrumentation
@@ -20,6 +20,7 @@ from playhead.kernel.guard import guarded
 from playhead.model.ref import ContentRef
 from playhead.recording import RecordingProcess, current_settings
 from playhead.settings.sdk import Settings
+from playhead.wire.operations.conversations import HISTORY_ID_PREFIX
 
 if TYPE_CHECKING:
     from playhead.client import Client
@@ -103,12 +104,12 @@ class ConversationStore:
 
     # --- messages ----------------------------------------------------------------------------------------------------
 
-    def threads(self, heads: Sequence[ContentRef], of: ConversationHead | None = None) -> StoredThreads:
+    def threads(self, heads: Sequence[ContentRef], of: ConversationHead | None = None) -> ThreadContents:
         """Returns the messages of threads: those in the folder (of the conversation `of`), and the others from the
         collector. Raises CollectorUnreachable, and CannotRestore for what is not stored."""
         from playhead.conversations.at_collector import stored_threads  # noqa: PLC0415 - see above
 
-        known = StoredThreads()
+        known = ThreadContents()
         if of is not None and of.is_pending and (pending := self._folder.read(of.id, of.scope)) is not None:
             known = self._folder.threads(pending)
         if all(known.path(head)[0] is None for head in heads):
@@ -117,6 +118,27 @@ class ConversationStore:
             raise CannotRestore("these messages are not in the journal's folder, and there is no collector")
         with without_instrumentation(), self._make() as client:
             return stored_threads(client, heads, known)
+
+    def persist_thread(self, part: ThreadPart, scope: str) -> bool:
+        """Stores a thread at the collector, where it stays until it is deleted. Returns whether the collector has
+        acknowledged it. Sends only what is not stored there."""
+        from playhead.conversations.at_collector import upload, without_stored  # noqa: PLC0415 - see above
+
+        def ask(client: "Client") -> bool:
+            upload(client, [without_stored(client, part)])
+            name = f"{HISTORY_ID_PREFIX}{part.head}"
+            client.save_conversation(name, part.head, revision=0, scope=scope)
+            return True
+
+        try:
+            return self._ask(ask) or False
+        except ClientError as error:  # such as messages that are too large for it
+            log.warning("the collector does not take a history (%s): it is handed on as a list", error)
+            return False
+
+    def delete_thread(self, head: ContentRef, scope: str) -> bool:
+        """Frees a thread. Returns whether there was one. Raises ClientError."""
+        return self.delete(f"{HISTORY_ID_PREFIX}{head}", scope)
 
     # --- what is pending ----------------------------------------------------------------------------------------------
 
@@ -183,7 +205,7 @@ def _saved_at(client: "Client", change: ConversationChange) -> ConversationHead:
         raise conflict(change.id, 0 if theirs is None else theirs.revision, change.revision) from error
 
 
-def bring(client: "Client", pending: PendingConversation, stored: StoredThreads) -> ConversationHead:
+def bring(client: "Client", pending: PendingConversation, stored: ThreadContents) -> ConversationHead:
     """Saves a pending conversation at the collector: where it began, where the collector's goes on to, or as a branch.
     Sent again after a lost answer, it is saved once. Raises ClientError."""
     from playhead.conversations.at_collector import head_at, upload  # noqa: PLC0415 - see above
@@ -207,7 +229,7 @@ def _is_beginning_of(client: "Client", ours: ContentRef | None, theirs: ContentR
     """Whether the thread at the collector has all messages of the pending one, and more."""
     if ours is None or theirs is None:
         return ours is None
-    threads = StoredThreads()
+    threads = ThreadContents()
     pack, _ = client.content_pack([theirs])
     for extension in pack.threads:
         threads.add(ThreadPart(extension.parent, extension.messages))

@@ -27,6 +27,8 @@ class StoredMessage:
     """A message as it is kept: its own content, and those of its large parts."""
 
     contents: tuple[Content, ...]
+    is_redacted: bool = False
+    """Whether the program's redaction hook has changed it."""
 
     @property
     def ref(self) -> ContentRef:
@@ -59,7 +61,8 @@ def stored_message(api: Api, native: JsonMapping, intake: PayloadIntake) -> Stor
     redacted = intake.redacted(native)
     if canonical_json(redacted) == canonical_json(native):
         return StoredMessage(tuple(message_contents(api.to_message(native))))
-    return StoredMessage(tuple(message_contents(_marked(api, redacted, text_at(native, "role") or "user"))))
+    marked = _marked(api, redacted, text_at(native, "role") or "user")
+    return StoredMessage(tuple(message_contents(marked)), is_redacted=True)
 
 
 def _marked(api: Api, redacted: object, role: str) -> Message:

@@ -6,6 +6,9 @@ from playhead.wire.operations.bounds import NO_NUL, Bounds, Most
 from playhead.wire.operations.operation import INGEST, READ, delete, get, get_list, put
 from playhead.wire.operations.page import Page
 
+HISTORY_ID_PREFIX = "history/"
+"""Before the ref of a thread, the id under which a persisted history keeps its messages. No list has these."""
+
 
 class ConversationParent(TypedDict):
     """What a branch began as: a conversation of the same scope, at this revision."""
@@ -107,7 +110,7 @@ class ConversationOperations:
 
     @get_list("/conversations", scope=READ, tag="conversations", page_size=100)
     def conversations(self, *, scope: AnyScope = None, limit: Most = None) -> Page[StoredConversation]:
-        """Conversations, those that were saved last first."""
+        """Conversations, those that were saved last first, without persisted histories."""
         ...
 
     @get("/conversation", scope=READ, tag="conversations")
