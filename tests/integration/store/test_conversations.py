@@ -6,6 +6,7 @@ import pytest
 
 from playhead.model.ref import ContentRef
 from playhead.model.thread import Thread
+from playhead.wire.operations.conversations import HISTORY_ID_PREFIX
 from playhead_collector.errors import ContentMissing
 from playhead_collector.store.ports.conversations import ConversationSave, SaveOutcome
 from playhead_collector.store.postgres.store import PostgresStore
@@ -128,3 +129,42 @@ async def test_what_is_saved_while_a_sweep_is_under_way_stays(store: PostgresSto
         await put(store, *HELLO)
     else:
         pytest.fail("no sweep has ended")
+
+
+async def test_a_writer_that_names_the_head_it_has_read_does_not_replace_another_one(store: PostgresStore):
+    """Its revision may be another's: it has saved on its own machine while no collector answered."""
+    one, other = await put(store, "a"), await put(store, "b")
+    await save(store, one)
+    ours = ConversationSave("chat", "", 1, other.ref, previous=other.ref)
+    assert not (await store.conversations.save(P, ours)).saved
+    ours = ConversationSave("chat", "", 1, other.ref, previous=one.ref)
+    assert (await store.conversations.save(P, ours)).saved
+
+
+async def test_one_save_may_stand_for_several(store: PostgresStore):
+    one, other = await put(store, "a"), await put(store, "b")
+    begun = await store.conversations.save(P, ConversationSave("chat", "", 0, one.ref, saves=3))
+    assert begun.row is not None
+    assert begun.row.revision == 3
+    moved = ConversationSave("chat", "", 3, other.ref, saves=2)
+    for _ in range(2):  # sent again, it is saved once
+        outcome = await store.conversations.save(P, moved)
+        assert outcome.saved
+        assert outcome.row is not None
+        assert outcome.row.revision == 5
+
+
+async def test_a_persisted_history_is_in_no_list_and_keeps_its_messages(store: PostgresStore, clock: Clock):
+    made = await put(store, *HELLO)
+    history = f"{HISTORY_ID_PREFIX}{made.ref}"
+    await save(store, made, name=history)
+    await save(store, made, name="chat")
+    assert [row.id for row in await store.conversations.page(P, scope=None, limit=9)] == ["chat"]
+    await store.conversations.delete(P, "chat", "")
+    clock.days_pass(3)
+    await steps(store)
+    assert await readable(store, ref_of(made))
+    assert await store.conversations.delete(P, history, "")
+    clock.days_pass(3)
+    await steps(store)
+    assert not await readable(store, ref_of(made))

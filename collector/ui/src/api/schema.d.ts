@@ -536,6 +536,17 @@ export interface components {
              */
             scope: string;
             /**
+             * Previous Head
+             * @description The head that the writer has read, which must still be the last one, too; default: the revision alone counts.
+             */
+            previous_head?: string | null;
+            /**
+             * Saves
+             * @description How many saves this one stands for: the revision becomes so many more. For a writer that has saved on its own machine while no collector answered.
+             * @default 1
+             */
+            saves: number;
+            /**
              * Parent Id
              * @description Of a new branch: the conversation that it began as.
              */
@@ -1855,8 +1866,9 @@ export interface components {
          * @description Explanation of a decision (`seq`), or of the whole run (`seq` null), by a model that the operator configured.
          *
          *     It is an opinion, made afterwards from the contents in `refs`; `shown` says how much of them the model got.  `goal`,
-         *     `key_decisions`, `mistakes` and `alternatives` are parsed from its answer, which is in `text`.  The explanation is
-         *     stored as content under `ref`; `cached`: it was made by an earlier request.
+         *     `key_decisions`, `mistakes` and `alternatives` are parsed from its answer, which is in `text`.  `confidence` is the
+         *     share (0 to 1) that the model gives itself, null if it gave none.  The explanation is stored as content under `ref`;
+         *     `cached`: it was made by an earlier request.
          */
         Explanation: {
             /** Run */
@@ -1881,6 +1893,8 @@ export interface components {
             mistakes: string[];
             /** Alternatives */
             alternatives: string[];
+            /** Confidence */
+            confidence: number | null;
             /** Refs */
             refs: string[];
             /** Shown */
@@ -2223,7 +2237,8 @@ export interface components {
          *     before failed), `system_message`, `compression`, or `none`.  `goal` is the request that the call most likely served;
          *     `goal_origin` is `user_message` (the latest), `earlier_user_message` or `system_message`.  `pattern` has the form
          *     `tool_error -> retry_with_changed_argument`; null until the call has ended.  `strength` and `rule` are those of
-         *     trigger or goal, whichever is weaker.
+         *     trigger or goal, whichever is weaker.  `similar_calls` counts the tool calls in the context that name a tool which
+         *     this call requested, `same_calls` those of them with equal arguments.
          */
         InferredReasoning: {
             /** Basis */
@@ -2241,6 +2256,10 @@ export interface components {
             pattern: string | null;
             /** Changed */
             changed: components["schemas"]["ChangedArgument"][];
+            /** Similar Calls */
+            similar_calls: number;
+            /** Same Calls */
+            same_calls: number;
             /** Summary */
             summary: string;
             /** Evidence */
@@ -3465,6 +3484,15 @@ export interface components {
             message: string;
         };
         /**
+         * RejectedOption
+         * @description An option that the model did not take, and why: in its words, else its arguments against it.
+         */
+        RejectedOption: {
+            option: components["schemas"]["Quoted"];
+            /** Because */
+            because: components["schemas"]["Quoted"][];
+        };
+        /**
          * Released
          * @description `released`: whether this holder had the lease.
          */
@@ -4100,6 +4128,16 @@ export interface components {
             not_understood: components["schemas"]["ScopeCount"][];
         };
         /**
+         * SectionTokens
+         * @description Tokens of a section of the system prompt.
+         */
+        SectionTokens: {
+            /** Name */
+            name: string;
+            /** Tokens */
+            tokens: number;
+        };
+        /**
          * SeenContext
          * @description What the model saw.  `basis` is that of `tokens`, `parts_basis` that of the parts, whose sum `tokens` is.
          *
@@ -4375,8 +4413,9 @@ export interface components {
          * @description A conversation, as it was saved last.
          *
          *     `head` is the ref of a thread with `messages` messages (null: none); its messages are the answer of
-         *     `/content/{head}?as=messages`.  `revision` is 1 after the first save, and 1 more after each.  `parent` is null if
-         *     it is no branch.  Its runs are those of the session `id`, unless they name another session.
+         *     `/content/{head}?as=messages`.  `revision` is 1 after the first save, and 1 more after each (after one with `saves`,
+         *     so many more).  `parent` is null if it is no branch.  Its runs are those of the session `id`, unless they name
+         *     another session.
          */
         StoredConversation: {
             /** Id */
@@ -4408,7 +4447,9 @@ export interface components {
          * StructuredReasoning
          * @description Reasoning that the model wrote between tags, in its answer or in its captured thinking.
          *
-         *     `source` is `answer` or `thinking`.  Text that belongs to none of the fields is in `rest`.
+         *     `source` is `answer` or `thinking`.  Text that belongs to none of the fields is in `rest`.  `selected_option` is the
+         *     name of the option that `decision` names, else what it says before its reason; null without a decision.
+         *     `rationale` is that reason, else the arguments for the option.
          */
         StructuredReasoning: {
             /** Source */
@@ -4424,6 +4465,11 @@ export interface components {
             options: components["schemas"]["ReasonedOption"][];
             /** Decision */
             decision: components["schemas"]["Quoted"][];
+            selected_option: components["schemas"]["Quoted"] | null;
+            /** Rationale */
+            rationale: components["schemas"]["Quoted"][];
+            /** Rejected Because */
+            rejected_because: components["schemas"]["RejectedOption"][];
             /** Rest */
             rest: components["schemas"]["Quoted"][];
         };
@@ -4505,7 +4551,7 @@ export interface components {
          * Suspects
          * @description Suspected steps of a run, most points first.
          *
-         *     `total` counts all suspected steps, `steps` all steps of the run, and `looked_at` those that were looked at: of a run
+         *     `total` counts all suspected steps, `steps` all steps of the run, and `looked_at` those looked at: of a run
          *     of more than 8,192 events only the last ones.  It was compared with the runs in `siblings`.
          *     `note` says why there are none if no rule applies to this kind of run; else null.
          */
@@ -4694,7 +4740,8 @@ export interface components {
          *
          *     `system`: system instructions; `tools`: definitions of tools; `retrieved`: results of tools in messages; `history`:
          *     all other messages.  The four add up to the call's context.  `basis` is the weakest of the parts: the provider
-         *     counts the whole, so that its parts are `calibrated` at best.
+         *     counts the whole, so that its parts are `calibrated` at best.  `sections`: what `system` consists of, where the
+         *     program rendered it of sections (`playhead.Prompt`); text around them is in none.
          */
         TokenSplit: {
             /** System */
@@ -4709,6 +4756,8 @@ export interface components {
             output: number;
             /** Basis */
             basis: string;
+            /** Sections */
+            sections?: components["schemas"]["SectionTokens"][];
         };
         /**
          * TokenTimeline
@@ -4862,6 +4911,8 @@ export interface components {
             output: number;
             /** Basis */
             basis: string;
+            /** Sections */
+            sections?: components["schemas"]["SectionTokens"][];
             /** Calls */
             calls: number;
         };
