@@ -151,7 +151,10 @@ class ConversationStore:
         for pending in [*self._folder.all()]:
             head = pending.head
             if self._now() < until:
-                self._ask(lambda client, head=head: self._deliver_one(client, head.id, head.scope))
+                try:
+                    self._ask(lambda client, head=head: self._deliver_one(client, head.id, head.scope))
+                except ClientError as error:  # the others are brought all the same
+                    log.warning("the conversation %s stays in the journal's folder: %s", head.id, error)
         return next(self._folder.all(), None) is None
 
     def _deliver_one(self, client: "Client", conversation: str, scope: str) -> None:
@@ -277,11 +280,16 @@ def conversation_store() -> ConversationStore:
     key = (settings.journal_dir, _endpoint(settings), settings.api_key)
     store = _ProcessStore.store
     if store is None or _ProcessStore.key != key:
-        client = None if _endpoint(settings) is None else lambda: _client(settings)
-        store = ConversationStore(ConversationFolder(settings.journal_dir), client)
+        store = store_of(settings)
         _ProcessStore.key, _ProcessStore.store = key, store
     RecordingProcess.deliver_conversations = deliver_conversations
     return store
+
+
+def store_of(settings: Settings) -> ConversationStore:
+    """Makes a store for these settings."""
+    client = None if _endpoint(settings) is None else lambda: _client(settings)
+    return ConversationStore(ConversationFolder(settings.journal_dir), client)
 
 
 def deliver_conversations(seconds: float) -> bool:

@@ -46,3 +46,18 @@ def test_both_places_are_listed_shown_and_deleted(machine: Machine, command: Cal
     for name in ("stored", "pending"):
         assert command("conversation", name, "--scope", scope, "--delete") == {"deleted": True}
     assert command("conversations", "--scope", scope) == []
+
+
+def test_ship_brings_what_is_pending(
+    machine: Machine, command: Callable[..., Any], collector: CollectorProcess, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PLAYHEAD_ENDPOINT", collector.url)
+    scope = uuid.uuid4().hex[:8]
+    machine("one", reaches=False)
+    pending = playhead.conversation("pending", scope=scope)
+    pending.append("user", "Hello here")
+    pending.save()
+    assert command("ship")["left"] == 0
+    machine("two")
+    there = playhead.conversation("pending", scope=scope)
+    assert (there.messages, there.is_pending) == ([{"role": "user", "content": "Hello here"}], False)
