@@ -66,11 +66,16 @@ if TYPE_CHECKING:
     from playhead.context.notes import notes as notes
     from playhead.context.prompts import Prompt as Prompt
     from playhead.context.reasoning_prompt import REASONING_PROMPT as REASONING_PROMPT
+    from playhead.conversations.conversation import Conversation as Conversation
+    from playhead.conversations.conversation import conversation as conversation
+    from playhead.conversations.conversation import list_conversations as list_conversations
+    from playhead.conversations.history import History as History
     from playhead.errors import BadRequest as BadRequest
     from playhead.errors import CannotRestore as CannotRestore
     from playhead.errors import ClientError as ClientError
     from playhead.errors import CollectorUnreachable as CollectorUnreachable
     from playhead.errors import Conflict as Conflict
+    from playhead.errors import ConversationConflict as ConversationConflict
     from playhead.errors import Denied as Denied
     from playhead.errors import InDoubt as InDoubt
     from playhead.errors import Interrupted as Interrupted
@@ -123,7 +128,10 @@ _MODULE_OF = {
     "ClientError": "playhead.errors",
     "CollectorUnreachable": "playhead.errors",
     "Conflict": "playhead.errors",
+    "Conversation": "playhead.conversations.conversation",
+    "ConversationConflict": "playhead.errors",
     "Denied": "playhead.errors",
+    "History": "playhead.conversations.history",
     "InDoubt": "playhead.errors",
     "Interrupted": "playhead.errors",
     "JournalUnusable": "playhead.errors",
@@ -164,6 +172,7 @@ _MODULE_OF = {
     "checkpoint": "playhead.api.scope",
     "compressed": "playhead.api.scope",
     "configure": "playhead.configuring",
+    "conversation": "playhead.conversations.conversation",
     "counters": "playhead.recording",
     "current_run_id": "playhead.api.scope",
     "deny": "playhead.api.promises.answering",
@@ -176,6 +185,7 @@ _MODULE_OF = {
     "idempotency_key": "playhead.api.scope",
     "instrument": "playhead.capture.registry",
     "interrupt": "playhead.api.promises.asking",
+    "list_conversations": "playhead.conversations.conversation",
     "mcp_tools": "playhead.agent.mcp_tools",
     "metric": "playhead.api.events",
     "notes": "playhead.context.notes",

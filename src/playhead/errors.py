@@ -26,6 +26,7 @@ PlayheadError                  everything we raise on purpose; the message ends 
    ├─ NotAuthorized            the collector refuses the API key
    ├─ NotFound                 there is no such run, event or content
    ├─ Conflict                 the collector cannot do this now: another process has the run, or something is not set up
+   │  └─ ConversationConflict  another writer has saved the conversation since it was read
    └─ BadRequest               the collector refuses the request as invalid
 
 Suspended                      a SystemExit: the process ends, since the run waits for a person's answer
@@ -160,6 +161,11 @@ class NotFound(ClientError):
 class Conflict(ClientError):
     """The collector cannot do this now: another process has the run, or something is not set up. The message says
     which."""
+
+
+class ConversationConflict(Conflict):
+    """Another writer has saved the conversation since this one read it, or has taken the id of a new one. Nothing is
+    lost: the messages that were not saved are still in the object, and `reload()` puts them after the other's."""
 
 
 class BadRequest(ClientError):

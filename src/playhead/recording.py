@@ -134,6 +134,9 @@ class RecordingProcess:
     """For tests: the store of promises, whatever the settings say."""
     wait_for_promises: ClassVar[Callable[[float], object]] = lambda _: None
     """Waits, at most the given seconds, until the collector knows the promises of this process."""
+    deliver_conversations: ClassVar[Callable[[float], object]] = lambda _: True
+    """Brings to the collector the conversations that are pending in the journal's folder, if this process uses any.
+    Returns whether none is left."""
     before_exit: ClassVar[list[Callable[[], object]]] = []
     """Functions called when the program ends, before recording ends, so that their records are included."""
 
@@ -193,7 +196,8 @@ def flush(timeout: float = 10.0) -> bool:
         delivered = written and recording.journal.lane is None if shipper is None else shipper.flush(timeout)
         RecordingProcess.wait_for_promises(timeout)
         LISTENERS.drain(timeout)
-        return recording.no_record_lost() and delivered
+        all_brought = RecordingProcess.deliver_conversations(timeout) is not False
+        return recording.no_record_lost() and delivered and all_brought
     return False
 
 

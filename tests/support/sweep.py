@@ -352,6 +352,27 @@ def _delete_note(run: Swept) -> Iterator[Question]:
         yield Question(run.path("/notes/sweep"), holds=lambda body, deleted=deleted: body["deleted"] is deleted)
 
 
+def _save_conversation(run: Swept) -> Iterator[Question]:
+    path, posted = f"{PREFIX}/conversation", {"id": "swept/chat", "scope": "sweep", "head": None, "revision": 0}
+    for _ in range(2):
+        yield Question(path, body=posted, holds=lambda body: body["revision"] == 1 and body["messages"] == 0)
+    yield Question(path, body=posted | {"revision": 7}, status=409)
+    yield Question(path, body=posted | {"revision": 1, "head": f"sha256:{'0' * 64}"}, status=422)
+    yield Question(path, body=posted | {"parent_id": "swept/chat"}, status=422)
+
+
+def _conversation(run: Swept) -> Iterator[Question]:
+    path, named = f"{PREFIX}/conversation", {"id": "swept/chat", "scope": "sweep"}
+    yield Question(path, named, holds=lambda body: body["revision"] == 1 and body["parent"] is None)
+    yield Question(path, named | {"scope": ""}, status=404)
+
+
+def _delete_conversation(run: Swept) -> Iterator[Question]:
+    named = {"id": "swept/chat", "scope": "sweep"}
+    for deleted in (True, False):
+        yield Question(f"{PREFIX}/conversation", named, holds=lambda body, deleted=deleted: body["deleted"] is deleted)
+
+
 def _overview(run: Swept) -> Iterator[Question]:
     for conditions in ({}, {"outcome": ["failed", "unknown"], "steps": 5}, {"score": "swept"}):
         yield Question(
@@ -579,6 +600,16 @@ RULES: dict[str, Rule] = {
         Question(f"{PREFIX}/views", holds=lambda body: [view["name"] for view in body["items"]] == ["swept"])
     ],
     "delete /views/{name}": lambda run: [Question(f"{PREFIX}/views/swept", holds=lambda body: body["deleted"] is True)],
+    "put /conversation": _save_conversation,
+    "get /conversation": _conversation,
+    "get /conversations": lambda run: [
+        Question(
+            f"{PREFIX}/conversations",
+            {"scope": "sweep"},
+            holds=lambda body: [each["id"] for each in body["items"]] == ["swept/chat"],
+        )
+    ],
+    "delete /conversation": _delete_conversation,
     "get /keys": _keys,
     "post /keys": _new_key,
     "delete /keys/{number}": _revoke,

@@ -17,6 +17,7 @@ from playhead.wire.operations.calls import CallOperations
 from playhead.wire.operations.compare import CompareOperations
 from playhead.wire.operations.compression import CompressionOperations
 from playhead.wire.operations.content import ContentOperations, ScopeOperations
+from playhead.wire.operations.conversations import ConversationOperations
 from playhead.wire.operations.exports import ExportOperations
 from playhead.wire.operations.forward import ForwardOperations
 from playhead.wire.operations.keys import KeyOperations
@@ -45,6 +46,7 @@ _MODULES: Mapping[type, str] = {
     RunOperations: "runs",
     ScoreOperations: "scores",
     NoteOperations: "notes",
+    ConversationOperations: "conversations",
     VerdictOperations: "verdict",
     TurnOperations: "turns",
     SuspectOperations: "suspects",

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import json
 import math
 import re
 
@@ -79,6 +80,33 @@ def read_note_cursor(cursor: str | None) -> tuple[int, str] | None:
     if abs(noted_ns) > _LARGEST or "\x00" in note:
         raise _bad_cursor()
     return noted_ns, note
+
+
+def conversation_cursor(updated_ns: int, scope: str, conversation: str) -> str:
+    """Returns the cursor for the conversations after this one."""
+    return _encoded(json.dumps([updated_ns, scope, conversation]))
+
+
+def read_conversation_cursor(cursor: str | None) -> tuple[int, str, str] | None:
+    """Parses a cursor from `conversation_cursor`; returns None for None. Raises Refused."""
+    if not cursor:
+        return None
+    try:
+        updated_ns, scope, conversation = json.loads(_decoded(cursor))
+    except (ValueError, TypeError, binascii.Error):
+        raise _bad_cursor() from None
+    if (
+        type(updated_ns) is not int
+        or not 0 <= updated_ns <= _LARGEST
+        or not _is_text(scope)
+        or not _is_text(conversation)
+    ):
+        raise _bad_cursor()
+    return updated_ns, scope, conversation
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and "\x00" not in value
 
 
 def text_cursor(text: str) -> str:

@@ -11,6 +11,7 @@ from playhead.wire.operations.calls import CallOperations
 from playhead.wire.operations.compare import CompareOperations
 from playhead.wire.operations.compression import CompressionOperations
 from playhead.wire.operations.content import ContentOperations, ScopeOperations
+from playhead.wire.operations.conversations import ConversationOperations
 from playhead.wire.operations.exports import ExportOperations
 from playhead.wire.operations.forward import ForwardOperations
 from playhead.wire.operations.keys import KeyOperations
@@ -55,6 +56,7 @@ _PACKING, _LOOKING_UP = 2, 2
 TAGS = [
     {"name": "runs", "description": "Runs and their events."},
     {"name": "scores", "description": "How good runs and calls were."},
+    {"name": "conversations", "description": "Lists of messages that go on over runs."},
     {"name": "analytics", "description": "Questions across runs."},
     {"name": "moments", "description": "State, context and reasoning at an event."},
     {"name": "calls", "description": "Messages, model calls, tool calls and spans of a run."},
@@ -133,6 +135,7 @@ def add_routes(
     _add_recorded(declared, limited)
     _add_all(declared, limited, ScoreOperations)
     _add_all(declared, limited, NoteOperations)
+    _add_all(declared, limited, ConversationOperations)
     declared.add(limited, ContentOperations.content, with_head=True)
     declared.add(limited, ContentOperations.about)
     declared.add(limited, ContentOperations.contents)

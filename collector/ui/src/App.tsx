@@ -25,6 +25,9 @@ const ComparePage = page(() => import("./compare/ComparePage").then((module) => 
 const CallsPage = page(() => import("./calls/CallsPage").then((module) => module.CallsPage));
 const AcrossPage = page(() => import("./across/AcrossPage").then((module) => module.AcrossPage));
 const ApprovalsPage = page(() => import("./approvals/ApprovalsPage").then((module) => module.ApprovalsPage));
+const ConversationsPage = page(() =>
+  import("./conversations/ConversationsPage").then((module) => module.ConversationsPage),
+);
 const ContentPage = page(() => import("./content/ContentPage").then((module) => module.ContentPage));
 const SearchPage = page(() => import("./search/SearchPage").then((module) => module.SearchPage));
 
@@ -62,6 +65,9 @@ export function App() {
               </Route>
               <Route path="/approvals">
                 <ApprovalsPage />
+              </Route>
+              <Route path="/conversations">
+                <ConversationsPage />
               </Route>
               <Route path="/content/:ref">{({ ref }) => <ContentPage key={ref} target={ref} />}</Route>
               <Route path="/search">

@@ -12,7 +12,7 @@ import inspect
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from datetime import timedelta
-from typing import Any, ParamSpec, Self, TypeVar, cast
+from typing import Any, ParamSpec, Protocol, Self, TypeVar, cast
 
 from opentelemetry import context as otel
 
@@ -76,6 +76,15 @@ class UserState(MutableMapping[str, Any]):
         self._values.update(recorded)
 
 
+class NamedConversation(Protocol):
+    """A conversation: the session with its id has its runs."""
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        ...
+
+
 class run:  # noqa: N801 - it is used like a function
     """A run around a block: `with playhead.run("support", session="conv-42") as run: ...`; `async with` too.
 
@@ -87,6 +96,9 @@ class run:  # noqa: N801 - it is used like a function
     `run.history` then come from that run, and the two runs link to each other. Entering the block raises NoRecord if
     there is no record of that run.
 
+    `conversation`: a conversation (see `playhead.conversation`) whose run this is: its id is the session, unless that
+    is given too.
+
     `retention`: how long the journal keeps the runs of this session (without one, this run) after they were delivered
     and have ended: seconds or a timedelta, an hour to 30 days.  The default is `PLAYHEAD_JOURNAL_KEEP_SECONDS`.
     """
@@ -96,6 +108,7 @@ class run:  # noqa: N801 - it is used like a function
         name: str = "run",
         *,
         session: str | None = None,
+        conversation: NamedConversation | None = None,
         user: str | None = None,
         tags: list[str] | None = None,
         metadata: Mapping[str, Any] | None = None,
@@ -109,6 +122,8 @@ class run:  # noqa: N801 - it is used like a function
         self._start: StartingPoint | None = None
         self.state = UserState()
         self.id: str | None = None
+        if session is None and conversation is not None:
+            session = conversation.id
         self._root = root_attributes(session, user, tags, retention)
         self._metadata = metadata
         self._redact = redact

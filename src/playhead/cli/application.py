@@ -63,6 +63,8 @@ COMMANDS: Mapping[str, Command] = {
     "messages": Command("read", "messages", "Look"),
     "tokens": Command("contexts", "tokens", "Look"),
     "content": Command("read", "content", "Look"),
+    "conversations": Command("conversations", "conversations", "Look"),
+    "conversation": Command("conversations", "conversation", "Look"),
     "watch": Command("read", "watch", "Look"),
     "why": Command("why", "why", "Ask"),
     "suspects": Command("suspects", "suspects", "Ask"),

@@ -11,6 +11,7 @@ import typer
 from playhead.cli import output
 from playhead.cli.options import Json
 from playhead.errors import SettingInvalid
+from playhead.settings.sdk import load
 
 
 def _serve_command() -> Callable[..., None]:
@@ -109,16 +110,20 @@ def ship(
 ) -> None:
     """Send what dead processes left in their journals, to the collector and to destinations of playhead.export_to.
 
+    Conversations that are pending in the journal are brought to the collector, too.
+
     Keys of destinations are read from their own variables (LANGFUSE_*, PHOENIX_API_KEY).  Exits with 3 while anything
     is left or refused, and with 4 when a part of the journal was damaged and cannot be read."""
-    from playhead.export.dead_lane_delivery import ship_orphans  # noqa: PLC0415 - `--help` does without an HTTP library
+    from playhead.conversations.keeping import store_of  # noqa: PLC0415 - `--help` does without an HTTP library
+    from playhead.export.dead_lane_delivery import ship_orphans  # noqa: PLC0415 - see above
 
     # A folder named by a variable may not exist yet, if nothing was recorded. A folder that is typed has to exist.
     if journal_dir is not None and _is_typed(ctx, "journal_dir") and not journal_dir.exists():
         raise SettingInvalid(f"there is no folder {journal_dir}: name the one that PLAYHEAD_JOURNAL_DIR was set to")
     report = ship_orphans(journal_dir, letters=dead_letters, headers=dict(map(_header, header or ())))
     output.answer_as(json, asdict(report), _print_shipped)
-    if report.left or report.dead_letters or any(sent.left for sent in report.elsewhere.values()):
+    all_brought = store_of(load(journal_dir=journal_dir)).deliver()
+    if not all_brought or report.left or report.dead_letters or any(sent.left for sent in report.elsewhere.values()):
         raise typer.Exit(3)
     if report.damaged_bytes:
         raise typer.Exit(4)

@@ -158,6 +158,8 @@ FROM_JOURNAL: dict[str, tuple[tuple[str, ...], int, str]] = {
     "turn": (("last", "1", "--why"), 0, "turn"),
     "find": (("last", "way"), 0, "way"),
     "scores": ((), 0, ""),
+    "conversations": ((), 0, ""),
+    "conversation": (("user-7/support",), 1, "there is no conversation user-7/support"),
     "content": (("sha256:" + "0" * 64,), 1, "nothing is stored"),
     "search decisions": ((), 0, ""),
     "search texts": (("way",), 0, "way"),

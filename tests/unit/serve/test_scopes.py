@@ -30,6 +30,8 @@ CHANGES = {
     ("DELETE", "/api/v1/runs/{run}/notes/{note}"): INGEST,
     ("POST", "/api/v1/views"): INGEST,
     ("DELETE", "/api/v1/views/{name}"): INGEST,
+    ("PUT", "/api/v1/conversation"): INGEST,
+    ("DELETE", "/api/v1/conversation"): INGEST,
     ("POST", "/api/v1/keys"): ADMIN,
     ("DELETE", "/api/v1/keys/{number}"): ADMIN,
     ("DELETE", "/api/v1/runs/{run}"): ADMIN,

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from playhead_collector.store.postgres.changes import PostgresChanges
 from playhead_collector.store.postgres.connection import Database, DatabaseTimeouts
 from playhead_collector.store.postgres.contents import PostgresContents
+from playhead_collector.store.postgres.conversations import PostgresConversations
 from playhead_collector.store.postgres.dictionaries import DictionaryTrainer
 from playhead_collector.store.postgres.events import PostgresEvents
 from playhead_collector.store.postgres.garbage import PostgresGarbage
@@ -71,6 +72,7 @@ class PostgresStore:
         self.leases = PostgresLeases(db, clock)
         self.keys = PostgresKeys(db)
         self.notes = PostgresNotes(db)
+        self.conversations = PostgresConversations(db, clock, memory.packs)
         self.storage = PostgresStorage(db, memory.packs)
         self.garbage = PostgresGarbage(db, clock, memory.packs)
 

@@ -512,6 +512,51 @@ export interface components {
              */
             entries?: number[] | null;
         };
+        /** Body_save_conversation_api_v1_conversation_put */
+        Body_save_conversation_api_v1_conversation_put: {
+            /**
+             * Id
+             * @description Id of the conversation, such as `user-7/support`.
+             */
+            id: string;
+            /**
+             * Head
+             * @description Ref of the thread with all its messages, which must be stored; default: no message.
+             */
+            head?: string | null;
+            /**
+             * Revision
+             * @description The revision that the writer has read, which must still be the last one; 0: it is new.
+             */
+            revision: number;
+            /**
+             * Scope
+             * @description Whom it belongs to, such as a user or a tenant: two scopes may use the same id. Empty: no scope.
+             * @default
+             */
+            scope: string;
+            /**
+             * Previous Head
+             * @description The head that the writer has read, which must still be the last one, too; default: the revision alone counts.
+             */
+            previous_head?: string | null;
+            /**
+             * Saves
+             * @description How many saves this one stands for: the revision becomes so many more. For a writer that has saved on its own machine while no collector answered.
+             * @default 1
+             */
+            saves: number;
+            /**
+             * Parent Id
+             * @description Of a new branch: the conversation that it began as.
+             */
+            parent_id?: string | null;
+            /**
+             * Parent Revision
+             * @description Of a new branch: its parent's revision.
+             */
+            parent_revision?: number | null;
+        };
         /** Body_save_view_api_v1_views_post */
         Body_save_view_api_v1_views_post: {
             /**
@@ -1420,6 +1465,16 @@ export interface components {
             quote: string;
         };
         /**
+         * ConversationParent
+         * @description What a branch began as: a conversation of the same scope, at this revision.
+         */
+        ConversationParent: {
+            /** Id */
+            id: string;
+            /** Revision */
+            revision: number;
+        };
+        /**
          * CutText
          * @description A text that was too long for an analysis, which read only the first `read` of its `length` characters.
          *
@@ -1588,6 +1643,14 @@ export interface components {
             next_cursor: string | null;
             /** Unindexed */
             unindexed: number;
+        };
+        /**
+         * DeletedConversation
+         * @description Whether there was such a conversation.
+         */
+        DeletedConversation: {
+            /** Deleted */
+            deleted: boolean;
         };
         /**
          * DeletedOne
@@ -2974,6 +3037,18 @@ export interface components {
             next_cursor: string | null;
         };
         /**
+         * PageOfStoredConversation
+         * @description A page of a list.  Send `next_cursor` as `cursor` to get the next page; null: this is the last page.
+         *
+         *     `cut`: texts that were too long and not read completely.  `hint`: a possible reason why nothing was found.
+         */
+        PageOfStoredConversation: {
+            /** Items */
+            items: components["schemas"]["StoredConversation"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
          * PageOfToolCall
          * @description A page of a list.  Send `next_cursor` as `cursor` to get the next page; null: this is the last page.
          *
@@ -4332,6 +4407,32 @@ export interface components {
             unknown_parents: string[];
             /** Epoch */
             epoch: string;
+        };
+        /**
+         * StoredConversation
+         * @description A conversation, as it was saved last.
+         *
+         *     `head` is the ref of a thread with `messages` messages (null: none); its messages are the answer of
+         *     `/content/{head}?as=messages`.  `revision` is 1 after the first save, and 1 more after each (after one with `saves`,
+         *     so many more).  `parent` is null if it is no branch.  Its runs are those of the session `id`, unless they name
+         *     another session.
+         */
+        StoredConversation: {
+            /** Id */
+            id: string;
+            /** Scope */
+            scope: string;
+            /** Revision */
+            revision: number;
+            /** Head */
+            head: string | null;
+            /** Messages */
+            messages: number;
+            parent: components["schemas"]["ConversationParent"] | null;
+            /** Created */
+            created: string;
+            /** Updated */
+            updated: string;
         };
         /**
          * StoredKind

@@ -83,6 +83,7 @@ export type TurnChoice = Schemas["TurnChoice"];
 export type SourceLine = Schemas["SourceLine"];
 export type SeenContext = Schemas["SeenContext"];
 export type ComparedValue = Schemas["ComparedValue"];
+export type StoredConversation = Schemas["StoredConversation"];
 export type Page<T> = { items: T[]; next_cursor: string | null };
 
 /** What `/content/REF?as=messages` answers, which OpenAPI does not describe: its other answers are bytes. */

@@ -9,6 +9,7 @@ from playhead.wire.operations.calls import CallOperations
 from playhead.wire.operations.compare import CompareOperations
 from playhead.wire.operations.compression import CompressionOperations
 from playhead.wire.operations.content import ContentOperations, ScopeOperations
+from playhead.wire.operations.conversations import ConversationOperations
 from playhead.wire.operations.exports import ExportOperations
 from playhead.wire.operations.forward import ForwardOperations
 from playhead.wire.operations.keys import KeyOperations
@@ -50,6 +51,7 @@ class DeclaredOperations(
     SuspectOperations,
     ScoreOperations,
     NoteOperations,
+    ConversationOperations,
     AcrossOperations,
     SearchOperations,
     ContentOperations,

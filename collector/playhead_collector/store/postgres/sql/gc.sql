@@ -2,10 +2,13 @@
 select * from gc_sweep where project_id = :project_id;
 
 -- name: sweeps_due(until)
--- Projects with a sweep under way, or with runs that were deleted (or still arrived) before then and were not swept.
+-- Projects with a sweep under way, or with runs that were deleted (or still arrived) before then and were not swept, or
+-- with conversations that were.
 select project_id from gc_sweep
 union
-select project_id from run_tombstone where not swept and late_ns <= :until;
+select project_id from run_tombstone where not swept and late_ns <= :until
+union
+select project_id from sweep_due where since_ns <= :until;
 
 -- name: lock_sweep(project_id)$
 -- One step at a time, whoever makes it.
@@ -31,6 +34,7 @@ delete from gc_sweep where project_id = :project_id;
 
 -- name: swept(project_id, until)!
 -- The content of these is gone, but for what others name.
+with due as (delete from sweep_due where project_id = :project_id and since_ns <= :until)
 update run_tombstone set swept = true where project_id = :project_id and late_ns <= :until;
 
 -- name: runs_after(project_id, after, how_many)
@@ -61,10 +65,12 @@ insert into gc_mark (project_id, ref) select distinct :project_id::int, ref from
 on conflict (project_id, ref) do nothing;
 
 -- name: mark_stated(project_id)!
--- What is named apart from runs: explanations, and messages of threads whose beginning has not come.
+-- What is named apart from runs: explanations, conversations, and messages of threads whose beginning has not come.
 insert into gc_mark (project_id, ref)
 select content, ref from (
     select project_id as content, content as ref from explanation where project_id = :project_id
+    union
+    select project_id, head from conversation where project_id = :project_id and head is not null
     union
     select orphan.project_id, substring(orphan.messages from at * 32 + 1 for 32)
     from thread_orphan as orphan, generate_series(0, octet_length(orphan.messages) / 32 - 1) as at

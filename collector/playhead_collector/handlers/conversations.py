@@ -1,0 +1,93 @@
+"""Handlers of conversations."""
+
+from playhead.model.ref import ContentRef
+from playhead.model.times import rfc3339
+from playhead.wire.operations.conversations import ConversationOperations, DeletedConversation, StoredConversation
+from playhead.wire.operations.page import Page
+from playhead_collector.errors import Refused
+from playhead_collector.handlers.asking import Changing
+from playhead_collector.handlers.handling import changes, handles_with_store
+from playhead_collector.read.paging import conversation_cursor, read_conversation_cursor
+from playhead_collector.store.ports.conversations import ConversationRow, ConversationSave
+
+
+@handles_with_store(ConversationOperations.conversations)
+async def conversations(
+    asking: Changing, *, scope: str | None = None, limit: int | None = None
+) -> Page[StoredConversation]:
+    size, before = asking.page(limit), read_conversation_cursor(asking.cursor)
+    stored = await asking.store.conversations.page(asking.project_id, scope=scope, limit=size + 1, before=before)
+    page = stored[:size]
+    last = page[-1] if len(stored) > size else None
+    return {
+        "items": [_answer(row) for row in page],
+        "next_cursor": None if last is None else conversation_cursor(last.updated_ns, last.scope, last.id),
+    }
+
+
+@handles_with_store(ConversationOperations.conversation)
+async def conversation(asking: Changing, id: str, *, scope: str = "") -> StoredConversation:  # noqa: A002 - the name in the body
+    row = await asking.store.conversations.get(asking.project_id, id, scope)
+    if row is None:
+        raise _none_of(id, scope)
+    return _answer(row)
+
+
+@changes(ConversationOperations.save_conversation)
+async def save_conversation(
+    asking: Changing,
+    id: str,  # noqa: A002 - the name in the body
+    head: str | None = None,
+    *,
+    revision: int,
+    scope: str = "",
+    previous_head: str | None = None,
+    saves: int = 1,
+    parent_id: str | None = None,
+    parent_revision: int | None = None,
+) -> StoredConversation:
+    if (parent_id is None) is not (parent_revision is None):
+        raise Refused(422, "invalid", "body: parent_id and parent_revision go together: send both, or none")
+    parent = None if parent_id is None or parent_revision is None else (parent_id, parent_revision)
+    ref = None if head is None else ContentRef.parse(head)
+    previous = None if previous_head is None else ContentRef.parse(previous_head)
+    outcome = await asking.store.conversations.save(
+        asking.project_id, ConversationSave(id, scope, revision, ref, parent, previous, saves)
+    )
+    if not outcome.is_head_stored:
+        message = f"body.head: no thread is stored under {head}: send its messages first (POST /v1/content)"
+        raise Refused(422, "thread_not_stored", message)
+    if outcome.row is None:
+        raise _none_of(id, scope)
+    if not outcome.saved:
+        raise Refused(
+            409,
+            "conversation_changed",
+            f"conversation {id} has revision {outcome.row.revision}, and you had read {revision}: read it again, and "
+            "save what is new under that revision, or save yours as a branch",
+        )
+    return _answer(outcome.row)
+
+
+@changes(ConversationOperations.delete_conversation)
+async def delete_conversation(asking: Changing, id: str, *, scope: str = "") -> DeletedConversation:  # noqa: A002 - the name in the body
+    return {"deleted": await asking.store.conversations.delete(asking.project_id, id, scope)}
+
+
+def _none_of(conversation: str, scope: str) -> Refused:
+    of_scope = f" of scope {scope}" if scope else ""
+    message = f"there is no conversation {conversation}{of_scope}: `playhead conversations` lists those there are"
+    return Refused(404, "no_such_conversation", message)
+
+
+def _answer(row: ConversationRow) -> StoredConversation:
+    return {
+        "id": row.id,
+        "scope": row.scope,
+        "revision": row.revision,
+        "head": row.head,
+        "messages": row.messages,
+        "parent": None if row.parent is None else {"id": row.parent[0], "revision": row.parent[1]},
+        "created": rfc3339(row.created_ns),
+        "updated": rfc3339(row.updated_ns),
+    }

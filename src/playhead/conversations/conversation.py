@@ -1,0 +1,321 @@
+"""A conversation: a list of messages that goes on over runs, processes and machines, saved by revision.
+
+    conv = playhead.conversation("user-7/support", scope="user-7")
+    with playhead.run("support", conversation=conv):
+        conv.append("user", text)
+        answer = client.chat.completions.create(model=m, messages=conv.messages)
+        conv.answered(answer)
+        conv.save()
+
+Saved is the head: the ref of the thread with all its messages, and a revision. So a save sends what is new, however
+long the conversation is.
+"""
+
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from playhead.conversations.heads import ConversationChange, ConversationHead, ThreadPart
+from playhead.conversations.keeping import conversation_store
+from playhead.conversations.messages import (
+    StoredMessage,
+    native_messages,
+    native_of,
+    native_view,
+    restored_message,
+    stored_message,
+)
+from playhead.errors import CannotRestore
+from playhead.kernel.ids import new_run_id
+from playhead.model.canonical import Content
+from playhead.model.json_value import JsonMapping, JsonValue
+from playhead.model.message import read_message, refs_inside
+from playhead.model.objects.masking import Mask
+from playhead.model.ref import ContentRef
+from playhead.models.apis import APIS, Api, ApiName
+from playhead.recording import RecordingProcess, current_settings
+from playhead.refs.intake import PayloadIntake
+from playhead.wire.operations.runs import RunSummary
+
+_ID_DIGITS = 8
+
+
+class Conversation:
+    """One conversation, as this object has read it, with the messages that were added since. Safe for threads.
+
+    `id`, `scope`: its name. `revision`: how often it was saved, as this object knows; 0: never. `parent`: of a branch,
+    id and revision of the conversation that it began as. `is_pending`: the collector does not have it yet.
+
+    Methods raise JournalUnusable if the journal's folder is needed and cannot be used, and ClientError if the collector
+    refuses a request as invalid.
+    """
+
+    def __init__(
+        self,
+        id: str,  # noqa: A002 - the word for it
+        scope: str = "",
+        api: ApiName = "chat",
+        head: ConversationHead | None = None,
+        *,
+        parent: tuple[str, int] | None = None,
+    ) -> None:
+        """`head`: as it was saved; None: it is new. Programs call `playhead.conversation`."""
+        if api not in APIS:
+            raise ValueError(f"conversation(api={api!r}): expected one of {', '.join(APIS)}")
+        self.id, self.scope = id, scope
+        self.parent = parent if head is None else head.parent
+        self._api: Api = APIS[api]
+        self._head = head
+        self._lock = threading.RLock()
+        self._loaded: list[JsonMapping] | None = [] if head is None else None
+        """The saved messages in the form of the API; None: not read yet."""
+        self._saved: _SavedThread | None = _SavedThread() if head is None else None
+        """The same as they are stored; None: not read yet."""
+        self._new: list[tuple[JsonMapping, StoredMessage]] = []
+
+    def __len__(self) -> int:
+        """The number of its messages, with those that are not saved yet."""
+        with self._lock:
+            return self._saved_count() + len(self._new)
+
+    def __repr__(self) -> str:
+        """Returns its name, revision and length."""
+        return f"<Conversation {self.id} revision {self.revision}, {len(self)} messages>"
+
+    @property
+    def revision(self) -> int:
+        """How often it was saved, as this object knows; 0: never."""
+        return 0 if self._head is None else self._head.revision
+
+    @property
+    def head(self) -> ContentRef | None:
+        """The ref of the thread that was saved last; None: no message."""
+        return None if self._head is None else self._head.head
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether it was saved in the journal's folder last, since no collector answered."""
+        return self._head is not None and self._head.is_pending
+
+    @property
+    def unsaved(self) -> int:
+        """The number of messages that were added since the last save."""
+        return len(self._new)
+
+    # --- messages ----------------------------------------------------------------------------------------------------
+
+    @property
+    def messages(self) -> list[Any]:
+        """The messages in the form of the API, for its client; for Anthropic and Gemini without the system prompt.
+
+        Raises CannotRestore if a saved message was redacted, or is not stored any more, and CollectorUnreachable if
+        the messages have to be read and the collector does not answer."""
+        return [*self._api.request(self._natives()).messages]
+
+    @property
+    def system(self) -> JsonValue:
+        """The system prompt, for APIs that take it apart from the messages; else None."""
+        return self._api.request(self._natives()).system
+
+    def append(
+        self, message: object, content: JsonValue = None, *, call: str | None = None, name: str | None = None
+    ) -> None:
+        """Adds a message: in the API's form (a dictionary, or an object of its client), or as role and content:
+        `append("user", "Hello")`. For the role `tool`, `call` is the id of the tool call and `name` the tool's name.
+
+        Raises TypeError for anything else."""
+        if isinstance(message, str):
+            natives = native_of(self._api, message, content, call, name)
+        else:
+            natives = native_messages(self._api, message)
+        self._add(natives)
+
+    def answered(self, response: object) -> None:
+        """Adds a model's answer: the client's object, its JSON, or the chunks of a stream in a list. Raises ValueError
+        for anything else."""
+        answer = self._api.answer(response)
+        self._add([piece for native in answer.natives for piece in self._api.cut(native)])
+
+    # --- saving ------------------------------------------------------------------------------------------------------
+
+    def save(self) -> int:
+        """Saves what is new, and returns the revision. Durable once this returns: at the collector, or in the journal's
+        folder while no collector answers (`is_pending`). Does nothing if nothing is new.
+
+        Raises ConversationConflict if another writer has saved it since this object read it. Nothing is lost then: see
+        `reload` and `branch`."""
+        with self._lock:
+            if not self._new and self._head is not None:
+                return self._head.revision
+            added = self._part(self.head, self._new)
+            change = ConversationChange(
+                self.id, self.scope, self.revision, self.head, len(self), added, self._whole, self.parent
+            )
+            self._head = conversation_store().save(change)
+            self._keep_saved()
+            return self._head.revision
+
+    def reload(self, *, discard: bool = False) -> None:
+        """Reads the conversation as it was saved last. Messages that were not saved come after those; with `discard`,
+        they are dropped. Raises CollectorUnreachable only later, when messages are read."""
+        with self._lock:
+            self._head = conversation_store().read(self.id, self.scope)
+            self._loaded = [] if self._head is None else None
+            self._saved = _SavedThread() if self._head is None else None
+            if self._head is not None:
+                self.parent = self._head.parent
+            if discard:
+                self._new.clear()
+
+    def branch(self, at: int | None = None, *, id: str | None = None) -> "Conversation":  # noqa: A002 - the word for it
+        """Saves a branch, and returns it: another conversation that begins with the first `at` messages of this one
+        (None: all, with those that are not saved yet). `id`: its name; None: this one's, with a random end.
+
+        Its messages are stored once, with those of this conversation. Raises IndexError if there are not so many
+        messages, and ConversationConflict if there is a conversation with this id."""
+        with self._lock:
+            count = len(self) if at is None else at
+            if not 0 <= count <= len(self):
+                raise IndexError(f"conversation {self.id} has {len(self)} messages, and no message {count}")
+            saved = self._saved_count()
+            new = self._new[: max(0, count - saved)]
+            if count < saved or (self.is_pending and count):  # a pending thread is in the file of this one
+                base = self._thread().first(min(count, saved))
+            else:
+                base = ThreadPart(self.head)
+            added = ThreadPart(
+                base.parent, [*base.messages, *(stored.ref for _, stored in new)],
+                [*base.contents, *(content for _, stored in new for content in stored.contents)],
+            )  # fmt: skip
+            name = id if id is not None else f"{self.id}/branch-{new_run_id()[:_ID_DIGITS]}"
+            parent = (self.id, self.revision)
+            change = ConversationChange(name, self.scope, 0, None, count, added, lambda: added, parent)
+            head = conversation_store().save(change)
+        return Conversation(name, self.scope, self._api.name, head)
+
+    def fork(self, name: str) -> "Conversation":
+        """Saves all messages as another conversation with this id, and returns that. See `branch`."""
+        return self.branch(id=name)
+
+    def delete(self) -> bool:
+        """Deletes the conversation; what no run and no other conversation names is freed by the collector. Returns
+        whether there was one. The messages stay in this object, and a `save` begins it anew.
+
+        Raises CollectorUnreachable, and deletes nothing, if the collector does not answer."""
+        with self._lock:
+            with suppress(CannotRestore):  # then it is deleted all the same, and cannot be begun anew
+                natives = self._load()
+                saved = [self._thread().message(ref) for ref in self._thread().refs]
+                self._new = [*zip(natives, saved, strict=True), *self._new]
+            self._head, self._loaded, self._saved = None, [], _SavedThread()
+            return conversation_store().delete(self.id, self.scope)
+
+    def runs(self, limit: int = 20) -> list[RunSummary]:
+        """Returns the runs of this conversation, newest first: those of the session with its id. Raises
+        ClientError."""
+        from playhead.client import Client  # noqa: PLC0415 - HTTP
+
+        settings = current_settings()
+        with Client(settings.collector, settings.api_key) as client:
+            return [*client.runs(session=self.id, limit=limit)]
+
+    # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _add(self, natives: Sequence[JsonMapping]) -> None:
+        intake = message_intake()
+        with self._lock:
+            self._new += [(native, stored_message(self._api, native, intake)) for native in natives]
+
+    def _saved_count(self) -> int:
+        return 0 if self._head is None else self._head.messages
+
+    def _natives(self) -> list[JsonMapping]:
+        with self._lock:
+            return [*self._load(), *(native for native, _ in self._new)]
+
+    def _load(self) -> list[JsonMapping]:
+        """Returns the saved messages in the form of the API."""
+        if self._loaded is None:
+            thread = self._thread()
+            messages = [restored_message(ref, thread.contents) for ref in thread.refs]
+            self._loaded = native_view(self._api, messages)
+        return self._loaded
+
+    def _thread(self) -> "_SavedThread":
+        """Returns the saved messages as they are stored. Raises CannotRestore and CollectorUnreachable."""
+        if self._saved is None:
+            threads = conversation_store().threads([] if self.head is None else [self.head], self._head)
+            rest, refs = threads.path(self.head)
+            if rest is not None:
+                raise CannotRestore(f"the messages of conversation {self.id} are not stored any more ({rest})")
+            self._saved = _SavedThread(refs, threads.contents)
+        return self._saved
+
+    def _keep_saved(self) -> None:
+        """After a save: what was new is saved."""
+        if self._loaded is not None:
+            self._loaded += [native for native, _ in self._new]
+        if self._saved is not None:
+            self._saved.add([stored for _, stored in self._new])
+        self._new = []
+
+    def _part(self, parent: ContentRef | None, messages: Sequence[tuple[JsonMapping, StoredMessage]]) -> ThreadPart:
+        refs = [stored.ref for _, stored in messages]
+        return ThreadPart(parent, refs, [content for _, stored in messages for content in stored.contents])
+
+    def _whole(self) -> ThreadPart:
+        """All messages if they were read, else what is new."""
+        if self._saved is None:
+            return self._part(self.head, self._new)
+        saved, new = self._saved.first(len(self._saved.refs)), self._part(None, self._new)
+        return ThreadPart(None, [*saved.messages, *new.messages], [*saved.contents, *new.contents])
+
+
+@dataclass(slots=True)
+class _SavedThread:
+    """Saved messages, first to last, with their contents and those of their large parts."""
+
+    refs: list[ContentRef] = field(default_factory=list[ContentRef])
+    contents: dict[ContentRef, Content] = field(default_factory=dict[ContentRef, Content])
+
+    def add(self, messages: Sequence[StoredMessage]) -> None:
+        for message in messages:
+            self.refs.append(message.ref)
+            self.contents.update({content.ref.plain: content for content in message.contents})
+
+    def message(self, ref: ContentRef) -> StoredMessage:
+        own = self.contents[ref]
+        inside = refs_inside(read_message(own.data)) if b"playhead.ref" in own.data else []
+        return StoredMessage((own, *(self.contents[part.plain] for part in inside)))
+
+    def first(self, count: int) -> ThreadPart:
+        refs = self.refs[:count]
+        contents = {content.ref.plain: content for ref in dict.fromkeys(refs) for content in self.message(ref).contents}
+        return ThreadPart(None, refs, [*contents.values()])
+
+
+def conversation(id: str, scope: str = "", api: ApiName = "chat") -> Conversation:  # noqa: A002 - the word for it
+    """Returns the conversation with this id in this scope as it was saved last, or a new one.
+
+    `id`: up to 500 characters, such as `user-7/support`; the runs of the session with this id are its runs. `scope`:
+    whom it belongs to, such as a user or a tenant; two scopes may use one id. `api`: the form of its messages, as of
+    `Context`: `chat`, `responses`, `anthropic`, `gemini`, or `canonical`; a conversation that was saved in one form may
+    be read in another.
+    """
+    return Conversation(id, scope, api, conversation_store().read(id, scope))
+
+
+def list_conversations(scope: str | None = None, limit: int | None = None) -> list[ConversationHead]:
+    """Returns conversations without their messages, those that were saved last first: of a scope, or of all (None).
+    While no collector answers, those in the journal's folder."""
+    return conversation_store().heads(scope, limit)
+
+
+def message_intake() -> PayloadIntake:
+    """Returns what makes contents of messages, with the redaction hook of this process."""
+    settings = current_settings()
+    return PayloadIntake(
+        max_content_bytes=settings.max_content_bytes, redact=RecordingProcess.redact, mask=Mask(settings.mask_keys)
+    )

@@ -1,0 +1,25 @@
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import playhead
+from playhead_collector.process import CollectorProcess
+from tests.integration.export.fake_collector import closed_port
+
+Machine = Callable[..., None]
+
+
+@pytest.fixture
+def machine(collector: CollectorProcess, tmp_path: Path) -> Iterator[Machine]:
+    """Makes this process a program of the named machine: with a journal of its own. `reaches`: whether it can reach the
+    collector."""
+
+    def become(name: str = "one", *, reaches: bool = True, **options: Any) -> None:
+        endpoint = collector.url if reaches else f"http://127.0.0.1:{closed_port()}"
+        playhead.configure(endpoint=endpoint, journal_dir=tmp_path / name, **options)
+
+    become()
+    yield become
+    playhead.shutdown()
