@@ -1803,8 +1803,9 @@ export interface components {
          * @description Explanation of a decision (`seq`), or of the whole run (`seq` null), by a model that the operator configured.
          *
          *     It is an opinion, made afterwards from the contents in `refs`; `shown` says how much of them the model got.  `goal`,
-         *     `key_decisions`, `mistakes` and `alternatives` are parsed from its answer, which is in `text`.  The explanation is
-         *     stored as content under `ref`; `cached`: it was made by an earlier request.
+         *     `key_decisions`, `mistakes` and `alternatives` are parsed from its answer, which is in `text`.  `confidence` is the
+         *     share (0 to 1) that the model gives itself, null if it gave none.  The explanation is stored as content under `ref`;
+         *     `cached`: it was made by an earlier request.
          */
         Explanation: {
             /** Run */
@@ -1829,6 +1830,8 @@ export interface components {
             mistakes: string[];
             /** Alternatives */
             alternatives: string[];
+            /** Confidence */
+            confidence: number | null;
             /** Refs */
             refs: string[];
             /** Shown */
@@ -2171,7 +2174,8 @@ export interface components {
          *     before failed), `system_message`, `compression`, or `none`.  `goal` is the request that the call most likely served;
          *     `goal_origin` is `user_message` (the latest), `earlier_user_message` or `system_message`.  `pattern` has the form
          *     `tool_error -> retry_with_changed_argument`; null until the call has ended.  `strength` and `rule` are those of
-         *     trigger or goal, whichever is weaker.
+         *     trigger or goal, whichever is weaker.  `similar_calls` counts the tool calls in the context that name a tool which
+         *     this call requested, `same_calls` those of them with equal arguments.
          */
         InferredReasoning: {
             /** Basis */
@@ -2189,6 +2193,10 @@ export interface components {
             pattern: string | null;
             /** Changed */
             changed: components["schemas"]["ChangedArgument"][];
+            /** Similar Calls */
+            similar_calls: number;
+            /** Same Calls */
+            same_calls: number;
             /** Summary */
             summary: string;
             /** Evidence */
@@ -3401,6 +3409,15 @@ export interface components {
             message: string;
         };
         /**
+         * RejectedOption
+         * @description An option that the model did not take, and why: in its words, else its arguments against it.
+         */
+        RejectedOption: {
+            option: components["schemas"]["Quoted"];
+            /** Because */
+            because: components["schemas"]["Quoted"][];
+        };
+        /**
          * Released
          * @description `released`: whether this holder had the lease.
          */
@@ -4036,6 +4053,16 @@ export interface components {
             not_understood: components["schemas"]["ScopeCount"][];
         };
         /**
+         * SectionTokens
+         * @description Tokens of a section of the system prompt.
+         */
+        SectionTokens: {
+            /** Name */
+            name: string;
+            /** Tokens */
+            tokens: number;
+        };
+        /**
          * SeenContext
          * @description What the model saw.  `basis` is that of `tokens`, `parts_basis` that of the parts, whose sum `tokens` is.
          *
@@ -4319,7 +4346,9 @@ export interface components {
          * StructuredReasoning
          * @description Reasoning that the model wrote between tags, in its answer or in its captured thinking.
          *
-         *     `source` is `answer` or `thinking`.  Text that belongs to none of the fields is in `rest`.
+         *     `source` is `answer` or `thinking`.  Text that belongs to none of the fields is in `rest`.  `selected_option` is the
+         *     name of the option that `decision` names, else what it says before its reason; null without a decision.
+         *     `rationale` is that reason, else the arguments for the option.
          */
         StructuredReasoning: {
             /** Source */
@@ -4335,6 +4364,11 @@ export interface components {
             options: components["schemas"]["ReasonedOption"][];
             /** Decision */
             decision: components["schemas"]["Quoted"][];
+            selected_option: components["schemas"]["Quoted"] | null;
+            /** Rationale */
+            rationale: components["schemas"]["Quoted"][];
+            /** Rejected Because */
+            rejected_because: components["schemas"]["RejectedOption"][];
             /** Rest */
             rest: components["schemas"]["Quoted"][];
         };
@@ -4416,7 +4450,7 @@ export interface components {
          * Suspects
          * @description Suspected steps of a run, most points first.
          *
-         *     `total` counts all suspected steps, `steps` all steps of the run, and `looked_at` those that were looked at: of a run
+         *     `total` counts all suspected steps, `steps` all steps of the run, and `looked_at` those looked at: of a run
          *     of more than 8,192 events only the last ones.  It was compared with the runs in `siblings`.
          *     `note` says why there are none if no rule applies to this kind of run; else null.
          */
@@ -4605,7 +4639,8 @@ export interface components {
          *
          *     `system`: system instructions; `tools`: definitions of tools; `retrieved`: results of tools in messages; `history`:
          *     all other messages.  The four add up to the call's context.  `basis` is the weakest of the parts: the provider
-         *     counts the whole, so that its parts are `calibrated` at best.
+         *     counts the whole, so that its parts are `calibrated` at best.  `sections`: what `system` consists of, where the
+         *     program rendered it of sections (`playhead.Prompt`); text around them is in none.
          */
         TokenSplit: {
             /** System */
@@ -4620,6 +4655,8 @@ export interface components {
             output: number;
             /** Basis */
             basis: string;
+            /** Sections */
+            sections?: components["schemas"]["SectionTokens"][];
         };
         /**
          * TokenTimeline
@@ -4773,6 +4810,8 @@ export interface components {
             output: number;
             /** Basis */
             basis: string;
+            /** Sections */
+            sections?: components["schemas"]["SectionTokens"][];
             /** Calls */
             calls: number;
         };
