@@ -14,7 +14,7 @@ install = $(BIN)/uv pip install -q --python $(BIN)/python --constraint constrain
 
 # What `demo` and `serve` need, and what development needs.
 RUN_PACKAGES := .[collector,openai]
-DEV_PACKAGES := .[collector,openai,dev]
+DEV_PACKAGES := .[collector,openai]
 
 # Two stamps, so that `demo` and `serve` need not wait for development tools.
 RUN := $(VENV)/.installed-run
@@ -196,7 +196,7 @@ $(RUN): pyproject.toml constraints.txt | $(BIN)/uv
 	@touch $@
 
 $(DEV): pyproject.toml constraints.txt | $(BIN)/uv
-	$(call install,--editable '$(DEV_PACKAGES)')
+	$(call install,--group dev --editable '$(DEV_PACKAGES)')
 	@touch $@ $(RUN)
 
 $(UI_PACKAGES): collector/ui/package.json collector/ui/package-lock.json | $(RUN)

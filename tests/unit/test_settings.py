@@ -30,6 +30,8 @@ def test_the_defaults_need_no_environment():
         ("PLAYHEAD_HEADERS", "a=1", "headers", (("a", "1"),)),
         ("PLAYHEAD_PUBLIC_URL", "https://pages.example/", "public_url", "https://pages.example"),
         ("OTEL_SDK_DISABLED", "true", "disabled", True),
+        ("OTEL_TRACES_EXPORTER", "otlp, console", "traces_exporter", ("otlp", "console")),
+        ("OTEL_TRACES_EXPORTER", "none", "traces_exporter", ()),
         ("PLAYHEAD_API_KEY", "k", "api_key", "k"),
         ("PLAYHEAD_JOURNAL_DIR", "/x", "journal_dir", Path("/x")),
         ("PLAYHEAD_DURABILITY", "fsync", "durability", "fsync"),
