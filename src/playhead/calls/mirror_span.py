@@ -2,7 +2,7 @@
 
 The mirror has the same ids and attributes, and a link to the run. The provider's sampler decides whether a run is
 recorded, and its exporters get the spans that they expect. The provider is never replaced. Where the program has none,
-ours gets mirror spans if `OTEL_TRACES_EXPORTER` asks for an exporter (`Runtime.exporting_provider`); it is never global.
+ours gets mirror spans if `OTEL_TRACES_EXPORTER` asks for an exporter (`Runtime.exporting_provider`). It is not global.
 Spans that other instrumentations start inside a run get the run's id: a collector then knows their run, and counts a
 model call once even if two instrumentations record it.
 """
