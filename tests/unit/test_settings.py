@@ -69,6 +69,7 @@ def test_every_setting_has_a_variable_that_the_tests_above_or_below_know():
         "PLAYHEAD_ENDPOINT",
         "PLAYHEAD_HEADERS",
         "OTEL_SDK_DISABLED",
+        "OTEL_TRACES_EXPORTER",
         "PLAYHEAD_API_KEY",
         "PLAYHEAD_CAPTURE_CONTENT",
         "PLAYHEAD_CAPTURE_REASONING",

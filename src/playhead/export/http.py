@@ -25,7 +25,7 @@ import zstandard
 from opentelemetry.instrumentation.utils import suppress_instrumentation
 
 from playhead.export.counters import ShipCounters
-from playhead.model.names import COLLECTOR_HEADER, COLLECTOR_PATH
+from playhead.model.names import COLLECTOR_HEADER, COLLECTOR_PATH, WIRE_VERSION
 from playhead.outbound.otlp import status_message
 from playhead.settings.sdk import OTEL_ENDPOINT, Settings
 from playhead.settings.table import without_password
@@ -109,6 +109,8 @@ class CollectorEndpoint:
         # An address from OpenTelemetry's variable gets no key of ours: it may name a server that is not a collector.
         answer = self._exchange("GET", COLLECTOR_PATH, {} if self._is_otel else self._key)
         if COLLECTOR_HEADER in answer.headers:
+            if is_older(answer.headers[COLLECTOR_HEADER]):
+                raise self._too_old(answer.headers[COLLECTOR_HEADER])
             self._is_known = True
             return
         status = answer.status_code
@@ -168,6 +170,15 @@ class CollectorEndpoint:
             retry_after=asked_delay_s(answer.headers.get("retry-after")),
         )
 
+    def _too_old(self, version: str) -> Unavailable:
+        return Unavailable(
+            "too old",
+            f"the collector at {self.shown} speaks version {version} of the wire, and this program {WIRE_VERSION}: "
+            "what is recorded stays in the journal until the collector is upgraded",
+            retry_after=_SLOWLY_SECONDS,
+            retry_is_useless=True,
+        )
+
     def _not_a_collector(self, status: int) -> Unavailable:
         named = f"{OTEL_ENDPOINT}, {self.shown}," if self._is_otel else self.shown
         return Unavailable(
@@ -178,6 +189,12 @@ class CollectorEndpoint:
             retry_after=_SLOWLY_SECONDS,
             retry_is_useless=True,
         )
+
+
+def is_older(collector: str) -> bool:
+    """Whether a collector with this version of the wire is older than this program. A newer one takes what this program
+    sends; a version that is no number is not judged."""
+    return collector.isascii() and collector.isdigit() and int(collector) < WIRE_VERSION
 
 
 def everything_refused(endpoint: str, why: str) -> Unavailable:
