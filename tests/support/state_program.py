@@ -9,6 +9,7 @@ import os
 import signal
 
 import openai
+from openai.types.chat import ChatCompletionMessageParam
 
 import playhead
 
@@ -30,14 +31,17 @@ def refund(order: str, amount: int) -> dict[str, object]:
     return {"order": order, "refunded": amount}
 
 
-def ask(messages: list[dict[str, str]]) -> str:
+def ask(messages: list[ChatCompletionMessageParam]) -> str:
     answer = client.chat.completions.create(model="gpt-4o", messages=messages)
-    return answer.choices[0].message.content
+    return answer.choices[0].message.content or ""
 
 
 @playhead.observe
 def agent(question: str) -> str:
-    messages = [{"role": "system", "content": "You help with orders."}, {"role": "user", "content": question}]
+    messages: list[ChatCompletionMessageParam] = [
+        {"role": "system", "content": "You help with orders."},
+        {"role": "user", "content": question},
+    ]
     status = order_status("A1")
     messages.append({"role": "user", "content": f"Status: {json.dumps(status)}"})
     messages.append({"role": "assistant", "content": ask(messages)})
