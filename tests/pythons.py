@@ -50,17 +50,18 @@ with CollectorProcess() as collector:
 
 
 def interpreter(version: str) -> str | None:
-    """The path of that Python, from PATH or pyenv; None: it is not here."""
-    if (found := shutil.which(f"python{version}")) is not None:
-        return found
+    """The path of that Python, from pyenv or PATH; None: it is not here."""
     folders = sorted(Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions").glob(f"{version}.*"))
-    return str(folders[-1] / "bin" / "python") if folders else None
+    if folders:  # before PATH, where pyenv has a script that runs the version of the folder
+        return str(folders[-1] / "bin" / "python")
+    return shutil.which(f"python{version}")
 
 
 def check(python: str, wheel: Path) -> str:
     """What went wrong; empty: nothing."""
     uv = Path(sys.executable).parent / "uv"
     with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)  # as root, Postgres runs as another account, and has to reach its programs
         environ = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PLAYHEAD_"))}
         there = Path(folder, "env", "bin", "python")
         constraints = ROOT / "constraints.txt"
