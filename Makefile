@@ -14,7 +14,7 @@ install = $(BIN)/uv pip install -q --python $(BIN)/python --constraint constrain
 
 # What `demo` and `serve` need, and what development needs.
 RUN_PACKAGES := .[collector,openai]
-DEV_PACKAGES := .[collector,openai,dev]
+DEV_PACKAGES := .[collector,openai]
 
 # Two stamps, so that `demo` and `serve` need not wait for development tools.
 RUN := $(VENV)/.installed-run
@@ -67,7 +67,7 @@ UI_WISHED := $(if $(wildcard $(UI)),,ui-wished)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo serve ui ui-types ui-pictures test test-main test-frameworks test-oldest test-crewai test-stores coverage check bench peers compaction senders soak clean
+.PHONY: help setup demo serve ui ui-types ui-pictures test test-main test-frameworks test-oldest test-crewai test-stores coverage check bench peers compaction senders soak pythons live packaging-checks clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -176,6 +176,17 @@ compaction: $(DEV) ## compress recorded runs (PLAYHEAD_TRAJECTORIES) by our stra
 	@-$(MAKE) --no-print-directory --keep-going $(addprefix $(COMPACTION)/,langchain/.installed openhands/.installed gemini-cli/.installed)
 	$(BIN)/python -m benchmarks.compaction
 
+# The interpreters that are here, each with the wheel in a new environment; 3.14 is checked by its types alone.
+pythons: $(DEV) $(UI) ## record, serve and resume with the wheel on each supported Python that is installed
+	$(BIN)/python -m tests.pythons
+
+live: $(DEV) ## run an agent against a real provider, for whoever has a key: make live PROVIDER=openai|anthropic|gemini
+	PROVIDER=$(PROVIDER) $(BIN)/python -m pytest -q -rs tests/live
+
+# Not in CI: the tools come from elsewhere. One that is missing is said.
+packaging-checks: $(DEV) ## check the files of packaging/ with the tools that they are for
+	$(BIN)/python -m tests.packaging_checks
+
 clean: ## remove environments, caches and builds
 	rm -rf $(VENV) $(FRAMEWORKS) $(OLDEST) $(CREWAI) .venv-peers .venv-phoenix .venv-senders $(COMPACTION) build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache .mypy_cache .coverage .coverage.* bench.json
 	find src collector migrations tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -196,7 +207,7 @@ $(RUN): pyproject.toml constraints.txt | $(BIN)/uv
 	@touch $@
 
 $(DEV): pyproject.toml constraints.txt | $(BIN)/uv
-	$(call install,--editable '$(DEV_PACKAGES)')
+	$(call install,--group dev --editable '$(DEV_PACKAGES)')
 	@touch $@ $(RUN)
 
 $(UI_PACKAGES): collector/ui/package.json collector/ui/package-lock.json | $(RUN)

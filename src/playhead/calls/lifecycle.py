@@ -140,7 +140,7 @@ def announce_replayed(span: ObservedSpan) -> None:
 def _count(span: ObservedSpan) -> None:
     if names.CALL_ORDER not in span.attributes:
         span.attributes[names.CALL_ORDER] = span.run.next_start()
-    provider = mirror_span.program_provider()
+    provider = mirror_span.mirror_provider()
     if provider is not None and span.mirror is None:
         mirror_span.start_mirror(provider, span, _outer_context(span))
 

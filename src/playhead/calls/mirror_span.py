@@ -1,9 +1,10 @@
 """Mirror spans: if the program has a tracer provider of its own, each observed call also gets a span there.
 
 The mirror has the same ids and attributes, and a link to the run. The provider's sampler decides whether a run is
-recorded, and its exporters get the spans that they expect. The provider is never replaced and never created. Spans that
-other instrumentations start inside a run get the run's id: a collector then knows their run, and counts a model call
-once even if two instrumentations record it.
+recorded, and its exporters get the spans that they expect. The provider is never replaced. Where the program has none,
+ours gets mirror spans if `OTEL_TRACES_EXPORTER` asks for an exporter (`Runtime.exporting_provider`). It is not global.
+Spans that other instrumentations start inside a run get the run's id: a collector then knows their run, and counts a
+model call once even if two instrumentations record it.
 """
 
 from typing import Any, cast
@@ -35,6 +36,12 @@ def program_provider() -> TracerProvider | None:
         ignore_named_provider(error)
         return None
     return provider if isinstance(provider, TracerProvider) else None
+
+
+def mirror_provider() -> TracerProvider | None:
+    """Returns the provider that gets mirror spans: the program's own one, else the one that OpenTelemetry's variables
+    ask for; None: neither exists. Never raises."""
+    return program_provider() or runtime.current.exporting_provider
 
 
 class _NamedProvider:

@@ -5,12 +5,16 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from playhead.calls.first_use import start_of_recording
 from playhead.calls.recorder import Recorder, RunOwner
 from playhead.calls.run import ActiveRun, NextRun
 from playhead.calls.span import ObservedSpan
 from playhead.kernel.forks import delay_forks
+
+if TYPE_CHECKING:
+    from playhead.kernel.opentelemetry_sdk import TracerProvider
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,8 @@ class Runtime:
     """How to treat the run that a context from outside names: join, link or ignore."""
     join_seconds: float = 3600.0
     """Age of a handed-on call up to which its run is joined; an older one is only linked."""
+    exporting_provider: "TracerProvider | None" = None
+    """Gets the mirror spans where the program has no tracer provider; None: there are none then."""
     pages_url: str | None = None
     """Address of Playhead's pages, to which mirror spans link; None: they have no link."""
     prefer: str = "playhead"

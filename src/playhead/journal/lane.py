@@ -11,6 +11,7 @@ A journal is a folder of lanes. A lane is a folder with
 | `to-NAME.json` | what another process needs to deliver to that destination, except its keys |
 | `no-collector` | is there when the lane's process had no collector |
 | `written` | a position up to which was written, at most 50 ms old: tells whether the last segment has lost its end |
+| `format` | the version of these files; a lane of a newer version is left alone |
 | `lock` | locked by the lane's owner while it lives; afterwards shared by processes that read or deliver the lane |
 | `delivering` | locked by the one process that delivers or deletes a dead owner's lane |
 
@@ -37,6 +38,7 @@ from playhead.errors import JournalUnusable
 from playhead.journal.files import OwnFile, is_held, lock_file, make_private_folder, open_private, share_lock
 from playhead.journal.frame import END, RESOURCE, end_frame, frames_in, may_be_lost_end, read_end
 from playhead.journal.segment import Segment, SegmentCut, SegmentGone
+from playhead.kernel.guard import warn_once
 
 # --- positions --------------------------------------------------------------------------------------------------------
 
@@ -75,7 +77,9 @@ SEGMENT_BYTES = 16 * 2**20
 _MAX_OVERSIZE = 4
 # Not `.log`: log rotation truncates such files.
 _SUFFIX = ".segment"
-_ACKED, _WRITTEN, _NO_COLLECTOR = "acked", "written", "no-collector"
+_ACKED, _WRITTEN, _NO_COLLECTOR, _FORMAT = "acked", "written", "no-collector", "format"
+FORMAT_VERSION = 1
+"""Version of a lane's files. Raised when an older reader would misread, or delete, what a newer writer wrote."""
 # How often the written size is noted: when the file of a killed process loses what was written after the last note, the
 # loss is not detected. Noting each append would be a second write. The appending thread does it, since the others may
 # be waiting for a collector.
@@ -133,6 +137,7 @@ class LaneWriter:
             # Created now: on a full disk it could not be created later, and without this file no space is freed.
             LaneReader(self.path).ack(Position(1, 0))
             note_position(self.path / _WRITTEN, self._noted)
+            _note_format(self.path)
             # Locked before it gets its name, so that no process takes it for the lane of a dead one.
             self._lock = lock_file(self.path / "lock.new")
             (self.path / "lock.new").rename(self.path / "lock")
@@ -617,16 +622,44 @@ def entries_of(journal_dir: Path) -> list[str]:
 
 def _is_lane(path: Path) -> bool:
     try:
-        return (path / "lock").exists()
+        return (path / "lock").exists() and not is_of_newer_format(path)
     except PermissionError:
         return False
 
 
+def _note_format(path: Path) -> None:
+    fd = open_private(path / _FORMAT, os.O_WRONLY)
+    try:
+        os.write(fd, b"%d\n" % FORMAT_VERSION)
+    finally:
+        os.close(fd)
+
+
+def is_of_newer_format(path: Path) -> bool:
+    """Whether a newer version of Playhead wrote the lane in a form that is not known here. Raises PermissionError."""
+    try:
+        version = int((path / _FORMAT).read_text(errors="replace"))
+    except PermissionError:
+        raise
+    except (OSError, ValueError):  # a lane from before there were versions, or one that is being deleted
+        return False
+    if version > FORMAT_VERSION:
+        warn_once(
+            f"format {version}",
+            f"the journal in {path.parent} has files of version {version}, and this program reads {FORMAT_VERSION}: "
+            "they are left alone; upgrade playhead to read and deliver them",
+        )
+    return version > FORMAT_VERSION
+
+
 def lock_dead_lane(lane: Path) -> DeadLaneLock | None:
-    """Takes over the lane of a dead process. None while its owner lives, or while another process has adopted it.
+    """Takes over the lane of a dead process. None while its owner lives, while another process has adopted it, and for
+    a lane of a newer format.
 
     Raises OSError.
     """
+    if is_of_newer_format(lane):
+        return None
     lock = share_lock(lane / "lock")
     if lock is None:
         return None

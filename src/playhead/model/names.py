@@ -272,7 +272,10 @@ THREAD_REFS: Final = frozenset({
 ONE_MESSAGE_REFS: Final = frozenset({MESSAGE_REF, COMPRESSION_SUMMARY_REF})
 
 # --- HTTP ------------------------------------------------------------------------------------------------------------
-COLLECTOR_HEADER: Final = "playhead-collector"  # on every answer of a collector, and only there
+COLLECTOR_HEADER: Final = "playhead-collector"  # on every answer of a collector, and only there: its WIRE_VERSION
+# Of the protocol between senders and the collector, not of the software. A collector takes what senders of older
+# versions send; a sender of a newer version keeps its records until the collector is upgraded. See docs/wire.md.
+WIRE_VERSION: Final = 1
 PACK_LOOKED_AT_HEADER: Final = "playhead-refs-looked-at"  # with a pack: how many of the requested refs were looked at
 STORED_HEADER: Final = "playhead-stored"  # on an answer to OTLP: what was new in the request, as name=count, ...
 TAKEN_OVER_HEADER: Final = "playhead-taken-over"  # the same: runs taken over by other attempts, run=attempt, ...

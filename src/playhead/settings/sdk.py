@@ -115,6 +115,7 @@ COLLECTOR_URL = s.ValueKind(s.HTTP_URL.accepts, _read_collector)
 ENDPOINT = s.ValueKind(f"{s.HTTP_URL.accepts}, or none", _read_collector_or_none, absent="none")
 OTEL_ENDPOINT, OTEL_HEADERS = "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS"
 VALUES = s.ValueKind(f"{', '.join(VALUE_KINDS)}, or some of them with commas between", _read_value_kinds)
+EXPORTERS = s.ValueKind("names with commas between them, or none", _read_keys, absent="none")
 HEADERS = s.ValueKind("name=value pairs with commas between them", _read_headers)
 
 
@@ -159,6 +160,13 @@ class Settings:
         s.HTTP_URL,
         "where people reach Playhead's pages: spans that go to other backends link to runs there; "
         "else PLAYHEAD_ENDPOINT, if it is set",
+    )
+    traces_exporter: tuple[str, ...] = setting(
+        "OTEL_TRACES_EXPORTER",
+        (),
+        EXPORTERS,
+        "otlp: without a tracer provider of the program, OpenTelemetry's exporter gets spans with refs, too "
+        '(`pip install "playhead[otlp]"`); other names mean nothing here',
     )
     disabled: bool = setting("OTEL_SDK_DISABLED", False, s.SWITCH, "true: record nothing", if_invalid=STOP)
     api_key: str | None = setting(

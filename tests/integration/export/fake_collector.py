@@ -51,6 +51,8 @@ class FakeCollector:
     port: int = 0
     key: str | None = None
     epoch: str = "1"
+    wire: str = "1"
+    """The version of the wire that it says it speaks."""
     plain: bool = False
     """A server of somebody else's, that takes OTLP."""
     answers: deque[tuple[str, Answer]] = field(default_factory=deque)
@@ -222,7 +224,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             self.send_response(answer.status)
             if answer.by == "collector" and not self.collector.plain:
-                self.send_header("playhead-collector", "1")
+                self.send_header("playhead-collector", self.collector.wire)
             for name, value in answer.headers.items():
                 self.send_header(name, value)
             self.send_header("content-length", str(len(answer.body)))

@@ -30,7 +30,7 @@ from playhead.journal.frame import (
     readable_frames,
 )
 from playhead.journal.index import database
-from playhead.journal.lane import LaneReader, entries_of, is_owned
+from playhead.journal.lane import LaneReader, entries_of, is_of_newer_format, is_owned
 from playhead.model import names
 from playhead.model.ids import WHOLE_ID
 from playhead.model.thread import extend
@@ -305,9 +305,9 @@ def _spot_rows(segment: int, spots: Spots) -> Iterator[tuple[bytes, int, int, in
 def _is_lane(path: str) -> bool:
     try:
         os.stat(f"{path}/lock")  # noqa: PTH116 - thousands of lanes: Path objects take longer than the system
+        return not is_of_newer_format(Path(path))
     except OSError:
         return False
-    return True
 
 
 def _is_unchanged(path: str, files: Sequence[_KnownFile]) -> bool:

