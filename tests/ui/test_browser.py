@@ -34,8 +34,8 @@ RECORD = "import runpy, sys\nfor program in sys.argv[1:]: runpy.run_path(program
 # Snapshots come first: the others record more runs. Until `search`, the collector has had time to index the runs. With
 # `sign_in`, it begins to ask for a key.
 TESTS = (
-    "snapshots", "runs", "run", "panel", "axe", "compare", "live", "across", "content", "conversations", "tasks", "search",
-    "frame", "sign_in",
+    "snapshots", "runs", "run", "panel", "axe", "compare", "live", "across", "content", "conversations", "tasks",
+    "search", "frame", "sign_in",
 )  # fmt: skip
 # This one has a collector of its own: it looks at all that waits.
 ALONE = ("approvals",)
