@@ -12,22 +12,24 @@ PROVIDER, MODEL = os.environ["PROVIDER"], os.environ["MODEL"]
 def ask_openai(prompt: str) -> str:
     import openai
 
-    messages = [{"role": "user", "content": prompt}]
-    return openai.OpenAI().chat.completions.create(model=MODEL, messages=messages).choices[0].message.content
+    answer = openai.OpenAI().chat.completions.create(model=MODEL, messages=[{"role": "user", "content": prompt}])
+    return answer.choices[0].message.content or ""
 
 
 def ask_anthropic(prompt: str) -> str:
     import anthropic
 
-    messages = [{"role": "user", "content": prompt}]
-    return anthropic.Anthropic().messages.create(model=MODEL, max_tokens=200, messages=messages).content[0].text
+    answer = anthropic.Anthropic().messages.create(
+        model=MODEL, max_tokens=200, messages=[{"role": "user", "content": prompt}]
+    )
+    return "".join(block.text for block in answer.content if block.type == "text")
 
 
 def ask_gemini(prompt: str) -> str:
     from google import genai
 
     client = genai.Client()  # closed when it is collected
-    return client.models.generate_content(model=MODEL, contents=prompt).text
+    return client.models.generate_content(model=MODEL, contents=prompt).text or ""
 
 
 ASK = {"openai": ask_openai, "anthropic": ask_anthropic, "gemini": ask_gemini}[PROVIDER]
