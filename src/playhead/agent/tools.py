@@ -18,6 +18,7 @@ from pydantic_core import to_json
 from playhead.agent.signatures import FilledIn, ToolSignature, signature_of
 from playhead.api.observe import ObserveOptions, observe
 from playhead.api.promises.asking import ToolRule, approved_first, needs_rule, rule_or_always
+from playhead.api.result_cache import ResultCache
 from playhead.api.scope import propagate_to_thread
 from playhead.calls.functions import call_async
 from playhead.calls.proxy import code_attributes
@@ -49,6 +50,8 @@ class Tool(Generic[P, R]):
         approval: ToolRule | None = None,
     ) -> None:
         self.name = name or getattr(function, "__name__", type(function).__name__)
+        if writes and isinstance(getattr(function, "cache", None), ResultCache):
+            raise ValueError(f"tool {self.name}: results of a tool that writes are not cached: take @cached off")
         self.writes = writes
         self.approval: ToolRule | None = None if approval is None else rule_or_always(approval)
         self._description = description

@@ -168,3 +168,14 @@ class Point:
 )
 def test_results_are_texts_for_the_model(result: Any, text: str):
     assert result_text(result) == text
+
+
+def test_a_tool_that_writes_is_not_made_of_a_cached_function():
+    @playhead.cached
+    def price(order: str) -> str:
+        """Says what an order costs."""
+        return f"{order} costs 5"
+
+    with pytest.raises(ValueError, match="tool price: results of a tool that writes are not cached"):
+        playhead.tool(writes=True)(price)
+    assert playhead.tool(price)("A1") == "A1 costs 5"
