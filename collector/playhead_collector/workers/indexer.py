@@ -10,12 +10,11 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 
 from playhead_collector.analysis.search.settings import SearchSettings
-from playhead_collector.background import BackgroundLoop
 from playhead_collector.errors import Refused, StoreUnavailable
 from playhead_collector.store.ports.search import SearchIndex, UnindexedRun
 from playhead_collector.workers.ports import Analysis
 from playhead_collector.workers.questions import AnalysisQuestion
-from playhead_collector.workers.spare_time import DELETED, ask_when_free, keep_working
+from playhead_collector.workers.spare_time import DELETED, SpareTimeWorker, ask_when_free
 
 log = logging.getLogger(__name__)
 
@@ -23,7 +22,7 @@ log = logging.getLogger(__name__)
 _AT_A_TIME = 8
 
 
-class SearchIndexer:
+class SearchIndexer(SpareTimeWorker):
     """Indexes sealed runs in the background."""
 
     def __init__(
@@ -37,32 +36,23 @@ class SearchIndexer:
         clock: Callable[[], float] = monotonic,
     ) -> None:
         """Looks for sealed runs every `poll_seconds`, and waits while `is_busy()`. `clock` gives seconds."""
+        super().__init__(
+            "playhead search indexer",
+            "indexing runs for search",
+            poll_seconds=poll_seconds,
+            is_busy=is_busy,
+            clock=clock,
+        )
         self.counts: Counter[str] = Counter()  # indexed, without_sources, failed
         self._search_index = index
         self._analysis = analysis
         self._settings = settings
-        self._poll_seconds = poll_seconds
-        self._is_busy = is_busy
-        self._clock = clock
-        self._loop = BackgroundLoop(self._work_on, "playhead search indexer")
 
-    def start(self) -> None:
-        """Starts the background loop."""
-        self._loop.start()
-
-    async def stop(self) -> None:
-        """Stops. Work in progress is abandoned, and done again after the next start."""
-        await self._loop.stop()
-
-    async def run_once(self) -> float:
-        """Indexes some runs. Returns the seconds until the next call. Raises StoreUnavailable."""
-        if self._is_busy():
-            return self._poll_seconds
-        began = self._clock()
+    async def _work(self) -> bool:
         due = await self._search_index.unindexed_runs(_AT_A_TIME)
         for project_id in dict.fromkeys(run.project_id for run in due):
             await self._index([run for run in due if run.project_id == project_id])
-        return self._clock() - began if due else self._poll_seconds
+        return bool(due)
 
     async def _index(self, runs: Sequence[UnindexedRun]) -> None:
         """Indexes runs of a project together. If that fails: one by one; then without the sources of values, which take
@@ -95,9 +85,6 @@ class SearchIndexer:
             return False
         self.counts["indexed"] += len(answer["indexed"])
         return True
-
-    async def _work_on(self) -> None:
-        await keep_working(self.run_once, "indexing runs for search")
 
 
 def indexer_of(

@@ -15,13 +15,12 @@ from typing import Any
 from playhead.projection.happened import LastMoment
 from playhead.projection.run_row import FirstSuspect
 from playhead.wire.operations.suspects import SuspectOperations, Suspects
-from playhead_collector.background import BackgroundLoop
 from playhead_collector.errors import Refused, StoreUnavailable
 from playhead_collector.projection import Pricing
 from playhead_collector.store.ports.outcomes import FailedRun, OutcomeStore, UndescribedRun
 from playhead_collector.workers.ports import Analysis
 from playhead_collector.workers.questions import AnalysisQuestion
-from playhead_collector.workers.spare_time import DELETED, ask_when_free, keep_working
+from playhead_collector.workers.spare_time import DELETED, SpareTimeWorker, ask_when_free
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +29,7 @@ _DESCRIBED_AT_A_TIME = 64
 _PRICED_AT_A_TIME = 500
 
 
-class OutcomeFinder:
+class OutcomeFinder(SpareTimeWorker):
     """Finds out what came of runs, in the background."""
 
     def __init__(
@@ -47,6 +46,13 @@ class OutcomeFinder:
     ) -> None:
         """Looks for work every `poll_seconds`, and waits while `is_busy()`. `clock` gives seconds, `wall_ns` ns since
         1970."""
+        super().__init__(
+            "playhead outcome finder",
+            "finding out what came of runs",
+            poll_seconds=poll_seconds,
+            is_busy=is_busy,
+            clock=clock,
+        )
         self.counts: Counter[str] = Counter()  # described, priced, suspected, failed
         self._outcomes = outcomes
         self._analysis = analysis
@@ -54,28 +60,10 @@ class OutcomeFinder:
         self._price_table = prices.number
         self._has_priced_all = False
         self._find_suspects = find_suspects
-        self._poll_seconds = poll_seconds
-        self._is_busy = is_busy
-        self._clock = clock
         self._wall_ns = wall_ns
-        self._loop = BackgroundLoop(self._work_on, "playhead outcome finder")
 
-    def start(self) -> None:
-        """Starts the background loop."""
-        self._loop.start()
-
-    async def stop(self) -> None:
-        """Stops. Work in progress is abandoned, and done again after the next start."""
-        await self._loop.stop()
-
-    async def run_once(self) -> float:
-        """Does what is due of one kind. Returns the seconds until the next call. Raises StoreUnavailable."""
-        if self._is_busy():
-            return self._poll_seconds
-        began = self._clock()
-        if await self._describe() or await self._price() or await self._suspect():
-            return self._clock() - began
-        return self._poll_seconds
+    async def _work(self) -> bool:
+        return await self._describe() or await self._price() or await self._suspect()
 
     # --- what happened ---------------------------------------------------------------------------------------------
 
@@ -147,6 +135,3 @@ class OutcomeFinder:
         values: Mapping[str, Any] = question.options.get("values", {})
         run = question.runs[0] if question.runs else values.get("run")
         log.warning("lists do not say what happened in run %s: %s", run, error)
-
-    async def _work_on(self) -> None:
-        await keep_working(self.run_once, "finding out what came of runs")

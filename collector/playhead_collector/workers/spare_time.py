@@ -7,10 +7,12 @@ and survives its own faults.
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
 
+from playhead_collector.background import BackgroundLoop
 from playhead_collector.errors import Refused, StoreUnavailable
 from playhead_collector.workers.ports import Analysis
 from playhead_collector.workers.questions import AnalysisQuestion
@@ -25,19 +27,50 @@ _LEAST_SECONDS = 0.05
 _NO_PROCESS = frozenset({"too_many_questions", "analysis_not_started"})
 
 
-async def keep_working(run_once: Callable[[], Awaitable[float]], what: str) -> None:
-    """Calls `run_once` for ever. It returns the seconds until the next call, and may raise StoreUnavailable. `what`
-    names the work in the log."""
-    while True:
-        wait_seconds = _RETRY_SECONDS
-        with suppress(StoreUnavailable):  # the projection runner reports it
-            try:
-                wait_seconds = await run_once()
-            except StoreUnavailable:
-                raise
-            except Exception:
-                log.exception("%s failed; trying again in %.0f s", what, _RETRY_SECONDS)
-        await asyncio.sleep(max(wait_seconds, _LEAST_SECONDS))
+class SpareTimeWorker(ABC):
+    """Work of one kind that goes on for ever, a portion at a time. It rests as long as it has worked."""
+
+    def __init__(
+        self, name: str, what: str, *, poll_seconds: float, is_busy: Callable[[], bool], clock: Callable[[], float]
+    ) -> None:
+        """Looks for work every `poll_seconds`, and waits while `is_busy()`. `clock` gives seconds; `name` is that of
+        the task in debuggers, `what` names the work in the log."""
+        self._what = what
+        self._poll_seconds = poll_seconds
+        self._is_busy = is_busy
+        self._clock = clock
+        self._loop = BackgroundLoop(self._keep_working, name)
+
+    def start(self) -> None:
+        """Starts the background loop."""
+        self._loop.start()
+
+    async def stop(self) -> None:
+        """Stops. Work in progress is abandoned, and done again after the next start."""
+        await self._loop.stop()
+
+    async def run_once(self) -> float:
+        """Does a portion of what is due. Returns the seconds until the next call. Raises StoreUnavailable."""
+        if self._is_busy():
+            return self._poll_seconds
+        began = self._clock()
+        return self._clock() - began if await self._work() else self._poll_seconds
+
+    @abstractmethod
+    async def _work(self) -> bool:
+        """Does a portion of what is due; returns whether something was. Raises StoreUnavailable."""
+
+    async def _keep_working(self) -> None:
+        while True:
+            wait_seconds = _RETRY_SECONDS
+            with suppress(StoreUnavailable):  # the projection runner reports it
+                try:
+                    wait_seconds = await self.run_once()
+                except StoreUnavailable:
+                    raise
+                except Exception:
+                    log.exception("%s failed; trying again in %.0f s", self._what, _RETRY_SECONDS)
+            await asyncio.sleep(max(wait_seconds, _LEAST_SECONDS))
 
 
 async def ask_when_free(analysis: Analysis, question: AnalysisQuestion) -> Any:
