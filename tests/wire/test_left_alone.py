@@ -43,7 +43,7 @@ def test_of_openai_realtime_sessions_batches_and_all_else_are_left_alone():
     importlib.import_module("openai.resources.realtime.realtime")  # there is such a thing to be left alone
     assert set(wrapped(openai.resources)) == {
         *methods("chat.completions.completions", "Completions", "create", "parse"),
-        *methods("responses.responses", "Responses", "create", "parse", "retrieve"),
+        *methods("responses.responses", "Responses", "create", "parse", "retrieve", "compact"),
         *methods("embeddings", "Embeddings", "create"),
     }
 

@@ -60,7 +60,7 @@ class McpTool(Tool[..., Coroutine[Any, Any, str]]):
 
 def _field(of: object, *spellings: str) -> Any:
     """Returns a field, which is spelled as in Python from mcp 2.0 on, and as in JSON before; None if it is not set."""
-    return next((value for name in spellings if (value := getattr(of, name, None)) is not None), None)
+    return next((getattr(of, name) for name in spellings if hasattr(of, name)), None)
 
 
 def _text(item: Any) -> str:

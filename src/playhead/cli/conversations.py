@@ -13,7 +13,6 @@ from playhead.cli import output
 from playhead.cli.connection import CollectorAddress
 from playhead.cli.options import Json, Limit, first_rows
 from playhead.conversations.folder import ConversationFolder, PendingConversation
-from playhead.conversations.messages import restored_message
 from playhead.errors import CannotRestore, NotFound
 from playhead.model.message import Message
 from playhead.settings.sdk import load
@@ -99,6 +98,8 @@ def _row(pending: PendingConversation) -> StoredConversation:
 
 def _messages(pending: PendingConversation) -> Sequence[Message | None]:
     """The messages that are in the folder; None for one that was redacted, or that only the collector has."""
+    from playhead.conversations.messages import restored_message  # noqa: PLC0415 - loads the dialects of all clients
+
     threads = _folder().threads(pending)
     _, refs = threads.path(pending.head.head)
     messages: list[Message | None] = []

@@ -9,11 +9,8 @@ Before each decision (a tool call, or an answer), write down your reasoning in t
 Goal: what you want to reach
 Observation: what you know, and what the last result says
 Options:
-- first option: what it does
-  Pro: what speaks for it
-  Con: why you reject it
-- second option: what it does
-  Pro: what speaks for it
+- first option: what speaks for it
+- second option: what speaks for it, rejected because of what
 Decision: the name of the option that you take, because of what
 </reasoning>
 """

@@ -8,9 +8,3 @@
 | `messages` | messages as they are stored, and back |
 | `heads` | what is known of a conversation without its messages |
 """
-
-from playhead.conversations.conversation import Conversation, conversation, list_conversations
-from playhead.conversations.heads import ConversationHead
-from playhead.errors import ConversationConflict
-
-__all__ = ["Conversation", "ConversationConflict", "ConversationHead", "conversation", "list_conversations"]

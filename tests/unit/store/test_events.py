@@ -18,6 +18,7 @@ VALUES: dict[str, Any] = {
     "TokenUsage": TokenUsage(1, 2, 3, None, 5), "playhead.model.event.TokenUsage | None": TokenUsage(1),
     "float | int | str | None": 2**70, "float | bool | str": True,
     "dict[str, typing.Any]": {"n": [1, None]},
+    "tuple[int, ...]": (3, 0),
 }  # fmt: skip
 
 
