@@ -77,9 +77,9 @@ def conversation(
         output.as_json({**row, "thread": messages})
         return
     output.facts({name: value for name, value in row.items() if name != "parent"})
-    for number, message in enumerate(messages):
+    for number, message in enumerate(messages, 1):
         value = message if output.is_message(message) else None
-        output.message(f"{number}", output.role_of(value), value)
+        output.message(f"{number} ", output.role_of(value), value)
 
 
 def _folder() -> ConversationFolder:

@@ -28,7 +28,9 @@ def command(collector: CollectorProcess, tmp_path: Path, monkeypatch: pytest.Mon
     return run
 
 
-def test_both_places_are_listed_shown_and_deleted(machine: Machine, command: Callable[..., Any]):
+def test_both_places_are_listed_shown_and_deleted(
+    machine: Machine, command: Callable[..., Any], collector: CollectorProcess
+):
     scope = uuid.uuid4().hex[:8]
     stored = playhead.conversation("stored", scope=scope)
     stored.append("user", "Hello")
@@ -43,6 +45,8 @@ def test_both_places_are_listed_shown_and_deleted(machine: Machine, command: Cal
     assert (shown["revision"], shown["messages"]) == (1, 1)
     assert shown["thread"][0]["parts"][0]["content"] == "Hello"
     assert command("conversation", "pending", "--scope", scope)["thread"][0]["parts"][0]["content"] == "Hello here"
+    text = CliRunner().invoke(app, ["--url", collector.url, "conversation", "stored", "--scope", scope]).stdout
+    assert "\n1 user\nHello\n" in text
     for name in ("stored", "pending"):
         assert command("conversation", name, "--scope", scope, "--delete") == {"deleted": True}
     assert command("conversations", "--scope", scope) == []
