@@ -9,8 +9,11 @@ Before each decision (a tool call, or an answer), write down your reasoning in t
 Goal: what you want to reach
 Observation: what you know, and what the last result says
 Options:
-- first option: what speaks for it
-- second option: what speaks for it, rejected because of what
+- first option: what it does, rejected because of what
+  Pro: what speaks for it
+  Con: what speaks against it
+- second option: what it does
+  Pro: what speaks for it
 Decision: the name of the option that you take, because of what
 </reasoning>
 """
