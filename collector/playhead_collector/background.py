@@ -1,9 +1,32 @@
 """app → [background]: loops and workers that run beside the requests, from the start of the application to its end."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
-from typing import Any, Protocol
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Final, Protocol
+
+from playhead_collector.errors import StoreUnavailable
+
+log = logging.getLogger(__name__)
+
+_RETRY_SECONDS: Final = 30.0
+_LEAST_SECONDS: Final = 0.05
+
+
+async def keep_working(run_once: Callable[[], Awaitable[float]], what: str) -> None:
+    """Calls `run_once` for ever. It returns the seconds until the next call, and may raise StoreUnavailable. `what`
+    names the work in the log."""
+    while True:
+        wait_seconds = _RETRY_SECONDS
+        with suppress(StoreUnavailable):  # the projection runner reports it
+            try:
+                wait_seconds = await run_once()
+            except StoreUnavailable:
+                raise
+            except Exception:
+                log.exception("%s failed; trying again in %.0f s", what, _RETRY_SECONDS)
+        await asyncio.sleep(max(wait_seconds, _LEAST_SECONDS))
 
 
 class BackgroundLoop:

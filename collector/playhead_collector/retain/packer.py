@@ -1,12 +1,10 @@
 """projection → store: packs contents and nodes of sealed runs in the background, when there is little to project."""
 
-import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 
-from playhead_collector.background import BackgroundLoop
+from playhead_collector.background import BackgroundLoop, keep_working
 from playhead_collector.errors import StoreCollision, StoreUnavailable
 from playhead_collector.store.ports.projections import ProjectionStore, UnpackedRun
 
@@ -15,7 +13,6 @@ log = logging.getLogger(__name__)
 # Packing more runs together compresses better; this many take some tens of milliseconds.
 _AT_A_TIME = 16
 _NS = 1_000_000_000
-_RETRY_S = 30.0
 
 
 class Packer:
@@ -83,13 +80,4 @@ class Packer:
         self.counts["packed"] += len(due)
 
     async def _work_on(self) -> None:
-        while True:
-            wait_s = _RETRY_S
-            with suppress(StoreUnavailable):  # the projection runner reports it
-                try:
-                    wait_s = await self.run_once()
-                except StoreUnavailable:
-                    raise
-                except Exception:
-                    log.exception("looking for runs to pack failed; trying again in %.0f s", _RETRY_S)
-            await asyncio.sleep(max(wait_s, 0.05))
+        await keep_working(self.run_once, "looking for runs to pack")

@@ -4,25 +4,18 @@ What is the same for all such work: it goes on for ever, waits while the store o
 and survives its own faults.
 """
 
-import asyncio
 import json
-import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any, Final
 
-from playhead_collector.background import BackgroundLoop
+from playhead_collector.background import BackgroundLoop, keep_working
 from playhead_collector.errors import Refused, StoreUnavailable
 from playhead_collector.workers.ports import Analysis
 from playhead_collector.workers.questions import AnalysisQuestion
 
-log = logging.getLogger(__name__)
-
 DELETED: Final = 404
 """Status of a refusal for a run that was deleted meanwhile."""
-_RETRY_SECONDS = 30.0
-_LEAST_SECONDS = 0.05
 # Codes of refusals that concern the worker processes, not the runs.
 _NO_PROCESS = frozenset({"too_many_questions", "analysis_not_started"})
 
@@ -61,16 +54,7 @@ class SpareTimeWorker(ABC):
         """Does a portion of what is due; returns whether something was. Raises StoreUnavailable."""
 
     async def _keep_working(self) -> None:
-        while True:
-            wait_seconds = _RETRY_SECONDS
-            with suppress(StoreUnavailable):  # the projection runner reports it
-                try:
-                    wait_seconds = await self.run_once()
-                except StoreUnavailable:
-                    raise
-                except Exception:
-                    log.exception("%s failed; trying again in %.0f s", self._what, _RETRY_SECONDS)
-            await asyncio.sleep(max(wait_seconds, _LEAST_SECONDS))
+        await keep_working(self.run_once, self._what)
 
 
 async def ask_when_free(analysis: Analysis, question: AnalysisQuestion) -> Any:
