@@ -85,8 +85,9 @@ test("a second answer shows the first, which counts", async () => {
   await fetch(`${URL_OF_COLLECTOR}/api/v1/promises/${id}`, { method: "POST", headers, body: JSON.stringify({ outcome: "denied", by: "bob", reason: "not now" }) });
   await request.getByLabel("Your name").fill("eve");
   await request.getByRole("button", { name: "Approve" }).click();
-  await request.getByRole("alert").getByText("bob has denied it already").waitFor();
+  // Both stay: whoever answered too late reads it beside the answer that counts.
   await request.getByRole("status").getByText("denied by bob").waitFor();
+  await request.getByRole("alert").getByText("bob has denied it already").waitFor();
   assert.equal((await answered(id))?.outcome, "denied");
 });
 

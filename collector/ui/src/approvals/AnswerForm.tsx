@@ -27,17 +27,27 @@ type Props = {
 /** The form, or the answer that was given. Nobody can answer without a name. */
 export function AnswerForm({ asked, onAnswer, hasKeys = false }: Props) {
   const mayAnswer = useMay("admin");
-  if (asked.answer !== null) return <Answered answer={asked.answer} />;
+  const [tooLate, setTooLate] = useState<string | null>(null);
+  if (asked.answer !== null)
+    return (
+      <>
+        <Problem text={tooLate} />
+        <Answered answer={asked.answer} />
+      </>
+    );
   if (!mayAnswer)
     return (
       <p className="sub">
         Your key may read, but not answer: that needs a key with the scope <code>admin</code>.
       </p>
     );
-  return <OpenForm asked={asked} onAnswer={onAnswer} hasKeys={hasKeys} />;
+  return <OpenForm asked={asked} onAnswer={onAnswer} onTooLate={setTooLate} hasKeys={hasKeys} />;
 }
 
-function OpenForm({ asked, onAnswer, hasKeys }: Required<Props>) {
+/** `onTooLate` is called with what to say when somebody else was quicker; it stays beside their answer. */
+type OpenFormProps = Required<Props> & { onTooLate: (problem: string) => void };
+
+function OpenForm({ asked, onAnswer, onTooLate, hasKeys }: OpenFormProps) {
   const [by, setBy] = useAnswerName();
   const [reason, setReason] = useState("");
   const [problem, setProblem] = useState<string | null>(null);
@@ -58,7 +68,10 @@ function OpenForm({ asked, onAnswer, hasKeys }: Required<Props>) {
       const refused = error as ApiError;
       setProblem(refused.message);
       // Somebody was quicker: their answer is the one that counts.
-      if (refused.status === 409) onAnswer(await get<WaitedFor>(`/promises/${asked.id}`));
+      if (refused.status === 409) {
+        onTooLate(refused.message);
+        onAnswer(await get<WaitedFor>(`/promises/${asked.id}`));
+      }
     } finally {
       setSending(false);
       void refreshWaiting();
@@ -108,11 +121,7 @@ function OpenForm({ asked, onAnswer, hasKeys }: Required<Props>) {
           onReply={(value) => void send({ outcome: "answered", value, reason: null })}
         />
       )}
-      {problem !== null && (
-        <p id={ids.problem} className="failed" role="alert">
-          {problem}
-        </p>
-      )}
+      <Problem id={ids.problem} text={problem} />
       <p className="sub">The process waits, and goes on at once. Whoever answers first decides.</p>
     </form>
   );
@@ -200,11 +209,7 @@ function Reply({ schema, isSending, onReply }: ReplyProps) {
           </div>
         </>
       )}
-      {problem !== null && (
-        <p className="failed" role="alert">
-          {problem}
-        </p>
-      )}
+      <Problem text={problem} />
     </>
   );
 }
@@ -223,6 +228,15 @@ function Schema({ schema }: { schema: unknown }) {
       <summary>what is expected</summary>
       <pre>{JSON.stringify(schema, null, 2)}</pre>
     </details>
+  );
+}
+
+function Problem({ text, id }: { text: string | null; id?: string }) {
+  if (text === null) return null;
+  return (
+    <p id={id} className="failed" role="alert">
+      {text}
+    </p>
   );
 }
 
