@@ -20,9 +20,10 @@ DEV_PACKAGES := .[collector,openai]
 RUN := $(VENV)/.installed-run
 DEV := $(VENV)/.installed-dev
 
-# Libraries that do not install beside those of $(VENV), each with the newest version of what it needs.
-FRAMEWORKS := .venv-frameworks
-FRAMEWORKS_INSTALLED := $(FRAMEWORKS)/.installed
+# Libraries that do not install beside those of $(VENV), nor beside each other's newest versions. Each has its tests in
+# the folder of its name.
+SEPARATE := frameworks agents clients
+SEPARATE_INSTALLED := $(SEPARATE:%=.venv-%/.installed)
 
 # The oldest supported versions of clients, and of frameworks of agents.
 OLDEST := .venv-oldest .venv-oldest-frameworks
@@ -67,7 +68,7 @@ UI_WISHED := $(if $(wildcard $(UI)),,ui-wished)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo serve ui ui-types ui-pictures test test-main test-frameworks test-oldest test-crewai test-stores coverage check bench peers compaction senders soak pythons live packaging-checks clean
+.PHONY: help setup demo serve ui ui-types ui-pictures test test-main $(SEPARATE:%=test-%) test-oldest test-crewai test-stores coverage check bench peers compaction senders soak pythons live packaging-checks clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -90,18 +91,18 @@ ui-pictures: $(UI) $(BROWSER) ## draw every page of the web UI in both themes an
 
 # The small suites run in one process beside the large one, which waits for something a tenth of its time. What they
 # say comes when they have ended; '+' lets what the large one says through at once.
-test: $(DEV) $(UI) $(BROWSER) $(FRAMEWORKS_INSTALLED) $(OLDEST_INSTALLED) ## run all tests (PYTEST_ARGS="-n auto -k resume" passes options)
+test: $(DEV) $(UI) $(BROWSER) $(SEPARATE_INSTALLED) $(OLDEST_INSTALLED) ## run all tests (PYTEST_ARGS="-n auto -k resume" passes options)
 	@$(MAKE) --no-print-directory -j2 --output-sync=target test-main test-small
 
 .PHONY: test-small
 test-small:
-	@$(MAKE) --no-print-directory test-frameworks test-oldest PYTEST_ARGS='$(PYTEST_ARGS) -n 0'
+	@$(MAKE) --no-print-directory $(SEPARATE:%=test-%) test-oldest PYTEST_ARGS='$(PYTEST_ARGS) -n 0'
 
-test-main: $(DEV) $(UI) $(BROWSER) ## run all tests but those of test-frameworks, test-oldest and test-crewai
+test-main: $(DEV) $(UI) $(BROWSER) ## run all tests but those with an environment of their own
 	+$(BIN)/python -m pytest $(PYTEST_ARGS)
 
-test-frameworks: $(FRAMEWORKS_INSTALLED) ## run the tests of libraries that need an environment of their own
-	$(FRAMEWORKS)/bin/python -m pytest $(PYTEST_ARGS) tests/frameworks
+$(SEPARATE:%=test-%): test-%: .venv-%/.installed
+	.venv-$*/bin/python -m pytest $(PYTEST_ARGS) tests/$*
 
 test-oldest: $(OLDEST_INSTALLED) ## run the tests of the oldest supported versions of clients and frameworks
 	for venv in $(OLDEST); do $$venv/bin/python -m pytest $(PYTEST_ARGS) tests/oldest || exit 1; done
@@ -124,7 +125,7 @@ check: $(DEV) ## lint, format, types, layers, one newest migration, the web UI's
 
 .PHONY: environments bytecode pyright mypy lint lint-ui
 # Waits for the network most of the time, so it is made beside the checks where `test` comes after them.
-environments: bytecode $(UI) $(BROWSER) $(FRAMEWORKS_INSTALLED) $(OLDEST_INSTALLED)
+environments: bytecode $(UI) $(BROWSER) $(SEPARATE_INSTALLED) $(OLDEST_INSTALLED)
 
 # Of the tests and of all that they import: else each of pytest's processes compiles all of it.
 bytecode: $(DEV)
@@ -188,7 +189,7 @@ packaging-checks: $(DEV) ## check the files of packaging/ with the tools that th
 	$(BIN)/python -m tests.packaging_checks
 
 clean: ## remove environments, caches and builds
-	rm -rf $(VENV) $(FRAMEWORKS) $(OLDEST) $(CREWAI) .venv-peers .venv-phoenix .venv-senders $(COMPACTION) build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache .mypy_cache .coverage .coverage.* bench.json
+	rm -rf $(VENV) $(SEPARATE:%=.venv-%) $(OLDEST) $(CREWAI) .venv-peers .venv-phoenix .venv-senders $(COMPACTION) build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache .mypy_cache .coverage .coverage.* bench.json
 	find src collector migrations tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -229,7 +230,7 @@ ui-wished: | $(RUN)
 	@$(MAKE) --no-print-directory ui || echo "The web UI could not be built: the collector runs without it; 'make ui' tries again." >&2
 
 # uv, because pip takes minutes to find versions for two hundred packages.
-$(FRAMEWORKS_INSTALLED) $(OLDEST_INSTALLED) $(CREWAI_INSTALLED): .venv-%/.installed: pyproject.toml constraints-%.txt | $(DEV)
+$(SEPARATE_INSTALLED) $(OLDEST_INSTALLED) $(CREWAI_INSTALLED): .venv-%/.installed: pyproject.toml constraints-%.txt | $(DEV)
 	$(PYTHON) -m venv --without-pip .venv-$*
 	$(BIN)/uv pip install -q --python .venv-$*/bin/python --constraint constraints-$*.txt \
 	  --group $(if $(findstring crewai,$*),crewai,$*) --editable '.[collector,openai]'
