@@ -10,6 +10,8 @@ The SDK records how a request differs from what its canonical messages restore (
                                                            the patches.  Messages of Anthropic and Bedrock are cut, and
                                                            one of them is the system prompt: see
                                                            `playhead.dialect.anthropic`
+    {"dialect": "openai_text", "input", "is_list", ...}    a text completion: the key of its prompt (none: it is among
+                                                           the settings), and whether that is a list of texts
     {"dialect": "google_genai", "messages", ...}           and a `playhead.dialect.google_genai.TurnShape`
 
 If a library builds the body from other arguments, the body itself is recorded after it was sent. `"sent": false` in a
@@ -83,6 +85,7 @@ def _as_openai(cache: ContentCache, ref: ContentRef) -> Any:
 # --- the request's body ----------------------------------------------------------------------------------------------
 
 _BEDROCK_TEXT = "bedrock_text"  # a model on Bedrock whose input is a single text
+_OPENAI_TEXT = "openai_text"  # a text completion: its prompt is a text, or a list of texts
 _DIALECTS = {
     openai_chat.NAME: openai_chat.from_message,
     openai_responses.NAME: openai_responses.from_message,
@@ -90,6 +93,7 @@ _DIALECTS = {
     bedrock.NAME: bedrock.from_message,
     google_genai.NAME: google_genai.from_message,
     _BEDROCK_TEXT: openai_chat.from_message,
+    _OPENAI_TEXT: openai_chat.from_message,
 }
 _MERGED: Mapping[str, Callable[[list[Any]], tuple[Any, list[Any]]]] = {
     anthropic.NAME: anthropic.merge_turns,
@@ -189,6 +193,8 @@ def _messages_in(shape: Mapping[str, Any], messages: list[Any]) -> dict[str, Any
         return {"messages": joined} if system is None else {"messages": joined, "system": system}
     if shape.get("dialect") == _BEDROCK_TEXT:
         return {str(shape.get("input")): sent[0].get("content") if sent else ""}
+    if shape.get("dialect") == _OPENAI_TEXT:
+        return _prompt_in(shape, sent)
     match shape.get("input"):
         case "absent":
             return {}
@@ -196,6 +202,14 @@ def _messages_in(shape: Mapping[str, Any], messages: list[Any]) -> dict[str, Any
             return {"input": sent[0].get("content") if sent else ""}
         case _:
             return {"input": sent}
+
+
+def _prompt_in(shape: Mapping[str, Any], messages: list[Any]) -> dict[str, Any]:
+    """Returns the prompt of a text completion; nothing if it is among the settings."""
+    if shape.get("input") is None:
+        return {}
+    texts = [message.get("content") for message in messages]
+    return {str(shape["input"]): texts if shape.get("is_list") else texts[0]}
 
 
 async def _read_shape(

@@ -109,6 +109,11 @@ class _ObservedStreamBase(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTy
         self._self_recording = recording
         recording.begun = True
 
+    def __radd__(self, other: object) -> object:
+        """Returns NotImplemented.  wrapt's proxies pass number methods on, and Python's `list += stream` asks the
+        stream's before it asks the list."""
+        return NotImplemented
+
     @property
     def response(self) -> object:
         """The HTTP response; closing it also ends the call."""
@@ -179,6 +184,15 @@ class ObservedAsyncStream(_ObservedStreamBase):
         return await self._self_stream.close()
 
 
+class ObservedAsyncGenerator(ObservedAsyncStream):
+    """A stream that is closed as generators are."""
+
+    async def aclose(self) -> object:
+        """Ends the call with the chunks so far, and closes the stream."""
+        self._self_recording.finish(aborted=True)
+        return await self._self_stream.aclose()
+
+
 class ObservedRawResponse(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgument]
     """A raw response that is recorded when it is parsed: as a stream, or with `streamed=False` as one answer."""
 
@@ -231,6 +245,6 @@ def observed_stream(stream: object, recording: StreamRecording) -> object:
     if hasattr(kind, "__next__"):
         return ObservedStream(stream, recording)
     if hasattr(kind, "__anext__"):
-        return ObservedAsyncStream(stream, recording)
+        return (ObservedAsyncGenerator if hasattr(kind, "aclose") else ObservedAsyncStream)(stream, recording)
     recording.finish()
     return stream

@@ -32,7 +32,9 @@ class Response:
         return self.content_type != JSON_TYPE
 
 
-def json_response(value: JsonObject, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+def json_response(
+    value: JsonObject | Sequence[object], status: int = 200, headers: Mapping[str, str] | None = None
+) -> Response:
     """A JSON body, sent at once."""
     return Response(status, [orjson.dumps(value)], headers=headers or {})
 

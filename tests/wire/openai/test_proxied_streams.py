@@ -59,3 +59,14 @@ async def test_an_asynchronous_stream(proxied: None, playhead_recorder: RunRecor
         pieces = [chunk.choices[0].delta.content or "" async for chunk in stream if chunk.choices]
     assert "".join(pieces) == "hello there"
     assert playhead_recorder.last.answer == "hello there"
+
+
+def test_a_list_is_extended_by_a_stream(mock_model: MockModelServer, playhead_recorder: RunRecorder):
+    """A proxy of wrapt passes number methods on, too: Python would then ask the stream before the list."""
+    mock_model.otherwise(text("hello there"))
+    playhead.instrument("openai")
+    chunks: list[object] = []
+    chunks += openai.OpenAI().chat.completions.create(model="m", messages=QUESTION, stream=True)
+    playhead.uninstrument("openai")
+    assert len(chunks) > 1
+    assert playhead_recorder.last.answer == "hello there"

@@ -2,7 +2,7 @@
 a recorded answer. Changes none of the program's objects.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, cast
 from weakref import WeakKeyDictionary
@@ -52,14 +52,21 @@ _ADDED = frozenset({"parsed", "tool_calls"})
 
 def read_request(client: object, kwargs: Mapping[str, object], method: str = "create") -> ObservedRequest:
     """Reads a request from its keyword arguments (the client takes no positional ones)."""
-    settings, attributes = settings_of(kwargs, _NOT_SETTINGS, _REQUEST_ATTRIBUTES, response_format)
+    request = chat_request(provider_of(client), kwargs, response_format)
     if method == "parse":
-        settings["stream"] = False  # `parse` sends it
-    if (choices := settings.get("n", 1)) != 1:
+        request.settings = {**request.settings, "stream": False}  # `parse` sends it
+    return request
+
+
+def chat_request(provider: str, kwargs: Mapping[str, object], schema_of: Callable[[type], object]) -> ObservedRequest:
+    """Reads a request of any client with an API like Chat Completions.  `schema_of` returns the schema that the client
+    sends for a class."""
+    settings, attributes = settings_of(kwargs, _NOT_SETTINGS, _REQUEST_ATTRIBUTES, schema_of)
+    if (choices := settings.get("n", 1)) not in (1, None):
         attributes[names.REQUEST_CHOICES] = choices
     tools = kwargs.get("tools")
     return ObservedRequest(
-        provider=provider_of(client),
+        provider=provider,
         operation="chat",
         model=str(kwargs.get("model", "")),
         messages=_sent_messages(kwargs.get("messages") or ()),
@@ -231,6 +238,8 @@ def joined_completion(chunks: Iterable[JsonMapping]) -> Json:
         for key in ("id", "created", "model", "system_fingerprint", "service_tier", "usage"):
             if chunk.get(key) is not None:
                 whole[key] = chunk[key]
+        if groq_usage := object_at(chunk, "x_groq").get("usage"):  # where Groq has it if it was not asked for
+            whole.setdefault("usage", groq_usage)
         for piece in objects_at(chunk, "choices"):
             index = int_at(piece, "index")
             choice = choices.setdefault(index, {"message": {}})

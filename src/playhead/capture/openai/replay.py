@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from playhead.capture import stainless
+from playhead.capture.openai.compatible import DONE
 from playhead.capture.stainless import AnswerForm
 
-_CHAT = AnswerForm(
-    "openai", "choices", "openai.types.chat", "ChatCompletion", names_events=False, last_event=b"data: [DONE]\n\n"
-)
+_CHAT = AnswerForm("openai", "choices", "openai.types.chat", "ChatCompletion", names_events=False, last_event=DONE)
+COMPLETION = AnswerForm("openai", "choices", "openai.types", "Completion", names_events=False, last_event=DONE)
+EMBEDDING = AnswerForm("openai", "data", "openai.types", "CreateEmbeddingResponse", names_events=False)
 _RESPONSES = AnswerForm("openai", "output", "openai.types.responses", "Response", names_events=True)
 
 

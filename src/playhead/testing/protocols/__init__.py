@@ -9,7 +9,9 @@ from playhead.testing.protocols.bedrock_converse import BedrockConverse
 from playhead.testing.protocols.bedrock_invoke import BedrockInvoke
 from playhead.testing.protocols.gemini import Gemini
 from playhead.testing.protocols.google_embeddings import GoogleEmbeddings
+from playhead.testing.protocols.huggingface import HuggingFaceTasks
 from playhead.testing.protocols.openai_chat import OpenAIChat
+from playhead.testing.protocols.openai_completions import OpenAICompletions
 from playhead.testing.protocols.openai_embeddings import OpenAIEmbeddings
 from playhead.testing.protocols.openai_responses import OpenAIResponses
 from playhead.testing.protocols.protocol import ModelProtocol
@@ -20,10 +22,12 @@ def made() -> tuple[ModelProtocol, ...]:
     return (
         OpenAIChat(),
         OpenAIResponses(),
+        OpenAICompletions(),
         OpenAIEmbeddings(),
         AnthropicMessages(),
         Gemini(),
         GoogleEmbeddings(),
+        HuggingFaceTasks(),
         BedrockConverse(),
         BedrockInvoke(),
     )
