@@ -163,9 +163,7 @@ def _with_message(recorded: object, message: str | JsonMapping, *, model: str, s
     without a text."""
     text = message if isinstance(message, str) else message.get("content")
     if not isinstance(text, str):
-        raise CannotRestore(
-            'a text completion is a text: give the outcome as a text, or as {"message": {"content": ...}}'
-        )
+        raise CannotRestore("this answer is a text, and the message for it has none: give the outcome as a text")
     about: Json = {
         **_DEFAULTS, "object": "text_completion", "model": model, **recorded_metadata(recorded, _RECORDED_KEYS_REPLACED)
     }  # fmt: skip
