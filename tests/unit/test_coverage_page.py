@@ -19,7 +19,10 @@ PACKAGES = {
     "anthropic": ("anthropic", "anthropic"),
     "google-genai": ("google.genai", "google-genai"),
     "botocore": ("botocore", "boto3"),
+    "groq": ("groq", "groq"),
+    "huggingface_hub": ("huggingface_hub", "huggingface-hub"),
     "litellm": ("litellm", "litellm"),
+    "together": ("together", "together"),
     "mcp": ("mcp", "mcp"),
     "langchain": ("langchain_core", "langchain-core"),
     "langgraph": ("langgraph", "langgraph"),
@@ -99,7 +102,7 @@ def page() -> str:
         assert set(what) <= {*WHAT, "oldest"}, f"{library}: {what}"
         for each in what:
             counts[library, each] += count
-    newest = _pinned("", "-frameworks", "-crewai")
+    newest = _pinned("", "-clients", "-frameworks", "-crewai")
     oldest = _pinned("-oldest", "-oldest-frameworks", "-oldest-crewai")
     lines = [["library", *WHAT, "oldest version", "newest version"], ["---"] * (len(WHAT) + 3)]
     for library, (name, package) in PACKAGES.items():

@@ -38,6 +38,10 @@ INSTRUMENTORS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
         "openinference": ("openinference.instrumentation.google_genai",),
         "openllmetry": ("opentelemetry.instrumentation.google_generativeai",),
     },
+    "groq": {
+        "openinference": ("openinference.instrumentation.groq",),
+        "openllmetry": ("opentelemetry.instrumentation.groq",),
+    },
     "litellm": {
         "opentelemetry": ("opentelemetry.instrumentation.genai.litellm",),
         "openinference": ("openinference.instrumentation.litellm",),
@@ -48,6 +52,7 @@ INSTRUMENTORS: Final[dict[str, dict[str, tuple[str, ...]]]] = {
         "openinference": ("openinference.instrumentation.bedrock",),
         "openllmetry": ("opentelemetry.instrumentation.bedrock",),
     },
+    "together": {"openllmetry": ("opentelemetry.instrumentation.together",)},
 }
 
 
