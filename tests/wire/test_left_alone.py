@@ -44,6 +44,7 @@ def test_of_openai_realtime_sessions_batches_and_all_else_are_left_alone():
     assert set(wrapped(openai.resources)) == {
         *methods("chat.completions.completions", "Completions", "create", "parse"),
         *methods("responses.responses", "Responses", "create", "parse", "retrieve", "compact"),
+        *methods("completions", "Completions", "create"),
         *methods("embeddings", "Embeddings", "create"),
     }
 

@@ -71,8 +71,8 @@ _ANY_KEY = "none"
 
 
 def client_environment(url: str) -> dict[str, str]:
-    """Returns variables that make the clients of OpenAI, Anthropic, Google and AWS Bedrock use the server at this
-    URL."""
+    """Returns variables that make the clients of OpenAI, Anthropic, Groq, Together, Google and AWS Bedrock use the
+    server at this URL."""
     return {
         "OPENAI_BASE_URL": f"{url}/v1",
         "OPENAI_API_KEY": _ANY_KEY,
