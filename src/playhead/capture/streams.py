@@ -110,8 +110,8 @@ class _ObservedStreamBase(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTy
         recording.begun = True
 
     def __radd__(self, other: object) -> object:
-        """Returns NotImplemented.  wrapt's proxies pass number methods on, and Python's `list += stream` asks the
-        stream's before it asks the list."""
+        """Lets Python's `list += stream` read the stream, as it does with a generator: the proxy's own method would ask
+        the stream to add itself to the list."""
         return NotImplemented
 
     @property

@@ -9,11 +9,6 @@ from typing import Any
 
 import openai
 import pytest
-from openai.types.responses import FunctionTool, ToolChoiceFunction
-from openai.types.shared import FunctionDefinition, Reasoning, ResponseFormatJSONObject, ResponseFormatText
-from pydantic import BaseModel
-
-import playhead
 from agents import (
     Agent,
     ModelSettings,
@@ -23,6 +18,11 @@ from agents import (
     Runner,
     function_tool,
 )
+from openai.types.responses import FunctionTool, ToolChoiceFunction
+from openai.types.shared import FunctionDefinition, Reasoning, ResponseFormatJSONObject, ResponseFormatText
+from pydantic import BaseModel
+
+import playhead
 from playhead.client import Client
 from playhead.testing import MockModelServer, pytest_plugin, text, tool_call
 from playhead_collector.process import CollectorProcess
