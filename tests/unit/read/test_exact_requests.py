@@ -133,13 +133,23 @@ VALUES = st.recursive(
     max_leaves=6,
 )
 DIALECTS = st.sampled_from(
-    ["openai", "openai.responses", "anthropic", "bedrock", "google_genai", "bedrock_text", "responses", "other"]
+    [
+        "openai",
+        "openai.responses",
+        "anthropic",
+        "bedrock",
+        "google_genai",
+        "bedrock_text",
+        "openai_text",
+        "responses",
+        "other",
+    ]
 )
 SHAPES = st.fixed_dictionaries(
     {},
     optional={
         "dialect": DIALECTS | VALUES, "input": VALUES, "before": VALUES, "list": VALUES, "messages": VALUES,
-        "system": VALUES, "turns": VALUES, "roles": VALUES,
+        "system": VALUES, "turns": VALUES, "roles": VALUES, "is_list": VALUES,
     },
 )  # fmt: skip
 OPERATIONS = st.fixed_dictionaries(

@@ -228,3 +228,48 @@ def test_embeddings_fail_and_wait_as_the_rules_say() -> None:
 @pytest.mark.parametrize("wrong", [{}, {"input": []}, {"input": "a", "dimensions": 0}, {"input": 7}])
 def test_embedding_requests_that_the_api_refuses_are_refused(wrong: dict[str, Any]) -> None:
     assert error_of(embed(Asked(), **wrong))[:2] == (400, "invalid_request")
+
+
+COMPLETIONS = ("/v1/completions", "/openai/deployments/m/completions")
+GENERATION, FEATURES = "/models/org/gpt", "/models/org/bge/pipeline/feature-extraction"
+
+
+def ask(asked: Asked, path: str, headers: dict[str, str] | None = None, **body: object) -> Response:
+    return asked.endpoint.respond("POST", path, headers or {}, orjson.dumps(body))
+
+
+@pytest.mark.parametrize("path", COMPLETIONS)
+def test_a_text_completion_is_the_answer_s_text_for_each_prompt_and_choice(path: str) -> None:
+    asked = Asked(otherwise=text("so it goes") + tool_call("f"))
+    choices = read(ask(asked, path, model="m", prompt=["One", "Two"], n=2))["choices"]
+    assert [choice["text"] for choice in choices] == ["so it goes"] * 4
+    assert [choice["finish_reason"] for choice in choices] == ["stop"] * 4
+    assert [message["content"] for message in asked.endpoint.requests[0].messages] == ["One", "Two"]
+    assert read(ask(asked, path, model="m", prompt=[1, 2]))["choices"][0]["text"] == "so it goes"
+
+
+@pytest.mark.parametrize("wrong", [{"prompt": "a"}, {"model": "m"}, {"model": "m", "prompt": 7}])
+def test_text_completions_that_the_api_refuses_are_refused(wrong: dict[str, Any]) -> None:
+    assert error_of(ask(Asked(), COMPLETIONS[0], **wrong))[:2] == (400, "invalid_request")
+
+
+def test_tasks_of_hugging_face_generate_text_and_embed() -> None:
+    asked = Asked(otherwise=text("so it goes"))
+    [answer] = read(ask(asked, GENERATION, inputs="Once", parameters={"details": True}))
+    assert (answer["generated_text"], answer["details"]["finish_reason"]) == ("so it goes", "eos_token")
+    assert read(ask(asked, GENERATION, inputs="Once")) == [{"generated_text": "so it goes"}]
+    one, other, same = read(ask(asked, FEATURES, inputs=["a", "b", "a"], dimensions=5))
+    assert one == same != other
+    assert len(one) == 5
+    assert [request.model for request in asked.endpoint.requests] == ["org/gpt", "org/gpt", "org/bge"]
+
+
+@pytest.mark.parametrize(
+    ("path", "inputs"), [(GENERATION, None), (GENERATION, ["a"]), (GENERATION, 7), (FEATURES, []), (FEATURES, [7])]
+)
+def test_tasks_of_hugging_face_refuse_other_inputs_and_other_keys(path: str, inputs: object) -> None:
+    refused = ask(Asked(), path, inputs=inputs)
+    assert (refused.status, "'inputs' must be" in read(refused)["error"]) == (400, True)
+    secret = Asked(MockServerSettings(api_key="k"), otherwise=text("x"))
+    assert ask(secret, path, {"authorization": "Bearer x"}, inputs="a").status == 401
+    assert ask(secret, path, {"authorization": "Bearer k"}, inputs="a").status == 200
