@@ -20,7 +20,13 @@ from playhead.models import (
     RateLimited,
     failure_of,
 )
-from playhead.models.api_requests import anthropic_arguments, chat_arguments, claude_thinking, gemini_arguments
+from playhead.models.api_requests import (
+    anthropic_arguments,
+    chat_arguments,
+    claude_thinking,
+    closed_schema,
+    gemini_arguments,
+)
 from playhead.testing import (
     MockModelServer,
     context_too_long,
@@ -195,6 +201,8 @@ def test_other_errors_are_no_known_failure():
     assert failure_of(ValueError("a wrong key")) is None
     assert isinstance(failure_of(TimeoutError()), Overloaded)
     assert isinstance(failure_of(RuntimeError("openai.RateLimitError: rate limit reached")), RateLimited)
+    throttled = "An error occurred (ThrottlingException): Too many tokens, please wait before trying again."
+    assert isinstance(failure_of(RuntimeError(throttled)), RateLimited)  # of Bedrock: not the window
 
 
 def test_arguments_that_are_no_object_stay_what_they_are(server: MockModelServer):
@@ -271,3 +279,31 @@ def test_schemas_of_answers_are_sent_as_each_api_takes_them():
     with_tools = gemini_arguments(replace(ASKED, tools=[LOOK_UP]), "gemini-2.5-flash")["config"]
     assert "response_mime_type" not in with_tools
     assert "JSON schema" in str(with_tools["system_instruction"])
+
+
+def test_a_field_called_properties_is_closed_as_any_other():
+    inner = {"type": "object", "properties": {"x": {"type": "integer"}}}
+    schema = {
+        "type": "object",
+        "properties": {"properties": inner, "$defs": {"type": "string", "enum": ["a"]}},
+        "$defs": {"properties": inner},
+    }
+    closed = closed_schema(schema)
+    assert closed == {
+        "type": "object",
+        "properties": {
+            "properties": {**inner, "additionalProperties": False},
+            "$defs": {"type": "string", "enum": ["a"]},
+        },
+        "$defs": {"properties": {**inner, "additionalProperties": False}},
+        "additionalProperties": False,
+    }
+
+
+def test_ids_that_gemini_s_calls_are_given_are_not_given_twice(server: MockModelServer):
+    """A compressed context may be as long as it was before."""
+    server.otherwise(tool_call("look_up", {"q": "x"}))
+    asked = gemini_model(server, is_async=False)
+    first = asked.complete(ModelRequest([text_message("user", "Hello")], tools=[LOOK_UP]))
+    second = asked.complete(ModelRequest([first.message], tools=[LOOK_UP]))
+    assert len({*(call.id for call in (*first.tool_calls, *second.tool_calls))}) == 2
