@@ -77,9 +77,10 @@ class Tool(Generic[P, R]):
 
     def __get__(self, instance: object, owner: type | None = None) -> "Tool[..., R]":
         """Returns the tool that calls the method of this object or class."""
-        if not self._is_method or (instance is None and not isinstance(self._function, classmethod)):
+        function: Any = self._function
+        if not self._is_method or (instance is None and not isinstance(function, classmethod)):
             return self
-        bound: Callable[..., R] = getattr(self._function, "__get__")(instance, owner)  # noqa: B009 - of any descriptor
+        bound: Callable[..., R] = getattr(function, "__get__")(instance, owner)  # noqa: B009 - of any descriptor
         return Tool(bound, name=self.name, description=self._description, writes=self.writes, approval=self.approval)
 
     def __repr__(self) -> str:

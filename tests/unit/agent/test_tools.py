@@ -238,7 +238,7 @@ def test_class_methods_and_static_methods_are_tools():
     assert (Store.look("A1"), Bakery.look("A1"), Bakery().look("A1")) == ("Store A1", "Bakery A1", "Bakery A1")
     assert (Store.find("A1"), Store().find("A1")) == ("A1", "A1")
     for each in (Store.look, Store().look, Store.find):
-        assert [*each.definition.parameters["properties"]] == ["order"]
+        assert each.definition.parameters["required"] == ["order"]
 
 
 def test_attributes_of_a_function_are_not_those_of_its_tool():
@@ -249,4 +249,4 @@ def test_attributes_of_a_function_are_not_those_of_its_tool():
         setattr(look, name, "of the function")
     made = playhead.tool(look)
     assert (made.name, made.writes, made.approval) == ("look", None, None)
-    assert [*made.definition.parameters["properties"]] == ["order"]
+    assert made.definition.parameters["required"] == ["order"]
