@@ -57,6 +57,7 @@ class Tool(Generic[P, R]):
         self._description = description
         self._function: Callable[..., Any] = function
         self._is_method = False
+        self._is_class_method = isinstance(function, classmethod)
         idempotent = writes is False
         self._records_itself = is_observed(function)
         observed = observe(kind="tool", name=self.name, idempotent=idempotent, approval=approval)
@@ -77,10 +78,9 @@ class Tool(Generic[P, R]):
 
     def __get__(self, instance: object, owner: type | None = None) -> "Tool[..., R]":
         """Returns the tool that calls the method of this object or class."""
-        function: Any = self._function
-        if not self._is_method or (instance is None and not isinstance(function, classmethod)):
+        if not self._is_method or (instance is None and not self._is_class_method):
             return self
-        bound: Callable[..., R] = getattr(function, "__get__")(instance, owner)  # noqa: B009 - of any descriptor
+        bound: Callable[..., R] = getattr(self._function, "__get__")(instance, owner)  # noqa: B009 - of any descriptor
         return Tool(bound, name=self.name, description=self._description, writes=self.writes, approval=self.approval)
 
     def __repr__(self) -> str:

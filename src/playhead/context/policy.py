@@ -9,6 +9,7 @@ from playhead.context.keep import Keep, Messages, Turns, protected_in, tail_of, 
 from playhead.context.plan import Strategy, TokenBudget
 from playhead.context.report import CompressionReport, CompressionStart
 from playhead.context.strategies import LlmSummary, NoCompression, SlidingWindow, in_words, is_due
+from playhead.kernel.guard import guarded
 from playhead.model.json_value import Json
 from playhead.model.message import Message
 
@@ -107,6 +108,13 @@ class Compression:
         target = None if by_turns else target_of(self.keep, limit, now)
         protected = protected_in(entries)
         return TokenBudget(limit, now, target, tail, due_at, fixed, protected, by_turns=by_turns, at_user=at_user)
+
+    def tokens_of(self, entry: Entry) -> int:
+        """Returns what `count` says of the entry's message; an estimate without it, or if it raises."""
+        if self.count is not None:
+            with guarded("count the tokens of a message"):
+                return int(self.count(entry.message))
+        return entry.estimate
 
     def describe(self) -> Json:
         """Returns the policy as it is recorded."""
