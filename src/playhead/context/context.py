@@ -23,7 +23,7 @@ from playhead.context.entries import ASSISTANT, SYSTEM, TOOL, Entry
 from playhead.context.limits import window_of
 from playhead.context.meter import TokenMeter
 from playhead.context.plan import CompressionPolicy, Plan, Strategy
-from playhead.context.policy import Compression
+from playhead.context.policy import AnyCompression, Compression
 from playhead.context.recording import record_marks
 from playhead.context.report import Basis, CompressionReport, ContextStats, Trigger
 from playhead.context.strategies import BuiltIn
@@ -88,7 +88,7 @@ class Context:
         self,
         system: str | None = None,
         *,
-        compression: Compression | BuiltIn | CompressionPolicy | None = None,
+        compression: AnyCompression | None = None,
         model: Model | str | None = None,
         api: ApiName = "chat",
     ) -> None:
@@ -99,6 +99,7 @@ class Context:
         self._policy: CompressionPolicy | None = _policy_of(compression)
         self._model = model
         self._asked: Model | str | None = None  # by the call that is prepared now
+        self._window: int | None = None  # of a model that the table of models does not have
         self._system: Entry | None = None
         self._lock = threading.RLock()
         self._entries: list[Entry] = []
@@ -446,7 +447,7 @@ class Context:
             self._compress_if_due()
 
     def _limit(self) -> int | None:
-        limits = [self._compression.limit or _window(self._model), _window(self._asked)]
+        limits = [self._compression.limit or _window(self._model) or self._window, _window(self._asked)]
         return min((limit for limit in limits if limit is not None), default=None)
 
     def _due(self) -> Plan | str | None:
@@ -523,7 +524,7 @@ class Context:
         return report
 
 
-def _compression_of(given: Compression | BuiltIn | CompressionPolicy | None) -> Compression:
+def _compression_of(given: AnyCompression | None) -> Compression:
     if isinstance(given, Compression):
         return given
     if isinstance(given, BuiltIn):
@@ -535,7 +536,7 @@ def _window(model: Model | str | None) -> int | None:
     return None if model is None else window_of(model if isinstance(model, str) else model.name)
 
 
-def _policy_of(given: Compression | BuiltIn | CompressionPolicy | None) -> CompressionPolicy | None:
+def _policy_of(given: AnyCompression | None) -> CompressionPolicy | None:
     if given is None or isinstance(given, Compression | BuiltIn):
         return None
     return given

@@ -6,9 +6,9 @@ from typing import Literal
 
 from playhead.context.entries import Entry
 from playhead.context.keep import Keep, Messages, Turns, protected_in, tail_of, target_of
-from playhead.context.plan import Strategy, TokenBudget
+from playhead.context.plan import CompressionPolicy, Strategy, TokenBudget
 from playhead.context.report import CompressionReport, CompressionStart
-from playhead.context.strategies import LlmSummary, NoCompression, SlidingWindow, in_words, is_due
+from playhead.context.strategies import BuiltIn, LlmSummary, NoCompression, SlidingWindow, in_words, is_due
 from playhead.kernel.guard import guarded
 from playhead.model.json_value import Json
 from playhead.model.message import Message
@@ -131,6 +131,10 @@ class Compression:
             "count": self.count is not None,
         }
 
+
+AnyCompression = Compression | BuiltIn | CompressionPolicy
+"""What a context, an agent and the adapters take: a policy, one of the strategies (with all else as in
+`Compression()`), or an object that decides in the place of a policy."""
 
 Reason = Literal["tokens", "turns", "messages", "strategy"]
 # Of several, the first counts.
