@@ -312,3 +312,25 @@ def test_ids_that_gemini_s_calls_are_given_are_not_given_twice():
     first = asked.complete(ModelRequest([text_message("user", "Hello")], tools=[LOOK_UP]))
     second = asked.complete(ModelRequest([first.message], tools=[LOOK_UP]))
     assert [call.id for call in (*first.tool_calls, *second.tool_calls)] == ["call_1_0", "call_2_0"]
+
+
+PICTURE = "iVBORw0KGgo="
+
+
+def test_pictures_and_files_reach_models_of_pydantic_ai(server: MockModelServer):
+    blob = {"type": "blob", "mime_type": "image/png", "modality": "image", "content": PICTURE}
+    uri = {"type": "uri", "modality": "image", "uri": "https://pictures.example/1.png"}
+    parts: list[Any] = [{"type": "text", "content": "What is this?"}, blob, uri]
+    server.otherwise(says("A picture."))
+    pydantic_ai_model(server, is_async=False).complete(ModelRequest([{"role": "user", "parts": parts}]))
+    [message] = server.requests[-1].messages
+    said: Any = message["content"]
+    assert [element["type"] for element in said] == ["text", "image_url", "image_url"]
+    assert [element["image_url"]["url"] for element in said[1:]] == [f"data:image/png;base64,{PICTURE}", uri["uri"]]
+
+
+def test_what_models_of_pydantic_ai_cannot_be_sent_is_an_error_and_not_left_out(server: MockModelServer):
+    parts: list[Any] = [{"type": "text", "content": "Read it."}, {"type": "file", "modality": "file", "file_id": "f-1"}]
+    server.otherwise(says("Read."))
+    with pytest.raises(ValueError, match="file"):
+        pydantic_ai_model(server, is_async=False).complete(ModelRequest([{"role": "user", "parts": parts}]))
