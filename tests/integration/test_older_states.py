@@ -1,8 +1,10 @@
-"""What released versions wrote is read, resumed, delivered, imported and migrated: journal, export file, database.
+"""What released versions wrote is read, resumed, delivered, imported and migrated: journal, export file, database. What
+their SDK sends is taken, and what their collector answers is what the SDK's tests are answered.
 
 tests/fixtures/states has a folder for each version (`tests.support.recorded_state`).
 """
 
+import base64
 import json
 import os
 import shutil
@@ -13,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import asyncpg
+import httpx
 import pytest
 
 import playhead
@@ -20,6 +23,7 @@ from playhead.journal.lane import FORMAT_VERSION
 from playhead.testing import MockModelServer, text
 from playhead_collector.process import CollectorProcess
 from playhead_collector.store import schema
+from tests.integration.export.fake_collector import FakeCollector
 from tests.support.recorded_state import run_program
 
 STATES = sorted((Path(__file__).parents[1] / "fixtures" / "states").iterdir())
@@ -113,6 +117,42 @@ async def test_its_database_is_migrated_and_read(state: Path, about: dict[str, s
         with playhead.Client(collector.url) as client:
             assert calls(list(client.events(about["ended"]))) == WHOLE
             assert ANSWER in json.dumps(client.context(about["ended"]))
+
+
+def exchanges(state: Path) -> list[Any]:
+    return json.loads((state / "requests.json").read_text())
+
+
+def test_what_its_sdk_sends_is_taken_by_a_collector_of_today(state: Path):
+    with CollectorProcess() as collector:
+        for exchange in exchanges(state):
+            body, before = base64.b64decode(exchange["body"]), exchange["answer"]
+            answer = httpx.post(collector.url + exchange["path"], content=body, headers=exchange["headers"])
+            assert (answer.status_code, answer.headers["content-type"]) == (before["status"], before["content-type"])
+            assert int(answer.headers["playhead-collector"]) >= 1
+            assert fields_of(answer.content, before["content-type"]) >= fields_of(
+                base64.b64decode(before["body"]), before["content-type"]
+            )
+        with playhead.Client(collector.url) as client:
+            [run] = client.runs()
+            assert calls(list(client.events(run["run"]))) == WHOLE
+            assert ANSWER in json.dumps(client.context(run["run"]))
+
+
+def test_the_sdk_of_today_is_tested_with_the_answers_of_its_collector(state: Path):
+    with FakeCollector() as fake:
+        for exchange in exchanges(state):
+            body, before = base64.b64decode(exchange["body"]), exchange["answer"]
+            answer = httpx.post(fake.url + exchange["path"], content=body, headers=exchange["headers"])
+            kind = before["content-type"]
+            assert (answer.status_code, answer.headers["content-type"]) == (before["status"], kind)
+            # The SDK needs nothing that the older collector did not answer.
+            assert fields_of(answer.content, kind) <= fields_of(base64.b64decode(before["body"]), kind)
+
+
+def fields_of(body: bytes, content_type: str) -> set[str]:
+    """The fields of an answer; an empty protobuf message has none."""
+    return set(json.loads(body)) if "json" in content_type else {str(body)} - {"b''"}
 
 
 def test_there_is_a_state_of_the_version_of_today():

@@ -1,11 +1,13 @@
-"""Records what this version writes, to be kept in tests/fixtures/states: journal, export file and database.
+"""Records what this version writes, to be kept in tests/fixtures/states: journal, export file, database, and requests.
 
     python -m tests.support.recorded_state tests/fixtures/states/0.1.0
 
 Made once for each release (RELEASE.md); never made again for a version that was released. The folder has `journal` (a
-run that was killed), `export.tar.zst` and `database.sql` (a run that has ended), and `about.json` with the ids of both.
+run that was killed), `export.tar.zst` and `database.sql` (a run that has ended), `about.json` with the ids of both, and
+`requests.json`: what the SDK sends to a collector, and what this version's collector answers.
 """
 
+import base64
 import json
 import os
 import shutil
@@ -14,11 +16,14 @@ import sys
 import tempfile
 from pathlib import Path
 
+import httpx
+
 import playhead
 from playhead.testing import MockModelServer, text
 from playhead_collector.embedded.cluster import binaries
 from playhead_collector.process import CollectorProcess
 from playhead_collector.store import schema
+from tests.integration.export.fake_collector import WHO, FakeCollector, Request
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = Path(__file__).with_name("state_program.py")
@@ -52,6 +57,35 @@ def record(folder: Path) -> None:
         (folder / "database.sql").write_bytes(subprocess.run(dump, capture_output=True, check=True).stdout)
     about = {"killed": killed, "ended": ended, "schema": schema.head()}
     (folder / "about.json").write_text(json.dumps(about, indent=2) + "\n")
+    record_requests(folder)
+
+
+def record_requests(folder: Path) -> None:
+    """Writes `requests.json` into the folder of a state."""
+    with MockModelServer() as model, FakeCollector() as fake, tempfile.TemporaryDirectory() as temporary:
+        model.otherwise(text("It is three days late."))
+        done = run_program(Path(temporary), model, PLAYHEAD_ENDPOINT=fake.url)
+        assert done.returncode == 0, done.stderr
+        sent = [request for request in fake.requests if request.path != WHO]
+    with CollectorProcess() as collector:
+        requests = [_exchanged(collector.url, request) for request in sent]
+    (folder / "requests.json").write_text(json.dumps(requests, indent=1) + "\n")
+
+
+def _exchanged(url: str, request: Request) -> dict[str, object]:
+    """The request, and what a collector answers."""
+    kept = {name: request.headers[name] for name in ("content-type", "content-encoding")}
+    answer = httpx.post(url + request.path, content=request.sent, headers=kept)
+    return {
+        "path": request.path,
+        "headers": kept,
+        "body": base64.b64encode(request.sent).decode(),
+        "answer": {
+            "status": answer.status_code,
+            "content-type": answer.headers["content-type"],
+            "body": base64.b64encode(answer.content).decode(),
+        },
+    }
 
 
 def _command(*words: object, **environ: str) -> str:

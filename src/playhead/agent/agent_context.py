@@ -43,6 +43,16 @@ class _ModelChange:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class _AddedMessage:
+    """A message that waits for the results of tools before it."""
+
+    role: str
+    content: str
+    preserve: bool
+    tags: tuple[str, ...]
+
+
 class AgentContext(FilledIn, Generic[Deps]):
     """One run of an agent, for its loop, its tools and its instructions.
 
@@ -68,17 +78,22 @@ class AgentContext(FilledIn, Generic[Deps]):
         self._providers: dict[int, str] = {}  # number of an answer's entry → whose it is
         self._results: dict[int, str] = {}  # place of an open call → its result
         self._open: list[ToolCallRequest] = []  # calls of the last answer
+        self._executing = 0  # number of calls that are executed now
+        self._later: list[_AddedMessage] = []  # added meanwhile
         self._reads: str | None = None  # the tool whose result the next call reads first
         self._phase: list[_ModelChange] = []
         self._readers: dict[int, _ModelChange] = {}  # place of a call → the model that reads its result
         self._invalid = 0
+        self._corrects = False  # the newest message says what was wrong with the last answer
 
     # --- messages ---------------------------------------------------------------------------------------------------
 
     def add(self, role: str, content: str, *, preserve: bool = False, tags: Sequence[str] = ()) -> None:
-        """Adds a message to the context; see `Context.add`. Results of open tool calls come before it."""
-        self._add_results()
-        self.context.add(role, content, preserve=preserve, tags=tags)
+        """Adds a message to the context; see `Context.add`. Results of open tool calls come before it: what is added
+        while a tool is executed is in the context with the next model call."""
+        self._later.append(_AddedMessage(role, content, preserve, tuple(tags)))
+        if not self._executing:
+            self._add_results()
 
     @property
     def messages(self) -> list[Message]:
@@ -93,8 +108,13 @@ class AgentContext(FilledIn, Generic[Deps]):
         """Asks the model, and adds its answer to the context. `answer.done`: it asks for no tools.
 
         `model`: another one for this call. A final answer that is not of the agent's output type is asked for again,
-        with the error, at most twice. Raises MaxTurnsExceeded, OutputInvalid, and what the model's client raises.
+        with the error, at most twice. Raises MaxTurnsExceeded, OutputInvalid, RuntimeError while a tool is executed,
+        whose result is a part of what the model is to see, and what the model's client raises.
         """
+        if self._executing:
+            raise RuntimeError(
+                f"{self.agent.name}: the model was called while a tool is executed: give the tool a model"
+            )
         while True:
             response = await self._one_call(model, temperature, max_tokens)
             error = self._output_error(response)
@@ -103,6 +123,7 @@ class AgentContext(FilledIn, Generic[Deps]):
             if self._invalid >= OUTPUT_RETRIES:
                 raise OutputInvalid(f"{self.agent.name}: {error}")
             self._invalid += 1
+            self._corrects = True
             self.context.add("user", f"{error}\nAnswer again.")
 
     @contextmanager
@@ -132,7 +153,7 @@ class AgentContext(FilledIn, Generic[Deps]):
         chosen = self._chosen(model)
         with labelled({names.TURN: self.turn}):
             response = await self._attempt(chosen, request, situation)
-        self._readers, self._reads = {}, None
+        self._readers, self._reads, self._corrects = {}, None, False
         self._take(response)
         return response
 
@@ -217,7 +238,6 @@ class AgentContext(FilledIn, Generic[Deps]):
     # --- which model ------------------------------------------------------------------------------------------------
 
     def _situation(self) -> CallSituation:
-        default = self.agent.model
         return CallSituation(
             messages=self.messages,
             tools=[*self.agent.tools],
@@ -225,7 +245,8 @@ class AgentContext(FilledIn, Generic[Deps]):
             turn=self.turn,
             agent=self.agent.name,
             tool=self._reads,
-            default=default if isinstance(default, str) else default.name,
+            default=self.agent.model.name,
+            is_correction=self._corrects,
         )
 
     def _chosen(self, model: ModelLike | None) -> ModelLike:
@@ -254,7 +275,11 @@ class AgentContext(FilledIn, Generic[Deps]):
         """
         if self._emit is not None:
             self._emit(ToolStarted(call))
-        result, is_error = await self._executed(call)
+        self._executing += 1
+        try:
+            result, is_error = await self._executed(call)
+        finally:
+            self._executing -= 1
         place = self._keep_result(call, result)
         self.tool_calls.append(ExecutedCall(call.id, call.name, call.arguments, result, is_error))
         reader = model if model is not None else self.agent.tool_models.get(call.name)
@@ -292,13 +317,16 @@ class AgentContext(FilledIn, Generic[Deps]):
 
     def _add_results(self) -> None:
         """Adds the results of the last answer's calls, in the order in which the model asked for them. A call that was
-        not executed gets a result that says so: providers refuse calls without one."""
+        not executed gets a result that says so: providers refuse calls without one. Then what was added meanwhile."""
         if self._open:
             self._reads = self._open[0].name
         for place, call in enumerate(self._open):
             result = self._results.get(place, _NOT_EXECUTED)
             self.context.add("tool", result, call=call.id, name=call.name)
         self._open, self._results = [], {}
+        added, self._later = self._later, []
+        for message in added:
+            self.context.add(message.role, message.content, preserve=message.preserve, tags=message.tags)
 
 
 def _is_chooser(model: ModelLike) -> bool:

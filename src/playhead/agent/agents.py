@@ -20,9 +20,7 @@ from playhead.agent.tools import Tool, as_tool
 from playhead.api.promises.asking import ToolRule, checked_rule
 from playhead.api.scope import run as recorded_run
 from playhead.calls.flow import has_event_loop
-from playhead.context import Compression
-from playhead.context.plan import CompressionPolicy
-from playhead.context.strategies import BuiltIn
+from playhead.context.policy import AnyCompression
 from playhead.dialect import openai_chat
 from playhead.model.json_value import JsonMapping
 from playhead.models.choosing import ModelLike
@@ -70,7 +68,7 @@ class Agent(Generic[Deps]):
         tools: "Sequence[Tool[..., Any] | Callable[..., Any]]" = (),
         max_turns: int = 50,
         approval: ToolRule | None = None,
-        compression: Compression | BuiltIn | CompressionPolicy | None = None,
+        compression: AnyCompression | None = None,
         output: Any = str,
         capture_reasoning: bool = True,
         tool_models: Mapping[str, ModelLike] | None = None,

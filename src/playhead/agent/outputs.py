@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
-import orjson
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import from_json, to_json
 
 from playhead.agent.signatures import problems_of
 from playhead.errors import OutputInvalid
@@ -27,13 +27,13 @@ class OutputType(Generic[Out]):
         """Returns the answer as this type. The JSON may stand in a block of Markdown, or between other text. Raises
         OutputInvalid, with a message for the model."""
         try:
-            value = orjson.loads(_json_in(text))
-        except orjson.JSONDecodeError as error:
+            value = _json_in(text)
+        except ValueError as error:
             raise OutputInvalid(f"the answer is no JSON ({error}): answer with one JSON value") from error
         if self.is_wrapped and isinstance(value, dict) and _WRAPPED in value:
             value = cast("dict[str, Any]", value)[_WRAPPED]
         try:
-            return self.adapter.validate_python(value)
+            return self.adapter.validate_json(to_json(value))
         except ValidationError as error:
             raise OutputInvalid(
                 f"the answer does not have the form that was asked for:\n{problems_of(error)}"
@@ -55,8 +55,12 @@ def output_type(given: Any) -> OutputType[Any] | None:
     return OutputType(adapter, wrapped, is_wrapped=True)
 
 
-def _json_in(text: str) -> str:
-    """Returns what stands from the first opening to the last closing bracket; the whole text if there is none."""
-    opened = min((place for place in (text.find("{"), text.find("[")) if place >= 0), default=-1)
-    closed = max(text.rfind("}"), text.rfind("]"))
-    return text[opened : closed + 1] if 0 <= opened < closed else text.strip()
+def _json_in(text: str) -> Any:
+    """Returns the value of the whole text, or of what stands from its first opening to its last closing bracket. Raises
+    ValueError. (pydantic's parser: others round numbers of many digits.)"""
+    try:
+        return from_json(text, allow_inf_nan=False)
+    except ValueError:
+        opened = min((place for place in (text.find("{"), text.find("[")) if place >= 0), default=0)
+        closed = max(text.rfind("}"), text.rfind("]"))
+        return from_json(text[opened : closed + 1], allow_inf_nan=False)

@@ -7,9 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 from playhead.agent.outputs import OutputType
 from playhead.agent.tools import Tool
 from playhead.api.promises.asking import ToolRule
-from playhead.context import Compression
-from playhead.context.plan import CompressionPolicy
-from playhead.context.strategies import BuiltIn
+from playhead.context.policy import AnyCompression
 from playhead.models.choosing import ModelChooser, ModelLike
 from playhead.models.model import Model, ModelRequest
 
@@ -33,7 +31,7 @@ class AgentSettings:
     tools: Mapping[str, Tool[..., Any]]
     max_turns: int
     approval: ToolRule | None
-    compression: Compression | BuiltIn | CompressionPolicy | None
+    compression: AnyCompression | None
     output_type: OutputType[Any] | None
     tool_models: Mapping[str, ModelLike]
     request: ModelRequest

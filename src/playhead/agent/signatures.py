@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, NotRequired, get_origin, get_type_hints
 
 from pydantic import Field, TypeAdapter, ValidationError
+from pydantic_core import to_json
 from typing_extensions import TypedDict
 
 from playhead.errors import ToolArgumentsInvalid
@@ -35,7 +36,7 @@ class ToolSignature:
         if not isinstance(arguments, Mapping):
             raise ToolArgumentsInvalid(f"the arguments are no JSON object but {_shown(arguments)}: give an object")
         try:
-            return self.arguments.validate_python(arguments)
+            return self.arguments.validate_json(to_json(arguments))  # strict types take what JSON can say
         except ValidationError as error:
             raise ToolArgumentsInvalid(problems_of(error)) from error
 

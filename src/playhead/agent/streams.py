@@ -92,6 +92,7 @@ class AgentStream:
         task = self._begin()
         while (event := await self._queue.get()) is not _END:
             yield event
+        self._queue.put_nowait(_END)  # for those who read on
         task.result()
 
     @property

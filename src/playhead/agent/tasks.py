@@ -28,7 +28,8 @@ from playhead.models.model import ModelRequest, ModelResponse, StopReason, ToolC
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
-    """The answer to a task. `parsed`: as the task's output type; without one, the text. `reasoning`: an empty text if
+    """The answer to a task. `parsed`: as the task's output type; without one, the text; None with a type where the
+    model asks for tools instead. `reasoning`: an empty text if
     the model gave none. `tool_calls`: tools that the model asks for, not executed. `usage`: of all its calls, None
     where it was not reported. `stop_reason` and `provider_stop_reason`: see `ModelResponse`. `latency_ms`: of all its
     calls together. `calls`: how many there were; more than 1 where an answer was not of the output type."""
@@ -90,9 +91,9 @@ class LlmTask:
         steps = self._steps(_asked(text, messages))
         with self._recorded(), labelled({names.TASK: self.name}):
             try:
-                request = next(steps)
+                request, situation = next(steps)
                 while True:
-                    request = steps.send(complete(self.model, request, self._situation(request)))
+                    request, situation = steps.send(complete(self.model, request, situation))
             except StopIteration as stop:
                 return stop.value
 
@@ -101,23 +102,27 @@ class LlmTask:
         steps = self._steps(_asked(text, messages))
         with self._recorded(), labelled({names.TASK: self.name}):
             try:
-                request = next(steps)
+                request, situation = next(steps)
                 while True:
-                    request = steps.send(await complete_async(self.model, request, self._situation(request)))
+                    request, situation = steps.send(await complete_async(self.model, request, situation))
             except StopIteration as stop:
                 return stop.value
 
     def _recorded(self) -> AbstractContextManager[object]:
         return nullcontext() if current_span() is not None else recorded_run(self.name)
 
-    def _situation(self, request: ModelRequest) -> CallSituation:
-        return replace(CallSituation.of_request(request), task=self.name, default=self.model.name)
+    def _asking(self, messages: list[Message], *, is_correction: bool) -> tuple[ModelRequest, CallSituation]:
+        request = replace(self.request, messages=messages)
+        situation = CallSituation.of_request(request)
+        return request, replace(situation, task=self.name, default=self.model.name, is_correction=is_correction)
 
-    def _steps(self, messages: list[Message]) -> Generator[ModelRequest, ModelResponse, TaskResult]:
-        """Yields each request, and is sent its response; returns the result."""
+    def _steps(
+        self, messages: list[Message]
+    ) -> Generator[tuple[ModelRequest, CallSituation], ModelResponse, TaskResult]:
+        """Yields each request with its situation, and is sent its response; returns the result."""
         began, usage, calls = time.perf_counter(), TokenUsage(0, 0), 0
         while True:
-            response = yield replace(self.request, messages=messages)
+            response = yield self._asking(messages, is_correction=calls > 0)
             usage, calls = usage + response.usage, calls + 1
             try:
                 parsed = self._parsed(response)

@@ -57,6 +57,7 @@ class Tool(Generic[P, R]):
         self._description = description
         self._function: Callable[..., Any] = function
         self._is_method = False
+        self._is_class_method = isinstance(function, classmethod)
         idempotent = writes is False
         self._records_itself = is_observed(function)
         observed = observe(kind="tool", name=self.name, idempotent=idempotent, approval=approval)
@@ -65,7 +66,7 @@ class Tool(Generic[P, R]):
         self._attributes = code_attributes(inspect.unwrap(function), "tool")
         if idempotent:
             self._attributes[names.IDEMPOTENT] = True
-        update_wrapper(self, function)
+        update_wrapper(self, function, updated=())  # without the function's own attributes
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Calls the function, as an observed call."""
@@ -76,8 +77,8 @@ class Tool(Generic[P, R]):
         self._is_method = not isinstance(self._function, staticmethod)
 
     def __get__(self, instance: object, owner: type | None = None) -> "Tool[..., R]":
-        """Returns the tool that calls the method of this object."""
-        if instance is None or not self._is_method:
+        """Returns the tool that calls the method of this object or class."""
+        if not self._is_method or (instance is None and not self._is_class_method):
             return self
         bound: Callable[..., R] = getattr(self._function, "__get__")(instance, owner)  # noqa: B009 - of any descriptor
         return Tool(bound, name=self.name, description=self._description, writes=self.writes, approval=self.approval)
@@ -106,10 +107,8 @@ class Tool(Generic[P, R]):
         elif rule == "writes":
             rule = _ASKS if self.writes else _NEVER_ASKS
         if needs_rule(rule):
-            arguments: dict[str, Any] = (
-                call.arguments if isinstance(call.arguments, dict) else {"input": call.arguments}
-            )
-            await run_steps_async(approved_first(rule, self.name, arguments, idempotent=self.writes is False))
+            steps = approved_first(rule, self.name, _by_name(call), idempotent=self.writes is False)
+            await run_steps_async(steps)
 
     async def run(self, call: ToolCallRequest, context: FilledIn, *, in_thread: bool) -> Any:
         """Makes the call, observed, or returns its recorded result. `in_thread`: a function that is no coroutine runs

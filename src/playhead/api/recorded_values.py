@@ -212,7 +212,7 @@ def _patch() -> None:
     shared = getattr(random.random, "__self__", None)
     if not isinstance(shared, random.Random):
         return  # somebody else has patched it
-    for name in random.__all__:
+    for name in dir(random):
         real = getattr(random, name)
         if getattr(real, "__self__", None) is shared:
             _replace(random, name, _wrap_random(name, real, shared))

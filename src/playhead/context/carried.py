@@ -13,7 +13,7 @@ from typing import Final, Generic, TypeVar
 from playhead.context.context import Context
 from playhead.context.entries import CLEARED, SYSTEM, USER, Entry, EntryKind
 from playhead.context.meter import TokenMeter
-from playhead.context.policy import Compression
+from playhead.context.policy import AnyCompression
 from playhead.context.summaries import BEGINNING
 from playhead.model.json_value import Json, JsonMapping, int_at, object_at, text_at
 from playhead.models.apis import CHAT
@@ -60,12 +60,19 @@ class MessagesLeft(Generic[S]):
 
 class CarriedContext(Context, Generic[S]):
     """A context for one model call of a framework's agent. `messages`: all that the framework would send, without a
-    system prompt that it keeps apart."""
+    system prompt that it keeps apart. `window`: of the model, in tokens, as the framework says it; it counts where
+    neither the policy nor the table of models has one."""
 
     def __init__(
-        self, messages: Sequence[CarriedMessage[S]], compression: Compression | None, model: Model | str | None
+        self,
+        messages: Sequence[CarriedMessage[S]],
+        compression: AnyCompression | None,
+        model: Model | str | None,
+        *,
+        window: int | None = None,
     ) -> None:
         super().__init__(compression=compression, model=model)
+        self._window = window
         self._sources: dict[int, tuple[Entry, S]] = {}
         tokens = 0
         for message in messages:

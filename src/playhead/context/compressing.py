@@ -176,9 +176,14 @@ def _carry_out(work: CompressionWork, budget: TokenBudget, strategy: Strategy, p
         model = model_of(summariser, work.model)
         text = write_summary(old, summariser, model, window_of(model.name))
         summary = summary_entry(text, work.api, work.number, in_system=in_system)
+        summary.tokens = work.compression.tokens_of(summary)
         if summary.tokens >= _estimate(old):
             raise SummaryFailed(f"the summary of {_estimate(old)} tokens has {summary.tokens}: it saves nothing")
-    return _Result(applied(entries, plan, work.api, summary), plan, summary, plan.reason)
+    left = applied(entries, plan, work.api, summary)
+    for entry in left:
+        if entry.kind == "masked":
+            entry.tokens = work.compression.tokens_of(entry)
+    return _Result(left, plan, summary, plan.reason)
 
 
 def _overflow(work: CompressionWork, result: _Result) -> str | None:

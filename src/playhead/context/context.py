@@ -23,7 +23,7 @@ from playhead.context.entries import ASSISTANT, SYSTEM, TOOL, Entry
 from playhead.context.limits import window_of
 from playhead.context.meter import TokenMeter
 from playhead.context.plan import CompressionPolicy, Plan, Strategy
-from playhead.context.policy import Compression
+from playhead.context.policy import AnyCompression, Compression
 from playhead.context.recording import record_marks
 from playhead.context.report import Basis, CompressionReport, ContextStats, Trigger
 from playhead.context.strategies import BuiltIn
@@ -88,7 +88,7 @@ class Context:
         self,
         system: str | None = None,
         *,
-        compression: Compression | BuiltIn | CompressionPolicy | None = None,
+        compression: AnyCompression | None = None,
         model: Model | str | None = None,
         api: ApiName = "chat",
     ) -> None:
@@ -99,11 +99,13 @@ class Context:
         self._policy: CompressionPolicy | None = _policy_of(compression)
         self._model = model
         self._asked: Model | str | None = None  # by the call that is prepared now
+        self._window: int | None = None  # of a model that the table of models does not have
         self._system: Entry | None = None
         self._lock = threading.RLock()
         self._entries: list[Entry] = []
         self._history: list[Entry] = []
         self._meter = TokenMeter()
+        self._by_policy: list[Entry] = []  # preserved since the policy says so
         self._sent: dict[int, _Sent] = {}
         self._version = 0  # of the entries; a compression makes a new one
         self._compressions = self._checkpoints = 0
@@ -184,13 +186,14 @@ class Context:
         """Adds tags to a message."""
         with self._lock:
             entry.tags = (*entry.tags, *(tag for tag in tags if tag not in entry.tags))
-            entry.preserve = entry.preserve or self._is_preserved(entry)
+            self._preserve_by_policy(entry)
         record_marks(self._api, entry.native, entry.tags, preserve=entry.preserve)
 
     def preserve(self, entry: Entry, *, on: bool = True) -> None:
         """Says that no compression removes this message; with `on=False`, that it may."""
         with self._lock:
             entry.preserve = on
+            self._by_policy = [other for other in self._by_policy if other is not entry]
         record_marks(self._api, entry.native, entry.tags, preserve=on)
 
     def instruct(self, system: str) -> None:
@@ -201,9 +204,7 @@ class Context:
             if self._system is not None and self._system.message == message:
                 return
             entry = Entry(self._api.from_message(message), message)
-            if self._compression.count is not None:
-                with guarded("count the tokens of a message"):
-                    entry.tokens = int(self._compression.count(message))
+            entry.tokens = self._compression.tokens_of(entry)
             for entries in (self._entries, self._history):
                 if self._system is not None and self._system in entries:
                     entries[entries.index(self._system)] = entry
@@ -223,15 +224,7 @@ class Context:
         """
         with self._lock, self._asking(model):
             self._compress_if_due()
-            task = running_task()
-            self._sent[threading.get_ident() if task is None else id(task)] = _Sent(self._estimate(), self._version)
-            if len(self._sent) > 1:
-                warn_once(
-                    "two tasks in one context",
-                    "a context was read for a model by two threads or tasks before an answer was added: their messages "
-                    "and their usage get mixed up; give each conversation a Context of its own",
-                )
-            return self.native_messages()
+            return self._handed_out()
 
     async def for_model_async(self, model: Model | str | None = None) -> list[Any]:
         """The same, with the summary written in another thread."""
@@ -239,7 +232,8 @@ class Context:
             is_due = self._due() is not None
         if is_due:
             await in_thread(lambda: self._compress_for(model))
-        return self.for_model(model)
+        with self._lock:
+            return self._handed_out()
 
     def follow(self, messages: Sequence[object]) -> list[JsonMapping]:
         """Adds what is new in a list that a framework hands over whole at each call, and returns `for_model()`.
@@ -338,46 +332,69 @@ class Context:
 
     @contextmanager
     def using(self, compression: Compression | Strategy) -> Generator[None]:
-        """Uses another policy, or another strategy of this policy, inside the block: for a turn or a phase. What only
-        the other policy preserves is preserved in the block."""
+        """Uses another policy, or another strategy of this policy, inside the block: for a turn or a phase. In the
+        block, another policy also says what is preserved, beside what this one has preserved, and counts."""
         with self._lock:
-            before = self._compression, self._policy
+            before, first = (self._compression, self._policy, self._by_policy), len(self._history)
+            self._by_policy = []
             if isinstance(compression, Compression):
-                self._compression = compression
+                self._take_policy(compression, None)
+                self._preserve_by_policy(*self._entries)
             else:
-                self._compression = replace(self._compression, strategy=compression)
-            self._policy = None
-            self._not_before = None
-            is_other = isinstance(compression, Compression)
-            free = [entry for entry in self._entries if is_other and not entry.preserve]
-            only_here = [entry for entry in free if self._is_preserved(entry)]
-            for entry in only_here:
-                entry.preserve = True
+                self._take_policy(replace(self._compression, strategy=compression), None)
         try:
             yield
         finally:
             with self._lock:
-                self._compression, self._policy = before
-                self._not_before = None
-                for entry in only_here:
+                for entry in self._by_policy:
                     entry.preserve = False
+                ours, policy, self._by_policy = before
+                self._take_policy(ours, policy)
+                self._preserve_by_policy(*(entry for entry in self._history if entry.number >= first))
+
+    def _take_policy(self, compression: Compression, policy: CompressionPolicy | None) -> None:
+        """Makes this the policy; another counter counts all messages again."""
+        is_counted_otherwise = compression.count is not self._compression.count
+        self._compression, self._policy, self._not_before = compression, policy, None
+        if is_counted_otherwise:
+            self._version += 1
+            for entry in self._entries:
+                entry.tokens = compression.tokens_of(entry)
 
     # --- inside ------------------------------------------------------------------------------------------------------
+
+    def _handed_out(self) -> list[Any]:
+        """Returns the messages, and notes for whom, since the next answer says how many tokens these have."""
+        task = running_task()
+        self._sent[threading.get_ident() if task is None else id(task)] = _Sent(self._estimate(), self._version)
+        if len(self._sent) > 1:
+            warn_once(
+                "two tasks in one context",
+                "a context was read for a model by two threads or tasks before an answer was added: their messages and "
+                "their usage get mixed up; give each conversation a Context of its own",
+            )
+        return self.native_messages()
 
     def _append_entry(self, message: Message, *, preserve: bool = False, tags: Sequence[str] = ()) -> Entry:
         return self._append(Entry(self._api.from_message(message), message), preserve=preserve, tags=tags)
 
     def _append(self, entry: Entry, *, preserve: bool = False, tags: Sequence[str] = ()) -> Entry:
         entry.number, entry.tags = len(self._history), tuple(tags)
-        if self._compression.count is not None:
-            with guarded("count the tokens of a message"):
-                entry.tokens = int(self._compression.count(entry.message))
-        entry.preserve = preserve or self._is_preserved(entry)
+        entry.tokens = self._compression.tokens_of(entry)
+        entry.preserve = preserve
+        self._preserve_by_policy(entry)
         self._entries.append(entry)
         self._history.append(entry)
         if entry.tags or preserve:
             record_marks(self._api, entry.native, entry.tags, preserve=entry.preserve)
         return entry
+
+    def _preserve_by_policy(self, *entries: Entry) -> None:
+        """Preserves the entries of which the policy says so; noted, since the policy of a block ends."""
+        for entry in entries:
+            if not entry.preserve and self._is_preserved(entry):
+                entry.preserve = True
+                self._by_policy.append(entry)
 
     def _is_preserved(self, entry: Entry) -> bool:
         """What the policy's function says; True if it raises: nothing is lost by an error."""
@@ -402,7 +419,8 @@ class Context:
         sent = self._sent.pop(threading.get_ident() if task is None else id(task), None)
         if sent is None and len(self._sent) == 1:  # answered in another thread
             _, sent = self._sent.popitem()
-        if reported is not None and sent is not None and sent.version == self._version:
+        is_estimated = self._compression.count is None  # else there is nothing to correct
+        if reported is not None and is_estimated and sent is not None and sent.version == self._version:
             self._meter.reported(sent.estimate, reported)
 
     def _estimate(self) -> int:
@@ -429,7 +447,7 @@ class Context:
             self._compress_if_due()
 
     def _limit(self) -> int | None:
-        limits = [self._compression.limit or _window(self._model), _window(self._asked)]
+        limits = [self._compression.limit or _window(self._model) or self._window, _window(self._asked)]
         return min((limit for limit in limits if limit is not None), default=None)
 
     def _due(self) -> Plan | str | None:
@@ -506,7 +524,7 @@ class Context:
         return report
 
 
-def _compression_of(given: Compression | BuiltIn | CompressionPolicy | None) -> Compression:
+def _compression_of(given: AnyCompression | None) -> Compression:
     if isinstance(given, Compression):
         return given
     if isinstance(given, BuiltIn):
@@ -518,7 +536,7 @@ def _window(model: Model | str | None) -> int | None:
     return None if model is None else window_of(model if isinstance(model, str) else model.name)
 
 
-def _policy_of(given: Compression | BuiltIn | CompressionPolicy | None) -> CompressionPolicy | None:
+def _policy_of(given: AnyCompression | None) -> CompressionPolicy | None:
     if given is None or isinstance(given, Compression | BuiltIn):
         return None
     return given

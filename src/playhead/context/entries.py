@@ -46,7 +46,12 @@ class Entry:
 
     def __post_init__(self) -> None:
         self.text = message_text(self.message)
-        self.tokens = self.tokens or round(estimate_message(self.message))
+        self.tokens = self.tokens or self.estimate
+
+    @property
+    def estimate(self) -> int:
+        """Tokens of the message, estimated."""
+        return round(estimate_message(self.message))
 
     @property
     def role(self) -> str:

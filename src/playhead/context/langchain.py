@@ -9,7 +9,6 @@ as that one does: what was compressed is gone from it.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 try:
@@ -26,9 +25,8 @@ from playhead.context.carried import MEMO_KEY, CarriedContext, CarriedMessage, M
 from playhead.context.context import in_thread
 from playhead.context.entries import SYSTEM
 from playhead.context.keep import Keep, Messages
-from playhead.context.limits import window_of
 from playhead.context.plan import DEFAULT_PROMPT
-from playhead.context.policy import AllOf, Compression, Threshold
+from playhead.context.policy import AllOf, AnyCompression, Compression, Threshold
 from playhead.context.strategies import LlmSummary
 from playhead.kernel.guard import guarded
 from playhead.model.json_value import Json, int_at, text_at
@@ -49,8 +47,8 @@ State = AgentState[Any]
 class CompressionMiddleware(AgentMiddleware[State, Any, Any]):
     """Compresses the messages of an agent before a model call, by a policy.
 
-    `compression`: the policy. `model`: the chat model, or its name as `init_chat_model` takes it, that writes summaries
-    for which the policy names none; its window is the limit where the policy has no other.
+    `compression`: the policy, as for a `Context`. `model`: the chat model, or its name as `init_chat_model` takes it,
+    that writes summaries for which the policy names none; its window is the limit where the policy has no other.
 
     In the place of `compression`, the arguments of `SummarizationMiddleware`: `trigger` (None: 70 % of the limit),
     `keep`, `summary_prompt`, `token_counter`, and `trim_tokens_to_summarize` (a longer conversation is not cut, but
@@ -63,7 +61,7 @@ class CompressionMiddleware(AgentMiddleware[State, Any, Any]):
         self,
         model: str | BaseChatModel | None = None,
         *,
-        compression: Compression | None = None,
+        compression: AnyCompression | None = None,
         trigger: Trigger | Sequence[Trigger] | None = None,
         keep: Size | None = None,
         summary_prompt: str | None = None,
@@ -74,7 +72,7 @@ class CompressionMiddleware(AgentMiddleware[State, Any, Any]):
         others = (trigger, keep, summary_prompt, token_counter, trim_tokens_to_summarize)
         if compression is not None and any(value is not None for value in others):
             raise ValueError("CompressionMiddleware takes compression=, or the arguments of SummarizationMiddleware")
-        self._compression = compression or compression_of(
+        self._compression: AnyCompression = compression or compression_of(
             trigger=trigger,
             keep=keep or ("messages", 20),
             summary_prompt=summary_prompt,
@@ -83,7 +81,7 @@ class CompressionMiddleware(AgentMiddleware[State, Any, Any]):
         )
         chat_model = init_chat_model(model) if isinstance(model, str) else model
         self._model = None if chat_model is None else LangChainModel(chat_model)
-        self._profile_limit = None if chat_model is None else _window_in_profile(chat_model)
+        self._profile_window = None if chat_model is None else _window_in_profile(chat_model)
 
     def before_model(self, state: State, runtime: "Runtime[Any]") -> dict[str, Any] | None:
         """Returns the compressed messages as a change of the state; None if no compression is due."""
@@ -97,16 +95,10 @@ class CompressionMiddleware(AgentMiddleware[State, Any, Any]):
     def _changes(self, messages: Sequence[AnyMessage]) -> dict[str, Any] | None:
         with guarded("compress the messages of an agent"):
             carried = [one for message in messages for one in _carried(message)]
-            left = CarriedContext(carried, self._policy(), self._model).compressed()
+            left = CarriedContext(carried, self._compression, self._model, window=self._profile_window).compressed()
             if left is not None:
                 return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *_messages(left)]}
         return None
-
-    def _policy(self) -> Compression:
-        """The policy, with the window in the model's profile if neither it nor the table of models has one."""
-        compression = self._compression
-        is_known = compression.limit is not None or self._model is None or window_of(self._model.name) is not None
-        return compression if is_known else replace(compression, limit=self._profile_limit)
 
 
 def _window_in_profile(chat_model: BaseChatModel) -> int | None:

@@ -21,7 +21,7 @@ except ImportError as error:
     raise ImportError("playhead.context.openai_agents needs OpenAI Agents: pip install openai-agents") from error
 
 from playhead.context.context import Context, in_thread
-from playhead.context.policy import Compression
+from playhead.context.policy import AnyCompression
 from playhead.kernel.guard import guarded
 from playhead.model.json_value import Json
 from playhead.models.apis import as_json
@@ -34,7 +34,7 @@ _MOST_CONVERSATIONS: Final = 32
 class InputFilter:
     """A filter for `RunConfig(call_model_input_filter=...)`; see `input_filter`. `hooks`: for `Runner.run(hooks=)`."""
 
-    def __init__(self, compression: Compression | None, model: Model | str | None) -> None:
+    def __init__(self, compression: AnyCompression | None, model: Model | str | None) -> None:
         self._compression = compression
         self._model = model
         self._lock = threading.Lock()
@@ -88,9 +88,10 @@ class _UsageHooks(RunHooks[Any]):
         self._to.answered(response)
 
 
-def input_filter(compression: Compression | None = None, *, model: Model | str | None = None) -> InputFilter:
-    """Returns the filter for any number of conversations. `model`: writes summaries for which the policy names no
-    model, and its window is the limit where the policy has none; None: the name of the agent's model.
+def input_filter(compression: AnyCompression | None = None, *, model: Model | str | None = None) -> InputFilter:
+    """Returns the filter for any number of conversations. `compression`: as for a `Context`. `model`: writes summaries
+    for which the policy names no model, and its window is the limit where the policy has none; None: the name of the
+    agent's model.
 
     A list of items that continues none of the lists before begins a new context. With `hooks`, the filter learns how
     many tokens the provider counts; without, they are estimated, or counted by the policy's `count`.

@@ -6,9 +6,10 @@ from typing import Literal
 
 from playhead.context.entries import Entry
 from playhead.context.keep import Keep, Messages, Turns, protected_in, tail_of, target_of
-from playhead.context.plan import Strategy, TokenBudget
+from playhead.context.plan import CompressionPolicy, Strategy, TokenBudget
 from playhead.context.report import CompressionReport, CompressionStart
-from playhead.context.strategies import LlmSummary, NoCompression, SlidingWindow, in_words, is_due
+from playhead.context.strategies import BuiltIn, LlmSummary, NoCompression, SlidingWindow, in_words, is_due
+from playhead.kernel.guard import guarded
 from playhead.model.json_value import Json
 from playhead.model.message import Message
 
@@ -108,6 +109,13 @@ class Compression:
         protected = protected_in(entries)
         return TokenBudget(limit, now, target, tail, due_at, fixed, protected, by_turns=by_turns, at_user=at_user)
 
+    def tokens_of(self, entry: Entry) -> int:
+        """Returns what `count` says of the entry's message; an estimate without it, or if it raises."""
+        if self.count is not None:
+            with guarded("count the tokens of a message"):
+                return int(self.count(entry.message))
+        return entry.estimate
+
     def describe(self) -> Json:
         """Returns the policy as it is recorded."""
         return {
@@ -123,6 +131,10 @@ class Compression:
             "count": self.count is not None,
         }
 
+
+AnyCompression = Compression | BuiltIn | CompressionPolicy
+"""What a context, an agent and the adapters take: a policy, one of the strategies (with all else as in
+`Compression()`), or an object that decides in the place of a policy."""
 
 Reason = Literal["tokens", "turns", "messages", "strategy"]
 # Of several, the first counts.

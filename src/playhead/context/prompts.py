@@ -167,7 +167,9 @@ def _is_said(wanted: str, said: Sequence[str]) -> bool:
     parts = _WORD.findall(wanted)
     if len(parts) == 1:
         return parts[0] in said
-    return any([*said[place : place + len(parts)]] == parts for place in range(len(said) - len(parts) + 1))
+    return bool(parts) and any(
+        [*said[place : place + len(parts)]] == parts for place in range(len(said) - len(parts) + 1)
+    )
 
 
 def by_tools(tools: Mapping[str, Iterable[str]]) -> ChooseMode:

@@ -28,7 +28,7 @@ from playhead.capture.pydantic_ai.models import answer_message, request_part_mes
 from playhead.context.carried import MEMO_KEY, CarriedContext, CarriedMessage, MessageLeft, MessagesLeft, memo_of
 from playhead.context.context import in_thread
 from playhead.context.entries import SYSTEM
-from playhead.context.policy import Compression
+from playhead.context.policy import AnyCompression
 from playhead.kernel.guard import guarded
 from playhead.models.model import Model
 
@@ -45,9 +45,11 @@ class _PartPlace:
     part: int
 
 
-def history_processor(compression: Compression | None = None, *, model: Model | str | None = None) -> HistoryProcessor:
-    """Returns the processor. `model`: writes summaries for which the policy names no model, and its window is the limit
-    where the policy has none; None: the name of the model that the agent asks.
+def history_processor(
+    compression: AnyCompression | None = None, *, model: Model | str | None = None
+) -> HistoryProcessor:
+    """Returns the processor. `compression`: as for a `Context`. `model`: writes summaries for which the policy names no
+    model, and its window is the limit where the policy has none; None: the name of the model that the agent asks.
 
     One processor serves any number of agents, conversations and tasks.
     """
@@ -60,7 +62,7 @@ def history_processor(compression: Compression | None = None, *, model: Model | 
 
 
 def _compressed(
-    messages: list[ModelMessage], compression: Compression | None, model: Model | str
+    messages: list[ModelMessage], compression: AnyCompression | None, model: Model | str
 ) -> list[ModelMessage]:
     with guarded("compress the history of an agent"):
         left = CarriedContext(_carried(messages), compression, model).compressed()

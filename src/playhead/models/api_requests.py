@@ -5,7 +5,7 @@ thoughts of others.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, cast
 
 import orjson
@@ -37,7 +37,7 @@ def chat_arguments(request: ModelRequest, model: str, *, max_tokens: str) -> dic
     """Returns the arguments for Chat Completions. Reasoning is not sent back: OpenAI does not take it."""
     arguments: dict[str, Any] = {
         "model": model,
-        "messages": [CHAT.from_message(message) for message in without_reasoning(request.thread)],
+        "messages": [CHAT.from_message(message) for message in without_reasoning(_sent(request.thread))],
         **_settings(request, max_tokens=max_tokens),
     }
     if request.tools:
@@ -68,7 +68,7 @@ def anthropic_arguments(request: ModelRequest, model: str) -> dict[str, Any]:
     version = _claude_version(model)
     by_schema = request.output is not None and version is not None and version >= _FIRST_WITH_SCHEMA
     thread = request.thread if by_schema else instructed(request)
-    messages = [message for message in map(_with_signed_thoughts, thread) if message["parts"]]
+    messages = _sent(map(_with_signed_thoughts, thread))
     sent = ANTHROPIC.request([ANTHROPIC.from_message(message) for message in messages])
     thinking = claude_thinking(model) if _may_think(request, messages) else None
     most = request.max_tokens or (_ANTHROPIC_MAX_TOKENS if thinking is None else _ANTHROPIC_MAX_TOKENS_THINKING)
@@ -123,16 +123,25 @@ def _may_think(request: ModelRequest, messages: Sequence[Message]) -> bool:
 
 def closed_schema(schema: JsonMapping) -> Json:
     """Returns the schema with no further properties in any object, as structured outputs want it."""
-    closed: Json = {key: _closed(value) for key, value in schema.items()}
+    closed: Json = {key: _closed(key, value) for key, value in schema.items()}
     if "properties" in closed:
         closed.setdefault("additionalProperties", False)
     return closed
 
 
-def _closed(value: JsonValue) -> JsonValue:
-    if isinstance(value, dict):
+# Keywords whose values are schemas by names, which may be keywords themselves; and values that are no schemas.
+_NAMED_SCHEMAS = frozenset({"properties", "$defs", "definitions", "patternProperties"})
+_VALUES = frozenset({"default", "const", "enum", "examples"})
+
+
+def _closed(keyword: str, value: JsonValue) -> JsonValue:
+    if isinstance(value, list) and keyword not in _VALUES:
+        return [closed_schema(item) if isinstance(item, dict) else item for item in value]
+    if not isinstance(value, dict) or keyword in _VALUES:
+        return value
+    if keyword not in _NAMED_SCHEMAS:
         return closed_schema(value)
-    return [_closed(item) for item in value] if isinstance(value, list) else value
+    return {name: closed_schema(each) if isinstance(each, dict) else each for name, each in value.items()}
 
 
 # --- Gemini -----------------------------------------------------------------------------------------------------------
@@ -148,7 +157,7 @@ def gemini_arguments(request: ModelRequest, model: str) -> dict[str, Any]:
     """Returns the arguments for Gemini. Beside tools, the API refuses a schema of the answer: it becomes an
     instruction."""
     by_schema = request.output is not None and not request.tools
-    thread = _with_named_results(request.thread if by_schema else instructed(request))
+    thread = _with_named_results(_sent(request.thread) if by_schema else instructed(request))
     sent = GEMINI.request([GEMINI.from_message(message) for message in thread])
     config: dict[str, Any] = _settings(request, max_tokens="max_output_tokens")
     if sent.system is not None:
@@ -195,12 +204,17 @@ def _settings(request: ModelRequest, *, max_tokens: str) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if value is not None}
 
 
+def _sent(thread: Iterable[Message]) -> list[Message]:
+    """Returns the thread without empty messages, which APIs refuse: an answer may have had thoughts only."""
+    return [message for message in thread if message["parts"]]
+
+
 def instructed(request: ModelRequest) -> list[Message]:
-    """Returns the thread; with a schema of the answer, with an instruction that has it."""
+    """Returns the thread without empty messages; with a schema of the answer, with an instruction that has it."""
+    thread = _sent(request.thread)
     if request.output is None:
-        return request.thread
+        return thread
     schema = orjson.dumps(cast("dict[str, Any]", dict(request.output)), option=orjson.OPT_SORT_KEYS).decode()
     said = f"Answer with one JSON value and nothing else. It must be valid by this JSON schema:\n{schema}"
-    thread = request.thread
     first = next((index for index, message in enumerate(thread) if message["role"] != "system"), len(thread))
     return [*thread[:first], text_message("system", said), *thread[first:]]

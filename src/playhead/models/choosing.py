@@ -25,7 +25,8 @@ class CallSituation:
     """What a chooser may look at. `messages`: the context before it is made shorter for a model. `tools`: names of
     those that the model may ask for. `tokens`: of the context, as last reported, else an estimate. `turn`: number of
     the call in its agent, from 1. `agent`, `task`: names; None outside one. `tool`: the tool whose result this call
-    reads first; None: it reads none. `default`: the name of the model that the agent has without a choice."""
+    reads first; None: it reads none. `default`: the name of the model that the agent has without a choice.
+    `is_correction`: the newest message is not the user's, but says what was wrong with the last answer."""
 
     messages: Sequence[Message] = ()
     tools: Sequence[str] = ()
@@ -35,6 +36,7 @@ class CallSituation:
     task: str | None = None
     tool: str | None = None
     default: str | None = None
+    is_correction: bool = False
 
     @classmethod
     def of_request(cls, request: ModelRequest) -> "CallSituation":

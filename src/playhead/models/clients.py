@@ -7,7 +7,7 @@ event loop that opened them. For many questions at once, give an asynchronous cl
 
 import inspect
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -114,12 +114,22 @@ class ClientModel(Model):
         parts = [part for native in read.natives for part in self.api.to_message(native)["parts"]]
         for place, part in enumerate(parts):
             if part.get("type") == "tool_call" and not part.get("id"):  # of Gemini; results are matched by it
-                part["id"] = f"call_{len(request.messages)}_{place}"
+                part["id"] = _new_id(request.messages, place)
         message: Message = {"role": "assistant", "parts": parts}
         reason = next((found for chunk in reversed(chunks) if (found := self._reason(chunk)) is not None), None)
         model = read.model or request.model or self.name
         stopped = stop_reason_of(reason, message)
         return ModelResponse(message, model, read.usage, stopped, reason, self.provider, read.reasoning)
+
+
+def _new_id(messages: Sequence[Message], place: int) -> str:
+    """Returns an id for the tool call at this place of the answer: the same in a resumed run, and none that the
+    messages have. (Their number is not enough: a compressed context grows to it again.)"""
+    taken = {part.get("id") for message in messages for part in message["parts"]}
+    number = len(messages)
+    while (made := f"call_{number}_{place}") in taken:
+        number += 1
+    return made
 
 
 class OpenAIModel(ClientModel):

@@ -75,12 +75,12 @@ def failure_of(error: BaseException) -> ModelFailure | None:
 
 
 def says_too_long(error: BaseException) -> bool:
-    """Whether the error of a model call says that the context is too long."""
+    """Whether the error of a model call says that the context is too long. (Limits of tokens in a time do not.)"""
     if isinstance(error, ContextTooLong):
         return True
     code = getattr(error, "code", None)
-    text = f"{code if isinstance(code, str) else ''} {error}"
-    return _TOO_LONG.search(text[:_LONGEST]) is not None
+    text = f"{code if isinstance(code, str) else ''} {error}"[:_LONGEST]
+    return _TOO_LONG.search(text) is not None and _status(error) != _RATE_STATUS and _RATE.search(text) is None
 
 
 def _text(error: BaseException) -> str:

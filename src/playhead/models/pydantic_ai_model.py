@@ -5,6 +5,7 @@ records the call.
 """
 
 import asyncio
+import base64
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any
 
@@ -124,8 +125,30 @@ def _request_parts(message: Message, names: dict[Any, Any]) -> Iterator[Any]:
         for part in message["parts"]:
             name, result = names.get(part.get("id")) or "tool", part.get("response")
             yield forms.ToolReturnPart(tool_name=name, content=result, tool_call_id=part.get("id") or "")
-    else:
+    elif all(part.get("type") == "text" for part in message["parts"]):
         yield forms.UserPromptPart(content=message_text(message))
+    else:
+        yield forms.UserPromptPart(content=[*map(_user_content, message["parts"])])
+
+
+def _user_content(part: Part) -> Any:
+    """Returns a text, a picture or a file of the user. Raises ValueError for what pydantic-ai has no form for."""
+    forms = library("pydantic_ai.messages", _PACKAGE)
+    match part.get("type"), part.get("modality"):
+        case "text", _:
+            return str(part.get("content") or "")
+        case "blob", _:
+            data = base64.b64decode(str(part.get("content") or ""))
+            return forms.BinaryContent(data, media_type=str(part.get("mime_type")))
+        case "uri", "image" | "audio" | "video" as modality:
+            urls = {"image": forms.ImageUrl, "audio": forms.AudioUrl, "video": forms.VideoUrl}
+            return urls[modality](str(part.get("uri")))
+        case "uri", _:
+            return forms.DocumentUrl(str(part.get("uri")))
+        case kind, _:
+            raise ValueError(
+                f"a part {kind!r} of a user's message cannot be sent by pydantic-ai: give its bytes or its URL"
+            )
 
 
 def _answer_part(part: Part) -> Any:

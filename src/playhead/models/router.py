@@ -38,8 +38,8 @@ class Router(ModelChooser):
     `judge`: a model (or its name) that is asked with `prompt` and the user's newest message, or a function of the call
     that returns the name of a kind. `to`: a model for each kind. `default`: the kind where the judge names none, or
     fails; None: the first one. The judge is asked when the newest message is the user's; calls that read results of
-    tools stay with the kind that their agent had last. The judge's call is recorded under a step `route`. `{kinds}` in
-    `prompt` stands for the names.
+    tools, or correct an answer, stay with the kind that their agent had last. The judge's call is recorded under a step
+    `route`. `{kinds}` in `prompt` stands for the names.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Router(ModelChooser):
 
     def _known(self, situation: CallSituation) -> _Kind | None:
         """Returns the kind that the agent had last, if the newest message is not the user's."""
-        if situation.messages and situation.messages[-1]["role"] == "user":
+        if situation.messages and situation.messages[-1]["role"] == "user" and not situation.is_correction:
             return None
         latest = self._latest.here().get(situation.agent)
         return None if latest is None else _Kind(latest, "the kind of the request that is being answered")

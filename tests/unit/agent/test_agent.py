@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -15,7 +15,8 @@ from playhead.agent.streams import AnswerArrived, TextDelta, ToolEnded, ToolStar
 from playhead.context import Compression, Keep, LlmSummary, SlidingWindow
 from playhead.errors import MaxTurnsExceeded, OutputInvalid
 from playhead.model.event import LlmCalled, OrchestrationDecision, RunStarted, TokenUsage
-from playhead.models import ContextTooLong, MockModel, ModelRequest, ModelResponse, mock_answer
+from playhead.models import ContextTooLong, MockModel, ModelRequest, ModelResponse, mock_answer, portable
+from playhead.models.api_requests import anthropic_arguments, chat_arguments, gemini_arguments, instructed
 from playhead.testing.recorder import RunRecorder
 
 
@@ -512,3 +513,52 @@ def test_a_tool_under_observe_is_recorded_once_as_it_says(playhead_recorder: Run
 def test_two_tools_of_one_name_are_refused():
     with pytest.raises(ValueError, match="two tools have one name"):
         playhead.Agent(model=answers(), tools=[add, add])
+
+
+def test_a_message_that_a_tool_adds_comes_after_its_result(playhead_recorder: RunRecorder):
+    @playhead.tool
+    def remember(ctx: AgentContext[None], fact: str) -> str:
+        """Remembers a fact."""
+        ctx.add("user", f"noted: {fact}")
+        return "done"
+
+    model = answers(calling(("remember", {"fact": "a"}), ("add", {"a": 1, "b": 2})), "ok")
+    playhead.Agent(model=model, tools=[remember, add]).run_sync("go")
+    assert roles(model.requests[1]) == ["user", "assistant", "tool", "tool", "user"]
+    assert tool_texts(model.requests[1]) == ["done", "3"]
+    assert model.requests[1].messages[-1]["parts"][0]["content"] == "noted: a"
+
+
+def test_a_tool_cannot_go_on_with_the_context_that_waits_for_its_result(playhead_recorder: RunRecorder):
+    @playhead.tool
+    async def think(ctx: AgentContext[None]) -> str:
+        """Thinks."""
+        return (await ctx.call()).text
+
+    model = answers(calling(("think", {})), "ok")
+    out = playhead.Agent(model=model, tools=[think]).run_sync("go")
+    assert out.response == "ok"
+    [result] = tool_texts(model.requests[1])
+    assert "while a tool is executed" in result
+
+
+async def test_a_stream_that_was_read_to_its_end_has_no_more_events(playhead_recorder: RunRecorder):
+    async with playhead.Agent(model=answers("ok")).run_stream("go") as events:
+        assert [type(event) async for event in events] == [TextDelta, AnswerArrived]
+        async with asyncio.timeout(10):
+            assert [event async for event in events] == []
+    assert events.result.response == "ok"
+
+
+def test_an_answer_without_text_is_not_sent_back_empty(playhead_recorder: RunRecorder):
+    """A model that reached its limit while it thought: providers refuse a message without content."""
+    thought = mock_answer(reasoning="Let me see")
+    model = answers(thought, '{"result": 3}')
+    out = playhead.Agent(model=model, output=int).run_sync("1 + 2?")
+    assert out.output == 3
+    thread = [{"role": "user", "parts": [{"type": "text", "content": "Hi"}]}, portable(thought.message)]
+    request = ModelRequest(thread)
+    assert chat_arguments(request, "gpt-4o", max_tokens="max_tokens")["messages"] == [{"role": "user", "content": "Hi"}]
+    assert len(gemini_arguments(request, "gemini-2.5-flash")["contents"]) == 1
+    assert len(anthropic_arguments(request, "claude-haiku-4-5")["messages"]) == 1
+    assert len(instructed(replace(request, output={"type": "object"}))) == 2  # with the instruction

@@ -11,7 +11,8 @@ import playhead
 from playhead.errors import OutputInvalid
 from playhead.local.client import JournalClient
 from playhead.model.event import LlmCalled, TokenUsage
-from playhead.models import MockModel, mock_answer
+from playhead.model.message import message_text
+from playhead.models import CallSituation, MockModel, Router, mock_answer
 from playhead.testing.recorder import RunRecorder
 from tests.support.journal_reader import start_recording
 
@@ -113,3 +114,20 @@ def test_calls_of_a_task_can_be_listed(tmp_path: Path, monkeypatch: pytest.Monke
             assert [call["seq"] for call in of_first] == [every[0]["seq"], every[2]["seq"]]
             assert [call["status"] for call in of_first] == ["completed", "completed"]
             assert list(journal.llm_calls(run.id or "", task="third")) == []
+
+
+def test_a_wrong_answer_is_asked_for_again_without_asking_the_judge_again(playhead_recorder: RunRecorder):
+    asked: list[str] = []
+
+    def judge(call: CallSituation) -> str:
+        asked.append(message_text(call.messages[-1]))
+        return "hard" if "invoice" in asked[-1] else "simple"
+
+    left = ["no JSON", GOOD]
+    hard, simple = MockModel(lambda _: left.pop(0), name="hard-model"), MockModel(GOOD, name="simple-model")
+    router = Router(judge, {"simple": simple, "hard": hard})
+    result = playhead.LlmTask("extract", model=router, output=Invoice)("an invoice")
+    assert (result.calls, result.model, asked) == (2, "hard-model", ["an invoice"])
+    left[:] = ["no JSON", GOOD]
+    out = playhead.Agent(model=router, output=Invoice).run_sync("an invoice")
+    assert (out.turns, asked, simple.requests) == (2, ["an invoice"] * 2, [])

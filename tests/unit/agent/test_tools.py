@@ -2,15 +2,17 @@
 
 import asyncio
 from dataclasses import dataclass
+from datetime import date
 from typing import Any, Literal
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 import playhead
 from playhead.agent.agent_context import AgentContext
+from playhead.agent.outputs import output_type
 from playhead.agent.tools import Tool, result_text
-from playhead.errors import ToolArgumentsInvalid
+from playhead.errors import OutputInvalid, ToolArgumentsInvalid
 from playhead.testing.recorder import RunRecorder
 
 
@@ -179,3 +181,72 @@ def test_a_tool_that_writes_is_not_made_of_a_cached_function():
     with pytest.raises(ValueError, match="tool price: results of a tool that writes are not cached"):
         playhead.tool(writes=True)(price)
     assert playhead.tool(price)("A1") == "A1 costs 5"
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(strict=True)
+    day: date
+    kind: Literal["a", "b"]
+    number: int
+
+
+def test_a_strict_type_takes_what_json_can_say():
+    @playhead.tool
+    def book(when: Strict) -> str:
+        """Books."""
+        return when.day.isoformat()
+
+    given = {"when": {"day": "2026-01-02", "kind": "a", "number": 2**70}}
+    assert book.signature.read(given)["when"] == Strict(day=date(2026, 1, 2), kind="a", number=2**70)
+
+
+def test_an_answer_of_a_strict_type_is_read_with_all_digits():
+    read = output_type(Strict)
+    assert read is not None
+    text = f'Here it is: {{"day": "2026-01-02", "kind": "b", "number": {2**70}}}'
+    assert read.read(text) == Strict(day=date(2026, 1, 2), kind="b", number=2**70)
+
+
+def test_an_answer_that_is_a_json_text_may_have_brackets_in_it():
+    read = output_type(Literal["[x]", "y"])
+    assert read is not None
+    assert read.read('"[x]"') == "[x]"
+    assert read.read('{"result": "y"}') == "y"
+    with pytest.raises(OutputInvalid, match="no JSON"):
+        read.read("NaN")
+
+
+class Store:
+    @playhead.tool
+    @classmethod
+    def look(cls, order: str) -> str:
+        """Looks."""
+        return f"{cls.__name__} {order}"
+
+    @playhead.tool
+    @staticmethod
+    def find(order: str) -> str:
+        """Finds."""
+        return order
+
+
+class Bakery(Store):
+    pass
+
+
+def test_class_methods_and_static_methods_are_tools():
+    assert (Store.look("A1"), Bakery.look("A1"), Bakery().look("A1")) == ("Store A1", "Bakery A1", "Bakery A1")
+    assert (Store.find("A1"), Store().find("A1")) == ("A1", "A1")
+    for each in (Store.look, Store().look, Store.find):
+        assert each.definition.parameters["required"] == ["order"]
+
+
+def test_attributes_of_a_function_are_not_those_of_its_tool():
+    def look(order: str) -> str:
+        return order
+
+    for name in ("name", "writes", "approval", "signature"):
+        setattr(look, name, "of the function")
+    made = playhead.tool(look)
+    assert (made.name, made.writes, made.approval) == ("look", None, None)
+    assert made.definition.parameters["required"] == ["order"]

@@ -450,3 +450,62 @@ def test_a_summary_in_the_system_prompt_of_the_responses_api_is_an_item_behind_i
     assert (first["role"], second["role"], third["role"]) == ("system", "system", "user")
     assert "Summary of the conversation" in str(second)
     assert context.system is None
+
+
+def test_a_counter_of_another_policy_counts_in_its_block_only():
+    context = Context(compression=summarising())
+    fill(context, 2)
+    with context.using(summarising(count=lambda message: 300)):
+        assert (context.stats.tokens, context.stats.basis) == (600, "counted")
+        context.for_model()
+        context.answered(completion("short", 1_000))
+        assert context.stats.tokens == 900
+    same = Context(compression=summarising())
+    fill(same, 2)
+    same.add("assistant", "short")
+    assert (context.stats.tokens, context.stats.basis) == (same.stats.tokens, "estimated")
+
+
+def test_messages_of_a_block_are_preserved_by_whom_the_context_belongs_to():
+    context = Context(compression=summarising(preserve=lambda entry: "outer" in entry.text))
+    with context.using(summarising(preserve=lambda entry: "inner" in entry.text)):
+        entries = [context.add("user", text, preserve=text == "own") for text in ("inner", "outer", "own", "none")]
+        assert [entry.preserve for entry in entries] == [True, False, True, False]
+        with context.using(NoCompression()):
+            entries.append(context.add("user", "inner too"))
+        assert entries[-1].preserve
+        entries.append(context.add("user", "inner, and marked"))
+        context.preserve(entries[-1])
+    assert [entry.preserve for entry in entries] == [False, True, True, False, False, True]
+    context.preserve(entries[1], on=False)
+    with context.using(SlidingWindow(3)):
+        assert not entries[1].preserve
+    assert not entries[1].preserve
+
+
+def test_what_a_compression_writes_is_counted_too():
+    context = Context(compression=summarising(count=lambda message: 200, keep=Keep(messages=2)))
+    fill(context, 4)
+    report = context.compress()
+    assert [entry.tokens for entry in context.messages] == [200, 200, 200]
+    assert context.stats.tokens == report.tokens_after == 600
+
+
+async def test_a_second_compression_is_not_made_in_the_event_loop():
+    """A strategy that never brings the context below its threshold."""
+    threads: list[int] = []
+
+    def summary(_: Any) -> str:
+        threads.append(threading.get_ident())
+        return "short"
+
+    class TwoByTwo:
+        def plan(self, entries: Any, budget: Any) -> Plan:
+            return Plan.giving(entries, [0, 1], "summarise")
+
+    summarised = Compression(limit=10_000, threshold=100, strategy=TwoByTwo())
+    context = Context(compression=summarised, model=MockModel(summary))
+    fill(context, 9, words=200)
+    await context.for_model_async()
+    assert len(threads) == 1
+    assert threads != [threading.get_ident()]

@@ -175,3 +175,8 @@ def test_a_model_call_has_the_mode_and_the_tokens_of_each_section(
     total = tokens["totals"].get("split")
     assert total is not None
     assert total.get("sections") == first.get("sections")
+
+
+def test_a_wanted_word_without_letters_is_never_said():
+    assert by_words({"question": ["?"]})("nothing", ()) is None
+    assert by_words({"question": ["?"], "code": ["c++"]})("in C++, please?", ()) == "code"

@@ -4,6 +4,7 @@ reasons, errors; synchronous and asynchronous."""
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import pytest
@@ -20,7 +21,13 @@ from playhead.models import (
     RateLimited,
     failure_of,
 )
-from playhead.models.api_requests import anthropic_arguments, chat_arguments, claude_thinking, gemini_arguments
+from playhead.models.api_requests import (
+    anthropic_arguments,
+    chat_arguments,
+    claude_thinking,
+    closed_schema,
+    gemini_arguments,
+)
 from playhead.testing import (
     MockModelServer,
     context_too_long,
@@ -195,6 +202,8 @@ def test_other_errors_are_no_known_failure():
     assert failure_of(ValueError("a wrong key")) is None
     assert isinstance(failure_of(TimeoutError()), Overloaded)
     assert isinstance(failure_of(RuntimeError("openai.RateLimitError: rate limit reached")), RateLimited)
+    throttled = "An error occurred (ThrottlingException): Too many tokens, please wait before trying again."
+    assert isinstance(failure_of(RuntimeError(throttled)), RateLimited)  # of Bedrock: not the window
 
 
 def test_arguments_that_are_no_object_stay_what_they_are(server: MockModelServer):
@@ -271,3 +280,57 @@ def test_schemas_of_answers_are_sent_as_each_api_takes_them():
     with_tools = gemini_arguments(replace(ASKED, tools=[LOOK_UP]), "gemini-2.5-flash")["config"]
     assert "response_mime_type" not in with_tools
     assert "JSON schema" in str(with_tools["system_instruction"])
+
+
+def test_a_field_called_properties_is_closed_as_any_other():
+    inner = {"type": "object", "properties": {"x": {"type": "integer"}}}
+    schema = {
+        "type": "object",
+        "properties": {"properties": inner, "$defs": {"type": "string", "enum": ["a"]}},
+        "$defs": {"properties": inner},
+    }
+    closed = closed_schema(schema)
+    assert closed == {
+        "type": "object",
+        "properties": {
+            "properties": {**inner, "additionalProperties": False},
+            "$defs": {"type": "string", "enum": ["a"]},
+        },
+        "$defs": {"properties": {**inner, "additionalProperties": False}},
+        "additionalProperties": False,
+    }
+
+
+def test_ids_that_gemini_s_calls_are_given_are_not_given_twice():
+    """A compressed context may be as long as it was before."""
+    from google.genai import types
+
+    part = {"function_call": {"name": "look_up", "args": {"q": "x"}}}  # as the API answers: without an id
+    answer = types.GenerateContentResponse.model_validate({"candidates": [{"content": {"parts": [part]}}]})
+    client = SimpleNamespace(aio=None, models=SimpleNamespace(generate_content=lambda **_: answer))
+    asked = models.GeminiModel("gemini-2.5-flash", client=client)
+    first = asked.complete(ModelRequest([text_message("user", "Hello")], tools=[LOOK_UP]))
+    second = asked.complete(ModelRequest([first.message], tools=[LOOK_UP]))
+    assert [call.id for call in (*first.tool_calls, *second.tool_calls)] == ["call_1_0", "call_2_0"]
+
+
+PICTURE = "iVBORw0KGgo="
+
+
+def test_pictures_and_files_reach_models_of_pydantic_ai(server: MockModelServer):
+    blob = {"type": "blob", "mime_type": "image/png", "modality": "image", "content": PICTURE}
+    uri = {"type": "uri", "modality": "image", "uri": "https://pictures.example/1.png"}
+    parts: list[Any] = [{"type": "text", "content": "What is this?"}, blob, uri]
+    server.otherwise(says("A picture."))
+    pydantic_ai_model(server, is_async=False).complete(ModelRequest([{"role": "user", "parts": parts}]))
+    [message] = server.requests[-1].messages
+    said: Any = message["content"]
+    assert [element["type"] for element in said] == ["text", "image_url", "image_url"]
+    assert [element["image_url"]["url"] for element in said[1:]] == [f"data:image/png;base64,{PICTURE}", uri["uri"]]
+
+
+def test_what_models_of_pydantic_ai_cannot_be_sent_is_an_error_and_not_left_out(server: MockModelServer):
+    parts: list[Any] = [{"type": "text", "content": "Read it."}, {"type": "file", "modality": "file", "file_id": "f-1"}]
+    server.otherwise(says("Read."))
+    with pytest.raises(ValueError, match="file"):
+        pydantic_ai_model(server, is_async=False).complete(ModelRequest([{"role": "user", "parts": parts}]))

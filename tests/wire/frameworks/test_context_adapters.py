@@ -3,8 +3,9 @@
 import os
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, TypeVar
 
 import openai
 import pytest
@@ -20,18 +21,22 @@ from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
+from playhead.calls import runtime
 from playhead.context import (
     AllOf,
     ClearToolResults,
     Compression,
     CompressionStart,
+    Entry,
     Keep,
     LlmSummary,
     Messages,
+    Plan,
     SlidingWindow,
 )
 from playhead.context.langchain import CompressionMiddleware, compression_of
 from playhead.context.openai_agents import InputFilter, input_filter
+from playhead.context.policy import AnyCompression
 from playhead.context.pydantic_ai import history_processor
 from playhead.models import MockModel
 from playhead.models.langchain import LangChainModel
@@ -64,7 +69,7 @@ def openai_client(server: MockModelServer) -> openai.AsyncOpenAI:
     return openai.AsyncOpenAI(base_url="http://mock/v1", api_key="k", http_client=server.async_http_client())
 
 
-def langchain(server: MockModelServer, compression: Compression) -> Callable[[], Talk]:
+def langchain(server: MockModelServer, compression: AnyCompression) -> Callable[[], Talk]:
     model = chat_openai(server)
     agent: Any = create_agent(
         model, [], system_prompt=LONG_PROMPT, middleware=[CompressionMiddleware(compression=compression)]
@@ -84,7 +89,7 @@ def langchain(server: MockModelServer, compression: Compression) -> Callable[[],
     return conversation
 
 
-def pydantic_ai(server: MockModelServer, compression: Compression) -> Callable[[], Talk]:
+def pydantic_ai(server: MockModelServer, compression: AnyCompression) -> Callable[[], Talk]:
     provider = OpenAIProvider(openai_client=openai_client(server))
     agent = PydanticAgent(
         OpenAIChatModel("mock-model", provider=provider),
@@ -107,7 +112,7 @@ def pydantic_ai(server: MockModelServer, compression: Compression) -> Callable[[
     return conversation
 
 
-def openai_agents(server: MockModelServer, compression: Compression) -> Callable[[], Talk]:
+def openai_agents(server: MockModelServer, compression: AnyCompression) -> Callable[[], Talk]:
     return with_filter(server, input_filter(compression), has_hooks=True)
 
 
@@ -323,6 +328,46 @@ def test_the_window_in_the_model_s_profile_is_the_limit():
     changes = CompressionMiddleware(model, compression=policy).before_model(state, RUNTIME)
     assert changes is not None
     assert CompressionMiddleware(compression=policy).before_model(state, RUNTIME) is None  # no window is known
+
+
+@pytest.fixture
+def small_window() -> Iterator[None]:
+    """As the setting PLAYHEAD_CONTEXT_WINDOWS says it."""
+    before = runtime.current
+    runtime.install(replace(before, context_windows={"mock-model": 600}))
+    yield
+    runtime.install(before)
+
+
+class NewestOnly:
+    """A policy in the place of ours: as soon as there are more than four messages, only two stay."""
+
+    limits: ClassVar[list[int | None]] = []
+
+    def plan(self, entries: Sequence[Entry], tokens: int, limit: int | None) -> Plan | None:
+        self.limits.append(limit)
+        return Plan.giving(entries, range(len(entries) - 2), "drop") if len(entries) > 4 else None
+
+
+@pytest.mark.parametrize("policy", [SlidingWindow(2), NewestOnly()], ids=["strategy", "policy"])
+@pytest.mark.parametrize("adapter", [langchain, pydantic_ai, openai_agents])
+async def test_a_strategy_and_a_policy_of_ones_own_are_taken_too(
+    adapter: Callable[..., Any], policy: Any, server: MockModelServer, small_window: None
+):
+    talk = adapter(server, policy)()
+    for turn in range(6):
+        await talk(f"turn {turn} " + "please " * 60)
+    last = str(server.requests[-1].messages)
+    assert "turn 5 " in last
+    assert "turn 0 " not in last
+
+
+def test_a_policy_of_ones_own_gets_the_window_in_the_model_s_profile():
+    NewestOnly.limits.clear()
+    model = ChatOpenAI(model="unheard-of", api_key="k", profile={"max_input_tokens": 400})  # pyright: ignore[reportArgumentType]
+    state: Any = {"messages": chat(4)}
+    assert CompressionMiddleware(model, compression=NewestOnly()).before_model(state, RUNTIME) is not None
+    assert set(NewestOnly.limits) == {400}
 
 
 def test_results_are_cleared_in_copies():

@@ -22,14 +22,6 @@ def _gather(wrapped: Callable[..., T], _: object, args: tuple[object, ...], kwar
         return wrapped(*args, **kwargs)
 
 
-async def _wait_for(
-    wrapped: Callable[..., Awaitable[T]], _: object, args: tuple[object, ...], kwargs: dict[str, object]
-) -> T:
-    """Needed only before Python 3.12, where `wait_for` makes a task of a coroutine."""
-    with awaiting((args[0] if args else kwargs.get("fut"),)):
-        return await wrapped(*args, **kwargs)
-
-
 async def _to_thread(
     wrapped: Callable[..., Awaitable[T]], _: object, args: tuple[object, ...], kwargs: dict[str, object]
 ) -> T:
@@ -37,13 +29,18 @@ async def _to_thread(
         return await wrapped(*args, **kwargs)
 
 
-_instrumentation = Instrumentation(
-    [
-        Wrap("asyncio", "gather", _gather),
-        Wrap("asyncio", "to_thread", _to_thread),
-        *([Wrap("asyncio", "wait_for", _wait_for)] if sys.version_info < (3, 12) else []),
-    ]
-)
+_wraps = [Wrap("asyncio", "gather", _gather), Wrap("asyncio", "to_thread", _to_thread)]
+if sys.version_info < (3, 12):  # later ones make no task of a coroutine there
+
+    async def _wait_for(
+        wrapped: Callable[..., Awaitable[T]], _: object, args: tuple[object, ...], kwargs: dict[str, object]
+    ) -> T:
+        with awaiting((args[0] if args else kwargs.get("fut"),)):
+            return await wrapped(*args, **kwargs)
+
+    _wraps.append(Wrap("asyncio", "wait_for", _wait_for))
+
+_instrumentation = Instrumentation(_wraps)
 
 
 def patch() -> None:
