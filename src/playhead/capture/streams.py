@@ -109,6 +109,11 @@ class _ObservedStreamBase(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTy
         self._self_recording = recording
         recording.begun = True
 
+    def __radd__(self, other: object) -> object:
+        """Lets Python's `list += stream` read the stream, as it does with a generator: the proxy's own method would ask
+        the stream to add itself to the list."""
+        return NotImplemented
+
     @property
     def response(self) -> object:
         """The HTTP response; closing it also ends the call."""
