@@ -78,7 +78,7 @@ def _chat_message(message: JsonObject) -> JsonObject:
         return message
     elements = [element for element in content if is_object(element)]
     documents = [element["document"] for element in elements if is_object(element.get("document"))]
-    texts = [str(document.get("data")) for document in documents] or [text_of(message)]
+    texts = [str(value_at(document, "data")) for document in documents] or [text_of(message)]
     thought = "".join(str(element[_THINKING]) for element in elements if element.get(_THINKING))
     return {**message, "content": "".join(texts), **({"reasoning_content": thought} if thought else {})}
 

@@ -18,7 +18,15 @@ from playhead.testing.http_response import EVENTS_TYPE, Response, json_response,
 from playhead.testing.protocols.openai_chat import OpenAIChat, deltas, whole
 from playhead.testing.protocols.openai_embeddings import OpenAIEmbeddings
 from playhead.testing.protocols.protocol import Incoming
-from playhead.testing.request import ChatRequest, JsonObject, text_of
+from playhead.testing.request import (
+    ChatRequest,
+    InvalidRequest,
+    JsonObject,
+    check_messages,
+    check_optional_fields,
+    json_object,
+    text_of,
+)
 
 _ROOT = "/mistral"
 _THINKING = "thinking"
@@ -26,6 +34,10 @@ _THINKING = "thinking"
 
 class MistralRequest(ChatRequest):
     """A request of Mistral; rules see the thinking of its messages as that of Chat Completions."""
+
+    @property
+    def model(self) -> str:
+        return self.body.get("model") or self.body["agent_id"]
 
     @cached_property
     def _messages(self) -> list[JsonObject]:
@@ -54,6 +66,8 @@ def _with_elements(message: JsonObject) -> JsonObject:
     """Returns the message with its thinking in the content."""
     thought = message.get("reasoning_content")
     message = {**message, "content": message.get("content") or ""}
+    if calls := message.get("tool_calls"):
+        message["tool_calls"] = [{**call, "index": place} for place, call in enumerate(calls)]
     if not thought:
         return message
     del message["reasoning_content"]
@@ -71,11 +85,16 @@ def _streamed(completion: Completion, piece_characters: int) -> Response:
     usage = orjson.loads(b"".join(whole(completion).parts))["usage"]
     events: list[JsonObject] = []
     for index, (message, reason) in enumerate(zip(completion.messages, completion.finish_reasons, strict=True)):
-        for delta in deltas({**message, "content": message.get("content") or ""}, piece_characters):
+        calls: list[JsonObject] = message.get("tool_calls") or []
+        spoken = {key: value for key, value in message.items() if key != "tool_calls"}
+        for delta in deltas({**spoken, "content": message.get("content") or ""}, piece_characters):
             thought = delta.pop("reasoning_content", None)
             piece = {"content": [thinking_element(thought)]} if thought else delta
             events.append({**head, "choices": [{"index": index, "delta": piece, "finish_reason": None}]})
-        end = {"index": index, "delta": {"content": ""}, "finish_reason": reason}
+        # Tool calls come whole, with the end.
+        whole_calls = [{**call, "index": place} for place, call in enumerate(calls)]
+        delta = {"content": "", **({"tool_calls": whole_calls} if calls else {})}
+        end = {"index": index, "delta": delta, "finish_reason": reason}
         events.append({**head, "choices": [end], "usage": usage})
     return Response(200, [*map(server_sent_event, events), b"data: [DONE]\n\n"], EVENTS_TYPE)
 
@@ -89,11 +108,17 @@ class MistralChat(OpenAIChat):
     """Implements `ModelProtocol`."""
 
     def takes(self, path: str) -> bool:
-        return path == f"{_ROOT}/v1/chat/completions"
+        return path in (f"{_ROOT}/v1/chat/completions", f"{_ROOT}/v1/agents/completions")
 
     def read(self, number: int, incoming: Incoming) -> ChatRequest:
-        request = super().read(number, incoming)
-        return MistralRequest(number, request.body, request.headers)
+        body = json_object(incoming.body)
+        name = "agent_id" if "agents" in incoming.path else "model"
+        if not isinstance(body.get(name), str):
+            raise InvalidRequest(f"Field required: {name}", name)
+        if not check_messages(body.get("messages")):
+            raise InvalidRequest("Field required: messages", "messages")
+        check_optional_fields(body)
+        return MistralRequest(number, body, incoming.headers)
 
     def render(self, completion: Completion, request: ChatRequest, piece_characters: int) -> Response:
         if request.stream:
