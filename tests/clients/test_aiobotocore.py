@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from aiobotocore.config import AioConfig
+from aiobotocore.httpxsession import HttpxSession
 from aiobotocore.session import get_session
 from botocore.exceptions import ClientError, EventStreamError
 
@@ -35,7 +36,7 @@ from tests.clients.observed import LONG, delivered_to, rewound
 from tests.support.journal_reader import Recording, start_recording
 
 server = pytest_plugin.mock_model_server
-MODEL = "us.anthropic.claude-sonnet-4-20250514-v1:0"
+MODEL = "us.anthropic.claude-sonnet-4-20250514-v1"
 TOOLS: Any = {"tools": [{"toolSpec": {"name": "look_up", "inputSchema": {"json": {"type": "object"}}}}]}
 THINK = {"thinking": {"type": "enabled", "budget_tokens": 1024}}
 covers = pytest.mark.covers
@@ -120,7 +121,7 @@ async def invoked(client: Any) -> list[Any]:
         pieces = [piece async for piece in body.iter_chunks(50)]
     streamed = await client.invoke_model_with_response_stream(modelId=MODEL, body=body_of("streamed"))
     events = [event async for event in streamed["body"]]
-    vectors = await client.invoke_model(modelId="amazon.titan-embed-text-v2:0", body=json.dumps({"inputText": "a"}))
+    vectors = await client.invoke_model(modelId="amazon.titan-embed-text-v2", body=json.dumps({"inputText": "a"}))
     return [await whole["body"].read(), pieces, events, json.loads(await vectors["body"].read())]
 
 
@@ -167,6 +168,24 @@ def test_bodies_are_recorded_however_they_are_read(recording: Recording, server:
         assert output["parts"][-1]["content"] == LONG
         assert span.attributes[names.OUTPUT_TOKENS] > 0
     assert len(journaled.of_kind("embedding")) == 1
+
+
+@covers("aiobotocore", "messages")
+def test_bodies_are_recorded_with_httpx_beneath_too(recording: Recording, server: MockModelServer):
+    """The client's event streams cannot be read with it."""
+
+    async def program(client: Any) -> None:
+        whole = await client.invoke_model(modelId=MODEL, body=body_of("hello"))
+        assert LONG in (await whole["body"].read()).decode()
+        pieces = (await client.invoke_model(modelId=MODEL, body=body_of("in pieces")))["body"]
+        assert LONG in b"".join([piece async for piece in pieces.iter_chunks(50)]).decode()
+
+    ask(server, program, http_session_cls=HttpxSession)()
+    journaled = recording.read()
+    for span in journaled.calls(MODEL):
+        [output] = journaled.messages(span.attributes[names.OUTPUT_MESSAGES_REF])
+        assert output["parts"][-1]["content"] == LONG
+    assert len(journaled.calls(MODEL)) == 2
 
 
 @covers("aiobotocore", "streaming")

@@ -106,7 +106,8 @@ class _ObservedHttpResponse(wrapt.ObjectProxy):  # pyright: ignore[reportMissing
         super().__init__(response)  # pyright: ignore[reportUnknownMemberType]
         self._self_response = response
         self._self_recording = recording
-        self._self_content = _ObservedContent(getattr(response, "content", None), length, recording)
+        reader = None if hasattr(type(response), "aiter_raw") else response.content  # httpx's has none
+        self._self_content = _ObservedContent(reader, length, recording)
 
     @property
     def content(self) -> object:
