@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from aiobotocore.config import AioConfig
-from aiobotocore.httpxsession import HttpxSession
 from aiobotocore.session import get_session
 from botocore.exceptions import ClientError, EventStreamError
 
@@ -173,6 +172,7 @@ def test_bodies_are_recorded_however_they_are_read(recording: Recording, server:
 @covers("aiobotocore", "messages")
 def test_bodies_are_recorded_with_httpx_beneath_too(recording: Recording, server: MockModelServer):
     """The client's event streams cannot be read with it."""
+    httpx_session = pytest.importorskip("aiobotocore.httpxsession").HttpxSession
 
     async def program(client: Any) -> None:
         whole = await client.invoke_model(modelId=MODEL, body=body_of("hello"))
@@ -180,7 +180,7 @@ def test_bodies_are_recorded_with_httpx_beneath_too(recording: Recording, server
         pieces = (await client.invoke_model(modelId=MODEL, body=body_of("in pieces")))["body"]
         assert LONG in b"".join([piece async for piece in pieces.iter_chunks(50)]).decode()
 
-    ask(server, program, http_session_cls=HttpxSession)()
+    ask(server, program, http_session_cls=httpx_session)()
     journaled = recording.read()
     for span in journaled.calls(MODEL):
         [output] = journaled.messages(span.attributes[names.OUTPUT_MESSAGES_REF])

@@ -19,6 +19,10 @@ PACKAGES = {
     "anthropic": ("anthropic", "anthropic"),
     "google-genai": ("google.genai", "google-genai"),
     "botocore": ("botocore", "boto3"),
+    "aiobotocore": ("aiobotocore", "aiobotocore"),
+    "cohere": ("cohere", "cohere"),
+    "mistralai": ("mistralai.client", "mistralai"),
+    "ollama": ("ollama", "ollama"),
     "litellm": ("litellm", "litellm"),
     "mcp": ("mcp", "mcp"),
     "langchain": ("langchain_core", "langchain-core"),
@@ -99,7 +103,7 @@ def page() -> str:
         assert set(what) <= {*WHAT, "oldest"}, f"{library}: {what}"
         for each in what:
             counts[library, each] += count
-    newest = _pinned("", "-frameworks", "-crewai")
+    newest = _pinned("", "-clients", "-frameworks", "-crewai")
     oldest = _pinned("-oldest", "-oldest-frameworks", "-oldest-crewai")
     lines = [["library", *WHAT, "oldest version", "newest version"], ["---"] * (len(WHAT) + 3)]
     for library, (name, package) in PACKAGES.items():

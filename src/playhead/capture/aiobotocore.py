@@ -7,8 +7,9 @@ streams and bodies are read in other ways: they are here.
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from inspect import isawaitable
 from sys import modules
-from typing import Any
+from typing import Any, Self
 
 import wrapt
 
@@ -106,7 +107,8 @@ class _ObservedHttpResponse(wrapt.ObjectProxy):  # pyright: ignore[reportMissing
         super().__init__(response)  # pyright: ignore[reportUnknownMemberType]
         self._self_response = response
         self._self_recording = recording
-        reader = None if hasattr(type(response), "aiter_raw") else response.content  # httpx's has none
+        kind: type = type(response)
+        reader = None if hasattr(kind, "aiter_raw") else response.content  # httpx's has none
         self._self_content = _ObservedContent(reader, length, recording)
 
     @property
@@ -128,6 +130,23 @@ class _ObservedHttpResponse(wrapt.ObjectProxy):  # pyright: ignore[reportMissing
                 raise
             self._self_content.note(piece, is_last=False)
             yield piece
+
+    async def read(self) -> bytes:
+        """Reads the whole body, and records it: before version 3, `async with body as response` gives the response."""
+        try:
+            data: bytes = await self._self_response.read()
+        except BaseException as error:
+            self._self_recording.fail(error)
+            raise
+        self._self_content.note(data, is_last=True)
+        return data
+
+    async def __aenter__(self) -> Self:
+        await self._self_response.__aenter__()
+        return self
+
+    async def __aexit__(self, *raised: Any) -> object:
+        return await self._self_response.__aexit__(*raised)
 
     def close(self) -> object:
         """Ends the call with the bytes read so far, and closes the response."""
@@ -220,6 +239,12 @@ class _RecordedContent:
         """Ends the iteration of `iter_chunks`."""
         self._is_closed = True
 
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.close()
+
 
 def _body(data: bytes, ending: BaseException | None) -> object:
     return modules["aiobotocore.response"].StreamingBody(_RecordedContent([data], ending), str(len(data)))
@@ -228,10 +253,16 @@ def _body(data: bytes, ending: BaseException | None) -> object:
 _FORMS = RecordedForms(_RecordedContent, _body)
 
 
+def _parsers() -> Any:
+    return modules["aiobotocore.parsers"]
+
+
 async def _restore(raw: object, call: MethodCall, ending: BaseException | None) -> object:
     with reading("aiobotocore"):
         response = recorded_response(raw, call.args[0], ending, _FORMS)
-        return await call.client._response_parser.parse(response, output_shape(call.client, call.args[0]))
+        protocol = call.client.meta.service_model.metadata["protocol"]
+        parsed = _parsers().create_parser(protocol).parse(response, output_shape(call.client, call.args[0]))
+        return await parsed if isawaitable(parsed) else parsed  # not awaited in older versions
 
 
 # --- what is wrapped --------------------------------------------------------------------------------------------------

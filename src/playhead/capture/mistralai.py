@@ -33,7 +33,7 @@ from playhead.model.message import Message
 
 __all__ = ["SUPPORTS", "MistralInstrumentor", "patch", "read_request", "read_response", "unpatch"]
 
-SUPPORTS = "mistralai >= 2.0"
+SUPPORTS = "mistralai >= 2.9"
 PROVIDER = "mistral_ai"
 
 # --- requests and answers ---------------------------------------------------------------------------------------------

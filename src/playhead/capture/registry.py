@@ -15,11 +15,11 @@ from playhead.kernel.guard import guarded, log, warn_once
 LIBRARIES: dict[str, str] = {
     "openai": "playhead.capture.openai",
     "botocore": "playhead.capture.botocore",
+    "aiobotocore": "playhead.capture.aiobotocore",
     "google.genai": "playhead.capture.google_genai",
     "mcp": "playhead.capture.mcp",
     "anthropic": "playhead.capture.anthropic",
     "litellm": "playhead.capture.litellm",
-    "aiobotocore": "playhead.capture.aiobotocore",
     "cohere": "playhead.capture.cohere",
     "mistralai.client": "playhead.capture.mistralai",
     "ollama": "playhead.capture.ollama",
