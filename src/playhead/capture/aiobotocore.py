@@ -107,8 +107,8 @@ class _ObservedHttpResponse(wrapt.ObjectProxy):  # pyright: ignore[reportMissing
         super().__init__(response)  # pyright: ignore[reportUnknownMemberType]
         self._self_response = response
         self._self_recording = recording
-        kind: type = type(response)
-        reader = None if hasattr(kind, "aiter_raw") else response.content  # httpx's has none
+        is_httpx = type(response).__module__.startswith("httpx")  # it has no reader
+        reader = None if is_httpx else response.content
         self._self_content = _ObservedContent(reader, length, recording)
 
     @property
@@ -145,8 +145,8 @@ class _ObservedHttpResponse(wrapt.ObjectProxy):  # pyright: ignore[reportMissing
         await self._self_response.__aenter__()
         return self
 
-    async def __aexit__(self, *raised: Any) -> object:
-        return await self._self_response.__aexit__(*raised)
+    async def __aexit__(self, kind: object, raised: BaseException | None, trace: object) -> bool | None:
+        return await self._self_response.__aexit__(kind, raised, trace)
 
     def close(self) -> object:
         """Ends the call with the bytes read so far, and closes the response."""
