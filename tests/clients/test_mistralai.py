@@ -288,8 +288,8 @@ def test_requests_are_given_back_as_they_were_sent(reader: Client, server: MockM
     assert_exact(reader, server, program, at_least=10)
 
 
-@covers("mistralai", "messages", "streaming")
-def test_langchains_model_is_recorded_exactly(reader: Client, server: MockModelServer):
+@covers("mistralai", "messages", "streaming", "resume")
+def test_langchains_model_is_recorded_exactly_and_resumed(reader: Client, server: MockModelServer):
     """It has an HTTP client of its own, and none of Mistral's."""
     from langchain_core.messages import HumanMessage
     from langchain_mistralai import ChatMistralAI
@@ -307,7 +307,13 @@ def test_langchains_model_is_recorded_exactly(reader: Client, server: MockModelS
         assert [*model.stream("hello")]
         asyncio.run(ask_later())
 
+    def answers() -> list[Any]:
+        called = model.bind_tools(TOOLS).invoke([HumanMessage("the weather?")])
+        return [called.tool_calls, *[chunk.content for chunk in model.stream("hello")]]
+
     try:
         assert_exact(reader, server, program, at_least=4)
+        live, replayed = rewound(server, answers)
+        assert replayed == live
     finally:
         playhead.uninstrument("langchain_core")

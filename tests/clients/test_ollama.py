@@ -251,8 +251,8 @@ def test_requests_are_given_back_as_they_were_sent(reader: Client, server: MockM
     assert_exact(reader, server, program, at_least=14)
 
 
-@covers("ollama", "messages", "streaming")
-def test_langchains_model_above_it_is_recorded_exactly(reader: Client, server: MockModelServer):
+@covers("ollama", "messages", "streaming", "resume")
+def test_langchains_model_above_it_is_recorded_exactly_and_resumed(reader: Client, server: MockModelServer):
     from langchain_core.messages import HumanMessage
     from langchain_ollama import ChatOllama
 
@@ -270,8 +270,15 @@ def test_langchains_model_above_it_is_recorded_exactly(reader: Client, server: M
         assert [*model.stream("hello")]
         asyncio.run(later())
 
+    def answers() -> list[Any]:
+        called = model.bind_tools([look_up]).invoke([HumanMessage("the weather?")])
+        names_of = [call["name"] for call in called.tool_calls]
+        return [names_of, *[(chunk.content, chunk.additional_kwargs) for chunk in model.stream("hello")]]
+
     try:
         assert_exact(reader, server, program, at_least=4)
+        live, replayed = rewound(server, answers)
+        assert replayed == live
     finally:
         playhead.uninstrument("langchain_core")
 

@@ -198,7 +198,7 @@ def _with_observed_events(
 # --- made again from a record -----------------------------------------------------------------------------------------
 
 
-class _RecordedContent:
+class _RecordedReader:
     """A recorded body or event stream, with the interface of aiohttp's response and of its reader."""
 
     url = ""
@@ -210,7 +210,7 @@ class _RecordedContent:
         self._is_closed = False
 
     @property
-    def content(self) -> "_RecordedContent":
+    def content(self) -> "_RecordedReader":
         """The reader."""
         return self
 
@@ -247,10 +247,10 @@ class _RecordedContent:
 
 
 def _body(data: bytes, ending: BaseException | None) -> object:
-    return modules["aiobotocore.response"].StreamingBody(_RecordedContent([data], ending), str(len(data)))
+    return modules["aiobotocore.response"].StreamingBody(_RecordedReader([data], ending), str(len(data)))
 
 
-_FORMS = RecordedForms(_RecordedContent, _body)
+_FORMS = RecordedForms(_RecordedReader, _body)
 
 
 def _parsers() -> Any:

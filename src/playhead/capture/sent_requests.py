@@ -7,7 +7,7 @@ A sender that is called elsewhere, or a second time for a retry, only passes the
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, nullcontext
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from typing import Any
 
@@ -71,7 +71,8 @@ def _current(method: _RunningMethod) -> Generator[None]:
     try:
         yield
     finally:
-        _running.reset(token)
+        with suppress(ValueError):  # in another context, where an abandoned coroutine or generator is closed
+            _running.reset(token)
 
 
 def recording_sent(api: ClientApi) -> Wrapper:

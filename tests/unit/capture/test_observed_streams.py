@@ -28,7 +28,7 @@ def numbers() -> Iterator[int]:
 
 
 def test_a_list_takes_a_streams_chunks_with_plus_equals():
-    """As it does with the generators that some clients return; wrapt's proxies have number methods, which came first."""
+    """As it does with the generators that some clients return: number methods of wrapt's proxies came first."""
     recording = Recording()
     taken: list[Any] = [0]
     taken += ObservedStream(numbers(), cast(StreamRecording, recording))
@@ -37,4 +37,4 @@ def test_a_list_takes_a_streams_chunks_with_plus_equals():
 
 def test_a_list_and_a_stream_cannot_be_added_as_without_us():
     with pytest.raises(TypeError):
-        _ = [0] + cast("list[int]", ObservedStream(numbers(), cast(StreamRecording, Recording())))
+        _ = [0] + cast("list[int]", ObservedStream(numbers(), cast(StreamRecording, Recording())))  # noqa: RUF005 - the operator is what is tested
