@@ -15,6 +15,7 @@ from playhead.kernel.guard import guarded, log, warn_once
 LIBRARIES: dict[str, str] = {
     "openai": "playhead.capture.openai",
     "botocore": "playhead.capture.botocore",
+    "aiobotocore": "playhead.capture.aiobotocore",
     "google.genai": "playhead.capture.google_genai",
     "mcp": "playhead.capture.mcp",
     "groq": "playhead.capture.groq",
@@ -22,6 +23,9 @@ LIBRARIES: dict[str, str] = {
     "together": "playhead.capture.together",
     "anthropic": "playhead.capture.anthropic",
     "litellm": "playhead.capture.litellm",
+    "cohere": "playhead.capture.cohere",
+    "mistralai.client": "playhead.capture.mistralai",
+    "ollama": "playhead.capture.ollama",
     "agents": "playhead.capture.openai_agents",
     "langchain_core": "playhead.capture.langchain",
     "langgraph": "playhead.capture.langgraph",

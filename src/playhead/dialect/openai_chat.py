@@ -30,6 +30,7 @@ from playhead.model.message import Message, Part
 # --- elements of a `content` list -------------------------------------------------------------------------------------
 
 
+_THINKING = "thinking"
 _AUDIO_TYPES = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 _AUDIO_FORMATS = {mime_type: name for name, mime_type in _AUDIO_TYPES.items()}
 
@@ -59,6 +60,8 @@ def native_part(part: Part) -> Any:
         return part.get("value")
     if kind in ("text", "refusal"):
         return {"type": kind, kind: part.get("content"), **extra}
+    if kind == "reasoning":
+        return {**extra, "type": _THINKING, _THINKING: extra.get(_THINKING, part.get("content"))}
     match kind, part.get("modality"):
         case "blob", "image":
             return _native_element("image_url", {"url": data_uri(part)}, extra)
@@ -133,8 +136,29 @@ def _native_element(kind: str, body: Json, extra: Json) -> Json:
     return {**extra, "type": kind, kind: {**body, **object_at(extra, kind)}}
 
 
+def _read_thinking(native: Json) -> Part | None:
+    """Mistral's and Cohere's thinking: a text, or a list of texts."""
+    value = native.get(_THINKING)
+    text = value if isinstance(value, str) else _joined_texts(value)
+    if text is None:
+        return None
+    # `extra.type` marks thinking inside the content: other thinking is a text under a key of the message.
+    extra: Json = {"type": _THINKING, **unknown_keys(native, ("type", _THINKING))}
+    if not isinstance(value, str):
+        extra[_THINKING] = value
+    return {"type": "reasoning", "content": text, "extra": extra}
+
+
+def _joined_texts(value: JsonValue) -> str | None:
+    """Returns the texts of a list of elements; None if it is not a list, or has something else than texts."""
+    texts = [value_at(element, "text") for element in value] if isinstance(value, list) else []
+    known = [text for text in texts if isinstance(text, str)]
+    return "".join(known) if texts and len(known) == len(texts) else None
+
+
 _READERS: dict[str, Callable[[Json], Part | None]] = {
     "refusal": _read_refusal,
+    _THINKING: _read_thinking,
     "image_url": _read_image,
     "input_audio": _read_audio,
     "file": _read_file,
@@ -149,7 +173,8 @@ NAME = "openai"
 _PLAIN_ROLES = frozenset({"system", "user", "assistant"})
 _OUR_ROLES = {"developer": "system", "function": "tool"}
 
-_REASONING_TEXTS = ("reasoning_content", "reasoning")  # two names of providers for the same field
+# Names of providers for the same field; the last is Ollama's.
+_REASONING_TEXTS = ("reasoning_content", "reasoning", _THINKING)
 _REASONING_KEYS = (*_REASONING_TEXTS, "reasoning_details")
 _READ_KEYS = frozenset({"role", "content", "refusal", "tool_calls", "function_call", *_REASONING_TEXTS})
 _READ_RESULT_KEYS = frozenset({"role", "content", "tool_call_id"})
@@ -214,17 +239,24 @@ def from_messages(messages: Iterable[Message]) -> list[Json]:
 
 def output_message(native: JsonMapping) -> tuple[Message, Any]:
     """Returns the message of `choices[i].message` without its reasoning, and the reasoning: its text, an object of
-    values by key if it is not a single text, None if there is none."""
+    values by key if it is not a single text, None if there is none.  Reasoning that is an element of the content stays
+    in the message."""
     if "role" not in native:
         native = {**native, "role": "assistant"}
     if native.keys().isdisjoint(_REASONING_KEYS):
-        return to_message(native), None
+        message = to_message(native)
+        return message, _reasoning_in_content(message)
     message = to_message({key: value for key, value in native.items() if key not in _REASONING_KEYS})
     reasoning = {key: value for key in _REASONING_KEYS if (value := native.get(key))}
     first = next(iter(reasoning.values()), None)
     if isinstance(first, str) and all(value == first for value in reasoning.values()):
         return message, first
     return message, reasoning or None
+
+
+def _reasoning_in_content(message: Message) -> str | None:
+    """Returns the thinking among the elements of a content, which clients send back."""
+    return "".join(str(part.get("content")) for part in message["parts"] if part.get("type") == "reasoning") or None
 
 
 def _keep_extra(extra: Json, key: str, value: JsonValue) -> None:
@@ -351,7 +383,7 @@ def _write_parts(parts: list[Part], native: Json) -> None:
             else:
                 calls.append(_native_call(part, extra))
                 native["tool_calls"] = calls
-        elif kind == "reasoning":
+        elif kind == "reasoning" and extra.get("type") != _THINKING:
             native[text_at(extra, "key", _REASONING_TEXTS[0])] = part.get("content")
         elif kind == "refusal" and "type" not in extra:
             native["refusal"] = part.get("content")

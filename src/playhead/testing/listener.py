@@ -93,6 +93,12 @@ class Listener(ThreadingHTTPServer):
             log.exception("the mock model server could not answer a request")
 
 
+def _origin_form(target: str) -> str:
+    """Returns a request's target without scheme and host, which HTTP/1.1 lets clients send to any server."""
+    scheme, separator, rest = target.partition("://")
+    return f"/{rest.partition('/')[2]}" if separator and scheme in ("http", "https") else target
+
+
 class ConnectionHandler(BaseHTTPRequestHandler):
     """One client's connection, request after request."""
 
@@ -124,7 +130,8 @@ class ConnectionHandler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(length))
         headers = {name.lower(): value for name, value in self.headers.items()}
         # A body that ends early is a client that went away: there is nobody to answer.
-        response = self.server.respond(self.command, self.path, headers, body) if len(body) == int(length) else GONE
+        path = _origin_form(self.path)
+        response = self.server.respond(self.command, path, headers, body) if len(body) == int(length) else GONE
         if response.wait_seconds > 0 and self.server.closing.wait(response.wait_seconds):
             response = GONE
         # A client of HTTP/1.0 cannot read chunks: for it, the end of the connection ends the body.

@@ -86,3 +86,24 @@ def test_reasoning_and_refusals_are_joined():
 
 def test_nothing_is_an_empty_completion():
     assert completion_of([]) == {"object": "chat.completion", "choices": []}
+
+
+def test_pieces_of_thinking_and_text_become_elements_of_the_content():
+    """As Mistral streams them: thinking as elements, the text after it as a text."""
+
+    def thought(text: str, **more: Any) -> dict[str, Any]:
+        return {"type": "thinking", "thinking": [{"type": "text", "text": text}], **more}
+
+    pieces = ["", [thought("I ")], [thought("look.", closed=True)], "We", [{"type": "text", "text": "ll."}]]
+    whole = completion_of([chunk(delta(content=piece)) for piece in pieces])
+    reference = {"type": "reference", "reference_ids": [1]}
+    assert whole["choices"][0]["message"]["content"] == [
+        thought("I look.", closed=True),
+        {"type": "text", "text": "Well."},
+    ]
+    mixed = completion_of([chunk(delta(content="a")), chunk(delta(content=[reference])), chunk(delta(content="b"))])
+    assert mixed["choices"][0]["message"]["content"] == [
+        {"type": "text", "text": "a"},
+        reference,
+        {"type": "text", "text": "b"},
+    ]

@@ -11,7 +11,7 @@ import pytest
 import playhead
 from playhead.capture import registry
 
-MODELS = {"openai", "anthropic", "google.genai"}
+MODELS = {"openai", "anthropic", "google.genai", "cohere", "mistralai.client", "ollama"}
 
 
 @pytest.mark.parametrize("library", registry.LIBRARIES)

@@ -356,3 +356,36 @@ def test_no_recorded_message_loses_anything():
         pytest.skip("no recorded runs: PLAYHEAD_TRAJECTORIES names a folder of them")
     refs = {ref_of(assert_nothing_is_lost(native)) for run in runs for native in run}
     assert len(refs) <= sum(map(len, runs))
+
+
+@pytest.mark.parametrize(
+    "thought",
+    [
+        {"type": "thinking", "thinking": "Hm."},
+        {
+            "type": "thinking",
+            "thinking": [{"type": "text", "text": "H"}, {"type": "text", "text": "m."}],
+            "closed": True,
+        },
+    ],
+    ids=["cohere", "mistral"],
+)
+def test_thinking_among_the_elements_of_a_content_is_reasoning_and_stays_in_the_message(thought: dict[str, Any]):
+    native = {"role": "assistant", "content": [thought, {"type": "text", "text": "Well."}]}
+    assert_nothing_is_lost(native)
+    message, reasoning = openai_chat.output_message(native)
+    assert reasoning == "Hm."
+    assert [(part["type"], part["content"]) for part in message["parts"]] == [("reasoning", "Hm."), ("text", "Well.")]
+
+
+def test_thinking_beside_the_content_is_reasoning():
+    native = {"role": "assistant", "content": "Well.", "thinking": "Hm."}
+    assert openai_chat.from_message(assert_nothing_is_lost(native)) == native
+    message, reasoning = openai_chat.output_message(native)
+    assert (reasoning, len(message["parts"])) == ("Hm.", 1)
+
+
+@pytest.mark.parametrize("value", [None, [], [{"type": "image"}], {"a": 1}, 3], ids=repr)
+def test_thinking_of_another_form_is_kept(value: Any):
+    assert_nothing_is_lost({"role": "assistant", "content": [{"type": "thinking", "thinking": value, "x": 1}]})
+    assert_nothing_is_lost({"role": "assistant", "content": "", "thinking": value})

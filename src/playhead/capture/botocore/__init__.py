@@ -2,11 +2,12 @@
 
 All calls of all services go through one method of the client, so the name of the service is checked first. The client's
 own retries happen inside that method, so they are one call here. A call ends with the client's response, or when its
-stream or body is read. aiobotocore is not observed.
+stream or body is read. `aiobotocore` has an instrumentation of its own, beside this one.
 """
 
 import base64
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from playhead.calls.run import ActiveRun
@@ -38,7 +39,7 @@ def record_converse(
     """`EndCall` of Converse: the answer is a dictionary, or a stream of events in one."""
     run, headers = observed.span.run, kept_headers(result)
     if call.args[0] in STREAMED:
-        recording = StreamRecording(observed, lambda seen: _streamed_response(api, run, headers, seen, call))
+        recording = StreamRecording(observed, lambda seen: streamed_response(api, run, headers, seen, call))
         result["stream"] = ObservedEvents(result["stream"], recording, sent)
         return result
     body = sent({name: value for name, value in result.items() if name != "ResponseMetadata"})
@@ -52,16 +53,26 @@ def record_invoked(
     """`EndCall` of InvokeModel: the answer is a body to read, or a stream of chunks."""
     run, headers = observed.span.run, kept_headers(result)
     if call.args[0] in STREAMED:
-        recording = StreamRecording(observed, lambda seen: _streamed_response(api, run, headers, seen, call))
-        result[_BODY] = ObservedEvents(result[_BODY], recording, _kept_chunk)
+        recording = StreamRecording(observed, lambda seen: streamed_response(api, run, headers, seen, call))
+        result[_BODY] = ObservedEvents(result[_BODY], recording, kept_chunk)
         return result
     body = result[_BODY]
-    recording = StreamRecording(
+    recording = body_recording(api, observed, headers, call)
+    body._raw_stream = ObservedBody(body._raw_stream, length_of(body._content_length), recording)
+    return result
+
+
+def body_recording(api: ClientApi, observed: ObservedModelCall, headers: Json, call: MethodCall) -> StreamRecording:
+    """Returns the recording of a body, which ends the call when the program has read it; its chunks are bytes."""
+    run = observed.span.run
+    return StreamRecording(
         observed, lambda seen: api.read_recorded({"headers": headers, **kept_bytes(b"".join(seen))}, run, call)
     )
-    length: Any = body._content_length
-    body._raw_stream = ObservedBody(body._raw_stream, int(length) if str(length).isdecimal() else None, recording)
-    return result
+
+
+def length_of(header: object) -> int | None:
+    """Returns the value of a header `content-length`; None if it is not a number."""
+    return int(str(header)) if str(header).isdecimal() else None
 
 
 def kept_headers(result: Mapping[str, Any]) -> Json:
@@ -78,13 +89,15 @@ def kept_bytes(data: bytes) -> Json:
         return {"base64": base64.b64encode(data).decode()}
 
 
-def _streamed_response(
+def streamed_response(
     api: ClientApi, run: ActiveRun, headers: Json, seen: list[Any], call: MethodCall
 ) -> ObservedResponse | None:
+    """Reads the events of a stream received so far."""
     return api.read_recorded({"headers": headers, "stream": seen}, run, call)
 
 
-def _kept_chunk(event: Any) -> JsonValue:
+def kept_chunk(event: Any) -> JsonValue:
+    """Returns an event of an invoked model's stream as a JSON value."""
     return {"chunk": kept_bytes(event["chunk"].get("bytes", b""))} if "chunk" in event else sent(event)
 
 
@@ -99,7 +112,7 @@ def _restore(raw: object, call: MethodCall, ending: BaseException | None) -> obj
     return restore(raw, call.client, call.args[0], ending)
 
 
-_CONVERSE = ClientApi(
+CONVERSE = ClientApi(
     read_request=converse.read_request,
     is_streamed=_is_streamed,
     read_response=lambda raw, run, call: converse.read_recorded(raw),
@@ -110,7 +123,7 @@ _CONVERSE = ClientApi(
     with_edit=converse.with_edit,
     end_with_result=record_converse,
 )
-_INVOKE = ClientApi(
+INVOKE = ClientApi(
     read_request=invoke.read_request,
     is_streamed=_is_streamed,
     read_response=lambda raw, run, call: invoke.read_recorded(raw, call),
@@ -121,29 +134,33 @@ _INVOKE = ClientApi(
     with_edit=lambda call, messages, system: invoke.with_edit(call, messages),
     end_with_result=record_invoked,
 )
-_APIS = {
-    "Converse": _CONVERSE,
-    "ConverseStream": _CONVERSE,
-    "InvokeModel": _INVOKE,
-    "InvokeModelWithResponseStream": _INVOKE,
-}
+
+
+def apis(converse: ClientApi, invoke: ClientApi) -> Mapping[str, ClientApi]:
+    """Returns the recorded operations, each with its API."""
+    return {
+        "Converse": converse,
+        "ConverseStream": converse,
+        "InvokeModel": invoke,
+        "InvokeModelWithResponseStream": invoke,
+    }
 
 
 # --- the wrapped method -----------------------------------------------------------------------------------------------
 
 
-def _begin(call: MethodCall) -> MethodRecording | None:
+def begin_api_call(apis: Mapping[str, ClientApi], call: MethodCall) -> MethodRecording | None:
     """Begins to record `_make_api_call(operation_name, api_params)`, which every method of every client calls."""
     if call.client._service_model.service_name != _SERVICE or len(call.args) != len(("operation", "parameters")):
         return None
-    api = _APIS.get(call.args[0])
+    api = apis.get(call.args[0])
     recording = None if api is None else begin_method(api, call)
     if recording is not None and recording.observed.answer is not None:
         recording.observed.answer = with_own_error(recording.observed.answer, call.client)
     return recording
 
 
-_make_api_call = wrap(_begin)
+_make_api_call = wrap(partial(begin_api_call, apis(CONVERSE, INVOKE)))
 _botocore = Instrumentation([Wrap("botocore.client", "BaseClient._make_api_call", _make_api_call)])
 patch, unpatch = _botocore.patch, _botocore.unpatch
 BotocoreInstrumentor = instrumentor("BotocoreInstrumentor", SUPPORTS, patch, unpatch)

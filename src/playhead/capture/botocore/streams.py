@@ -11,7 +11,9 @@ import dataclasses
 import io
 import struct
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from sys import modules
 from typing import Any, TypeVar
 
@@ -60,7 +62,7 @@ class ObservedEvents:
             except BaseException as error:
                 recording.fail(error)
                 raise
-            recording.add_chunk(_copied(self._playhead_copy, event))
+            recording.add_chunk(copied(self._playhead_copy, event))
             yield event
 
     def close(self) -> object:
@@ -72,7 +74,8 @@ class ObservedEvents:
         return getattr(self._playhead_stream, name)
 
 
-def _copied(copy_of: Callable[[object], object], event: object) -> object:
+def copied(copy_of: Callable[[object], object], event: object) -> object:
+    """Returns the copy of an event; an empty object if it cannot be copied."""
     with guarded("record an event of a stream"):
         return copy_of(event)
     return {}
@@ -93,19 +96,19 @@ class ObservedBody(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgum
         """Reads from the body, and records the bytes."""
         wanted = args[0] if args else kwargs.get("amt")
         data = self._reading(lambda: self._self_raw.read(*args, **kwargs))
-        self._note(data, is_last=wanted is None or (wanted > 0 and not data))
+        self.note(data, is_last=wanted is None or (wanted > 0 and not data))
         return data
 
     def readinto(self, buffer: bytearray | memoryview) -> int:
         """Reads from the body, and records the bytes."""
         count = self._reading(lambda: self._self_raw.readinto(buffer))
-        self._note(bytes(memoryview(buffer)[:count]), is_last=count == 0 and len(buffer) > 0)
+        self.note(bytes(memoryview(buffer)[:count]), is_last=count == 0 and len(buffer) > 0)
         return count
 
     def readlines(self, *args: int) -> list[bytes]:
         """Reads from the body, and records the bytes."""
         lines = self._reading(lambda: self._self_raw.readlines(*args))
-        self._note(b"".join(lines), is_last=not args)
+        self.note(b"".join(lines), is_last=not args)
         return lines
 
     def close(self) -> object:
@@ -122,7 +125,8 @@ class ObservedBody(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgum
             self._self_recording.fail(error)
             raise
 
-    def _note(self, data: bytes, *, is_last: bool) -> None:
+    def note(self, data: bytes, *, is_last: bool) -> None:
+        """Records bytes that the program read; `is_last`: the body has ended."""
         self._self_recording.begun = True
         if self._self_recording.call is None:
             return
@@ -142,37 +146,63 @@ _JSON = "application/json"
 _UNKNOWN_MEMBER = "SDK_UNKNOWN_MEMBER"
 
 
+@dataclass(frozen=True, slots=True)
+class RecordedForms:
+    """How a library reads what it streams: makers of its raw event stream, from frames, and of the body of an invoked
+    model, from bytes.  Both raise the given error (None: none) at their end."""
+
+    events: Callable[[Sequence[bytes], BaseException | None], object]
+    body: Callable[[bytes, BaseException | None], object]
+
+
 def restore(raw: object, client: Any, operation: str, ending: BaseException | None) -> object:
     """Rebuilds the client's response to this operation from `raw`.  Raises CannotRestore."""
+    with reading("botocore"):
+        response = recorded_response(raw, operation, ending, _FORMS)
+        return client._response_parser.parse(response, output_shape(client, operation))
+
+
+@contextmanager
+def reading(library: str) -> Generator[None]:
+    """Raises CannotRestore for any other error of the library that reads the recorded answer."""
+    try:
+        yield
+    except CannotRestore:
+        raise
+    except Exception as error:
+        message = f"{library} cannot read the recorded answer ({type(error).__name__}: {error})"
+        raise CannotRestore(message) from error
+
+
+def output_shape(client: Any, operation: str) -> object:
+    """Returns the client's description of this operation's response."""
+    return client.meta.service_model.operation_model(operation).output_shape
+
+
+def recorded_response(
+    raw: object, operation: str, ending: BaseException | None, forms: RecordedForms
+) -> dict[str, object]:
+    """Returns the HTTP response of `raw` in the form that the client's parser takes.  Raises CannotRestore."""
     recorded = kept_answer(raw)
     is_stream = isinstance(recorded.get("stream"), list)
     if is_stream != (operation in STREAMED):
         wanted = "a stream" if operation in STREAMED else "an unstreamed answer"
         raise CannotRestore(f"{wanted} is asked for, and none was recorded")
-    try:
-        return _response(recorded, client, operation, ending)
-    except CannotRestore:
-        raise
-    except Exception as error:
-        message = f"botocore cannot read the recorded answer ({type(error).__name__}: {error})"
-        raise CannotRestore(message) from error
-
-
-def _response(recorded: JsonMapping, client: Any, operation: str, ending: BaseException | None) -> object:
-    model = client.meta.service_model.operation_model(operation)
     headers = modules["botocore.awsrequest"].HeadersDict({"content-type": _JSON, **object_at(recorded, "headers")})
     response: dict[str, object] = {"headers": headers, "status_code": 200, "context": {"operation_name": operation}}
     if operation in STREAMED:
         events = objects_of(_with_unknown_members(recorded["stream"]))
         frames = [event_frame(name, payload) for event in events for name, payload in _event_payloads(event)]
-        response["body"] = RecordedFrames(frames, ending)
+        response["body"] = forms.events(frames, ending)
     elif operation in INVOKED:
-        data = body_bytes(recorded)
-        streaming_body = modules["botocore.response"].StreamingBody
-        response["body"] = streaming_body(RecordedBytes(data, ending), str(len(data)))
+        response["body"] = forms.body(body_bytes(recorded), ending)
     else:
         response["body"] = canonical_json(_with_unknown_members(recorded.get("body")))
-    return client._response_parser.parse(response, model.output_shape)
+    return response
+
+
+def _body(data: bytes, ending: BaseException | None) -> object:
+    return modules["botocore.response"].StreamingBody(RecordedBytes(data, ending), str(len(data)))
 
 
 def _with_unknown_members(value: JsonValue) -> JsonValue:
@@ -237,6 +267,9 @@ class RecordedFrames:
     def close(self) -> None:
         """Ends the iteration of `stream`."""
         self._is_closed = True
+
+
+_FORMS = RecordedForms(RecordedFrames, _body)
 
 
 def with_own_error(answer: ReplayAnswer, client: Any) -> ReplayAnswer:

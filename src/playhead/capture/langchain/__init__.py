@@ -21,6 +21,7 @@ from playhead.capture.frameworks.observing import (
 )
 from playhead.capture.langchain.chat_models import CHAT_MODELS
 from playhead.capture.langchain.embeddings import EMBEDDINGS
+from playhead.capture.langchain.mistral import MISTRAL
 from playhead.capture.patching import Instrumentation, Wrap
 from playhead.capture.wrapping import MethodCall
 from playhead.model import names
@@ -142,5 +143,5 @@ RETRIEVERS = (
 
 # --- what is wrapped --------------------------------------------------------------------------------------------------
 
-_langchain = Instrumentation([*TOOLS, *CHAT_MODELS, *RETRIEVERS, *EMBEDDINGS])
+_langchain = Instrumentation([*TOOLS, *CHAT_MODELS, *RETRIEVERS, *EMBEDDINGS, *MISTRAL])
 patch, unpatch = _langchain.patch, _langchain.unpatch

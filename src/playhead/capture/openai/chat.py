@@ -23,7 +23,17 @@ from playhead.capture.stainless import (
 from playhead.dialect import openai_chat as dialect
 from playhead.kernel.guard import guarded
 from playhead.model import names
-from playhead.model.json_value import Json, JsonMapping, JsonValue, int_at, object_at, objects_at, objects_of, text_at
+from playhead.model.json_value import (
+    Json,
+    JsonMapping,
+    JsonValue,
+    int_at,
+    list_at,
+    object_at,
+    objects_at,
+    objects_of,
+    text_at,
+)
 from playhead.model.message import Message
 
 # --- requests and answers ---------------------------------------------------------------------------------------------
@@ -217,6 +227,7 @@ def response_format(kind: type) -> object:
 
 _JOINED_TEXTS = ("content", "refusal", "reasoning_content", "reasoning")
 _TOOL_FORMS = ("function", "custom")
+_THINKING = "thinking"
 
 
 def copy_of_chunk(chunk: Any) -> Any:
@@ -258,10 +269,44 @@ def _add_delta(message: dict[str, Any], delta: JsonMapping) -> None:
             _add_tool_calls(message.setdefault("tool_calls", {}), objects_of(value))
         elif key == "function_call" and isinstance(value, dict):
             _join_strings(message.setdefault("function_call", {}), value)
+        elif key == "content" and (isinstance(value, list) or isinstance(message.get(key), list)):
+            message[key] = _joined_elements(message.get(key), value)
         elif key in _JOINED_TEXTS and isinstance(value, str):
             message[key] = (message.get(key) or "") + value
         elif value is not None or key not in message:
             message[key] = value
+
+
+def _joined_elements(before: JsonValue, more: JsonValue) -> JsonValue:
+    """Returns a content as a list of elements: Mistral sends thinking as elements, and the text after it as a text.
+    Pieces of the same text, or of the same thinking, become one element."""
+    joined: list[Json] = []
+    for element in [*_elements(before), *_elements(more)]:
+        kind = element.get("type")
+        last = joined[-1] if joined and joined[-1].get("type") == kind else {}
+        if kind == "text" and isinstance(text := element.get("text"), str) and last:
+            last["text"] = text_at(last, "text") + text
+        elif kind == _THINKING and isinstance(texts := element.get(_THINKING), list) and last:
+            joined[-1] = {**last, **element, _THINKING: [*_joined_texts([*list_at(last, _THINKING), *texts])]}
+        else:
+            joined.append({**element})
+    return [*joined]
+
+
+def _elements(content: JsonValue) -> list[Json]:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}] if content else []
+    return objects_of(content)
+
+
+def _joined_texts(texts: Iterable[JsonValue]) -> list[Json]:
+    joined: list[Json] = []
+    for element in objects_of([*texts]):
+        if joined and joined[-1].get("type") == element.get("type") == "text":
+            joined[-1]["text"] = text_at(joined[-1], "text") + text_at(element, "text")
+        else:
+            joined.append({**element})
+    return joined
 
 
 def _add_tool_calls(calls: dict[int, dict[str, Any]], deltas: Iterable[JsonMapping]) -> None:

@@ -7,9 +7,12 @@ equivalent chat completion request, so that rules and answers are the same for a
 from playhead.testing.protocols.anthropic import AnthropicMessages
 from playhead.testing.protocols.bedrock_converse import BedrockConverse
 from playhead.testing.protocols.bedrock_invoke import BedrockInvoke
+from playhead.testing.protocols.cohere import Cohere
 from playhead.testing.protocols.gemini import Gemini
 from playhead.testing.protocols.google_embeddings import GoogleEmbeddings
 from playhead.testing.protocols.huggingface import HuggingFaceTasks
+from playhead.testing.protocols.mistral import MistralChat, MistralEmbeddings
+from playhead.testing.protocols.ollama import Ollama
 from playhead.testing.protocols.openai_chat import OpenAIChat
 from playhead.testing.protocols.openai_completions import OpenAICompletions
 from playhead.testing.protocols.openai_embeddings import OpenAIEmbeddings
@@ -30,4 +33,8 @@ def made() -> tuple[ModelProtocol, ...]:
         HuggingFaceTasks(),
         BedrockConverse(),
         BedrockInvoke(),
+        Cohere(),
+        MistralChat(),
+        MistralEmbeddings(),
+        Ollama(),
     )
