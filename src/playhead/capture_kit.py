@@ -81,8 +81,9 @@ class ToolCall:
     """By name, as the model gave them."""
     call_id: str | None = None
     """The id of the model's request. None: it is found by name and arguments."""
-    is_agent: bool = False
-    """Whether the tool only runs an agent: cut off by a crash, it runs again, and calls inside are answered."""
+    idempotent: bool = False
+    """Whether it may be executed twice: cut off by a crash, it is executed again instead of being in doubt. Also for a
+    tool that only runs an agent, whose calls inside are answered."""
 
 
 ReadAgent = Callable[[MethodCall], AgentCall | None]
@@ -253,7 +254,7 @@ def _start_tool(read: ReadTool, called: MethodCall) -> StartSpan | None:
     read_call = read(called) if is_inside_run() else None
     if read_call is None:
         return None
-    return tool(read_call.name, read_call.arguments, read_call.call_id, is_agent=read_call.is_agent)
+    return tool(read_call.name, read_call.arguments, read_call.call_id, is_agent=read_call.idempotent)
 
 
 class _ToolExecution:
