@@ -125,7 +125,8 @@ def agents(
 
     `module`: where it is defined; `path`: "function" or "Class.method". `output`: see `ReadOutput`; without it, the
     result is the answer, and a generator's items are not recorded. The method runs again on resume: only calls inside
-    are answered. `optional`: whether supported versions of the library may lack it.
+    are answered. If it calls another recorded method of the same agent, that is one call. `optional`: whether supported
+    versions of the library may lack it.
     """
     return Wrap(module, path, agent_wrapper(read, output), is_optional=optional)
 
@@ -135,8 +136,8 @@ def tools(
 ) -> Wrap:
     """Returns the patch of a method that executes a tool: plain or asynchronous.
 
-    On resume the method is not called if the record has the result. `module`, `path`, `optional`: as of `agents`. Tools
-    outside of a run are not recorded.
+    On resume the method is not called if the record has the result. If it calls another recorded method with the same
+    `call_id`, that is one call. Tools outside of a run are not recorded. `module`, `path`, `optional`: as of `agents`.
     """
     return Wrap(module, path, tool_wrapper(read, results), is_optional=optional)
 
@@ -176,7 +177,15 @@ def agent_wrapper(read: ReadAgent, output: ReadOutput | None = None) -> Wrapper:
 
 def _start_agent(read: ReadAgent, called: MethodCall) -> StartSpan | None:
     read_call = read(called)
-    return None if read_call is None else agent(read_call.name, read_call.input, session=read_call.session)
+    if read_call is None or _is_current("agent", names.AGENT_NAME, read_call.name):
+        return None
+    return agent(read_call.name, read_call.input, session=read_call.session)
+
+
+def _is_current(kind: str, attribute: str, value: str | None) -> bool:
+    """Whether the innermost recorded call is this same one: a framework's method may call another that is recorded."""
+    span = current_span()
+    return value is not None and span is not None and span.kind == kind and span.attributes.get(attribute) == value
 
 
 class _NotedSteps(Generator[Any, Any, Any]):
@@ -252,7 +261,7 @@ def tool_wrapper(read: ReadTool, results: ToolResults | None = None) -> Wrapper:
 
 def _start_tool(read: ReadTool, called: MethodCall) -> StartSpan | None:
     read_call = read(called) if is_inside_run() else None
-    if read_call is None:
+    if read_call is None or _is_current("tool", names.TOOL_CALL_ID, read_call.call_id):
         return None
     return tool(read_call.name, read_call.arguments, read_call.call_id, is_agent=read_call.idempotent)
 
