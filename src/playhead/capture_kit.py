@@ -40,12 +40,12 @@ from playhead.model import names
 from playhead.model.span import STATUS_ERROR
 
 __all__ = [
-    "AgentCall",
     "Capture",
+    "CapturedAgent",
+    "CapturedTool",
     "Instrumentation",
     "MethodCall",
     "Patch",
-    "ToolCall",
     "ToolResults",
     "Wrap",
     "WrapSubclasses",
@@ -61,7 +61,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class AgentCall:
+class CapturedAgent:
     """A call that runs an agent: the run itself if nothing recorded is around it, else an agent of that run."""
 
     name: str
@@ -72,7 +72,7 @@ class AgentCall:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolCall:
+class CapturedTool:
     """A call of a tool, which the record answers on resume."""
 
     name: str
@@ -86,9 +86,9 @@ class ToolCall:
     tool that only runs an agent, whose calls inside are answered."""
 
 
-ReadAgent = Callable[[MethodCall], AgentCall | None]
+ReadAgent = Callable[[MethodCall], CapturedAgent | None]
 """Reads a call of an agent's method; None: it is not recorded."""
-ReadTool = Callable[[MethodCall], ToolCall | None]
+ReadTool = Callable[[MethodCall], CapturedTool | None]
 """Reads a call of a tool's method; None: it is not recorded, e.g. as it is inside another tool's method."""
 ReadOutput = Callable[[Any, MethodCall], object]
 """Returns the agent's answer from the method's result, or from one item of its stream; None: it is not in there."""

@@ -60,7 +60,7 @@ class _NamedToolObserver:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _ObservedPlace:
     """Where an observed function was put."""
 
     owner: Any
@@ -70,7 +70,7 @@ class _Place:
     observer: _NamedToolObserver
 
 
-_places: dict[str, _Place] = {}
+_places: dict[str, _ObservedPlace] = {}
 """Observed functions by `module:path`."""
 
 
@@ -90,7 +90,7 @@ def observe_named(name: str, module: ModuleType) -> None:
     observer = _NamedToolObserver(path)
     now: Any = observed(cast("Callable[..., Any]", function), observer)
     setattr(owner, attribute, now)
-    _places[name] = _Place(owner, attribute, function, now, observer)
+    _places[name] = _ObservedPlace(owner, attribute, function, now, observer)
     if not class_name:
         _warn_of_importers(name, attribute, function, module)
 

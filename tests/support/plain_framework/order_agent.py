@@ -2,7 +2,7 @@
 
 import sys
 
-from plain_agents import PlainAgent, PlainTool  # pyright: ignore[reportMissingImports]
+from plain_agents import PlainAgent, PlainTool
 
 from playhead.testing.order_tools import QUESTION, audit, look_up, refund
 

@@ -2,17 +2,17 @@
 
 from typing import Any
 
-from playhead.capture_kit import AgentCall, Instrumentation, MethodCall, ToolCall, ToolResults, agents, tools
+from playhead.capture_kit import CapturedAgent, Instrumentation, MethodCall, CapturedTool, ToolResults, agents, tools
 
 SUPPORTS = "plain-agents >= 1"
 
 
-def read_agent(called: MethodCall) -> AgentCall:
-    return AgentCall(called.client.name, called.argument(0, "question"))
+def read_agent(called: MethodCall) -> CapturedAgent:
+    return CapturedAgent(called.client.name, called.argument(0, "question"))
 
 
-def read_tool(called: MethodCall) -> ToolCall:
-    return ToolCall(called.client.name, called.argument(0, "arguments"), called.argument(1, "call_id"))
+def read_tool(called: MethodCall) -> CapturedTool:
+    return CapturedTool(called.client.name, called.argument(0, "arguments"), called.argument(1, "call_id"))
 
 
 def to_record(output: Any) -> object:
@@ -20,7 +20,7 @@ def to_record(output: Any) -> object:
 
 
 def from_record(recorded: Any, _: MethodCall) -> object:
-    from plain_agents import ToolOutput  # pyright: ignore[reportMissingImports]
+    from plain_agents import ToolOutput
 
     return ToolOutput(**recorded) if isinstance(recorded, dict) else ToolOutput(recorded)
 

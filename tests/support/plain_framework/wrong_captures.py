@@ -5,7 +5,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from plain_agents_capture import (  # pyright: ignore[reportMissingImports]
+from plain_agents_capture import (
     AGENT,
     RESULTS,
     TOOL,
@@ -17,7 +17,7 @@ from playhead.capture_kit import (
     Instrumentation,
     MethodCall,
     Patch,
-    ToolCall,
+    CapturedTool,
     ToolResults,
     Wrap,
     agents,
@@ -33,7 +33,7 @@ def _module(*patches: Patch) -> Any:
     return module
 
 
-def _other_id(called: MethodCall) -> ToolCall:
+def _other_id(called: MethodCall) -> CapturedTool:
     return dataclasses.replace(read_tool(called), call_id="another")
 
 

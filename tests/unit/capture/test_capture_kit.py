@@ -12,10 +12,10 @@ import pytest
 import playhead
 import playhead.capture_kit
 from playhead.capture_kit import (
-    AgentCall,
+    CapturedAgent,
+    CapturedTool,
     Instrumentation,
     MethodCall,
-    ToolCall,
     ToolResults,
     WrapSubclasses,
     agents,
@@ -78,12 +78,12 @@ def framework(monkeypatch: pytest.MonkeyPatch) -> Any:
     return module
 
 
-def read_agent(called: MethodCall) -> AgentCall:
-    return AgentCall("clerk", called.argument(0, "question"), session="s1")
+def read_agent(called: MethodCall) -> CapturedAgent:
+    return CapturedAgent("clerk", called.argument(0, "question"), session="s1")
 
 
-def read_tool(called: MethodCall) -> ToolCall:
-    return ToolCall("search", called.argument(0, "arguments"), called.argument(1, "call_id"))
+def read_tool(called: MethodCall) -> CapturedTool:
+    return CapturedTool("search", called.argument(0, "arguments"), called.argument(1, "call_id"))
 
 
 def text_of(value: Any, _: MethodCall | None = None) -> str | None:
@@ -254,12 +254,12 @@ def test_methods_of_subclasses_are_wrapped_where_they_are_defined(recording: Rec
 
 def test_the_public_names_are_these():
     assert playhead.capture_kit.__all__ == [
-        "AgentCall",
+        "CapturedAgent",
         "Capture",
         "Instrumentation",
         "MethodCall",
         "Patch",
-        "ToolCall",
+        "CapturedTool",
         "ToolResults",
         "Wrap",
         "WrapSubclasses",

@@ -17,7 +17,6 @@ from tests.support.journal_reader import read_journal
 
 server = pytest_plugin.mock_model_server
 
-# As in gpt-researcher: a class of a search engine, and a function that fetches a page.
 SEARCHING = '''
 """Searches: what a program would ask the web for."""
 
@@ -27,13 +26,21 @@ def _note(what):
     with Path("effects").open("a") as file:
         file.write(what + "\\n")
 
+class DDGS:
+    """A client of a search engine."""
+
+    def text(self, query, *, max_results=5):
+        _note(f"search {query}")
+        return [{"href": f"https://example.org/{query}", "body": f"about {query}"}][:max_results]
+
 class Duckduckgo:
+    """As in gpt-researcher: what is searched is in the object, and in no argument."""
+
     def __init__(self, query):
         self.query = query
 
     def search(self, max_results=5):
-        _note(f"search {self.query}")
-        return [{"href": f"https://example.org/{self.query}", "body": f"about {self.query}"}][:max_results]
+        return DDGS().text(self.query, max_results=max_results)
 
 def duckduckgo_search(query, max_results=3):
     _note(f"search {query}")
@@ -103,7 +110,7 @@ asyncio.run(main())
 """
 TOOLS = {
     "graph": ["--tool", "searching:duckduckgo_search"],
-    "plain": ["--tool", "searching:Duckduckgo.search", "--tool", "searching:scrape"],
+    "plain": ["--tool", "searching:DDGS.text", "--tool", "searching:scrape"],
 }
 REQUESTS = 4
 

@@ -11,10 +11,10 @@ from functools import partial
 from typing import Any, Protocol, cast
 
 from playhead.capture_kit import (
-    AgentCall,
+    CapturedAgent,
+    CapturedTool,
     Instrumentation,
     MethodCall,
-    ToolCall,
     ToolResults,
     Wrap,
     agents,
@@ -57,10 +57,10 @@ _requested: ContextVar[_ActionEvent | None] = ContextVar("playhead_openhands_req
 # --- conversations ----------------------------------------------------------------------------------------------------
 
 
-def _read_conversation(called: MethodCall) -> AgentCall:
+def _read_conversation(called: MethodCall) -> CapturedAgent:
     conversation = called.client
     question = next(_messages_of(conversation, "user"), None)
-    return AgentCall(type(conversation.agent).__name__, question, session=str(conversation.id))
+    return CapturedAgent(type(conversation.agent).__name__, question, session=str(conversation.id))
 
 
 def _answer(_: object, called: MethodCall) -> str | None:
@@ -97,7 +97,7 @@ def _run_requested(runner: Callable[[_ActionEvent], object], event: _ActionEvent
         _requested.reset(token)
 
 
-def _read_tool(called: MethodCall) -> ToolCall:
+def _read_tool(called: MethodCall) -> CapturedTool:
     tool: _CalledTool = called.client
     action: _Model = called.argument(0, "action")
     event = _requested.get()
@@ -109,7 +109,7 @@ def _read_tool(called: MethodCall) -> ToolCall:
         else json.loads(request.arguments)
     )
     idempotent = bool(getattr(tool.annotations, "readOnlyHint", False))
-    return ToolCall(tool.name, arguments, request and request.id, idempotent=idempotent)
+    return CapturedTool(tool.name, arguments, request and request.id, idempotent=idempotent)
 
 
 def _to_record(observation: _Model) -> object:

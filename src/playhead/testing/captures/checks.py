@@ -19,7 +19,7 @@ from playhead.testing.captures.programs import (
     THOUGHT,
     AgentProgram,
     AgentTrial,
-    ProgramEnd,
+    ProcessEnd,
     RecordedTask,
 )
 from playhead.testing.request import text_of
@@ -100,7 +100,7 @@ class _Trials:
         self.program = program
         self._folder = folder
         self._count = 0
-        self._plain: tuple[RecordedTask, ProgramEnd, list[tuple[str, ...]], int] | None = None
+        self._plain: tuple[RecordedTask, ProcessEnd, list[tuple[str, ...]], int] | None = None
 
     @contextmanager
     def trial(self) -> Generator[AgentTrial]:
@@ -108,7 +108,7 @@ class _Trials:
         with MockModelServer() as server:
             yield AgentTrial(self.program, self._folder / str(self._count), server)
 
-    def plain(self) -> tuple[RecordedTask, ProgramEnd, list[tuple[str, ...]], int]:
+    def plain(self) -> tuple[RecordedTask, ProcessEnd, list[tuple[str, ...]], int]:
         """Returns the record of a complete run, how it ended, what the model was sent in each request, and the number
         of requests."""
         if self._plain is None:
@@ -328,7 +328,7 @@ def _require(holds: bool, problem: str) -> None:
         raise CheckFailed(problem)
 
 
-def _require_task(end: ProgramEnd, effects: list[str], how: str = "recorded") -> None:
+def _require_task(end: ProcessEnd, effects: list[str], how: str = "recorded") -> None:
     """Fails unless the program has done the whole task."""
     _require(end.code == 0 and end.output == ANSWER, f"{how}, the program did not print {ANSWER!r}: {end}")
     _require_effects(effects, f"{how}, the program")
@@ -342,7 +342,7 @@ def _require_one_run(task: RecordedTask) -> None:
     _require(len(task.runs) == 1, f"the task is recorded as {len(task.runs)} runs instead of one")
 
 
-def _require_answered(trial: AgentTrial, end: ProgramEnd) -> None:
+def _require_answered(trial: AgentTrial, end: ProcessEnd) -> None:
     """Fails unless a resume of the complete run got everything from the record."""
     _require(end.code == 0 and end.output == ANSWER, f"resumed, it ended otherwise: {end}")
     _require_effects(trial.effects(), "resumed, it")

@@ -54,7 +54,7 @@ class AgentProgram:
 
 
 @dataclass(frozen=True, slots=True)
-class ProgramEnd:
+class ProcessEnd:
     """How one process of the script ended."""
 
     code: int
@@ -104,36 +104,36 @@ class AgentTrial:
 
     # --- processes ----------------------------------------------------------------------------------------------
 
-    def run_bare(self) -> ProgramEnd:
+    def run_bare(self) -> ProcessEnd:
         """Runs the script without Playhead."""
         return self._run([str(self.program.script), *self.program.arguments])
 
-    def run(self, *more: str, kill_in_audit: bool = False) -> ProgramEnd:
+    def run(self, *more: str, kill_in_audit: bool = False) -> ProcessEnd:
         """Records the script. `more`: further arguments of the script."""
         environ = {KILL_IN_AUDIT: "1"} if kill_in_audit else {}
         return self._run(["-m", "playhead", "run", "--", sys.executable, *self._command(more)], environ)
 
-    def run_observed(self) -> ProgramEnd:
+    def run_observed(self) -> ProcessEnd:
         """Records the script inside a function under `@observe`."""
         observed = ["-m", "playhead.testing.captures.observed", *self._command(())]
         return self._run(["-m", "playhead", "run", "--", sys.executable, *observed])
 
-    def resume(self, *more: str, **options: str) -> ProgramEnd:
+    def resume(self, *more: str, **options: str) -> ProcessEnd:
         """Resumes the one recorded run."""
         return self._continue({"resume": self.run_id(), "options": options}, more)
 
-    def fork(self, **options: str) -> ProgramEnd:
+    def fork(self, **options: str) -> ProcessEnd:
         """Forks the one recorded run."""
         return self._continue({"fork": self.run_id(), "options": options}, ())
 
-    def _continue(self, request: Mapping[str, Any], more: Sequence[str]) -> ProgramEnd:
+    def _continue(self, request: Mapping[str, Any], more: Sequence[str]) -> ProcessEnd:
         command = ["-m", "playhead", "run", "--", sys.executable, *self._command(more)]
         return self._run(command, {ASKED: json.dumps(request)})
 
     def _command(self, more: Sequence[str]) -> list[str]:
         return [str(self.program.script), *self.program.arguments, *more]
 
-    def _run(self, command: Sequence[str], environ: Mapping[str, str] | None = None) -> ProgramEnd:
+    def _run(self, command: Sequence[str], environ: Mapping[str, str] | None = None) -> ProcessEnd:
         out, errors = self._folder / "out", self._folder / "errors"
         # Files: a process that the script leaves behind would keep a pipe open.
         with out.open("wb") as stdout, errors.open("wb") as stderr:
@@ -151,7 +151,7 @@ class AgentTrial:
                 finally:
                     process.kill()
         printed = out.read_text(encoding="utf-8", errors="replace").strip().rpartition("\n")[2]
-        return ProgramEnd(code, printed, errors.read_text(encoding="utf-8", errors="replace"))
+        return ProcessEnd(code, printed, errors.read_text(encoding="utf-8", errors="replace"))
 
     def _environ(self) -> dict[str, str]:
         foreign = ("OPENAI_", "ANTHROPIC_", "OTEL_", "PLAYHEAD_")
