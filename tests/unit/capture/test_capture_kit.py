@@ -254,12 +254,12 @@ def test_methods_of_subclasses_are_wrapped_where_they_are_defined(recording: Rec
 
 def test_the_public_names_are_these():
     assert playhead.capture_kit.__all__ == [
-        "CapturedAgent",
         "Capture",
+        "CapturedAgent",
+        "CapturedTool",
         "Instrumentation",
         "MethodCall",
         "Patch",
-        "CapturedTool",
         "ToolResults",
         "Wrap",
         "WrapSubclasses",
