@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from playhead.capture_kit import CapturedAgent, Instrumentation, MethodCall, CapturedTool, ToolResults, agents, tools
+from playhead.capture_kit import CapturedAgent, CapturedTool, Instrumentation, MethodCall, ToolResults, agents, tools
 
 SUPPORTS = "plain-agents >= 1"
 

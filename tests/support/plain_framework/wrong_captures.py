@@ -14,10 +14,10 @@ from plain_agents_capture import (
 )
 
 from playhead.capture_kit import (
+    CapturedTool,
     Instrumentation,
     MethodCall,
     Patch,
-    CapturedTool,
     ToolResults,
     Wrap,
     agents,
