@@ -45,7 +45,8 @@ class PlainAgent:
 
     def run(self, question: str) -> str:
         """Returns the last answer."""
-        messages: list[Any] = [{"role": "user", "content": question}]
+        system = {"role": "system", "content": f'You are "{self.name}".\nBe kind.'}
+        messages: list[Any] = [system, {"role": "user", "content": question}]
         while True:
             answer = self._ask(messages)
             messages.append(answer)

@@ -1,11 +1,11 @@
 """trials → [checks] → report.  The coverage matrix over one framework: what is recorded, resumed and forked rightly."""
 
-import json
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import cast
 
 from playhead.model import names
 from playhead.model.json_value import object_of
@@ -27,6 +27,7 @@ from playhead.testing.rules import sequence
 from playhead.testing.server import MockModelServer
 
 _FORKED = "refunded 5, by voucher"
+_MAX_SHOWN = 200
 
 
 class CheckFailed(Exception):
@@ -152,9 +153,10 @@ def _messages(trials: _Trials) -> None:
     calls = task.run.llm_calls
     _require(len(calls) == len(sent), f"{len(calls)} model calls are recorded, {len(sent)} were made")
     for number, (call, texts) in enumerate(zip(calls, sent, strict=True), 1):
-        recorded = _letters([call.context.messages, call.context.system])
+        recorded = _letters([call.context.system, call.context.messages])
         missing = next((each for each in texts if _letters(each) not in recorded), None)
-        _require(missing is None, f"model call {number} was sent {missing!r}, which its recorded context has not")
+        shown = repr(missing)[:_MAX_SHOWN]
+        _require(missing is None, f"model call {number} was sent {shown}, which its recorded context has not")
         _require(call.answer is not None, f"model call {number} has no recorded answer")
     _require(calls[-1].text == ANSWER, f"the last answer is recorded as {calls[-1].text!r}")
 
@@ -172,8 +174,8 @@ def _tools(trials: _Trials) -> None:
         recorded = task.frames.value(_ref(span, names.TOOL_ARGUMENTS_REF))
         _require(span.attributes.get(names.TOOL_NAME) == name, f"{name} is recorded as {_named([span])}")
         _require(_has(recorded, arguments), f"{name} is recorded with {recorded!r} instead of {arguments!r}")
-        given = json.dumps(task.frames.value(_ref(span, names.TOOL_RESULT_REF)), default=str)
-        _require(_letters(result) in _letters(given), f"the result of {name} is recorded as {given}")
+        given = task.frames.value(_ref(span, names.TOOL_RESULT_REF))
+        _require(_letters(result) in _letters(given), f"the result of {name} is recorded as {given!r}")
 
 
 def _usage(trials: _Trials) -> None:
@@ -373,6 +375,16 @@ def _has(recorded: object, wanted: Mapping[str, object]) -> bool:
 
 
 def _letters(value: object) -> str:
-    """Returns the letters and digits: frameworks put spaces, quotes and lines around what they pass on."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return "".join(filter(str.isalnum, text))
+    """Returns the letters and digits of all texts in a value, one after the other: frameworks put spaces, quotes and
+    lines around what they pass on, and JSON would have letters for the ends of lines."""
+    if isinstance(value, str):
+        return "".join(filter(str.isalnum, value))
+    if isinstance(value, dict):
+        fields = object_of(value)
+        return "".join(_letters(item) for name, item in fields.items() if name not in _NO_TEXTS)
+    if isinstance(value, list | tuple):
+        return "".join(map(_letters, cast("Sequence[object]", value)))
+    return "" if value is None else _letters(str(value))
+
+
+_NO_TEXTS = frozenset({"type", "role"})
