@@ -379,8 +379,8 @@ def _letters(value: object) -> str:
     lines around what they pass on, and JSON would have letters for the ends of lines."""
     if isinstance(value, str):
         return "".join(filter(str.isalnum, value))
-    if isinstance(value, dict):
-        fields = object_of(value)
+    if isinstance(value, Mapping):
+        fields = cast("Mapping[object, object]", value)
         return "".join(_letters(item) for name, item in fields.items() if name not in _NO_TEXTS)
     if isinstance(value, list | tuple):
         return "".join(map(_letters, cast("Sequence[object]", value)))
