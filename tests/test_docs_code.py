@@ -200,8 +200,8 @@ def test_every_command_that_a_page_shows_exists_with_its_options():
     assert wrong == []
 
 
-# Options that may stand anywhere in the line, and one of `playhead run`, which reads its arguments itself.
-ANYWHERE = {"--help", "--local", "--url", "--api-key", "--commands"}
+# Options that may stand anywhere in the line, and those of `playhead run`, which reads its arguments itself.
+ANYWHERE = {"--help", "--local", "--url", "--api-key", "--commands", "--tool"}
 
 
 def _problem(command: Any, words: list[str]) -> str | None:

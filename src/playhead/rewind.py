@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from playhead.calls.own_code import Launcher
+from playhead.calls.own_code import Launcher, NamedFunctions
 from playhead.calls.run import NextRun
 from playhead.capture.registry import instrumented
 from playhead.errors import ClientError, CollectorUnreachable, NoRecord, PlayheadError, ReplayError, SettingInvalid
@@ -32,6 +32,7 @@ from playhead.replaying.lifecycle import (
     prepare_fork,
     prepare_resume,
     read_record,
+    recorded_functions,
 )
 from playhead.replaying.other_processes import OtherProcesses
 from playhead.replaying.policy import Completed, Live, OnDivergence, OnDoubt, Policy, Tools, Unrecorded
@@ -318,6 +319,12 @@ def _checked_and_delivered(prepared: Prepared) -> Prepared:
             "commands of that run were recorded as tools, and in this process they are not: they would be started "
             "again. Set PLAYHEAD_RECORD_COMMANDS=true, start the program by `playhead run --commands`, or call "
             "playhead.instrument('subprocess') first"
+        )
+    elif missing := sorted({*recorded_functions(replay.record)} - {*NamedFunctions.names}):
+        why = (
+            f"{', '.join(missing)} of that run were recorded as tools, and in this process they are not: they would be "
+            "executed again. Start the program by `playhead resume RUN -- PROGRAM`, which does what the recording did, "
+            f"set PLAYHEAD_RECORD_TOOLS={','.join(missing)}, or call playhead.instrument() with these names first"
         )
     if why:
         if lease is not None:

@@ -27,6 +27,8 @@ _RESUME = """`PLAYHEAD_RESUME=RUN` makes the first run of a program go on from t
 `PLAYHEAD_RESUME_LIVE` (all, llm), `PLAYHEAD_RESUME_TOOLS` (deny), `PLAYHEAD_RESUME_OTHER_PROCESSES` (raise, rerun) and
 `PLAYHEAD_RESUME_UNRECORDED` (raise, rerun) are its options. `playhead run` tells a program in `PLAYHEAD_RUN_PID` that
 it has started it, and `playhead doctor -- COMMAND` in `PLAYHEAD_RUN_REPORT` that it has to report at its end.
+`PLAYHEAD_CHECK_EFFECTS` and `PLAYHEAD_CHECK_KILL_IN_AUDIT` tell the tools of an agent whose framework's
+[capture is checked](extending.md) where to note what they do, and where to end the process.
 `PLAYHEAD_TRAJECTORIES` names the folder of recorded runs that this project's own tests and benchmarks use.
 """
 _INVALID = """A program goes on recording when one of these variables cannot be read: a warning says so, and it has its

@@ -39,6 +39,7 @@ PACKAGES = {
     "llama-index": ("llama_index.core", "llama-index-core"),
     "smolagents": ("smolagents", "smolagents"),
     "strands": ("strands", "strands-agents"),
+    "openhands": ("openhands.sdk", "openhands-sdk"),
 }
 HEAD = """# Coverage
 
@@ -48,8 +49,10 @@ are those that the files of constraints pin.
 
 The number is that of the tests. A dash: no test of this library itself; below the table is why.
 
-`make test` runs all of these tests but those of CrewAI, which brings more than a gigabyte of packages:
-`make test-crewai`. Those of the oldest versions alone are `make test-oldest`.
+`make test` runs all of these tests but those of CrewAI, which brings more than a gigabyte of packages
+(`make test-crewai`), and those of OpenHands, which needs Python 3.12 (`make test-openhands`). Those of the oldest
+versions alone are `make test-oldest`. OpenHands is recorded by a package of its own, `captures/openhands`, through the
+[contract](extending.md) that is open to everyone.
 
 """
 _NO_MODEL = "its calls are of tools, resources and prompts: no model answers"
@@ -106,7 +109,7 @@ def page() -> str:
         assert set(what) <= {*WHAT, "oldest"}, f"{library}: {what}"
         for each in what:
             counts[library, each] += count
-    newest = _pinned("", "-clients", "-frameworks", "-crewai")
+    newest = _pinned("", "-clients", "-agents", "-frameworks", "-crewai", "-openhands")
     oldest = _pinned("-oldest", "-oldest-frameworks", "-oldest-crewai")
     lines = [["library", *WHAT, "oldest version", "newest version"], ["---"] * (len(WHAT) + 3)]
     for library, (name, package) in PACKAGES.items():

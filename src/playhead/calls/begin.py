@@ -15,7 +15,7 @@ from playhead.calls.flow import current_flow, main_flow
 from playhead.calls.grouping import UnattendedCall, run_of_call
 from playhead.calls.joining import joined_call, linked_runs
 from playhead.calls.labels import labels_in
-from playhead.calls.own_code import Launcher, started_program
+from playhead.calls.own_code import Launcher, NamedFunctions, started_program
 from playhead.calls.recorder import Recorder, Redact
 from playhead.calls.run import ActiveRun, NextRun
 from playhead.calls.span import ObservedSpan
@@ -176,6 +176,8 @@ def _start_run(span: ObservedSpan, trace_id: int) -> None:
     run.trace_id = trace_id
     if Launcher.name is not None:
         span.attributes[names.LAUNCH] = Launcher.name
+    if NamedFunctions.names:
+        span.attributes[names.RECORDED_FUNCTIONS] = list(NamedFunctions.names)
     if setup.own is not None and run.owner is None and not run.is_trace:
         run.owner = setup.own(run)
     if setup.on_run_start is not None:

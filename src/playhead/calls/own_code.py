@@ -19,6 +19,12 @@ class Launcher:
     name: ClassVar[str | None] = None
 
 
+class NamedFunctions:
+    """`names`: functions that were named to be recorded as tools in this process, as `module:function`."""
+
+    names: ClassVar[tuple[str, ...]] = ()
+
+
 @functools.cache
 def _folders_of_others() -> tuple[str, ...]:
     """Returns the folders of Python's own code, of installed packages and of Playhead.

@@ -9,7 +9,7 @@ from types import ModuleType
 
 from playhead.capture.patching import Instrumentation, attributes_of, wrappers_of
 from playhead.capture.preference import INSTRUMENTORS, OURS, is_active, is_recorded_by_other_instrumentation
-from playhead.capture.registry import LIBRARIES
+from playhead.capture.registry import LIBRARIES, brought_captures
 from playhead.model.instrumentations import FAMILIES, family_of
 
 _MOST_LAYERS = 32  # a wrapper that wraps itself must not be followed for ever
@@ -48,7 +48,8 @@ def doctor() -> tuple[InstrumentedLibrary, ...]:
     Call it when the program has set up its instrumentations and has imported its libraries; `str()` of a value is for
     people.  Imports no library, and changes nothing.
     """
-    return tuple(_described(name, path) for name, path in LIBRARIES.items() if name in sys.modules)
+    paths = {**LIBRARIES, **{name: entry.module for name, entry in brought_captures().items()}}
+    return tuple(_described(name, path) for name, path in paths.items() if name in sys.modules)
 
 
 def _described(library: str, path: str) -> InstrumentedLibrary:

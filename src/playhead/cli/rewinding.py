@@ -72,6 +72,15 @@ _Unrecorded = Annotated[
         "which, and stop), or rerun."
     ),
 ]
+_RecordTools = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tool",
+        metavar="MODULE:FUNCTION",
+        help="A function to record as a tool, as of `playhead run`, besides those that were. May be given again.",
+        show_default=False,
+    ),
+]
 _Force = Annotated[
     bool,
     typer.Option("--force", help="Even if another process has it, or has not delivered all: that one is stopped."),
@@ -92,6 +101,7 @@ def resume(
     new: _New = None,
     outcome: _Outcomes = None,
     unrecorded: _Unrecorded = None,
+    tool: _RecordTools = None,
     force: _Force = False,
 ) -> None:
     """Run a program again where its run ended: recorded calls are answered, the rest goes live.
@@ -105,7 +115,7 @@ def resume(
     check_choices(options)
     options |= {"force": force, "renamed": _renamed_paths(renamed or ()), "new": new}
     options["outcomes"] = dict(map(_named_outcome, outcome or ()))
-    request = {"resume": _run_id(ctx, run), "options": options}
+    request = {"resume": _run_id(ctx, run), "options": options, "record_tools": tool or []}
     raise typer.Exit(start(program, request).returncode)
 
 
@@ -145,6 +155,7 @@ def fork(
     unrecorded: Annotated[
         str | None, typer.Option(help="Tools that were executed outside the record, as of `resume`: raise, or rerun.")
     ] = None,
+    tool: _RecordTools = None,
     times: Annotated[int, typer.Option(min=1, help="So many forks, some at the same time, and a summary.")] = 1,
     by: Annotated[str, typer.Option(help=f"With --times. {BY_HELP}")] = "line",
 ) -> None:
@@ -162,7 +173,8 @@ def fork(
         options["outcome"] = _outcome(outcome)
     run_id = _run_id(ctx, run)
     is_seq = at.isdecimal() and len(at) < _SPAN_ID_DIGITS
-    request = {"fork": run_id, "options": {"at": _span_at(ctx, run_id, int(at)) if is_seq else at, **options}}
+    options = {"at": _span_at(ctx, run_id, int(at)) if is_seq else at, **options}
+    request = {"fork": run_id, "options": options, "record_tools": tool or []}
     if times == 1:
         raise typer.Exit(start(program, request).returncode)
     start_many(program, request, times, by, partial(ask, ctx))

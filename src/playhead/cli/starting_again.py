@@ -25,10 +25,10 @@ from playhead.cli.fork_outcomes import NO_SCORE, ProgramResult, judge_of, score_
 from playhead.client import Client
 from playhead.client.operations import BlockingClient
 from playhead.errors import JournalUnusable, NoRecord, ReplayError, RunStopped, SettingInvalid
-from playhead.launch.command import RECORD_COMMANDS, environment
+from playhead.launch.command import RECORD_COMMANDS, environment, recording_tools
 from playhead.model import names
 from playhead.model.shares import wilson
-from playhead.replaying.lifecycle import check_before_start, has_commands, launch_of, read_record
+from playhead.replaying.lifecycle import check_before_start, has_commands, launch_of, read_record, recorded_functions
 from playhead.replaying.stops import StopNote
 from playhead.rewind import ASKED, CHOICES
 from playhead.settings.sdk import load
@@ -68,7 +68,8 @@ def start_many(
         whole = whole and not usual.startswith(NO_SCORE)
     else:
         outcomes = [judge(result) for result in ended]
-        as_it_was = {"resume": parent, "options": {"unrecorded": request["options"]["unrecorded"]}}
+        as_it_was = {**request, "resume": parent, "options": {"unrecorded": request["options"]["unrecorded"]}}
+        del as_it_was["fork"]
         usual = judge(_run(program, as_it_was)) if whole else ""
     _print_outcomes(outcomes, usual if whole else None)
     raise typer.Exit(max(result.code for result in ended))
@@ -132,7 +133,8 @@ def start(program: list[str], request: dict[str, Any], stdout: int | None = None
     made, mark = tempfile.mkstemp(prefix="playhead-")
     os.close(made)
     stop = StopNote(Path(f"{mark}.stop"))
-    environ = {**_environment(request), ASKED: json.dumps({**request, "mark": mark, "stop": f"{mark}.stop"})}
+    asked = {name: value for name, value in request.items() if name != "record_tools"}
+    environ = {**_environment(request), ASKED: json.dumps({**asked, "mark": mark, "stop": f"{mark}.stop"})}
     try:
         with _interrupts_are_the_programs():
             done = subprocess.run(program, env=environ, stdout=stdout, text=True, check=False)  # noqa: S603 - the user's own
@@ -162,14 +164,15 @@ def _environment(request: dict[str, Any]) -> dict[str, str]:
     with _reading() as client:
         try:
             record = read_record(run_id, load().journal_dir, client)
-        except (NoRecord, JournalUnusable):
-            return dict(os.environ)  # the program may set its journal's folder itself
+        except (NoRecord, JournalUnusable):  # the program may set its journal's folder itself
+            return {**os.environ, **recording_tools(os.environ, request.get("record_tools", ()))}
         options = request["options"]
         check_before_start(run_id, record, client, options.get("at"), options.get("unrecorded") or "raise")
     launch = launch_of(run_id, record)
     commands = has_commands(record) or launch == Launcher.RUN_WITH_COMMANDS
     environ = dict(os.environ) if launch is None else environment(os.environ)
-    return {**environ, **RECORD_COMMANDS} if commands else environ
+    functions = (*recorded_functions(record), *request.get("record_tools", ()))
+    return {**environ, **(RECORD_COMMANDS if commands else {}), **recording_tools(os.environ, functions)}
 
 
 @contextmanager

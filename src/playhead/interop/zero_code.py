@@ -8,13 +8,12 @@ Variables that the environment already sets are not changed.
 
 import os
 import sys
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, ClassVar
 from weakref import WeakSet
 
 from playhead.calls.own_code import Launcher
 from playhead.capture.instrumented import report_at_exit_if_asked
-from playhead.capture.registry import LIBRARIES, OPT_IN, instrument
+from playhead.capture.registry import LIBRARIES, asked_for, brought_captures, instrument, is_installed
 from playhead.kernel.forks import ForkSafeLock, delay_forks
 from playhead.kernel.guard import guarded, warn_once
 from playhead.settings.sdk import load
@@ -50,18 +49,20 @@ def before_instrumentors() -> None:
 
 
 def after_instrumentors() -> None:
-    """Instruments every installed library that we support, and commands if `record_commands` is set.  Called by
+    """Instruments every installed library that we support, captures that packages bring, and what the settings ask
+    for (`record_commands`, `record_tools`).  Called by
     `opentelemetry-instrument` after it has switched on the instrumentors that have entry points; ours for frameworks
     have none.  In `OTEL_PYTHON_DISABLED_INSTRUMENTATIONS`, our instrumentors are called `playhead-LIBRARY`.  Never
     raises."""
     with guarded("instrument what is installed"):
         Launcher.name = Launcher.name or Launcher.OPENTELEMETRY
         off = {name.strip() for name in os.environ.get("OTEL_PYTHON_DISABLED_INSTRUMENTATIONS", "").split(",")}
-        wanted = [] if "*" in off else [name for name in LIBRARIES if off.isdisjoint(_names_of(name))]
-        installed = [name for name in wanted if find_spec(name.partition(".")[0]) and find_spec(name)]
-        commands = OPT_IN if load(on_invalid=lambda sentence: warn_once(sentence, sentence)).record_commands else ()
-        if installed or commands:
-            instrument(*installed, *commands)
+        everything = () if "*" in off else (*LIBRARIES, *brought_captures())
+        wanted = [name for name in everything if off.isdisjoint(_names_of(name))]
+        installed = [name for name in wanted if is_installed(name)]
+        requested = asked_for()
+        if installed or requested:
+            instrument(*installed, *requested)
 
 
 def _names_of(library: str) -> set[str]:

@@ -4,6 +4,7 @@ That environment has the folder `site` in PYTHONPATH, so each Python process of 
 start.
 """
 
+import atexit
 import os
 import shutil
 import subprocess
@@ -13,16 +14,19 @@ from pathlib import Path
 
 from playhead.calls.own_code import Launcher
 from playhead.capture.instrumented import REPORT
-from playhead.capture.registry import instrument, instrumented
+from playhead.capture.registry import instrument, instrumented, warn_of_missing_modules
+from playhead.errors import SettingInvalid
 from playhead.interop.zero_code import before_instrumentors
+from playhead.settings.sdk import read_function_names
 
 SITE = Path(__file__).with_name("site")
 STARTED = "PLAYHEAD_RUN_PID"
 """Environment variable with the process id of the started program: only that process warns if it is not recorded."""
 
 RECORD_COMMANDS = {"PLAYHEAD_RECORD_COMMANDS": "true"}
+RECORD_TOOLS = "PLAYHEAD_RECORD_TOOLS"
 
-USAGE = """Usage: playhead run [--commands] [--] COMMAND [ARGUMENTS...]
+USAGE = """Usage: playhead run [--commands] [--tool MODULE:FUNCTION]... [--] COMMAND [ARGUMENTS...]
 
 Start a program that is recorded without a change of its code: every installed library that Playhead knows is
 instrumented, in the program and in the Python processes that it starts.
@@ -30,9 +34,15 @@ instrumented, in the program and in the Python processes that it starts.
   playhead run -- python app.py
   playhead run -- python -m package
   playhead run -- gunicorn app:wsgi
+  playhead run --tool app.search:web_search -- python app.py
 
 With --commands, commands that the program starts with Python's subprocess are recorded as tools: a resumed run is given
 their results, and does not start them again.
+
+With --tool, a function (MODULE:FUNCTION) or method (MODULE:CLASS.METHOD) of the program or of a library is recorded as
+a tool, as by @observe(kind="tool"): a resumed run is given its results, and does not call it again. The option may be
+given several times. The function is found when the program imports its module; functions of the started script itself
+cannot be named.
 
 The program takes the place of this command: signals, standard input and the exit code are its own. Exit codes of this
 command: 2 it is used wrongly; 126 the program cannot be executed; 127 it is not found.
@@ -48,9 +58,16 @@ def run(arguments: Sequence[str]) -> int:
     if arguments and arguments[0] in {"-h", "--help"}:
         sys.stdout.write(USAGE)
         return 0
-    more: Mapping[str, str] = {}
-    if arguments and arguments[0] == "--commands":
-        arguments, more = arguments[1:], RECORD_COMMANDS
+    more: dict[str, str] = {}
+    while arguments and arguments[0] in {"--commands", "--tool"}:
+        if arguments[0] == "--commands":
+            arguments, more = arguments[1:], {**more, **RECORD_COMMANDS}
+            continue
+        try:
+            before = {**os.environ, **more}
+            arguments, more = arguments[2:], {**more, **recording_tools(before, list(arguments[1:2]) or [""])}
+        except SettingInvalid as error:
+            return _refused(str(error), _MISUSED)
     if arguments and arguments[0] != "--" and arguments[0].startswith("-"):
         return _refused(f"unknown option {arguments[0]}: the options of the program stand behind its name", _MISUSED)
     command = list(arguments[1:] if arguments and arguments[0] == "--" else arguments)
@@ -75,6 +92,27 @@ def environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Returns the environment for the program, with `SITE` as the first folder in PYTHONPATH."""
     folders = [folder for folder in environ.get("PYTHONPATH", "").split(os.pathsep) if folder and folder != str(SITE)]
     return {**environ, "PYTHONPATH": os.pathsep.join([str(SITE), *folders])}
+
+
+def recording_tools(environ: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+    """Returns the variable that records these functions as tools besides those in `environ`; empty if there are none.
+
+    Raises SettingInvalid if a name is not `module:function`, or is of the started script.
+    """
+    for name in names:
+        try:
+            is_valid = len(read_function_names(name)) == 1
+        except ValueError:
+            is_valid = False
+        if not is_valid:
+            raise SettingInvalid(f"--tool {name or '(nothing)'}: expected MODULE:FUNCTION or MODULE:CLASS.METHOD")
+        if name.startswith("__main__:"):
+            raise SettingInvalid(
+                f"--tool {name}: functions of the started script cannot be named; move the function to a module, or "
+                'put @playhead.observe(kind="tool") on it'
+            )
+    named = [name for name in environ.get(RECORD_TOOLS, "").split(",") if name.strip()]
+    return {RECORD_TOOLS: ",".join(dict.fromkeys([*named, *names]))} if names else {}
 
 
 def _become(executable: str, command: Sequence[str], environ: dict[str, str]) -> int:
@@ -112,4 +150,6 @@ def switch_on() -> None:
     Never raises."""
     before_instrumentors()
     instrument()
+    if os.environ.get(STARTED) == str(os.getpid()):  # a child process may use other modules, or another Python
+        atexit.register(warn_of_missing_modules)
     Launcher.name = Launcher.RUN_WITH_COMMANDS if "subprocess" in instrumented() else Launcher.RUN

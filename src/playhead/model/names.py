@@ -128,6 +128,8 @@ FLOW: Final = "playhead.call.flow"
 CODE: Final = "playhead.code"  # fingerprint of the code of the observed function
 CODE_FUNCTION: Final = "code.function.name"  # on an agent: module and qualified name of its function
 LAUNCH: Final = "playhead.launch"  # on the root: what switched recording on, if not the program itself: "playhead run"
+# On the root: functions that were named to be recorded as tools, as `module:function`.
+RECORDED_FUNCTIONS: Final = "playhead.recorded_functions"
 PROGRAM: Final = "playhead.program"  # on the root: the script or `-m MODULE` of the process
 OUTPUT_TYPE: Final = "playhead.output_type"  # text, bytes or json: equal bytes of different types have one ref
 # On a model call that a fork edited: thread of the program's own messages.

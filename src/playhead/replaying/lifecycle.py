@@ -669,6 +669,12 @@ def launch_of(run_id: str, record: Record) -> str | None:
     return next((str(attributes[names.LAUNCH]) for attributes in (*own_roots, *roots)), None)
 
 
+def recorded_functions(record: Record) -> tuple[str, ...]:
+    """Returns the functions that were named to be recorded as tools when the run was recorded, as `module:function`."""
+    named = (span.attributes.get(names.RECORDED_FUNCTIONS) for span in record.spans)
+    return tuple(dict.fromkeys(str(name) for each in named if isinstance(each, list | tuple) for name in each))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+
+
 def has_commands(record: Record) -> bool:
     """Whether commands of the program were recorded as tools."""
     return any(span.attributes.get(names.TOOL_TYPE) == names.COMMAND for span in record.spans)

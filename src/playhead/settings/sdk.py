@@ -81,6 +81,16 @@ def _read_module_names(text: str) -> tuple[str, ...]:
     return tuple(words)
 
 
+def read_function_names(text: str) -> tuple[str, ...]:
+    """Parses names such as `module:function` and `module:Class.method` with commas between them. Raises ValueError."""
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    for word in words:
+        module, colon, path = word.partition(":")
+        if not colon or not all(part.isidentifier() for part in (*module.split("."), *path.split("."))):
+            raise ValueError
+    return tuple(dict.fromkeys(words))
+
+
 def _read_keys(text: str) -> tuple[str, ...]:
     return () if text == "none" else tuple(word.strip() for word in text.split(",") if word.strip())
 
@@ -96,6 +106,9 @@ WEIGHT = s.ValueKind("a whole number from 1000 to 1000000000", s.int_between(1_0
 SHARE = s.ValueKind("a number from 0 to 1", _read_share)
 KEYS = s.ValueKind("names with commas between them, or none", _read_keys)
 MODULES = s.ValueKind("names of modules or packages with commas between them", _read_module_names)
+FUNCTIONS = s.ValueKind(
+    "names such as module:function or module:Class.method with commas between them", read_function_names
+)
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
@@ -282,6 +295,14 @@ class Settings:
         s.SWITCH,
         "true: where everything is instrumented, record commands that the program starts (`subprocess`) as tools",
         if_invalid=False,
+    )
+    # None: only the user knows which functions of a program fetch or change something.
+    record_tools: tuple[str, ...] = setting(
+        "PLAYHEAD_RECORD_TOOLS",
+        (),
+        FUNCTIONS,
+        "where libraries are instrumented, also record these functions of the program or of libraries as tools "
+        "(`playhead run --tool`): module:function,module:Class.method",
     )
     # None: each value read costs a record, and a resume returns it instead of the real one. So the user has to want it.
     record_values: tuple[str, ...] = setting(
