@@ -13,10 +13,12 @@ from playhead_collector.store.ports.conversations import ConversationRow, Conver
 
 @handles_with_store(ConversationOperations.conversations)
 async def conversations(
-    asking: Changing, *, scope: str | None = None, limit: int | None = None
+    asking: Changing, *, scope: str | None = None, prefix: str | None = None, limit: int | None = None
 ) -> Page[StoredConversation]:
     size, before = asking.page(limit), read_conversation_cursor(asking.cursor)
-    stored = await asking.store.conversations.page(asking.project_id, scope=scope, limit=size + 1, before=before)
+    stored = await asking.store.conversations.page(
+        asking.project_id, scope=scope, prefix=prefix, limit=size + 1, before=before
+    )
     page = stored[:size]
     last = page[-1] if len(stored) > size else None
     return {

@@ -20,7 +20,7 @@ from playhead.kernel.guard import guarded
 from playhead.model.ref import ContentRef
 from playhead.recording import RecordingProcess, current_settings
 from playhead.settings.sdk import Settings
-from playhead.wire.operations.conversations import HISTORY_ID_PREFIX
+from playhead.wire.operations.conversations import HISTORY_ID_PREFIX, is_listed
 
 if TYPE_CHECKING:
     from playhead.client import Client
@@ -83,13 +83,20 @@ class ConversationStore:
         saved = self._ask(ask)
         return self._folder.save(change) if saved is None else saved
 
-    def heads(self, scope: str | None, limit: int | None) -> list[ConversationHead]:
-        """Returns conversations, those saved last first: of this scope, or of all (None)."""
+    def heads(self, scope: str | None, limit: int | None, prefix: str | None = None) -> list[ConversationHead]:
+        """Returns conversations, those saved last first: of this scope, or of all (None). `prefix`: those whose id
+        begins with this; None: those that people hold, without what is only kept as one."""
         from playhead.conversations.at_collector import head_of  # noqa: PLC0415 - see above
 
         self.deliver()
-        stored = self._ask(lambda client: [head_of(each) for each in client.conversations(scope=scope, limit=limit)])
-        here = [pending.head for pending in self._folder.all() if scope in (None, pending.head.scope)]
+        stored = self._ask(
+            lambda client: [head_of(each) for each in client.conversations(scope=scope, prefix=prefix, limit=limit)]
+        )
+        here = [
+            pending.head
+            for pending in self._folder.all()
+            if scope in (None, pending.head.scope) and is_listed(pending.head.id, prefix)
+        ]
         by_name = {(head.scope, head.id): head for head in (*(stored or ()), *here)}
         return sorted(by_name.values(), key=lambda head: head.updated, reverse=True)[:limit]
 
@@ -118,6 +125,21 @@ class ConversationStore:
             raise CannotRestore("these messages are not in the journal's folder, and there is no collector")
         with without_instrumentation(), self._make() as client:
             return stored_threads(client, heads, known)
+
+    def fetch(self, refs: Sequence[ContentRef], known: ThreadContents, of: ConversationHead | None) -> None:
+        """Adds the contents and threads with these refs to what is known: what is in the folder of the conversation
+        `of`, and the others from the collector; of threads, the nodes. Leaves out what is not stored. Raises
+        CollectorUnreachable."""
+        from playhead.conversations.at_collector import fetch  # noqa: PLC0415 - see above
+
+        if of is not None and of.is_pending and (pending := self._folder.read(of.id, of.scope)) is not None:
+            here = self._folder.threads(pending)
+            known.contents.update(here.contents)
+            known.nodes.update(here.nodes)
+        rest = [ref for ref in refs if ref not in known.contents and not known.is_whole(ref)]
+        if rest and self._make is not None:
+            with without_instrumentation(), self._make() as client:
+                fetch(client, rest, known)
 
     def persist_thread(self, part: ThreadPart, scope: str) -> bool:
         """Stores a thread at the collector, where it stays until it is deleted. Returns whether the collector has

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from asyncpg import Record
 
 from playhead.model.ref import ContentRef
+from playhead.wire.operations.conversations import UNLISTED_ID_PREFIXES
 from playhead_collector.store.ports.conversations import ConversationRow, ConversationSave, SaveOutcome
 from playhead_collector.store.postgres import content_rows, threads
 from playhead_collector.store.postgres import statements as sql
@@ -33,14 +34,24 @@ class PostgresConversations:
         return None if row is None else _conversation(row)
 
     async def page(
-        self, project_id: int, *, scope: str | None, limit: int, before: tuple[int, str, str] | None = None
+        self,
+        project_id: int,
+        *,
+        scope: str | None,
+        limit: int,
+        prefix: str | None = None,
+        before: tuple[int, str, str] | None = None,
     ) -> Sequence[ConversationRow]:
-        """Returns conversations, those saved last first; `scope` None: of all scopes. `before`: (updated_ns, scope, id)
-        of the last one of the previous page."""
+        """Returns conversations, those saved last first; `scope` None: of all scopes. `prefix`: those whose id begins
+        with this; None: all but those with an unlisted id. `before`: (updated_ns, scope, id) of the last one of the
+        previous page."""
         before_ns, before_scope, before_id = before or (BIGINT, "", "")
         behind = {"before_ns": before_ns, "before_scope": before_scope, "before_conversation": before_id}
         async with self._db.reading() as conn:
-            rows = await sql.rows(conn, "conversations", project_id=project_id, scope=scope, how_many=limit, **behind)
+            rows = await sql.rows(
+                conn, "conversations", project_id=project_id, scope=scope, prefix=prefix,
+                unlisted=list(UNLISTED_ID_PREFIXES), how_many=limit, **behind,
+            )  # fmt: skip
         return [_conversation(row) for row in rows]
 
     async def save(self, project_id: int, new: ConversationSave) -> SaveOutcome:
@@ -81,6 +92,8 @@ class PostgresConversations:
             return SaveOutcome(found, saved=is_sent_again)
         if new.previous is not None and found.head != new.previous:
             return SaveOutcome(found, saved=False)
+        if messages <= found.messages:  # it does not go on the thread before it, which nobody may name any more
+            await sql.run(conn, "sweep_later", project_id=project_id, now=self._clock())
         row = await sql.row(conn, "move_conversation", **where, **head)
         return SaveOutcome(found if row is None else _conversation(row), saved=row is not None)
 

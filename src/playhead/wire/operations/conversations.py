@@ -7,7 +7,21 @@ from playhead.wire.operations.operation import INGEST, READ, delete, get, get_li
 from playhead.wire.operations.page import Page
 
 HISTORY_ID_PREFIX = "history/"
-"""Before the ref of a thread, the id under which a persisted history keeps its messages. No list has these."""
+"""Before the ref of a thread, the id under which a persisted history keeps its messages."""
+
+GRAPH_THREAD_ID_PREFIX = "langgraph-thread/"
+"""Before the id of a thread of LangGraph, the id under which its checkpoints are kept."""
+
+GRAPH_STORE_ID_PREFIX = "langgraph-store/"
+"""Before a namespace of a store of LangGraph, the id under which its items are kept."""
+
+UNLISTED_ID_PREFIXES = (f"{HISTORY_ID_PREFIX}sha256:", GRAPH_THREAD_ID_PREFIX, GRAPH_STORE_ID_PREFIX)
+"""Before ids of what is kept as conversations are, and is none. Only lists that ask for such ids have them."""
+
+
+def is_listed(conversation: str, prefix: str | None) -> bool:
+    """Whether a list has this id. `prefix`: what it asked for; None: for all conversations."""
+    return not conversation.startswith(UNLISTED_ID_PREFIXES) if prefix is None else conversation.startswith(prefix)
 
 
 class ConversationParent(TypedDict):
@@ -62,6 +76,16 @@ ConversationScope = Annotated[
 AnyScope = Annotated[
     str | None, Bounds(max_length=_SCOPE, pattern=NO_NUL, description="Only those of this scope; default: of all.")
 ]
+IdPrefix = Annotated[
+    str | None,
+    Bounds(
+        min_length=1,
+        max_length=_ID,
+        pattern=NO_NUL,
+        description="Only those whose id begins with this, such as `user-7/`; default: all conversations. What is kept "
+        "like one and is none (persisted histories, LangGraph's threads and stores) is listed only with a prefix.",
+    ),
+]
 Head = Annotated[
     str | None,
     Bounds(
@@ -109,8 +133,10 @@ class ConversationOperations:
     """Conversations that go on over runs."""
 
     @get_list("/conversations", scope=READ, tag="conversations", page_size=100)
-    def conversations(self, *, scope: AnyScope = None, limit: Most = None) -> Page[StoredConversation]:
-        """Conversations, those that were saved last first, without persisted histories."""
+    def conversations(
+        self, *, scope: AnyScope = None, prefix: IdPrefix = None, limit: Most = None
+    ) -> Page[StoredConversation]:
+        """Conversations, those that were saved last first."""
         ...
 
     @get("/conversation", scope=READ, tag="conversations")

@@ -22,11 +22,17 @@ set revision = revision + :saves, head = :head, messages = :messages,
 where project_id = :project_id and scope = :scope and conversation_id = :conversation
 returning *;
 
--- name: conversations(project_id, scope, before_ns, before_scope, before_conversation, how_many)
--- Those that were saved last first, without persisted histories; the row that `before_*` names is not among them. `scope` null: of all.
+-- name: conversations(project_id, scope, prefix, unlisted, before_ns, before_scope, before_conversation, how_many)
+-- Those that were saved last first; the row that `before_*` names is not among them. `scope` null: of all. `prefix` null:
+-- those whose id begins with none of `unlisted`.
 select * from conversation
 where project_id = :project_id and (:scope::text is null or scope = :scope)
-    and not starts_with(conversation_id, 'history/sha256:')
+    and case
+        when :prefix::text is null then not exists (
+            select from unnest(:unlisted::text[]) as kept (prefix) where starts_with(conversation_id, kept.prefix)
+        )
+        else starts_with(conversation_id, :prefix)
+    end
     and (updated_ns, scope, conversation_id) < (:before_ns::bigint, :before_scope::text, :before_conversation::text)
 order by updated_ns desc, scope desc, conversation_id desc limit :how_many;
 
