@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from playhead.conversations.folder import ConversationFolder, PendingConversation, ThreadContents, moved
 from playhead.conversations.heads import ConversationChange, ConversationHead, ThreadPart, conflict
+from playhead.conversations.records import bring_records, records_at, saved_records
 from playhead.errors import BadRequest, CannotRestore, ClientError, Conflict, NotFound
 from playhead.export.http import without_instrumentation
 from playhead.kernel.guard import guarded
+from playhead.model.canonical import Content
 from playhead.model.ref import ContentRef
 from playhead.recording import RecordingProcess, current_settings
 from playhead.settings.sdk import Settings
-from playhead.wire.operations.conversations import HISTORY_ID_PREFIX, is_listed
+from playhead.wire.operations.conversations import HISTORY_ID_PREFIX, is_kept_as_records, is_listed
 
 if TYPE_CHECKING:
     from playhead.client import Client
@@ -78,7 +80,7 @@ class ConversationStore:
 
         def ask(client: "Client") -> ConversationHead:
             self._deliver_one(client, change.id, change.scope)
-            return _saved_at(client, change)
+            return saved_records(client, change) if is_kept_as_records(change.id) else _saved_at(client, change)
 
         saved = self._ask(ask)
         return self._folder.save(change) if saved is None else saved
@@ -125,6 +127,30 @@ class ConversationStore:
             raise CannotRestore("these messages are not in the journal's folder, and there is no collector")
         with without_instrumentation(), self._make() as client:
             return stored_threads(client, heads, known)
+
+    def records(self, head: ConversationHead, after: int) -> list[Content] | None:
+        """Returns the records of a conversation that is kept as records, behind the first `after`, first to last. None:
+        it is not what the head names any more. Raises CollectorUnreachable, and CannotRestore if some are at a collector
+        that does not answer."""
+        if head.is_pending:
+            return self._pending_records(head, after)
+        if self._make is None:
+            raise CannotRestore(f"{head.id} is not in the journal's folder, and there is no collector")
+        with without_instrumentation(), self._make() as client:
+            return records_at(client, head, after)
+
+    def _pending_records(self, head: ConversationHead, after: int) -> list[Content] | None:
+        pending = self._folder.read(head.id, head.scope)
+        if pending is None or pending.head != head:
+            return None
+        here = self._folder.threads(pending)
+        before, refs = here.path(head.head)
+        records = [here.contents[ref] for ref in refs]
+        if before is None or head.messages - len(refs) <= after:
+            return records[max(0, after - (head.messages - len(refs))) :]
+        raise CannotRestore(
+            f"{head.id} has been begun at the collector, which does not answer: it can be read when it does"
+        )
 
     def fetch(self, refs: Sequence[ContentRef], known: ThreadContents, of: ConversationHead | None) -> None:
         """Adds the contents and threads with these refs to what is known: what is in the folder of the conversation
@@ -185,7 +211,11 @@ class ConversationStore:
         with self._folder.locked(conversation, scope):
             pending = self._folder.read(conversation, scope)
             if pending is not None:
-                bring(client, pending, self._folder.threads(pending))
+                stored = self._folder.threads(pending)
+                if is_kept_as_records(conversation):
+                    bring_records(client, pending, stored)
+                else:
+                    bring(client, pending, stored)
                 self._folder.delete_locked(conversation, scope)
 
     def _ask(self, question: "Callable[[Client], T]") -> T | None:

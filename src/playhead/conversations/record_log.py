@@ -1,4 +1,4 @@
-"""A log of records that many processes append to, kept as a conversation: each record is a content of the thread.
+"""A log of records that many processes append to, kept as a conversation is: at the collector, or in the folder.
 
 Who appends has read the head; if another process has moved it, the log is read again, and what to append is worked out
 anew. So appends of two machines are in one order, and a reader that folds the records has the same state everywhere.
@@ -11,11 +11,12 @@ from typing import Final, Generic, Protocol, TypeVar
 from playhead.conversations.folder import ThreadContents
 from playhead.conversations.heads import ConversationChange, ConversationHead, ThreadPart
 from playhead.conversations.keeping import ConversationStore, conversation_store
-from playhead.errors import BadRequest, CannotRestore, ConversationConflict
+from playhead.errors import BadRequest, ConversationConflict
 from playhead.kernel.forks import ForkSafeLock
 from playhead.model.canonical import JSON, Content, canonical_json, parse_json
 from playhead.model.json_value import JsonMapping, object_of
 from playhead.model.ref import ContentRef
+from playhead.model.thread import node_ref
 
 _ATTEMPTS: Final = 50
 
@@ -108,14 +109,11 @@ class RecordLog(Generic[F]):
                 except ConversationConflict:
                     self._refresh()
                 except BadRequest as error:  # deleted by another process, and swept
-                    if error.code != "thread_not_stored":
+                    if error.code != "content_not_stored":
                         raise
                     self._forget()
                     self._refresh()
-            raise ConversationConflict(
-                f"{self.id} could not be saved: other processes have saved it {_ATTEMPTS} times meanwhile",
-                "conversation_changed",
-            )
+            raise _changing(self.id)
 
     def _append(self, addition: Addition) -> None:
         if addition.records:
@@ -149,50 +147,42 @@ class RecordLog(Generic[F]):
         if store is not self._store:
             self._forget()
             self._store = store
-        head = store.read(self.id, self.scope)
-        if head is None or head.head is None:
-            self._forget()
-            self._head = head
-            return
-        read = None if self._head is None else self._head.head
-        if head.head != read:
-            refs, is_more = self._path(store, head, read)
-            records = self._records(store, refs, head)
-            if not is_more:
-                self._state = self._empty()
-            self._apply(records)
-        self._head = head
+        for _ in range(_ATTEMPTS):
+            head = store.read(self.id, self.scope)
+            if head is None or head.head is None:
+                self._forget()
+                self._head = head
+                return
+            if self._goes_on(store, head) or self._begins_anew(store, head):
+                self._head = head
+                return
+        raise _changing(self.id)
 
-    def _path(
-        self, store: ConversationStore, head: ConversationHead, read: ContentRef | None
-    ) -> tuple[list[ContentRef], bool]:
-        """Returns the refs of the records after those that were read, and True; or of all, and False."""
-        known = ThreadContents()
-        if head.head is not None:
-            store.fetch([head.head], known, head)
-        refs: list[ContentRef] = []
-        at = head.head
-        while at is not None and at != read:
-            node = known.nodes.get(at)
-            if node is None:
-                raise _lost(self.id, at)
-            refs.append(node.message)
-            at = node.parent
-        refs.reverse()
-        return refs, at is not None
+    def _goes_on(self, store: ConversationStore, head: ConversationHead) -> bool:
+        """Adds the records after those that were read. Returns False if those were replaced."""
+        read = self._head
+        if read is None or read.head is None or read.messages > head.messages:
+            return False
+        records = [] if head.head == read.head else store.records(head, read.messages)
+        if records is None or _head_of(records, read.head) != head.head:
+            return False
+        self._apply(object_of(parse_json(record.data)) for record in records)
+        return True
 
-    def _records(
-        self, store: ConversationStore, refs: Sequence[ContentRef], head: ConversationHead
-    ) -> list[JsonMapping]:
-        known = ThreadContents()
-        store.fetch([*dict.fromkeys(refs)], known, head)
-        records: list[JsonMapping] = []
-        for ref in refs:
-            content = known.contents.get(ref)
-            if content is None:
-                raise _lost(self.id, ref)
-            records.append(object_of(parse_json(content.data)))
-        return records
+    def _begins_anew(self, store: ConversationStore, head: ConversationHead) -> bool:
+        """Reads all records. Returns False if they were changed meanwhile."""
+        records = store.records(head, 0)
+        if records is None or _head_of(records, None) != head.head:
+            return False
+        self._state = self._empty()
+        self._apply(object_of(parse_json(record.data)) for record in records)
+        return True
+
+
+def _head_of(records: Sequence[Content], head: ContentRef | None) -> ContentRef | None:
+    for record in records:
+        head = node_ref(record.ref.plain, head)
+    return head
 
 
 def _contents(
@@ -203,7 +193,8 @@ def _contents(
     return [content.ref.plain for content in stored], [*named, *stored]
 
 
-def _lost(log: str, ref: ContentRef) -> CannotRestore:
-    return CannotRestore(
-        f"{log} has records that cannot be read ({ref}): they are at a collector that does not answer, or were deleted"
+def _changing(log: str) -> ConversationConflict:
+    return ConversationConflict(
+        f"{log} could not be read or saved: other processes have saved it {_ATTEMPTS} times meanwhile",
+        "conversation_changed",
     )

@@ -1,7 +1,7 @@
 """The checkpoints of one thread of LangGraph, folded from its records. Pure.
 
-A record is a checkpoint, with what differs from its parent, or the writes of one task. Which list a list of messages
-goes on is decided by the order of the records: the last one of its channel and namespace.
+A record is a checkpoint, with what differs from its parent, or the writes of one task. Of a list of messages, it has what
+differs from the list that the channel had last.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -10,6 +10,9 @@ from typing import Final
 
 from playhead.conversations.langgraph.differences import difference, patched
 from playhead.conversations.langgraph.stored_values import (
+    KEPT,
+    ON,
+    LastList,
     MessageRefs,
     StoredValue,
     value_of_record,
@@ -21,6 +24,7 @@ from playhead.model.ref import ContentRef
 PUT: Final = "checkpoint"
 WRITES_OF: Final = "writes_of"
 _NAMESPACE, _PARENT, _CHANGE, _VALUES, _GONE = "namespace", "parent", "change", "values", "gone"
+_WHOLE: Final = "whole"
 _TASK, _PATH, _WRITES = "task", "path", "writes"
 
 Place = tuple[str, str]
@@ -70,12 +74,6 @@ class StoredWrite:
 
 
 @dataclass(slots=True)
-class _LastList:
-    items: MessageRefs
-    refs: list[ContentRef]
-
-
-@dataclass(slots=True)
 class CheckpointLog:
     """All checkpoints of a thread, in the order in which they were stored."""
 
@@ -83,7 +81,9 @@ class CheckpointLog:
     _writes: dict[Place, dict[tuple[str, int], StoredWrite]] = field(
         default_factory=dict[Place, dict[tuple[str, int], StoredWrite]]
     )
-    _lists: dict[tuple[str, str], _LastList] = field(default_factory=dict[tuple[str, str], _LastList])
+    _lists: dict[tuple[str, str], LastList] = field(default_factory=dict[tuple[str, str], LastList])
+    unreadable: set[Place] = field(default_factory=set[Place])
+    """Checkpoints whose record goes on from one that is not there any more."""
     _named: set[ContentRef] = field(default_factory=set[ContentRef])
 
     # --- questions ---------------------------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ class CheckpointLog:
         parent = self._parent(new)
         old_fields, old_values = ({}, {}) if parent is None else (parent.fields, parent.values)
         values: Json = {
-            channel: value_record(value, self._last_refs(new.namespace, channel))
+            channel: value_record(value, self._lists.get((new.namespace, channel)), new.parent)
             for channel, value in new.values.items()
             if not value.same_as(old_values.get(channel))
         }
@@ -133,7 +133,7 @@ class CheckpointLog:
         record: Json = {PUT: new.id}
         optional: Json = {
             _NAMESPACE: new.namespace, _PARENT: new.parent, _CHANGE: difference(old_fields, new.fields),
-            _VALUES: values, _GONE: gone,
+            _VALUES: values, _GONE: gone, _WHOLE: parent is None and new.parent is not None,
         }  # fmt: skip
         return record | {name: part for name, part in optional.items() if part}
 
@@ -141,7 +141,7 @@ class CheckpointLog:
         """Returns the record of writes of one task."""
         namespace, checkpoint = place
         stored: list[JsonValue] = [
-            [write.index, write.channel, value_record(write.value, ())] for write in writes
+            [write.index, write.channel, value_record(write.value, None, None)] for write in writes
         ]
         record: Json = {WRITES_OF: checkpoint, _TASK: task, _WRITES: stored}
         if namespace:
@@ -161,13 +161,19 @@ class CheckpointLog:
     def _put(self, namespace: str, record: JsonMapping) -> None:
         new = StoredCheckpoint(namespace, text_at(record, PUT), text_at(record, _PARENT, None), {}, {})
         parent = self._parent(new)
+        parts = {channel: object_of(part) for channel, part in object_at(record, _VALUES).items()}
+        bases = {channel: self._base(new, channel, part) for channel, part in parts.items() if KEPT in part}
+        if (parent is None and new.parent is not None and _WHOLE not in record) or None in bases.values():
+            self.unreadable.add(new.place)
+            return
         gone = list_of(record.get(_GONE))
         values = {} if parent is None else {name: value for name, value in parent.values.items() if name not in gone}
-        for channel, part in object_at(record, _VALUES).items():
-            values[channel] = self._value(namespace, channel, object_of(part))
+        for channel, part in parts.items():
+            values[channel] = self._value(new, channel, value_of_record(part, bases.get(channel)))
         fields = patched({} if parent is None else parent.fields, object_at(record, _CHANGE))
         self.checkpoints.pop(new.place, None)  # put again: it is the last one now
         self.checkpoints[new.place] = StoredCheckpoint(namespace, new.id, new.parent, fields, values)
+        self.unreadable.discard(new.place)
 
     def _write(self, place: Place, record: JsonMapping) -> None:
         task, path = text_at(record, _TASK), text_at(record, _PATH)
@@ -180,25 +186,30 @@ class CheckpointLog:
             self._named.update(value.refs())
             stored[task, index] = StoredWrite(task, index, channel, value, path)
 
-    def _value(self, namespace: str, channel: str, part: JsonMapping) -> StoredValue:
-        last = self._lists.get((namespace, channel))
-        value = value_of_record(part, None if last is None else last.items)
+    def _value(self, new: StoredCheckpoint, channel: str, value: StoredValue) -> StoredValue:
         if value.items is None:
             self._named.update(value.refs())
             return value
         self._named.update(value.items.added)
-        refs = [] if last is None else last.refs
-        del refs[value.items.kept :]
-        refs += value.items.added
-        self._lists[namespace, channel] = _LastList(value.items, refs)
+        last = self._lists.get((new.namespace, channel))
+        if last is not None and last.items is value.items.before:
+            refs = last.refs
+            del refs[value.items.kept :]
+            refs += value.items.added
+        else:
+            refs = value.refs()
+        self._lists[new.namespace, channel] = LastList(new.id, value.items, refs)
         return value
+
+    def _base(self, new: StoredCheckpoint, channel: str, part: JsonMapping) -> MessageRefs | None:
+        """Returns the list that a list goes on from; None: it is not there any more."""
+        on = text_at(part, ON, None) or new.parent or ""
+        checkpoint = self.checkpoints.get((new.namespace, on))
+        value = None if checkpoint is None else checkpoint.values.get(channel)
+        return None if value is None else value.items
 
     def _parent(self, new: StoredCheckpoint) -> StoredCheckpoint | None:
         return None if new.parent is None else self.checkpoints.get((new.namespace, new.parent))
-
-    def _last_refs(self, namespace: str, channel: str) -> Sequence[ContentRef]:
-        last = self._lists.get((namespace, channel))
-        return () if last is None else last.refs
 
     # --- fewer checkpoints -------------------------------------------------------------------------------------------
 

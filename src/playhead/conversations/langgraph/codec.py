@@ -2,7 +2,7 @@
 
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final, TypeGuard, cast
 
 from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.serde.base import SerializerProtocol
@@ -12,16 +12,19 @@ from playhead.compat.langgraph import is_snapshot, snapshot_of
 from playhead.conversations.langgraph.stored_values import (
     DATA,
     FORM,
+    MEMBERS,
     PLAIN,
     REF,
     SNAPSHOT,
     MessageRefs,
     StoredValue,
     is_plain,
+    value_of_record,
+    value_record,
 )
 from playhead.errors import CannotRestore
 from playhead.model.canonical import BYTES, Content, canonical_json
-from playhead.model.json_value import Json, JsonValue, is_list, is_object, object_of, text_at
+from playhead.model.json_value import Json, JsonValue, is_list, is_object, object_at, object_of, text_at
 from playhead.model.ref import ContentRef
 
 # A content of its own costs about as much besides its bytes.
@@ -45,10 +48,10 @@ class ValueWriter:
             return StoredValue({**inside.json, SNAPSHOT: True}, inside.items)
         if self._is_open and is_plain(value) and len(canonical_json(value)) <= _INLINE_BYTES:
             return StoredValue({PLAIN: cast(JsonValue, value)})
-        if _is_messages(value):
-            messages = self._messages(value)
-            if messages is not None:
-                return messages
+        if _is_messages(value) and (messages := self._messages(value)) is not None:
+            return messages
+        if _has_messages(value):
+            return StoredValue({MEMBERS: {name: self._member(member) for name, member in value.items()}})
         return self._serialised(value)
 
     def field(self, value: object) -> JsonValue:
@@ -58,6 +61,9 @@ class ValueWriter:
             return cast(JsonValue, listed)
         form, data = self._serde.dumps_typed(value)
         return {FORM: form, DATA: b64encode(data).decode()}
+
+    def _member(self, value: object) -> Json:
+        return value_record(self.value(value), None, None)
 
     def _messages(self, messages: Sequence[object]) -> StoredValue | None:
         """Returns a list of messages, each as content of its own; None if they are serialised in several forms."""
@@ -102,6 +108,9 @@ class ValueReader:
         json = stored.json
         if PLAIN in json:
             return _copied(json[PLAIN])
+        if MEMBERS in json:
+            members = object_at(json, MEMBERS)
+            return {name: self.value(value_of_record(object_of(member), None)) for name, member in members.items()}
         form = text_at(json, FORM)
         if stored.items is not None:
             return [self._read(form, self._bytes(ref)) for ref in stored.items.refs()]
@@ -121,11 +130,20 @@ class ValueReader:
         return data
 
 
-def _is_messages(value: object) -> bool:
+def _is_messages(value: object) -> TypeGuard[list[object]]:
     """Whether this is a list of messages: of LangChain, or dictionaries with a role."""
     if type(value) is not list or not value:
         return False
-    return all(isinstance(each, BaseMessage) or (type(each) is dict and "role" in each) for each in value)
+    messages = cast("list[object]", value)
+    return all(isinstance(each, BaseMessage) or (type(each) is dict and "role" in each) for each in messages)
+
+
+def _has_messages(value: object) -> TypeGuard[dict[str, object]]:
+    """Whether this is a dictionary with a list of messages in it, as a graph's input is."""
+    if type(value) is not dict:
+        return False
+    members = cast("dict[object, object]", value)
+    return all(type(name) is str and name.isprintable() for name in members) and any(map(_is_messages, members.values()))
 
 
 def _lists(value: object) -> object:

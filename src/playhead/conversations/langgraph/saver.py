@@ -32,6 +32,7 @@ from playhead.conversations.langgraph.configs import (
 from playhead.conversations.langgraph.contents import ContentCache
 from playhead.conversations.langgraph.stored_values import StoredValue
 from playhead.conversations.record_log import Addition, RecordLog
+from playhead.errors import CannotRestore
 from playhead.kernel.forks import ForkSafeLock
 from playhead.model.json_value import Json
 from playhead.wire.operations.conversations import GRAPH_THREAD_ID_PREFIX
@@ -75,6 +76,8 @@ class PlayheadSaver(BaseCheckpointSaver[int]):
         state = log.read()
         wanted = get_checkpoint_id(config)
         found = state.checkpoints.get((namespace, wanted)) if wanted else state.latest(namespace)
+        if found is None and wanted and (namespace, wanted) in state.unreadable:
+            raise CannotRestore(f"checkpoint {wanted} goes on from one that was deleted before it arrived")
         return None if found is None else self._tuples(thread, log, state, [found])[0]
 
     def list(

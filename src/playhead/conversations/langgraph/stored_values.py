@@ -5,11 +5,10 @@ record if it is short, else as content of its own. In a list of messages, each m
 what was added to the list before it.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from playhead.model.json_value import Json, JsonMapping, JsonValue, int_at, list_of, text_at
+from playhead.model.json_value import Json, JsonMapping, JsonValue, int_at, list_of, object_of, text_at
 from playhead.model.ref import ContentRef
 
 PLAIN: Final = "json"
@@ -21,6 +20,10 @@ REF: Final = "ref"
 ITEMS: Final = "items"
 KEPT: Final = "kept"
 """Of a list: how many of the messages of the list before it are the first of this one."""
+ON: Final = "on"
+"""Of a list: the checkpoint that has the list before it; none: the parent."""
+MEMBERS: Final = "members"
+"""Of a dictionary with a list of messages in it: its values."""
 SNAPSHOT: Final = "snapshot"
 """Whether this is what LangGraph keeps of a `DeltaChannel` from time to time."""
 
@@ -64,10 +67,7 @@ class StoredValue:
 
     def refs(self) -> list[ContentRef]:
         """The contents that it needs."""
-        if self.items is not None:
-            return self.items.refs()
-        ref = text_at(self.json, REF)
-        return [ContentRef(ref)] if ref else []
+        return _refs_in(self.json) if self.items is None else self.items.refs()
 
     def same_as(self, other: "StoredValue | None") -> bool:
         """Whether both are the same value."""
@@ -76,16 +76,28 @@ class StoredValue:
         return self.items is other.items or self.refs() == other.refs()
 
 
-def value_record(value: StoredValue, before: Sequence[ContentRef]) -> Json:
-    """Returns the JSON of a value. `before`: the messages of the list before it."""
+@dataclass(slots=True)
+class LastList:
+    """The list of messages that a channel had last, in the order of the records. `checkpoint`: which has it."""
+
+    checkpoint: str
+    items: MessageRefs
+    refs: list[ContentRef]
+
+
+def value_record(value: StoredValue, last: LastList | None, parent: str | None) -> Json:
+    """Returns the JSON of a value of a checkpoint with this parent."""
     if value.items is None:
         return {**value.json}
     refs = value.items.refs()
-    kept = next((at for at, (old, new) in enumerate(zip(before, refs, strict=False)) if old != new), None)
-    kept = min(len(before), len(refs)) if kept is None else kept
+    before = [] if last is None else last.refs
+    first = next((at for at, (old, new) in enumerate(zip(before, refs, strict=False)) if old != new), None)
+    kept = min(len(before), len(refs)) if first is None else first
     record: Json = {**value.json, ITEMS: [*refs[kept:]]}
-    if kept:
+    if kept and last is not None:
         record[KEPT] = kept
+        if last.checkpoint != parent:
+            record[ON] = last.checkpoint
     return record
 
 
@@ -95,8 +107,14 @@ def value_of_record(record: JsonMapping, before: MessageRefs | None) -> StoredVa
         return StoredValue(record)
     kept = int_at(record, KEPT)
     added = tuple(ContentRef(str(ref)) for ref in list_of(record[ITEMS]))
-    json = {key: part for key, part in record.items() if key not in (ITEMS, KEPT)}
+    json = {key: part for key, part in record.items() if key not in (ITEMS, KEPT, ON)}
     return StoredValue(json, MessageRefs(before if kept else None, kept, added))
+
+
+def _refs_in(json: JsonMapping) -> list[ContentRef]:
+    own = [text_at(json, REF), *map(str, list_of(json.get(ITEMS)))]
+    inside = [ref for member in object_of(json.get(MEMBERS)).values() for ref in _refs_in(object_of(member))]
+    return [*(ContentRef(ref) for ref in own if ref), *inside]
 
 
 def is_plain(value: object) -> bool:
