@@ -36,11 +36,11 @@ def _text(chance: random.Random, words: int) -> str:
     return " ".join(f"{chance.choice(_WORDS)}{chance.randrange(1000)}" for _ in range(words))
 
 
-def _graph(state: Any, saver: Any, chance: random.Random) -> Any:
-    def model(_: Any) -> dict[str, Any]:
+def _graph(form: Any, saver: Any, chance: random.Random) -> Any:
+    def model(state: Any) -> dict[str, Any]:
         return {"messages": [AIMessage(_text(chance, 40), id=f"run-{chance.getrandbits(128):032x}")]}
 
-    builder = StateGraph(state)
+    builder = StateGraph(form)
     builder.add_node("model", model)
     builder.add_edge(START, "model")
     builder.add_edge("model", END)
@@ -56,12 +56,12 @@ def _saver(name: str, place: str) -> AbstractContextManager[Any]:
 
 def main(name: str, place: str, form: str, turns: int) -> None:
     chance = random.Random(34)
-    state = Delta if form == "delta" else Plain
+    schema = Delta if form == "delta" else Plain
     config = {"configurable": {"thread_id": "chat"}}
     with _saver(name, place) as saver:
         if name == "postgres":
             saver.setup()
-        graph = _graph(state, saver, chance)
+        graph = _graph(schema, saver, chance)
         seconds: list[float] = []
         for _ in range(turns):
             began = time.perf_counter()
@@ -70,7 +70,7 @@ def main(name: str, place: str, form: str, turns: int) -> None:
         checkpoints = sum(1 for _ in saver.list(config))
     with _saver(name, place) as other:
         began = time.perf_counter()
-        messages = _graph(state, other, chance).get_state(config).values["messages"]
+        messages = _graph(schema, other, chance).get_state(config).values["messages"]
         read = time.perf_counter() - began
     print(json.dumps({"checkpoints": checkpoints, "seconds": seconds, "read": read, "messages": len(messages)}))
 

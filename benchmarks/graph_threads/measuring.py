@@ -39,8 +39,8 @@ class Kept:
     def __str__(self) -> str:
         """Returns all figures."""
         return (
-            f"{self.size:,} bytes; a turn {self.turn_ms:.1f} ms, of the last twenty {self.last_turns_ms:.1f} ms; read by "
-            f"another saver in {self.read_ms:.0f} ms; {self.checkpoints} checkpoints"
+            f"{self.size:,} bytes; a turn {self.turn_ms:.1f} ms, of the last twenty {self.last_turns_ms:.1f} ms; read "
+            f"by another saver in {self.read_ms:.0f} ms; {self.checkpoints} checkpoints"
         )
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from langgraph.checkpoint.serde import types
 
-# What a checkpoint has of a `DeltaChannel` from time to time. Savers are told to store it, and what they return for such
-# a channel must be one again. None: this version has no such channels.
+# What a checkpoint has of a `DeltaChannel` from time to time. Savers are told to store it, and what they return for
+# such a channel must be one again. None: this version has no such channels.
 _SNAPSHOT: Any = getattr(types, "_DeltaSnapshot", None)
 
 

@@ -130,8 +130,8 @@ class ConversationStore:
 
     def records(self, head: ConversationHead, after: int) -> list[Content] | None:
         """Returns the records of a conversation that is kept as records, behind the first `after`, first to last. None:
-        it is not what the head names any more. Raises CollectorUnreachable, and CannotRestore if some are at a collector
-        that does not answer."""
+        it is not what the head names any more. Raises CollectorUnreachable, and CannotRestore if some are at a
+        collector that does not answer."""
         if head.is_pending:
             return self._pending_records(head, after)
         if self._make is None:

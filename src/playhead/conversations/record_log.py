@@ -105,7 +105,7 @@ class RecordLog(Generic[F]):
                 if addition is None:
                     return
                 try:
-                    return save(addition)
+                    save(addition)
                 except ConversationConflict:
                     self._refresh()
                 except BadRequest as error:  # deleted by another process, and swept
@@ -113,6 +113,8 @@ class RecordLog(Generic[F]):
                         raise
                     self._forget()
                     self._refresh()
+                else:
+                    return
             raise _changing(self.id)
 
     def _append(self, addition: Addition) -> None:
@@ -185,9 +187,7 @@ def _head_of(records: Sequence[Content], head: ContentRef | None) -> ContentRef 
     return head
 
 
-def _contents(
-    records: Sequence[JsonMapping], named: Iterable[Content]
-) -> tuple[list[ContentRef], list[Content]]:
+def _contents(records: Sequence[JsonMapping], named: Iterable[Content]) -> tuple[list[ContentRef], list[Content]]:
     """Returns the refs of the records, and all contents to be stored."""
     stored = [Content(canonical_json(record), JSON) for record in records]
     return [content.ref.plain for content in stored], [*named, *stored]

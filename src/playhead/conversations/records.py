@@ -51,8 +51,8 @@ def records_at(client: "Client", head: ConversationHead, after: int) -> list[Con
 
 
 def bring_records(client: "Client", pending: PendingConversation, stored: ThreadContents) -> None:
-    """Appends what is pending to what is at the collector. What has arrived there already, before an answer was lost, is
-    not appended again, unless another writer has gone on: then records come twice, which changes nothing."""
+    """Appends what is pending to what is at the collector. What has arrived there before an answer was lost is not
+    appended again, unless another writer has gone on: then records come twice, which changes nothing."""
     from playhead.conversations.at_collector import head_at  # noqa: PLC0415 - see above
 
     ours = pending.head
@@ -61,7 +61,7 @@ def bring_records(client: "Client", pending: PendingConversation, stored: Thread
     for _ in range(_ATTEMPTS):
         theirs = head_at(client, ours.id, ours.scope)
         revision, head = (0, None) if theirs is None else (theirs.revision, theirs.head)
-        arrived = nodes.index(head) + 1 if head in nodes else 0
+        arrived = 0 if head is None or head not in nodes else nodes.index(head) + 1
         is_replacement = theirs is not None and before is None and head == pending.base_head
         if arrived == len(refs) and not is_replacement:
             return
@@ -69,7 +69,7 @@ def bring_records(client: "Client", pending: PendingConversation, stored: Thread
         with suppress(Conflict, NotFound):
             _saved(client, (ours.id, ours.scope), revision, head, added, replaces=is_replacement)
             return
-    raise conflict(ours.id, revision, pending.base)
+    raise conflict(ours.id, pending.base + 1, pending.base)
 
 
 def _saved(
@@ -90,7 +90,12 @@ def _saved(
     for batch in _batches(records):
         saved = head_of(
             client.save_conversation(
-                id, revision=revision, scope=scope, previous_head=head, records=batch, replaces=replaces and saved is None
+                id,
+                revision=revision,
+                scope=scope,
+                previous_head=head,
+                records=batch,
+                replaces=replaces and saved is None,
             )
         )
         revision, head = saved.revision, saved.head

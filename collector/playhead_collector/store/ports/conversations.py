@@ -28,8 +28,8 @@ class ConversationSave:
     """What a writer saves: the new head, and the `revision` that it had read (0: it is new). `previous`: the head that
     it had read (None: the revision alone counts). `saves`: how many saves this one stands for.
 
-    `records`: of a conversation that is kept as records, what is new; None: it has messages. `replaces`: these are all of
-    its records."""
+    `records`: of a conversation that is kept as records, what is new; None: it has messages. `replaces`: these are all
+    of its records."""
 
     id: str
     scope: str

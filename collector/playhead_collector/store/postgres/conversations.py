@@ -143,7 +143,7 @@ class PostgresConversations:
 
 
 def _sent_head(new: ConversationSave, head: ContentRef | None) -> ContentRef | None:
-    """The head that what was sent has made, if it was saved before. Of records, from the head that the writer has read."""
+    """The head that this save has made if it came before. Of records, from the head that the writer has read."""
     if new.records is None:
         return head
     return conversation_records.head_of(new.records, None if new.replaces else new.previous)

@@ -8,7 +8,7 @@
 | `checkpoints` | that log, folded |
 | `stored_values`, `differences` | values and differences, as records have them |
 | `codec`, `configs`, `contents` | LangGraph's values, configurations; contents that were read |
-| `store` | `PlayheadStore`: items by namespace and key |
+| `store`, `items` | `PlayheadStore`: items by namespace and key, and the log of a namespace |
 """
 
 try:
@@ -17,5 +17,6 @@ except ImportError as error:
     raise ImportError("playhead.conversations.langgraph needs LangGraph: pip install langgraph") from error
 
 from playhead.conversations.langgraph.saver import PlayheadSaver
+from playhead.conversations.langgraph.store import PlayheadStore
 
-__all__ = ["PlayheadSaver"]
+__all__ = ["PlayheadSaver", "PlayheadStore"]

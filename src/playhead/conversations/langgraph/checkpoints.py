@@ -1,7 +1,7 @@
 """The checkpoints of one thread of LangGraph, folded from its records. Pure.
 
-A record is a checkpoint, with what differs from its parent, or the writes of one task. Of a list of messages, it has what
-differs from the list that the channel had last.
+A record is a checkpoint, with what differs from its parent, or the writes of one task. Of a list of messages, it has
+what differs from the list that the channel had last.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -123,16 +123,16 @@ class CheckpointLog:
     def put_record(self, new: StoredCheckpoint) -> Json:
         """Returns the record of a checkpoint that comes after the others. Its parent's values are left out."""
         parent = self._parent(new)
-        old_fields, old_values = ({}, {}) if parent is None else (parent.fields, parent.values)
+        old = StoredCheckpoint("", "", None, {}, {}) if parent is None else parent
         values: Json = {
             channel: value_record(value, self._lists.get((new.namespace, channel)), new.parent)
             for channel, value in new.values.items()
-            if not value.same_as(old_values.get(channel))
+            if not value.same_as(old.values.get(channel))
         }
-        gone: list[JsonValue] = [channel for channel in old_values if channel not in new.values]
+        gone: list[JsonValue] = [channel for channel in old.values if channel not in new.values]
         record: Json = {PUT: new.id}
         optional: Json = {
-            _NAMESPACE: new.namespace, _PARENT: new.parent, _CHANGE: difference(old_fields, new.fields),
+            _NAMESPACE: new.namespace, _PARENT: new.parent, _CHANGE: difference(old.fields, new.fields),
             _VALUES: values, _GONE: gone, _WHOLE: parent is None and new.parent is not None,
         }  # fmt: skip
         return record | {name: part for name, part in optional.items() if part}

@@ -18,13 +18,14 @@ from playhead.conversations.langgraph.stored_values import (
     SNAPSHOT,
     MessageRefs,
     StoredValue,
+    is_ordered,
     is_plain,
     value_of_record,
     value_record,
 )
 from playhead.errors import CannotRestore
 from playhead.model.canonical import BYTES, Content, canonical_json
-from playhead.model.json_value import Json, JsonValue, is_list, is_object, object_at, object_of, text_at
+from playhead.model.json_value import Json, JsonValue, is_list, is_object, list_at, object_at, object_of, text_at
 from playhead.model.ref import ContentRef
 
 # A content of its own costs about as much besides its bytes.
@@ -46,12 +47,12 @@ class ValueWriter:
         if is_snapshot(value):
             inside = self.value(cast(Any, value).value)
             return StoredValue({**inside.json, SNAPSHOT: True}, inside.items)
-        if self._is_open and is_plain(value) and len(canonical_json(value)) <= _INLINE_BYTES:
+        if self._is_short_json(value):
             return StoredValue({PLAIN: cast(JsonValue, value)})
         if _is_messages(value) and (messages := self._messages(value)) is not None:
             return messages
         if _has_messages(value):
-            return StoredValue({MEMBERS: {name: self._member(member) for name, member in value.items()}})
+            return StoredValue({MEMBERS: [[name, self._member(member)] for name, member in value.items()]})
         return self._serialised(value)
 
     def field(self, value: object) -> JsonValue:
@@ -61,6 +62,10 @@ class ValueWriter:
             return cast(JsonValue, listed)
         form, data = self._serde.dumps_typed(value)
         return {FORM: form, DATA: b64encode(data).decode()}
+
+    def _is_short_json(self, value: object) -> bool:
+        is_json = self._is_open and is_plain(value) and is_ordered(value)
+        return is_json and len(canonical_json(value)) <= _INLINE_BYTES
 
     def _member(self, value: object) -> Json:
         return value_record(self.value(value), None, None)
@@ -109,8 +114,8 @@ class ValueReader:
         if PLAIN in json:
             return _copied(json[PLAIN])
         if MEMBERS in json:
-            members = object_at(json, MEMBERS)
-            return {name: self.value(value_of_record(object_of(member), None)) for name, member in members.items()}
+            members = [(text_at(each, 0), object_at(each, 1)) for each in list_at(json, MEMBERS)]
+            return {name: self.value(value_of_record(member, None)) for name, member in members}
         form = text_at(json, FORM)
         if stored.items is not None:
             return [self._read(form, self._bytes(ref)) for ref in stored.items.refs()]
@@ -143,7 +148,9 @@ def _has_messages(value: object) -> TypeGuard[dict[str, object]]:
     if type(value) is not dict:
         return False
     members = cast("dict[object, object]", value)
-    return all(type(name) is str and name.isprintable() for name in members) and any(map(_is_messages, members.values()))
+    return all(type(name) is str and name.isprintable() for name in members) and any(
+        map(_is_messages, members.values())
+    )
 
 
 def _lists(value: object) -> object:

@@ -13,10 +13,10 @@ from langgraph.checkpoint.base import (
     Checkpoint,
     CheckpointMetadata,
     CheckpointTuple,
-    SerializerProtocol,
     get_checkpoint_id,
     get_checkpoint_metadata,
 )
+from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from playhead.conversations.keeping import conversation_store
 from playhead.conversations.langgraph.checkpoints import CheckpointLog, Place, StoredCheckpoint, StoredWrite
@@ -47,20 +47,20 @@ ThreadLog = RecordLog[CheckpointLog]
 
 
 class PlayheadSaver(BaseCheckpointSaver[int]):
-    """Keeps the checkpoints of LangGraph's threads at the collector, or in the journal's folder while it does not answer.
+    """Keeps checkpoints of LangGraph's threads at the collector, or in the journal's folder while it does not answer.
 
         graph = builder.compile(checkpointer=PlayheadSaver())
 
     A message is stored once, however many checkpoints have it; of other values, what has changed. Any process and any
     machine goes on with a thread. For `compile`, synchronous or asynchronous graphs. Safe for threads.
 
-    Methods raise CollectorUnreachable if the collector has what is needed and does not answer, CannotRestore for what is
-    not stored any more, JournalUnusable, and what the serialiser raises for values that it cannot write.
+    Methods raise CollectorUnreachable if the collector has what is needed and does not answer, CannotRestore for what
+    is not stored any more, JournalUnusable, and what the serialiser raises for values that it cannot write.
     """
 
     def __init__(self, *, scope: str = "", serde: SerializerProtocol | None = None) -> None:
-        """`scope`: whose threads these are, such as a user or a tenant; two scopes may use the same thread ids. `serde`:
-        LangGraph's serialiser, such as one that encrypts; default: `JsonPlusSerializer`."""
+        """`scope`: whose threads these are, such as a user or a tenant; two scopes may use the same thread ids.
+        `serde`: LangGraph's serialiser, such as one that encrypts; default: `JsonPlusSerializer`."""
         super().__init__(serde=serde)
         self.scope = scope
         self._lock = ForkSafeLock()
@@ -212,7 +212,7 @@ class PlayheadSaver(BaseCheckpointSaver[int]):
             else:
                 self._rewrite(thread, CheckpointLog.not_latest)
 
-    # --- asynchronous: in a thread, since HTTP and files are -----------------------------------------------------------
+    # --- asynchronous: in a thread, since HTTP and files are blocking -----------------------------------------------
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """As `get_tuple`."""

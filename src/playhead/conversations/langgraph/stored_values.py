@@ -6,9 +6,9 @@ what was added to the list before it.
 """
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
-from playhead.model.json_value import Json, JsonMapping, JsonValue, int_at, list_of, object_of, text_at
+from playhead.model.json_value import Json, JsonMapping, int_at, list_of, object_at, text_at
 from playhead.model.ref import ContentRef
 
 PLAIN: Final = "json"
@@ -23,7 +23,7 @@ KEPT: Final = "kept"
 ON: Final = "on"
 """Of a list: the checkpoint that has the list before it; none: the parent."""
 MEMBERS: Final = "members"
-"""Of a dictionary with a list of messages in it: its values."""
+"""Of a dictionary with a list of messages in it: its names and values."""
 SNAPSHOT: Final = "snapshot"
 """Whether this is what LangGraph keeps of a `DeltaChannel` from time to time."""
 
@@ -113,12 +113,12 @@ def value_of_record(record: JsonMapping, before: MessageRefs | None) -> StoredVa
 
 def _refs_in(json: JsonMapping) -> list[ContentRef]:
     own = [text_at(json, REF), *map(str, list_of(json.get(ITEMS)))]
-    inside = [ref for member in object_of(json.get(MEMBERS)).values() for ref in _refs_in(object_of(member))]
+    inside = [ref for member in list_of(json.get(MEMBERS)) for ref in _refs_in(object_at(member, 1))]
     return [*(ContentRef(ref) for ref in own if ref), *inside]
 
 
 def is_plain(value: object) -> bool:
-    """Whether JSON reads back to the same value, of the same types."""
+    """Whether JSON reads back to the same value, of the same types, but for the order of members (`is_ordered`)."""
     kind = type(value)
     if value is None or kind in (bool, int):
         return True
@@ -127,13 +127,22 @@ def is_plain(value: object) -> bool:
     if isinstance(value, str):
         return kind is str and _has_utf8(value)
     if isinstance(value, list):
-        return kind is list and all(map(is_plain, list_of(value)))
+        return kind is list and all(map(is_plain, cast("list[object]", value)))
     if isinstance(value, dict):
-        members: dict[JsonValue, JsonValue] = value
-        return kind is dict and all(type(key) is str and _has_utf8(key) for key in members) and all(
-            map(is_plain, members.values())
-        )
+        members = cast("dict[object, object]", value)
+        names = all(type(key) is str and _has_utf8(key) for key in members)
+        return kind is dict and names and all(map(is_plain, members.values()))
     return False
+
+
+def is_ordered(value: object) -> bool:
+    """Whether the members of all dictionaries in a plain value are in the order that canonical JSON has."""
+    if isinstance(value, list):
+        return all(map(is_ordered, cast("list[object]", value)))
+    if isinstance(value, dict):
+        members = cast("dict[str, object]", value)
+        return [*members] == sorted(members) and all(map(is_ordered, members.values()))
+    return True
 
 
 def _has_utf8(text: str) -> bool:

@@ -45,9 +45,9 @@ class StoredConversation(TypedDict):
     so many more).  `parent` is null if it is no branch.  Its runs are those of the session `id`, unless they name
     another session.
 
-    A conversation may be kept as records instead, as the checkpoints of LangGraph's threads are: texts that name contents
-    by ref. Then `messages` counts them, `head` is the ref that a thread with them as messages has, and names nothing that
-    is stored, and `records` has those that were asked for.
+    A conversation may be kept as records instead, as the checkpoints of LangGraph's threads are: texts that name
+    contents by ref. Then `messages` counts them, `records` has those that were asked for, and `head` is the ref that a
+    thread with them as messages has: nothing is stored under it.
     """
 
     id: str
@@ -136,8 +136,8 @@ Records = Annotated[
     Sequence[str] | None,
     Bounds(
         max_length=MOST_RECORDS,
-        description="What is new in a conversation that is kept as records: JSON texts. The contents that they name, as "
-        "`sha256:` with 64 hex digits, must be stored, and stay stored. Default: it is kept as messages.",
+        description="What is new in a conversation that is kept as records: JSON texts. The contents that they name, "
+        "as `sha256:` with 64 hex digits, must be stored, and stay stored. Default: it is kept as messages.",
     ),
 ]
 Replaces = Annotated[bool, Bounds(description="Whether these are all of its records, in the place of those before.")]
