@@ -52,6 +52,11 @@ class ConversationStore:
         self._now = now
         self._next_try = float("-inf")
 
+    @property
+    def is_away(self) -> bool:
+        """Whether the collector did not answer a moment ago, so that what it has is not known."""
+        return self._make is not None and self._now() < self._next_try
+
     # --- heads -------------------------------------------------------------------------------------------------------
 
     def read(self, conversation: str, scope: str) -> ConversationHead | None:

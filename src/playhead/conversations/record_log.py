@@ -146,11 +146,11 @@ class RecordLog(Generic[F]):
     def _refresh(self) -> None:
         """Reads the records that other processes have appended, or all if they have replaced them."""
         store = conversation_store()
-        if store is not self._store:
-            self._forget()
-            self._store = store
+        self._store = store
         for _ in range(_ATTEMPTS):
             head = store.read(self.id, self.scope)
+            if head is None and store.is_away:
+                return  # with what this process has read, if anything
             if head is None or head.head is None:
                 self._forget()
                 self._head = head
