@@ -45,6 +45,17 @@ def stored(name: str) -> list[JsonMapping]:
     return [] if head is None else [json.loads(record.data) for record in store.records(head, 0) or ()]
 
 
+def named(saver: PlayheadSaver, name: str | None, part: str) -> set[str]:
+    """What the configurations of a thread's checkpoints say, or of all threads'."""
+    configs: list[Any] = [each.config for each in saver.list(None if name is None else thread(name))]
+    return {config["configurable"][part] for config in configs}
+
+
+def namespaces(saver: PlayheadSaver, name: str) -> set[str]:
+    """The namespaces of a thread, without the ids of tasks."""
+    return {namespace.partition(":")[0] for namespace in named(saver, name, "checkpoint_ns")}
+
+
 def bytes_stored(journal: Path) -> int:
     return sum(path.stat().st_size for path in (journal / "conversations").glob("*.frames"))
 
@@ -131,16 +142,14 @@ def test_a_copy_goes_its_own_way_and_one_may_be_copied_to_a_thread_that_exists()
     assert texts(chat_graph(PlayheadSaver(), Delta), "b")[-1] == "echo only b"
     say(graph, "c", "before")
     saver.copy_thread("b", "c")
-    assert {each.config["configurable"]["checkpoint_id"] for each in saver.list(thread("b"))} < {
-        each.config["configurable"]["checkpoint_id"] for each in saver.list(thread("c"))
-    }
+    assert named(saver, "b", "checkpoint_id") < named(saver, "c", "checkpoint_id")
 
 
 def test_subgraphs_keep_their_states_apart_and_interrupts_wait():
     class State(TypedDict):
         notes: Annotated[list[str], add]
 
-    def ask(_state: State) -> dict[str, Any]:
+    def ask(state: State) -> dict[str, Any]:
         return {"notes": [f"answered {interrupt('really?')}"]}
 
     inner = StateGraph(State)
@@ -155,16 +164,13 @@ def test_subgraphs_keep_their_states_apart_and_interrupts_wait():
     waiting: Any = first.invoke({"notes": ["begun"]}, thread("t"))
     assert waiting["__interrupt__"][0].value == "really?"
     saver = PlayheadSaver()
-    namespaces = {each.config["configurable"]["checkpoint_ns"].partition(":")[0] for each in saver.list(thread("t"))}
-    assert namespaces == {"", "inner"}
+    assert namespaces(saver, "t") == {"", "inner"}
     again = outer.compile(checkpointer=saver)
     assert again.get_state(thread("t"), subgraphs=True).tasks[0].interrupts[0].value == "really?"
     done: Any = again.invoke(Command(resume="yes"), thread("t"))
     assert done["notes"] == ["begun", "begun", "answered yes"]  # the subgraph's own reducer adds what it was given
     saver.prune(["t"])
-    assert {each.config["configurable"]["checkpoint_ns"].partition(":")[0] for each in saver.list(thread("t"))} == {
-        "", "inner",
-    }  # fmt: skip
+    assert namespaces(saver, "t") == {"", "inner"}
 
 
 def test_of_tasks_in_parallel_only_the_failed_one_runs_again():
@@ -173,11 +179,11 @@ def test_of_tasks_in_parallel_only_the_failed_one_runs_again():
     class State(TypedDict):
         done: Annotated[list[str], add]
 
-    def good(_state: State) -> dict[str, Any]:
+    def good(state: State) -> dict[str, Any]:
         ran.append("good")
         return {"done": ["good"]}
 
-    def bad(_state: State) -> dict[str, Any]:
+    def bad(state: State) -> dict[str, Any]:
         ran.append("bad")
         if ran.count("bad") == 1:
             raise RuntimeError("the first time")
@@ -210,9 +216,9 @@ def test_an_asynchronous_graph_and_many_threads_at_once():
 
     asyncio.run(chats())
     with ThreadPoolExecutor(4) as threads:
-        [*threads.map(lambda number: say(graph, f"t{number}", "again"), range(5))]
+        assert len([*threads.map(lambda number: say(graph, f"t{number}", "again"), range(5))]) == 5
     assert all(len(texts(chat_graph(PlayheadSaver()), f"t{number}")) == 8 for number in range(5))
-    assert len({each.config["configurable"]["thread_id"] for each in saver.list(None)}) == 5
+    assert len(named(saver, None, "thread_id")) == 5
 
 
 @dataclasses.dataclass
@@ -227,7 +233,8 @@ def test_values_of_all_kinds_come_back_as_they_were():
     stored as JSON."""
     values: dict[str, Any] = {
         "none": None, "truth": True, "one": 1, "float": 1.0, "minus": -0.0, "text": "ä\x00\n",
-        "bytes": b"\x00\xff", "tuple": (1, (2,)), "set": {1, 2}, "nested": {"b": [1, {"z": None, "a": 2}], "a": 1}, "empty": [],
+        "bytes": b"\x00\xff", "tuple": (1, (2,)), "set": {1, 2}, "nested": {"b": [1, {"z": None, "a": 2}], "a": 1},
+        "empty": [],
         "keys": {1: "one"}, "ref": {"ref": "sha256:" + "0" * 64, "as": "json"}, "odd": Odd("x"), "nan": float("inf"),
         "long": "x" * 5_000, "messages": [HumanMessage("hi", id="1"), AIMessage("ho", id="2")],
         "dicts": [{"role": "user", "content": "hi"}], "mixed": [HumanMessage("hi", id="3"), 1],
@@ -235,7 +242,7 @@ def test_values_of_all_kinds_come_back_as_they_were():
     }  # fmt: skip
     saver, reference = PlayheadSaver(), InMemorySaver()
     checkpoint = empty_checkpoint()
-    checkpoint["channel_values"] = {name: value for name, value in values.items()}
+    checkpoint["channel_values"] = values
     checkpoint["channel_versions"] = dict.fromkeys(checkpoint["channel_values"], 1)
     config: Any = {"configurable": {"thread_id": "t", "checkpoint_ns": ""}}
     found: list[Any] = []

@@ -81,7 +81,7 @@ def test_savers_that_write_at_once_lose_no_checkpoint(machine: Machine, name: st
     for each in threads:
         each.join()
     assert failed == []
-    inputs = [each for each in PlayheadSaver().list(thread(name)) if each.metadata["source"] == "input"]
+    inputs = [each for each in PlayheadSaver().list(thread(name)) if each.metadata.get("source") == "input"]
     assert len(inputs) == 12
 
 
@@ -104,7 +104,7 @@ def test_an_outage_is_waited_out_in_the_folder_and_two_machines_are_joined(machi
     machine("three")
     saver = PlayheadSaver()
     said = {
-        message.content
+        message.text
         for each in saver.list(thread(name))
         for message in each.checkpoint["channel_values"].get("messages", [])
         if isinstance(message, HumanMessage)

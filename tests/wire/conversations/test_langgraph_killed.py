@@ -72,9 +72,6 @@ def test_another_process_goes_on_and_both_runs_are_of_one_session(
         assert (last["status"], last["name"]) == ("completed", "refunds")
         assert killed["status"] in ("running", "lost")
         assert {tool for run in runs for tool in run["tools"]} == {"look_up", "refund"}
-        contexts = [
-            [message["role"] for message in client.context(run["run"])["messages"]] for run in (killed, last)
-        ]
+        contexts = [[message["role"] for message in client.context(run["run"])["messages"]] for run in (killed, last)]
         assert contexts[0] == ["user", "assistant", "tool", "assistant", "tool"][: 2 * asked - 1]
         assert contexts[1] == ["user", "assistant", "tool", "assistant", "tool"]
-

@@ -14,7 +14,7 @@ from playhead.model.ref import ContentRef
 _MOST_BYTES: Final = 32 * 2**20
 
 
-class ContentCache:
+class RecentContents:
     """The contents that were used last, up to 32 MiB. Safe for threads."""
 
     def __init__(self, most_bytes: int = _MOST_BYTES) -> None:

@@ -29,7 +29,7 @@ from playhead.conversations.langgraph.configs import (
     namespace_of,
     thread_of,
 )
-from playhead.conversations.langgraph.contents import ContentCache
+from playhead.conversations.langgraph.contents import RecentContents
 from playhead.conversations.langgraph.stored_values import StoredValue
 from playhead.conversations.record_log import Addition, RecordLog
 from playhead.errors import CannotRestore
@@ -65,7 +65,7 @@ class PlayheadSaver(BaseCheckpointSaver[int]):
         self.scope = scope
         self._lock = ForkSafeLock()
         self._logs: OrderedDict[str, ThreadLog] = OrderedDict()
-        self._contents = ContentCache()
+        self._contents = RecentContents()
 
     # --- reading -----------------------------------------------------------------------------------------------------
 

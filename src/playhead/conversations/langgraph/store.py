@@ -23,7 +23,7 @@ from langgraph.store.base import (
 
 from playhead.conversations.keeping import conversation_store
 from playhead.conversations.langgraph.codec import ValueReader, ValueWriter
-from playhead.conversations.langgraph.contents import ContentCache
+from playhead.conversations.langgraph.contents import RecentContents
 from playhead.conversations.langgraph.items import (
     ItemLog,
     StoredItem,
@@ -75,7 +75,7 @@ class PlayheadStore(BaseStore):
         self._serde = JsonPlusSerializer()
         self._lock = ForkSafeLock()
         self._logs: OrderedDict[Namespace, RecordLog[ItemLog]] = OrderedDict()
-        self._contents = ContentCache()
+        self._contents = RecentContents()
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Executes operations: reads first, as they were before the writes; of several writes to a key, the last one.
