@@ -283,6 +283,13 @@ def test_with_an_encrypting_serialiser_nothing_is_stored_in_the_clear(tmp_path: 
     assert texts(chat_graph(saver), "t") == ["secret", "echo secret"]
 
 
+def test_a_redaction_hook_is_not_applied_and_a_warning_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    playhead.configure(endpoint=None, journal_dir=tmp_path / "journal", redact=lambda value: "redacted")
+    say(chat_graph(PlayheadSaver()), "t", "secret")
+    assert "the redaction hook is not applied to LangGraph's checkpoints" in caplog.text
+    assert texts(chat_graph(PlayheadSaver()), "t") == ["secret", "echo secret"]
+
+
 def test_scopes_do_not_see_each_other():
     say(chat_graph(PlayheadSaver(scope="a")), "t", "of a")
     assert texts(chat_graph(PlayheadSaver(scope="b")), "t") == []

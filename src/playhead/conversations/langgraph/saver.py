@@ -17,7 +17,9 @@ from langgraph.checkpoint.base import (
     get_checkpoint_metadata,
 )
 from langgraph.checkpoint.serde.base import SerializerProtocol
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
+from playhead.conversations.conversation import message_intake
 from playhead.conversations.keeping import conversation_store
 from playhead.conversations.langgraph.checkpoints import CheckpointLog, Place, StoredCheckpoint, StoredWrite
 from playhead.conversations.langgraph.codec import ValueReader, ValueWriter
@@ -34,6 +36,7 @@ from playhead.conversations.langgraph.stored_values import StoredValue
 from playhead.conversations.record_log import Addition, RecordLog
 from playhead.errors import CannotRestore
 from playhead.kernel.forks import ForkSafeLock
+from playhead.kernel.guard import warn_once
 from playhead.model.json_value import Json
 from playhead.wire.operations.conversations import GRAPH_THREAD_ID_PREFIX
 
@@ -276,11 +279,20 @@ class PlayheadSaver(BaseCheckpointSaver[int]):
         with self._lock:
             log = self._logs.get(thread)
             if log is None:
+                self._warn_of_redaction()
                 log = self._logs[thread] = RecordLog(GRAPH_THREAD_ID_PREFIX + thread, self.scope, CheckpointLog)
             self._logs.move_to_end(thread)
             if len(self._logs) > _MOST_LOGS:
                 self._logs.popitem(last=False)
             return log
+
+    def _warn_of_redaction(self) -> None:
+        if isinstance(self.serde, JsonPlusSerializer) and message_intake().redacts:
+            warn_once(
+                "redacted checkpoints",
+                "the redaction hook is not applied to LangGraph's checkpoints, since a graph could not go on from what "
+                "it changes: give PlayheadSaver a serialiser that encrypts (serde=) to store nothing in the clear",
+            )
 
     def _threads(self) -> Sequence[str]:
         """The ids of all threads of this scope."""
