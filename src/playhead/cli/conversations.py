@@ -95,8 +95,8 @@ def _row(pending: PendingConversation) -> StoredConversation:
     parent = head.parent
     return {
         "id": head.id, "scope": head.scope, "revision": head.revision, "head": head.head, "messages": head.messages,
-        "records": [], "parent": None if parent is None else {"id": parent[0], "revision": parent[1]}, "created": head.created,
-        "updated": head.updated,
+        "records": [], "parent": None if parent is None else {"id": parent[0], "revision": parent[1]},
+        "created": head.created, "updated": head.updated,
     }  # fmt: skip
 
 
