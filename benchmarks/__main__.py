@@ -40,6 +40,7 @@ FAMILIES = {
     "sdk.killed_examples:measure": ("R1A",),
     "sdk.long_context:measure": ("M1",),
     "durable.matrix:measure": ("MATRIX",),
+    "graph_threads.measuring:measure": ("G1",),
 }
 # These take many minutes or need a browser, and are measured only when they are named.
 ON_REQUEST = {

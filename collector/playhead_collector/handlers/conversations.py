@@ -1,8 +1,15 @@
 """Handlers of conversations."""
 
+from collections.abc import Sequence
+
 from playhead.model.ref import ContentRef
 from playhead.model.times import rfc3339
-from playhead.wire.operations.conversations import ConversationOperations, DeletedConversation, StoredConversation
+from playhead.wire.operations.conversations import (
+    MOST_RECORDS,
+    ConversationOperations,
+    DeletedConversation,
+    StoredConversation,
+)
 from playhead.wire.operations.page import Page
 from playhead_collector.errors import Refused
 from playhead_collector.handlers.asking import Changing
@@ -13,10 +20,12 @@ from playhead_collector.store.ports.conversations import ConversationRow, Conver
 
 @handles_with_store(ConversationOperations.conversations)
 async def conversations(
-    asking: Changing, *, scope: str | None = None, limit: int | None = None
+    asking: Changing, *, scope: str | None = None, prefix: str | None = None, limit: int | None = None
 ) -> Page[StoredConversation]:
     size, before = asking.page(limit), read_conversation_cursor(asking.cursor)
-    stored = await asking.store.conversations.page(asking.project_id, scope=scope, limit=size + 1, before=before)
+    stored = await asking.store.conversations.page(
+        asking.project_id, scope=scope, prefix=prefix, limit=size + 1, before=before
+    )
     page = stored[:size]
     last = page[-1] if len(stored) > size else None
     return {
@@ -26,11 +35,20 @@ async def conversations(
 
 
 @handles_with_store(ConversationOperations.conversation)
-async def conversation(asking: Changing, id: str, *, scope: str = "") -> StoredConversation:  # noqa: A002 - the name in the body
+async def conversation(
+    asking: Changing,
+    id: str,  # noqa: A002 - the name in the body
+    *,
+    scope: str = "",
+    records_after: int | None = None,
+) -> StoredConversation:
     row = await asking.store.conversations.get(asking.project_id, id, scope)
     if row is None:
         raise _none_of(id, scope)
-    return _answer(row)
+    if records_after is None:
+        return _answer(row)
+    records = await asking.store.conversations.records(asking.project_id, row, records_after, MOST_RECORDS)
+    return _answer(row, records)
 
 
 @changes(ConversationOperations.save_conversation)
@@ -43,20 +61,30 @@ async def save_conversation(
     scope: str = "",
     previous_head: str | None = None,
     saves: int = 1,
+    records: Sequence[str] | None = None,
+    replaces: bool = False,
     parent_id: str | None = None,
     parent_revision: int | None = None,
 ) -> StoredConversation:
     if (parent_id is None) is not (parent_revision is None):
         raise Refused(422, "invalid", "body: parent_id and parent_revision go together: send both, or none")
+    if records is not None and head is not None:
+        raise Refused(422, "invalid", "body: a conversation is kept as messages or as records: send head or records")
+    if not all(map(_is_record, records or ())):
+        raise Refused(422, "invalid", "body.records: expected JSON texts: no control character, no lone surrogate")
     parent = None if parent_id is None or parent_revision is None else (parent_id, parent_revision)
     ref = None if head is None else ContentRef.parse(head)
     previous = None if previous_head is None else ContentRef.parse(previous_head)
     outcome = await asking.store.conversations.save(
-        asking.project_id, ConversationSave(id, scope, revision, ref, parent, previous, saves)
+        asking.project_id, ConversationSave(id, scope, revision, ref, parent, previous, saves, records, replaces)
     )
-    if not outcome.is_head_stored:
-        message = f"body.head: no thread is stored under {head}: send its messages first (POST /v1/content)"
-        raise Refused(422, "thread_not_stored", message)
+    if outcome.missing is not None:
+        what = "a thread" if records is None else "a content"
+        message = f"body: {what} is named that is not stored, {outcome.missing}: send it first (POST /v1/content)"
+        raise Refused(422, "thread_not_stored" if records is None else "content_not_stored", message)
+    if outcome.is_other_kind:
+        message = f"body: conversation {id} is kept in the other way: as messages (head), or as records"
+        raise Refused(422, "invalid", message)
     if outcome.row is None:
         raise _none_of(id, scope)
     if not outcome.saved:
@@ -74,19 +102,25 @@ async def delete_conversation(asking: Changing, id: str, *, scope: str = "") -> 
     return {"deleted": await asking.store.conversations.delete(asking.project_id, id, scope)}
 
 
+def _is_record(text: str) -> bool:
+    """Whether a text can be stored as record: one with a control character is no JSON."""
+    return text.isprintable() or not any(character < " " or "\ud800" <= character <= "\udfff" for character in text)
+
+
 def _none_of(conversation: str, scope: str) -> Refused:
     of_scope = f" of scope {scope}" if scope else ""
     message = f"there is no conversation {conversation}{of_scope}: `playhead conversations` lists those there are"
     return Refused(404, "no_such_conversation", message)
 
 
-def _answer(row: ConversationRow) -> StoredConversation:
+def _answer(row: ConversationRow, records: Sequence[str] = ()) -> StoredConversation:
     return {
         "id": row.id,
         "scope": row.scope,
         "revision": row.revision,
         "head": row.head,
         "messages": row.messages,
+        "records": [*records],
         "parent": None if row.parent is None else {"id": row.parent[0], "revision": row.parent[1]},
         "created": rfc3339(row.created_ns),
         "updated": rfc3339(row.updated_ns),

@@ -16,7 +16,7 @@ from playhead.conversations.folder import ConversationFolder, PendingConversatio
 from playhead.errors import CannotRestore, NotFound
 from playhead.model.message import Message
 from playhead.settings.sdk import load
-from playhead.wire.operations.conversations import StoredConversation
+from playhead.wire.operations.conversations import StoredConversation, is_listed
 
 ConversationArgument = Annotated[
     str, typer.Argument(help="Id of the conversation, such as user-7/support.", show_default=False)
@@ -27,7 +27,11 @@ OneScope = Annotated[str, typer.Option(help="The scope of the conversation.", sh
 
 def conversations(ctx: typer.Context, scope: Scope = None, limit: Limit = 50, json: Json = False) -> None:
     """List conversations, those that were saved last first; `pending` ones wait in the journal for a collector."""
-    rows = [_row(pending) for pending in _folder().all() if scope in (None, pending.head.scope)]
+    rows = [
+        _row(pending)
+        for pending in _folder().all()
+        if scope in (None, pending.head.scope) and is_listed(pending.head.id, None)
+    ]
     address = ctx.ensure_object(CollectorAddress)
     if not address.asks_journal:
         here = {(row["scope"], row["id"]) for row in rows}
@@ -91,8 +95,8 @@ def _row(pending: PendingConversation) -> StoredConversation:
     parent = head.parent
     return {
         "id": head.id, "scope": head.scope, "revision": head.revision, "head": head.head, "messages": head.messages,
-        "parent": None if parent is None else {"id": parent[0], "revision": parent[1]}, "created": head.created,
-        "updated": head.updated,
+        "records": [], "parent": None if parent is None else {"id": parent[0], "revision": parent[1]},
+        "created": head.created, "updated": head.updated,
     }  # fmt: skip
 
 

@@ -101,24 +101,26 @@ def _pieces(part: ThreadPart) -> Iterator[ThreadExtension]:
 def stored_threads(client: Client, heads: Sequence[ContentRef], known: ThreadContents) -> ThreadContents:
     """Adds the messages of the threads, with all that is in them, to what is known. Asks for all threads in one request
     and for all messages in another, if they are not too many. Raises CannotRestore for a thread that is not stored."""
-    _fetch(client, [head for head in dict.fromkeys(heads) if head not in known.nodes], known)
+    fetch(client, [head for head in dict.fromkeys(heads) if head not in known.nodes], known)
     paths = [known.path(head) for head in heads]
     lost = next((rest for rest, _ in paths if rest is not None), None)
     if lost is not None:
         raise CannotRestore(f"the messages {lost} are not stored: they were deleted, or never arrived")
     messages = dict.fromkeys(ref for _, path in paths for ref in path)
-    _fetch(client, [ref for ref in messages if ref not in known.contents], known)
+    fetch(client, [ref for ref in messages if ref not in known.contents], known)
     inside = dict.fromkeys(
         part.plain
         for ref in messages
         if (content := known.contents.get(ref)) is not None and b"playhead.ref" in content.data
         for part in refs_inside(read_message(content.data))
     )
-    _fetch(client, [ref for ref in inside if ref not in known.contents], known)
+    fetch(client, [ref for ref in inside if ref not in known.contents], known)
     return known
 
 
-def _fetch(client: Client, refs: Sequence[ContentRef], known: ThreadContents) -> None:
+def fetch(client: Client, refs: Sequence[ContentRef], known: ThreadContents) -> None:
+    """Adds the contents and threads with these refs to what is known; of threads, the nodes. What is not stored is left
+    out."""
     rest = list(refs)
     while rest:
         pack, looked_at = client.content_pack(rest[:_MOST_REFS])

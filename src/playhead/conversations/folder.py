@@ -57,6 +57,10 @@ class ThreadContents:
         self.contents.update({content.ref.plain: content for content in part.contents})
         self.nodes.update({node.ref: node for node in extend(part.messages, part.parent)})
 
+    def is_whole(self, head: ContentRef) -> bool:
+        """Whether this is a thread, and all its nodes are here."""
+        return head in self.nodes and self.path(head)[0] is None
+
     def path(self, head: ContentRef | None) -> tuple[ContentRef | None, list[ContentRef]]:
         """Returns the refs of the messages up to `head`, first to last, after a thread that is not here (None: all of
         them are)."""

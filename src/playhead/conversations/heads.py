@@ -50,6 +50,12 @@ class ThreadPart:
         """The same, without contents."""
         return ThreadExtension(self.parent, tuple(self.messages))
 
+    def split(self) -> "tuple[list[str], ThreadPart]":
+        """Returns the texts of the messages, as records, and the other contents, which those name."""
+        by_ref = {content.ref.plain: content for content in self.contents}
+        named = [content for ref, content in by_ref.items() if ref not in self.messages]
+        return [by_ref[ref].data.decode() for ref in self.messages], ThreadPart(None, (), named)
+
 
 @dataclass(frozen=True, slots=True)
 class ConversationChange:

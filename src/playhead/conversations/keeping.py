@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from playhead.conversations.folder import ConversationFolder, PendingConversation, ThreadContents, moved
 from playhead.conversations.heads import ConversationChange, ConversationHead, ThreadPart, conflict
+from playhead.conversations.records import bring_records, records_at, saved_records
 from playhead.errors import BadRequest, CannotRestore, ClientError, Conflict, NotFound
 from playhead.export.http import without_instrumentation
 from playhead.kernel.guard import guarded
+from playhead.model.canonical import Content
 from playhead.model.ref import ContentRef
 from playhead.recording import RecordingProcess, current_settings
 from playhead.settings.sdk import Settings
-from playhead.wire.operations.conversations import HISTORY_ID_PREFIX
+from playhead.wire.operations.conversations import HISTORY_ID_PREFIX, is_kept_as_records, is_listed
 
 if TYPE_CHECKING:
     from playhead.client import Client
@@ -50,6 +52,11 @@ class ConversationStore:
         self._now = now
         self._next_try = float("-inf")
 
+    @property
+    def is_away(self) -> bool:
+        """Whether the collector did not answer a moment ago, so that what it has is not known."""
+        return self._make is not None and self._now() < self._next_try
+
     # --- heads -------------------------------------------------------------------------------------------------------
 
     def read(self, conversation: str, scope: str) -> ConversationHead | None:
@@ -78,18 +85,25 @@ class ConversationStore:
 
         def ask(client: "Client") -> ConversationHead:
             self._deliver_one(client, change.id, change.scope)
-            return _saved_at(client, change)
+            return saved_records(client, change) if is_kept_as_records(change.id) else _saved_at(client, change)
 
         saved = self._ask(ask)
         return self._folder.save(change) if saved is None else saved
 
-    def heads(self, scope: str | None, limit: int | None) -> list[ConversationHead]:
-        """Returns conversations, those saved last first: of this scope, or of all (None)."""
+    def heads(self, scope: str | None, limit: int | None, prefix: str | None = None) -> list[ConversationHead]:
+        """Returns conversations, those saved last first: of this scope, or of all (None). `prefix`: those whose id
+        begins with this; None: those that people hold, without what is only kept as one."""
         from playhead.conversations.at_collector import head_of  # noqa: PLC0415 - see above
 
         self.deliver()
-        stored = self._ask(lambda client: [head_of(each) for each in client.conversations(scope=scope, limit=limit)])
-        here = [pending.head for pending in self._folder.all() if scope in (None, pending.head.scope)]
+        stored = self._ask(
+            lambda client: [head_of(each) for each in client.conversations(scope=scope, prefix=prefix, limit=limit)]
+        )
+        here = [
+            pending.head
+            for pending in self._folder.all()
+            if scope in (None, pending.head.scope) and is_listed(pending.head.id, prefix)
+        ]
         by_name = {(head.scope, head.id): head for head in (*(stored or ()), *here)}
         return sorted(by_name.values(), key=lambda head: head.updated, reverse=True)[:limit]
 
@@ -118,6 +132,45 @@ class ConversationStore:
             raise CannotRestore("these messages are not in the journal's folder, and there is no collector")
         with without_instrumentation(), self._make() as client:
             return stored_threads(client, heads, known)
+
+    def records(self, head: ConversationHead, after: int) -> list[Content] | None:
+        """Returns the records of a conversation that is kept as records, behind the first `after`, first to last. None:
+        it is not what the head names any more. Raises CollectorUnreachable, and CannotRestore if some are at a
+        collector that does not answer."""
+        if head.is_pending:
+            return self._pending_records(head, after)
+        if self._make is None:
+            raise CannotRestore(f"{head.id} is not in the journal's folder, and there is no collector")
+        with without_instrumentation(), self._make() as client:
+            return records_at(client, head, after)
+
+    def _pending_records(self, head: ConversationHead, after: int) -> list[Content] | None:
+        pending = self._folder.read(head.id, head.scope)
+        if pending is None or pending.head != head:
+            return None
+        here = self._folder.threads(pending)
+        before, refs = here.path(head.head)
+        records = [here.contents[ref] for ref in refs]
+        if before is None or head.messages - len(refs) <= after:
+            return records[max(0, after - (head.messages - len(refs))) :]
+        raise CannotRestore(
+            f"{head.id} has been begun at the collector, which does not answer: it can be read when it does"
+        )
+
+    def fetch(self, refs: Sequence[ContentRef], known: ThreadContents, of: ConversationHead | None) -> None:
+        """Adds the contents and threads with these refs to what is known: what is in the folder of the conversation
+        `of`, and the others from the collector; of threads, the nodes. Leaves out what is not stored. Raises
+        CollectorUnreachable."""
+        from playhead.conversations.at_collector import fetch  # noqa: PLC0415 - see above
+
+        if of is not None and of.is_pending and (pending := self._folder.read(of.id, of.scope)) is not None:
+            here = self._folder.threads(pending)
+            known.contents.update(here.contents)
+            known.nodes.update(here.nodes)
+        rest = [ref for ref in refs if ref not in known.contents and not known.is_whole(ref)]
+        if rest and self._make is not None:
+            with without_instrumentation(), self._make() as client:
+                fetch(client, rest, known)
 
     def persist_thread(self, part: ThreadPart, scope: str) -> bool:
         """Stores a thread at the collector, where it stays until it is deleted. Returns whether the collector has
@@ -163,7 +216,11 @@ class ConversationStore:
         with self._folder.locked(conversation, scope):
             pending = self._folder.read(conversation, scope)
             if pending is not None:
-                bring(client, pending, self._folder.threads(pending))
+                stored = self._folder.threads(pending)
+                if is_kept_as_records(conversation):
+                    bring_records(client, pending, stored)
+                else:
+                    bring(client, pending, stored)
                 self._folder.delete_locked(conversation, scope)
 
     def _ask(self, question: "Callable[[Client], T]") -> T | None:

@@ -59,7 +59,7 @@ async def test_of_two_writers_one_is_told_what_the_other_has_saved(store: Postgr
 
 async def test_a_head_that_is_not_stored_is_not_saved(store: PostgresStore):
     outcome = await save(store, thread("never sent"))
-    assert (outcome.row, outcome.is_head_stored) == (None, False)
+    assert (outcome.row, outcome.missing is None) == (None, False)
     assert not (await save(store, None, 3)).saved  # there is none with a revision
     empty = (await save(store, None)).row
     assert empty is not None
@@ -122,7 +122,7 @@ async def test_what_is_saved_while_a_sweep_is_under_way_stays(store: PostgresSto
         if ended:
             break
         outcome = await save(store, made, name=f"saved after step {when}")
-        assert outcome.saved is outcome.is_head_stored
+        assert outcome.saved is (outcome.missing is None)
         await steps(store)
         assert await readable(store, ref_of(made)) is outcome.saved
         await store.conversations.delete(P, f"saved after step {when}", "")

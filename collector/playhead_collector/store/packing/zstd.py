@@ -19,8 +19,9 @@ LARGE_BYTES = 128 * 1024
 # ARRIVING_LEVEL is for contents that are packed later: messages become 1 % larger, in two thirds of the time.
 # PACK_LEVEL is for packs, which are written once and in the background: about 4 % smaller, 7 ms for 80 kB.
 LEVEL, ARRIVING_LEVEL, LARGE_LEVEL, PACK_LEVEL = 9, 5, 3, 16
-# The number of the dictionary for new data; data of all numbers can be read.
+# The number of the dictionary for new data, and for records of conversations; data of all numbers can be read.
 NEWEST = 1
+NEWEST_FOR_RECORDS = 2
 T = TypeVar("T")
 # The library's version for PyPy does not have it.
 _HAS_MANY = "multi_compress_to_buffer" in zstandard.backend_features

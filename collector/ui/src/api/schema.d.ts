@@ -547,6 +547,17 @@ export interface components {
              */
             saves: number;
             /**
+             * Records
+             * @description What is new in a conversation that is kept as records: JSON texts. The contents that they name, as `sha256:` with 64 hex digits, must be stored, and stay stored. Default: it is kept as messages.
+             */
+            records?: string[] | null;
+            /**
+             * Replaces
+             * @description Whether these are all of its records, in the place of those before.
+             * @default false
+             */
+            replaces: boolean;
+            /**
              * Parent Id
              * @description Of a new branch: the conversation that it began as.
              */
@@ -4416,6 +4427,10 @@ export interface components {
          *     `/content/{head}?as=messages`.  `revision` is 1 after the first save, and 1 more after each (after one with `saves`,
          *     so many more).  `parent` is null if it is no branch.  Its runs are those of the session `id`, unless they name
          *     another session.
+         *
+         *     A conversation may be kept as records instead, as the checkpoints of LangGraph's threads are: texts that name
+         *     contents by ref. Then `messages` counts them, `records` has those that were asked for, and `head` is the ref that a
+         *     thread with them as messages has: nothing is stored under it.
          */
         StoredConversation: {
             /** Id */
@@ -4428,6 +4443,8 @@ export interface components {
             head: string | null;
             /** Messages */
             messages: number;
+            /** Records */
+            records: string[];
             parent: components["schemas"]["ConversationParent"] | null;
             /** Created */
             created: string;

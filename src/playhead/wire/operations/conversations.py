@@ -1,5 +1,6 @@
 """Conversations: lists of messages that go on over runs, each as the ref of a thread and a revision."""
 
+from collections.abc import Sequence
 from typing import Annotated, TypedDict
 
 from playhead.wire.operations.bounds import NO_NUL, Bounds, Most
@@ -7,7 +8,26 @@ from playhead.wire.operations.operation import INGEST, READ, delete, get, get_li
 from playhead.wire.operations.page import Page
 
 HISTORY_ID_PREFIX = "history/"
-"""Before the ref of a thread, the id under which a persisted history keeps its messages. No list has these."""
+"""Before the ref of a thread, the id under which a persisted history keeps its messages."""
+
+GRAPH_THREAD_ID_PREFIX = "langgraph-thread/"
+"""Before the id of a thread of LangGraph, the id under which its checkpoints are kept."""
+
+GRAPH_STORE_ID_PREFIX = "langgraph-store/"
+"""Before a namespace of a store of LangGraph, the id under which its items are kept."""
+
+UNLISTED_ID_PREFIXES = (f"{HISTORY_ID_PREFIX}sha256:", GRAPH_THREAD_ID_PREFIX, GRAPH_STORE_ID_PREFIX)
+"""Before ids of what is kept as conversations are, and is none. Only lists that ask for such ids have them."""
+
+
+def is_kept_as_records(conversation: str) -> bool:
+    """Whether the SDK keeps what has this id as records."""
+    return conversation.startswith((GRAPH_THREAD_ID_PREFIX, GRAPH_STORE_ID_PREFIX))
+
+
+def is_listed(conversation: str, prefix: str | None) -> bool:
+    """Whether a list has this id. `prefix`: what it asked for; None: for all conversations."""
+    return not conversation.startswith(UNLISTED_ID_PREFIXES) if prefix is None else conversation.startswith(prefix)
 
 
 class ConversationParent(TypedDict):
@@ -24,6 +44,10 @@ class StoredConversation(TypedDict):
     `/content/{head}?as=messages`.  `revision` is 1 after the first save, and 1 more after each (after one with `saves`,
     so many more).  `parent` is null if it is no branch.  Its runs are those of the session `id`, unless they name
     another session.
+
+    A conversation may be kept as records instead, as the checkpoints of LangGraph's threads are: texts that name
+    contents by ref. Then `messages` counts them, `records` has those that were asked for, and `head` is the ref that a
+    thread with them as messages has: nothing is stored under it.
     """
 
     id: str
@@ -31,6 +55,7 @@ class StoredConversation(TypedDict):
     revision: int
     head: str | None
     messages: int
+    records: list[str]
     parent: ConversationParent | None
     created: str
     updated: str
@@ -41,6 +66,9 @@ class DeletedConversation(TypedDict):
 
     deleted: bool
 
+
+MOST_RECORDS = 1_000
+"""In one request, and in one answer."""
 
 _ID, _SCOPE = 500, 500
 _LARGEST_REVISION = 2**31 - 2
@@ -61,6 +89,16 @@ ConversationScope = Annotated[
 ]
 AnyScope = Annotated[
     str | None, Bounds(max_length=_SCOPE, pattern=NO_NUL, description="Only those of this scope; default: of all.")
+]
+IdPrefix = Annotated[
+    str | None,
+    Bounds(
+        min_length=1,
+        max_length=_ID,
+        pattern=NO_NUL,
+        description="Only those whose id begins with this, such as `user-7/`; default: all conversations. What is kept "
+        "like one and is none (persisted histories, LangGraph's threads and stores) is listed only with a prefix.",
+    ),
 ]
 Head = Annotated[
     str | None,
@@ -94,6 +132,23 @@ Saves = Annotated[
         "saved on its own machine while no collector answered.",
     ),
 ]
+Records = Annotated[
+    Sequence[str] | None,
+    Bounds(
+        max_length=MOST_RECORDS,
+        description="What is new in a conversation that is kept as records: JSON texts. The contents that they name, "
+        "as `sha256:` with 64 hex digits, must be stored, and stay stored. Default: it is kept as messages.",
+    ),
+]
+Replaces = Annotated[bool, Bounds(description="Whether these are all of its records, in the place of those before.")]
+RecordsAfter = Annotated[
+    int | None,
+    Bounds(
+        ge=0,
+        le=_LARGEST_REVISION,
+        description="With its records after so many, at most 1,000 and about 4 MiB; default: without.",
+    ),
+]
 ParentId = Annotated[
     str | None,
     Bounds(
@@ -109,12 +164,20 @@ class ConversationOperations:
     """Conversations that go on over runs."""
 
     @get_list("/conversations", scope=READ, tag="conversations", page_size=100)
-    def conversations(self, *, scope: AnyScope = None, limit: Most = None) -> Page[StoredConversation]:
-        """Conversations, those that were saved last first, without persisted histories."""
+    def conversations(
+        self, *, scope: AnyScope = None, prefix: IdPrefix = None, limit: Most = None
+    ) -> Page[StoredConversation]:
+        """Conversations, those that were saved last first."""
         ...
 
     @get("/conversation", scope=READ, tag="conversations")
-    def conversation(self, id: ConversationId, *, scope: ConversationScope = "") -> StoredConversation:  # noqa: A002 - the name in the body
+    def conversation(
+        self,
+        id: ConversationId,  # noqa: A002 - the name in the body
+        *,
+        scope: ConversationScope = "",
+        records_after: RecordsAfter = None,
+    ) -> StoredConversation:
         """A conversation as it was saved last."""
         ...
 
@@ -133,6 +196,8 @@ class ConversationOperations:
         scope: ConversationScope = "",
         previous_head: PreviousHead = None,
         saves: Saves = 1,
+        records: Records = None,
+        replaces: Replaces = False,
         parent_id: ParentId = None,
         parent_revision: ParentRevision = None,
     ) -> StoredConversation:

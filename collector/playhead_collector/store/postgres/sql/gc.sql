@@ -70,7 +70,11 @@ insert into gc_mark (project_id, ref)
 select content, ref from (
     select project_id as content, content as ref from explanation where project_id = :project_id
     union
-    select project_id, head from conversation where project_id = :project_id and head is not null
+    select project_id, head from conversation where project_id = :project_id and head is not null and log is null
+    union
+    select record.project_id, substring(record.refs from at * 32 + 1 for 32)
+    from conversation_record as record, generate_series(0, octet_length(record.refs) / 32 - 1) as at
+    where record.project_id = :project_id
     union
     select orphan.project_id, substring(orphan.messages from at * 32 + 1 for 32)
     from thread_orphan as orphan, generate_series(0, octet_length(orphan.messages) / 32 - 1) as at

@@ -1,0 +1,10 @@
+"""Conversations that are kept as records."""
+
+from playhead_collector.store.migrate import run_sql_beside
+
+revision = "0005_pre_conversation_records"
+down_revision = "0004_pre_conversations"
+
+
+def upgrade() -> None:
+    run_sql_beside(__file__)
