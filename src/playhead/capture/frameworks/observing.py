@@ -21,6 +21,7 @@ from playhead.capture.wrapping import CallRecording, MethodCall, intercepted, wr
 from playhead.kernel.guard import guarded
 from playhead.model import names
 from playhead.model.json_value import list_of, object_of
+from playhead.model.span import STATUS_ERROR
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -108,6 +109,14 @@ def agent(name: str, agent_input: object, *, session: object = None) -> StartSpa
     if session is not None:
         observation = ObserveOptions(None, "agent", True, True, None, root_attributes(session, None, None), None)
     return lambda: observation.begin(name, None if agent_input is None else {"input": agent_input}, {})
+
+
+def note_returned_error(text: object) -> None:
+    """Marks the current call as failed, for a framework that returns an error's text in the place of an exception."""
+    span = current_span()
+    if span is not None and span.run.recorded and not span.is_replayed:
+        span.attributes[names.ERROR_TYPE], span.status = "tool_error" if span.kind == "tool" else "error", STATUS_ERROR
+        span.status_message = span.recorder.text(text if isinstance(text, str) else "", span.redact)
 
 
 def set_session(session: object) -> None:
