@@ -16,7 +16,7 @@ server = pytest_plugin.mock_model_server
 PROGRAM = Path(__file__).parent / "programs/agno_agent.py"
 
 
-@killed_everywhere
+@killed_everywhere(4)
 def test_it_goes_on_from_where_it_was_killed(server: MockModelServer, tmp_path: Path, kill: int | str):
     ThreeTools(PROGRAM, "plain", tmp_path, server).check(kill)
 

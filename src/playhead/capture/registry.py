@@ -31,6 +31,7 @@ LIBRARIES: dict[str, str] = {
     "llama_index.core": "playhead.capture.llama_index",
     "google.adk": "playhead.capture.google_adk",
     "agno": "playhead.capture.agno",
+    "dspy": "playhead.capture.dspy",
 }
 """Library's import name → the module that instruments it: clients of models first, then frameworks of agents."""
 

@@ -39,6 +39,7 @@ class Named(Protocol):
 _TOOL = ObserveOptions(None, "tool", True, True, None, {}, None)
 _RETRIEVER = ObserveOptions(None, "retriever", True, True, None, {}, None)
 _GUARDRAIL = ObserveOptions(None, "guardrail", True, True, None, {}, None)
+_STEP = ObserveOptions(None, "step", True, True, None, {}, None)
 _AGENT = ObserveOptions(None, "agent", True, True, None, {}, None)
 
 
@@ -100,6 +101,13 @@ def retriever(name: str, query: Mapping[str, object]) -> StartSpan:
 def guardrail(name: str, checked: Mapping[str, object]) -> StartSpan:
     """Returns a `StartSpan` for the span of a check of an agent's input or output. `checked`: the values by name."""
     return lambda: _GUARDRAIL.begin(name, checked, {})
+
+
+def step(name: str, values: Mapping[str, object], *, node: str | None = None) -> StartSpan:
+    """Returns a `StartSpan` for the span of a step of the current run, with its inputs by name. `node`: the name of the
+    node of a graph whose execution it is."""
+    more: dict[str, object] = {} if node is None else {names.GRAPH_NODE: node}
+    return lambda: _STEP.begin(name, values, more)
 
 
 def agent(name: str, agent_input: object, *, session: object = None) -> StartSpan:
