@@ -42,13 +42,13 @@ def fields(**values: str) -> str:
 
 @killed_everywhere(5)
 def test_it_goes_on_from_where_it_was_killed(server: MockModelServer, tmp_path: Path, kill: int | str):
-    ReAct(PROGRAM, "litellm", tmp_path, server).check(kill)
+    ReAct(PROGRAM, "native", tmp_path, server).check(kill)
 
 
-@pytest.mark.parametrize("variant", ["native", "async", "observed"])
+@pytest.mark.parametrize("variant", ["litellm", "async", "observed"])
 def test_other_clients_and_callers_go_on_as_well(server: MockModelServer, tmp_path: Path, variant: str):
     ReAct(PROGRAM, variant, tmp_path, server).check(4)
 
 
 def test_it_is_one_run_without_a_line_of_code(server: MockModelServer, tmp_path: Path):
-    assert_is_recorded_without_a_line(ReAct(PROGRAM, "litellm", tmp_path, server))
+    assert_is_recorded_without_a_line(ReAct(PROGRAM, "native", tmp_path, server))

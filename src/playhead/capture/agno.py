@@ -38,7 +38,7 @@ from playhead.capture.wrapping import MethodCall, intercepted
 from playhead.model import names
 from playhead.model.json_value import list_at, object_of
 
-SUPPORTS = "agno >= 3.0"
+SUPPORTS = "agno >= 3.1"
 
 
 # --- what is read of the framework's objects --------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 VARIANT = sys.argv[1]
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else it asks the network
 os.environ["DSPY_CACHEDIR"] = str(Path(os.environ["EFFECTS"]).parent / f"cache-{os.getpid()}")
 
 import dspy  # noqa: E402 - it reads where its cache is when it is imported
@@ -42,11 +43,9 @@ def refund(order: str) -> str:
 
 
 def agent() -> dspy.Module:
-    if VARIANT == "native":
-        lm = dspy.LM("openai/m", api_base=os.environ["OPENAI_BASE_URL"], api_key="none", num_retries=0, engine="lm15")
-    else:
-        lm = dspy.LM("openai/m", num_retries=0)
-    dspy.configure(lm=lm)
+    engine = "litellm" if VARIANT == "litellm" else "lm15"
+    base = os.environ["OPENAI_BASE_URL"]
+    dspy.configure(lm=dspy.LM("openai/m", api_base=base, api_key="none", num_retries=0, engine=engine))
     return dspy.ReAct("question -> answer", tools=[look_up, weigh, refund])
 
 

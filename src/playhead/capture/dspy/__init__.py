@@ -18,19 +18,23 @@ from playhead.capture.frameworks.observing import (
     agent,
     answered_wrappers,
     begun,
+    call,
     is_inside_run,
     is_observed,
     log_errors_and_return_none,
+    recorded_step,
     step,
     tool,
     with_span,
     with_span_async,
 )
+from playhead.capture.frameworks.tracebacks import without_our_frames
 from playhead.capture.patching import Instrumentation, Wrap
 from playhead.capture.wrapping import MethodCall, intercepted
+from playhead.errors import is_run_stopped
 from playhead.model import names
 
-SUPPORTS = "dspy >= 3.0"
+SUPPORTS = "dspy >= 3.4"
 
 
 class _DspyTool(Protocol):
@@ -126,6 +130,22 @@ async def _with_ids_async(function: Callable[..., Any], called: MethodCall) -> o
 
 _call_tool, _acall_tool = answered_wrappers(_tool)
 
+
+@intercepted
+def _format_error(function: Callable[..., object], called: MethodCall) -> object:
+    """Formats an error for the model, with the stack of calls: without our frames, so that the model is told the same
+    as without Playhead.  The text is recorded, since an error that comes from the record has no stack."""
+    error: object = called.argument(0, "error")
+    if not isinstance(error, BaseException):
+        return called.make(function)
+    error.__traceback__ = without_our_frames(error.__traceback__)
+    if not is_inside_run() or is_run_stopped(error):
+        return called.make(function)
+    return call(recorded_step("describe_error", {"error": str(error)}), names.OUTPUT_REF, function, called)
+
+
+_TELL_ERRORS = ("react", "react_v2", "code_act", "program_of_thought", "rlm")
+
 _REACT = "dspy.predict.react_v2"
 _dspy = Instrumentation(
     [
@@ -136,6 +156,7 @@ _dspy = Instrumentation(
         Wrap("dspy.adapters.types.tool", "Tool.acall", _acall_tool),
         Wrap(_REACT, "ReActV2._execute_tool_calls", _with_ids, is_optional=True),
         Wrap(_REACT, "ReActV2._aexecute_tool_calls", _with_ids_async, is_optional=True),
+        *(Wrap(f"dspy.predict.{each}", "format_error_for_lm", _format_error, is_optional=True) for each in _TELL_ERRORS),
         *MODELS,
     ]
 )

@@ -110,6 +110,11 @@ def step(name: str, values: Mapping[str, object], *, node: str | None = None) ->
     return lambda: _STEP.begin(name, values, more)
 
 
+def recorded_step(name: str, values: Mapping[str, object]) -> StartSpan:
+    """The same for a step that the record answers, for what differs from one execution to the next."""
+    return lambda: _STEP.begin(name, values, {names.REPLAYABLE: True})
+
+
 def agent(name: str, agent_input: object, *, session: object = None) -> StartSpan:
     """Returns a `StartSpan` for the span of an agent: a run if none is current, else an agent of the current run.
     `agent_input`: the agent's input, or None. `session`: the session of the run, if a run begins here."""
