@@ -32,6 +32,7 @@ LIBRARIES: dict[str, str] = {
     "google.adk": "playhead.capture.google_adk",
     "agno": "playhead.capture.agno",
     "dspy": "playhead.capture.dspy",
+    "haystack": "playhead.capture.haystack",
 }
 """Library's import name → the module that instruments it: clients of models first, then frameworks of agents."""
 
