@@ -225,6 +225,7 @@ _WHOLE = FrameworkModelApi(
     load=_load_response,
     read=_read_response,
     from_message=lambda message, call: _dump_response(_response_of(message, call)),
+    is_client=True,
 )
 _STREAMED = FrameworkModelApi(
     read_request=_read_request,
@@ -233,6 +234,7 @@ _STREAMED = FrameworkModelApi(
     load=lambda raw: serializer().stream_event_from_dict(raw),
     read=_read_response,
     from_message=lambda message, call: _dump_response(_response_of(message, call)),
+    is_client=True,
     join=_join,
     split=_split,
 )
