@@ -21,6 +21,7 @@ from playhead.testing import (
     pytest_plugin,
     sequence,
     text,
+    thinking,
     tool_call,
     tool_calls,
     tool_result_received,
@@ -169,9 +170,7 @@ def test_a_team_hands_tasks_to_its_members(recording: Recording, server: MockMod
     server.otherwise(text("done"))
 
     def ask() -> Any:
-        team = Team(
-            name="desk", model=model(server), members=[agent(server, "researcher", [look_up])], telemetry=False
-        )
+        team = Team(name="desk", model=model(server), members=[agent(server, "researcher", [look_up])], telemetry=False)
         output = team.run("where is A1?")
         return output.content, [member.content for member in output.member_responses]
 
@@ -265,7 +264,10 @@ def test_tools_that_are_asked_for_together_have_their_own_ids(recording: Recordi
     with playhead.run("r") as run:
         asyncio.run(_answer(agent(server, tools=[look_up])))
     seen = recording.read()
-    ran = {span.attributes[names.TOOL_CALL_ID]: seen.value(span, names.TOOL_ARGUMENTS_REF) for span in of_kind(recording, "tool")}
+    ran = {
+        span.attributes[names.TOOL_CALL_ID]: seen.value(span, names.TOOL_ARGUMENTS_REF)
+        for span in of_kind(recording, "tool")
+    }
     first = min(of_kind(recording, "llm"), key=lambda span: span.attributes[names.CALL_ORDER])
     [asked] = seen.messages(first.attributes[names.OUTPUT_MESSAGES_REF])
     assert ran == {part["id"]: part["arguments"] for part in asked["parts"]}
@@ -300,3 +302,20 @@ def test_uninstrumented_it_is_as_it_was(recording: Recording, server: MockModelS
     assert not hasattr(Agent.run, "_self_wrapper")
     agent(server).run("hello")
     assert recording.read().spans == []
+
+
+@pytest.mark.covers("agno", "reasoning", "resume")
+def test_a_models_thought_is_recorded_and_comes_back(recording: Recording, server: MockModelServer):
+    server.otherwise(thinking("It says delayed.") + text("It is late."))
+
+    def ask() -> Any:
+        output = agent(server).run("where is A1?")
+        return output.content, output.reasoning_content
+
+    with playhead.run("r") as run:
+        live = ask()
+    [called] = of_kind(recording, "llm")
+    assert recording.read().value(called, names.REASONING_REF) == "It says delayed."
+    with playhead.resume(run.id, completed="rerun") as resumed, playhead.run("r"):
+        assert ask() == live == ("It is late.", "It says delayed.")
+    assert (len(server.requests), resumed.report.live, resumed.report.divergences) == (1, 0, [])

@@ -245,10 +245,11 @@ def test_an_agent_that_is_a_tool_is_an_agent_inside_that_tool(recording: Recordi
 def test_what_a_tool_changes_in_the_agents_state_is_changed_again(recording: Recording, server: MockModelServer):
     server.when(~tool_result_received("note"), tool_call("note", {"order": "A1"}))
     server.otherwise(text("done"))
-    asked: Callable[[], Any] = lambda: agent(server, [note], state_schema={"order": {"type": str}}).run(
-        messages=QUESTION
-    )["order"]
-    assert_comes_back(asked, server, "A1")
+
+    def ask() -> Any:
+        return agent(server, [note], state_schema={"order": {"type": str}}).run(messages=QUESTION)["order"]
+
+    assert_comes_back(ask, server, "A1")
     [called] = of_kind(recording, "tool")
     assert recording.read().value(called, names.TOOL_ARGUMENTS_REF) == {"order": "A1"}
 

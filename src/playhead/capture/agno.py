@@ -176,7 +176,8 @@ async def _with_output_async(events: AsyncGenerator[object]) -> AsyncGenerator[o
 def _run(function: Callable[..., Any], called: MethodCall) -> object:
     if not _is_streamed(called):
         return _run_plain(function, called.client, called.args, called.kwargs)
-    begin, events = _agent(called), called.make(function)
+    begin = _agent(called)
+    events: Generator[object] = called.make(function)
     if begin is None or not inspect.isgenerator(events):
         return events
     return functions.iterate(begin, None, _with_output(events))
@@ -186,7 +187,8 @@ def _run(function: Callable[..., Any], called: MethodCall) -> object:
 def _arun(function: Callable[..., Any], called: MethodCall) -> object:
     if not _is_streamed(called):
         return _run_awaited(function, called.client, called.args, called.kwargs)
-    begin, events = _agent(called), called.make(function)
+    begin = _agent(called)
+    events: AsyncGenerator[object] = called.make(function)
     if begin is None or not inspect.isasyncgen(events):
         return events
     return iterate_async(begin, None, _with_output_async(events))

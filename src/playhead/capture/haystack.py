@@ -45,10 +45,6 @@ SUPPORTS = "haystack-ai >= 3.4"
 # --- what is read of the framework's objects --------------------------------------------------------------------------
 
 
-class _ChatMessage(Protocol):
-    text: str | None
-
-
 class _Tool(Protocol):
     name: str
     function: object
@@ -109,7 +105,7 @@ def _question(called: MethodCall) -> object:
     return text if isinstance(text, str) else dict(called.kwargs)
 
 
-def _finish_agent(span: ObservedSpan, outputs: object, _: MethodCall) -> None:
+def _finish_agent(span: ObservedSpan, outputs: Mapping[str, object], _: MethodCall) -> None:
     detach(span)
     finish(span, names.OUTPUT_REF, _answer(outputs))
 
@@ -281,10 +277,15 @@ class _HaystackToolCall:
     def _change_states(self, changed: Mapping[str, object]) -> None:
         for state in self._states:
             for key, value in changed.items():
-                state.set(key, value, lambda _, new: new)
+                state.set(key, value, _replaced)
 
 
 _OF_FRAMEWORK = {"tools", "hook_context"}
+
+
+def _replaced(_: object, new: object) -> object:
+    """Replaces a value of the state, in the place of the handler that merges it."""
+    return new
 
 
 @log_errors_and_return_none

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from agno.agent import Agent
 from agno.models.openai import OpenAIChat
-from agno.team import Team
 
 VARIANT = sys.argv[1]
 

@@ -1,5 +1,5 @@
-"""DSPy: its modules, and the tools that `ReAct` and other modules call. Models run on `litellm`, or on DSPy's own client
-(`models.py`).
+"""DSPy: its modules, and the tools that `ReAct` and other modules call. Models run on `litellm`, or on DSPy's own
+client (`models.py`).
 
 The outermost module is an agent, and so is every module with tools; any other module is a step. What DSPy answers from
 its own cache is no call of a model, so it is not recorded.
@@ -156,7 +156,10 @@ _dspy = Instrumentation(
         Wrap("dspy.adapters.types.tool", "Tool.acall", _acall_tool),
         Wrap(_REACT, "ReActV2._execute_tool_calls", _with_ids, is_optional=True),
         Wrap(_REACT, "ReActV2._aexecute_tool_calls", _with_ids_async, is_optional=True),
-        *(Wrap(f"dspy.predict.{each}", "format_error_for_lm", _format_error, is_optional=True) for each in _TELL_ERRORS),
+        *(
+            Wrap(f"dspy.predict.{each}", "format_error_for_lm", _format_error, is_optional=True)
+            for each in _TELL_ERRORS
+        ),
         *MODELS,
     ]
 )

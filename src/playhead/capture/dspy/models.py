@@ -75,7 +75,12 @@ def _chat_messages(request: JsonMapping) -> list[JsonMapping]:
     system = request.get("system")
     first: list[JsonMapping] = []
     if system:
-        first = [{"role": "system", "content": system if isinstance(system, str) else _content(objects_at(request, "system"))}]
+        first = [
+            {
+                "role": "system",
+                "content": system if isinstance(system, str) else _content(objects_at(request, "system")),
+            }
+        ]
     return [*first, *(each for message in objects_at(request, "messages") for each in _chat_message(message))]
 
 
