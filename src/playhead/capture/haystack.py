@@ -45,13 +45,13 @@ SUPPORTS = "haystack-ai >= 3.4"
 # --- what is read of the framework's objects --------------------------------------------------------------------------
 
 
-class _Tool(Protocol):
+class _HaystackTool(Protocol):
     name: str
     function: object
     async_function: object
 
 
-class _ToolCall(Protocol):
+class _RequestedHaystackCall(Protocol):
     """A tool call that a model asks for."""
 
     id: str | None
@@ -205,7 +205,7 @@ async def _made(run: _ComponentRun, function: Callable[..., Any], called: Method
 # --- tools ------------------------------------------------------------------------------------------------------------
 
 _STATE = "state"
-_requested: ContextVar[_ToolCall | None] = ContextVar("playhead_haystack_call", default=None)
+_requested: ContextVar[_RequestedHaystackCall | None] = ContextVar("playhead_haystack_call", default=None)
 """The tool call that an agent is about to make here."""
 
 
@@ -213,7 +213,7 @@ class _HaystackToolCall:
     """One call of a tool."""
 
     def __init__(self, called: MethodCall):
-        its_tool: _Tool = called.client
+        its_tool: _HaystackTool = called.client
         requested = _requested.get()
         self.name = its_tool.name
         self._states = [value for value in called.kwargs.values() if type(value).__name__ == "State"]
@@ -295,7 +295,7 @@ def _copied(state: _State) -> dict[str, object]:
 
 @log_errors_and_return_none
 def _tool(called: MethodCall) -> _HaystackToolCall | None:
-    its_tool: _Tool = called.client
+    its_tool: _HaystackTool = called.client
     if not is_inside_run() or is_observed(its_tool.function) or is_observed(its_tool.async_function):
         return None
     made = _HaystackToolCall(called)
