@@ -216,10 +216,10 @@ class _HaystackToolCall:
         its_tool: _HaystackTool = called.client
         requested = _requested.get()
         self.name = its_tool.name
-        self._states = [value for value in called.kwargs.values() if type(value).__name__ == "State"]
+        self._states: list[_State] = [value for value in called.kwargs.values() if _is_state(value)]
         self._has_run = False
         self._result: object = None
-        self.arguments = {name: value for name, value in called.kwargs.items() if value not in self._states}
+        self.arguments = {name: value for name, value in called.kwargs.items() if not _is_state(value)}
         self.call_id: str | None = None
         if requested is not None and requested.tool_name == its_tool.name:
             self.arguments, self.call_id = dict(requested.arguments), requested.id
@@ -281,6 +281,10 @@ class _HaystackToolCall:
 
 
 _OF_FRAMEWORK = {"tools", "hook_context"}
+
+
+def _is_state(value: object) -> bool:
+    return type(value).__name__ == "State" and type(value).__module__.startswith("haystack.")
 
 
 def _replaced(_: object, new: object) -> object:
