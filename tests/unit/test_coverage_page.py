@@ -40,6 +40,9 @@ PACKAGES = {
     "smolagents": ("smolagents", "smolagents"),
     "strands": ("strands", "strands-agents"),
     "openhands": ("openhands.sdk", "openhands-sdk"),
+    "agno": ("agno", "agno"),
+    "dspy": ("dspy", "dspy"),
+    "haystack": ("haystack", "haystack-ai"),
 }
 HEAD = """# Coverage
 
@@ -109,7 +112,7 @@ def page() -> str:
         assert set(what) <= {*WHAT, "oldest"}, f"{library}: {what}"
         for each in what:
             counts[library, each] += count
-    newest = _pinned("", "-clients", "-agents", "-frameworks", "-crewai", "-openhands")
+    newest = _newest()
     oldest = _pinned("-oldest", "-oldest-frameworks", "-oldest-crewai")
     lines = [["library", *WHAT, "oldest version", "newest version"], ["---"] * (len(WHAT) + 3)]
     for library, (name, package) in PACKAGES.items():
@@ -120,6 +123,10 @@ def page() -> str:
     assert set(untested) == set(REASONS), "REASONS: why there is no test, for each dash and nothing else"
     reasons = [f"- `{PACKAGES[library][0]}`, {what}: {REASONS[library, what]}." for library, what in untested]
     return "\n".join([HEAD + "\n".join(f"| {' | '.join(line)} |" for line in lines), "", *reasons, TAIL])
+
+
+def _newest() -> dict[str, str]:
+    return _pinned("", "-frameworks", "-agents", "-crewai")
 
 
 def _pinned(*files: str) -> dict[str, str]:
@@ -160,7 +167,8 @@ def test_every_library_that_can_be_instrumented_is_on_the_page():
 
 def test_the_oldest_versions_are_those_that_are_said_to_be_supported():
     supports = {name: _source(path) for name, path in LIBRARIES.items()}
-    oldest = _pinned("-oldest", "-oldest-frameworks", "-oldest-crewai")
+    # Of a library without an older version that is tested, the newest one is the oldest.
+    oldest = _newest() | _pinned("-oldest", "-oldest-frameworks", "-oldest-crewai")
     for name, package in PACKAGES.values():
         if name in supports:
             [said] = [line for line in supports[name].splitlines() if line.startswith("SUPPORTS = ")]

@@ -48,6 +48,9 @@ LIBRARIES: dict[str, str] = {
     "strands": "playhead.capture.strands",
     "llama_index.core": "playhead.capture.llama_index",
     "google.adk": "playhead.capture.google_adk",
+    "agno": "playhead.capture.agno",
+    "dspy": "playhead.capture.dspy",
+    "haystack": "playhead.capture.haystack",
 }
 """Library's import name → the module that instruments it: clients of models first, then frameworks of agents."""
 
