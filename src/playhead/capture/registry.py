@@ -30,6 +30,7 @@ LIBRARIES: dict[str, str] = {
     "strands": "playhead.capture.strands",
     "llama_index.core": "playhead.capture.llama_index",
     "google.adk": "playhead.capture.google_adk",
+    "agent_framework": "playhead.capture.agent_framework",
 }
 """Library's import name → the module that instruments it: clients of models first, then frameworks of agents."""
 

@@ -79,13 +79,17 @@ class Agent:
         self.server.otherwise(text(ANSWER))
 
     def _started(self, environ: dict[str, str]) -> AbstractContextManager[Running]:
+        return started(self.program, [self.variant], self.environ(environ))
+
+    def environ(self, more: dict[str, str]) -> dict[str, str]:
+        """The environment of its process: this one's without settings of clients, and where all of it is here."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI_", "OTEL_"))}
         kept |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PLAYHEAD_JOURNAL_DIR": str(self.journal)}
         kept |= {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1"}
         kept |= {"OPENAI_BASE_URL": self.server.base_url, "OPENAI_API_KEY": "none"}
         kept |= {"ANTHROPIC_BASE_URL": self.server.url, "ANTHROPIC_API_KEY": "none"}
         kept |= {"EFFECTS": str(self.folder / "effects"), "PLAYHEAD_EXIT_TIMEOUT_SECONDS": "0.1"}
-        return started(self.program, [self.variant], kept | environ)
+        return kept | more
 
     @property
     def journal(self) -> Path:

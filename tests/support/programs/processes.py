@@ -75,9 +75,16 @@ def run(program: Path, *arguments: str, environ: Mapping[str, str], warnings: st
         return running.wait()
 
 
+@contextmanager
+def started_playhead(*arguments: str, environ: Mapping[str, str]) -> Generator[Running]:
+    """The command `playhead` with these arguments; it is killed at the end."""
+    with _started(["-m", "playhead", *arguments], environ) as running:
+        yield running
+
+
 def run_playhead(*arguments: str, environ: Mapping[str, str]) -> Ended:
     """Runs the command `playhead` to its end, however it ends."""
-    with _started(["-m", "playhead", *arguments], environ) as running:
+    with started_playhead(*arguments, environ=environ) as running:
         return running.wait()
 
 
