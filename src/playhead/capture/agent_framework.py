@@ -2,6 +2,7 @@
 with handoffs), their executors and steps; tools.  Models run on clients that are recorded themselves, such as `openai`.
 """
 
+import json
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -30,7 +31,7 @@ from playhead.capture.frameworks.observing import (
 from playhead.capture.patching import Instrumentation, Wrap, Wrapper, WrapSubclasses
 from playhead.capture.wrapping import MethodCall, intercepted
 from playhead.model import names
-from playhead.model.json_value import list_at, object_of
+from playhead.model.json_value import list_at, object_at, object_of
 
 SUPPORTS = "agent-framework-core >= 1.23"
 
@@ -43,8 +44,15 @@ class _AgentFrameworkContent(Protocol):
 
     type: str
     text: str | None
+    additional_properties: Mapping[str, object]
 
     def to_dict(self) -> dict[str, object]: ...
+
+
+class _Model(Protocol):
+    """An object of pydantic's."""
+
+    def model_dump(self) -> dict[str, object]: ...
 
 
 class _AgentFrameworkTool(Named, Protocol):
@@ -52,6 +60,10 @@ class _AgentFrameworkTool(Named, Protocol):
     result_parser: object
 
     def parse_result(self, result: object) -> list[object]: ...
+
+
+class _WorkflowExecutor(Protocol):
+    id: str
 
 
 class _WorkflowEvent(Protocol):
@@ -175,10 +187,10 @@ class _StreamedRun:
         return nullcontext() if self._span is None else _Pull(self, self._span)
 
     def end(self, response: object) -> None:
-        """Ends the run with the final response."""
+        """Ends the run with the final response.  A stream that its reader has left has one, too: of its beginning."""
         span, self._span = self._span, None
         if span is not None:
-            finish(span, names.OUTPUT_REF, _output(response))
+            (finish if self.is_at_end else abort)(span, names.OUTPUT_REF, _output(response))
 
     def fail(self, raised: BaseException) -> None:
         """Ends the run with an error."""
@@ -226,9 +238,10 @@ class _Pull:
 @log_errors_and_return_none
 def _executor(called: MethodCall) -> StartSpan | None:
     """Returns None for the framework's own executors, such as the one that runs an agent."""
-    kind = type(called.client)
-    is_users = kind.__name__ == "FunctionExecutor" or kind.__module__.partition("_orchestrations")[0] != "agent_framework"
-    return _step(called.client.id) if is_users and is_inside_run() else None
+    running: _WorkflowExecutor = called.client
+    kind = type(running)
+    is_users = kind.__name__ == "FunctionExecutor" or not kind.__module__.startswith("agent_framework")
+    return _step(running.id) if is_users and is_inside_run() else None
 
 
 @log_errors_and_return_none
@@ -278,7 +291,7 @@ def _tool(called: MethodCall) -> StartSpan | None:
 
 
 def _arguments(called: MethodCall) -> Mapping[str, object]:
-    given: Any = called.kwargs.get("arguments")
+    given: _Model | Mapping[str, object] | None = called.kwargs.get("arguments")
     if given is None:
         given = getattr(called.kwargs.get("context"), "arguments", None)
     if given is None:
@@ -292,8 +305,12 @@ def _runs_agent(its_tool: _AgentFrameworkTool) -> bool:
 
 
 class _AgentFrameworkToolCall:
-    """One call of a tool.  Its result is recorded as a text if it is one text, else as the dictionaries of its contents.
-    A call that skips parsing returns what the tool's function returns: that is recorded as it is."""
+    """One call of a tool.
+
+    Its result is recorded as a text if it is one text, else as the dictionaries of its contents.  A call that skips
+    parsing returns what the tool's function returns: that is recorded as it is.  What the tool changes in the session's
+    state is recorded with the result, and changed again when the record answers the call.
+    """
 
     def __init__(self, function: Callable[..., Awaitable[object]], called: MethodCall):
         self._function = function
@@ -307,36 +324,82 @@ class _AgentFrameworkToolCall:
         return self._result if self._has_run else self._restored(recorded)
 
     async def _run(self) -> object:
+        before = _plain_state(self._called)
         self._result = await self._called.make(self._function)
         self._has_run = True
-        return self._result if self._is_unparsed() else _plain_contents(self._result)
+        result = self._result if self._is_unparsed() else _plain_contents(self._result)
+        changed = _changed_state(self._called, before)
+        return {"result": result, _STATE: changed} if changed else result
 
     def _is_unparsed(self) -> bool:
         skip = getattr(sys.modules.get(_TOOLS), "SKIP_PARSING", None)
         return bool(self._called.kwargs.get("skip_parsing")) or self._called.client.result_parser is skip
 
     def _restored(self, recorded: object) -> object:
+        fields = object_of(recorded)
+        if _STATE in fields:
+            _change_state(self._called, fields[_STATE])
+            recorded = fields.get("result")
         return recorded if self._is_unparsed() else _contents(self._called.client, recorded)
 
 
+_STATE = "context.session.state"
+
+
+def _state(called: MethodCall) -> dict[str, object]:
+    """Returns the state of the session that the tool can reach; an empty dictionary if it can reach none."""
+    state = getattr(getattr(called.kwargs.get("context"), "session", None), "state", None)
+    return cast("dict[str, object]", state) if isinstance(state, dict) else {}
+
+
+@log_errors_and_return_none
+def _plain_state(called: MethodCall) -> dict[str, str]:
+    """Returns the entries that are plain data, as JSON.  Others are the framework's own, such as histories."""
+    dumped = {name: _dumped(value) for name, value in _state(called).items()}
+    return {name: text for name, text in dumped.items() if text is not None}
+
+
+def _dumped(value: object) -> str | None:
+    try:
+        return json.dumps(value)
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+@log_errors_and_return_none
+def _changed_state(called: MethodCall, before: dict[str, str] | None) -> dict[str, object]:
+    """Returns what the tool has set in the session's state, and the keys that it removed; empty: nothing."""
+    now = _plain_state(called)
+    if before is None or now is None or before == now:
+        return {}
+    changed = {name: json.loads(text) for name, text in now.items() if text != before.get(name)}
+    return {"set": changed, "removed": [name for name in before if name not in now]}
+
+
+@log_errors_and_return_none
+def _change_state(called: MethodCall, recorded: object) -> None:
+    state, changes = _state(called), object_of(recorded)
+    state.update(object_at(changes, "set"))
+    for name in list_at(changes, "removed"):
+        state.pop(str(name), None)
+
+
 def _plain_contents(result: object) -> object:
-    match result:
-        case [only] if getattr(only, "type", None) == "text" and not getattr(only, "additional_properties", None):
-            return getattr(only, "text", None)
-        case list():
-            contents = cast("list[_AgentFrameworkContent]", result)
-            return {_CONTENTS: [content.to_dict() for content in contents]}
-        case _:
-            return result
+    if not isinstance(result, list):
+        return result
+    contents = cast("list[_AgentFrameworkContent]", result)
+    if len(contents) == 1 and contents[0].type == "text" and not contents[0].additional_properties:
+        return contents[0].text
+    return {_CONTENTS: [content.to_dict() for content in contents]}
 
 
 def _contents(its_tool: _AgentFrameworkTool, recorded: object) -> object:
     """Returns the contents of a recorded result, or of one that a person set."""
-    dumped = list_at(object_of(recorded), _CONTENTS)
-    if not dumped:
+    fields = object_of(recorded)
+    if _CONTENTS not in fields:
         return its_tool.parse_result(recorded)
     load: Callable[[object], object] = sys.modules["agent_framework._types"].Content.from_dict
-    return [load(content) for content in dumped]
+    return [load(content) for content in list_at(fields, _CONTENTS)]
 
 
 @intercepted

@@ -1,4 +1,4 @@
-"""An agent of Microsoft's Agent Framework with three tools, as users write one; run by `test_agent_framework_killed.py`."""
+"""An agent of Agent Framework with three tools, as users write one; run by `test_agent_framework_killed.py`."""
 
 # ruff: noqa: T201 - what it prints is what the test reads
 
