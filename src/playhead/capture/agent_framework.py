@@ -2,7 +2,6 @@
 with handoffs), their executors and steps; tools.  Models run on clients that are recorded themselves, such as `openai`.
 """
 
-import json
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -28,10 +27,11 @@ from playhead.capture.frameworks.observing import (
     tool,
     with_span_async,
 )
+from playhead.capture.frameworks.tool_state import State, changes, make_again, plain_entries
 from playhead.capture.patching import Instrumentation, Wrap, Wrapper, WrapSubclasses
 from playhead.capture.wrapping import MethodCall, intercepted
 from playhead.model import names
-from playhead.model.json_value import list_at, object_at, object_of
+from playhead.model.json_value import list_at, object_of
 
 SUPPORTS = "agent-framework-core >= 1.23"
 
@@ -324,11 +324,11 @@ class _AgentFrameworkToolCall:
         return self._result if self._has_run else self._restored(recorded)
 
     async def _run(self) -> object:
-        before = _plain_state(self._called)
+        before = plain_entries(_state(self._called))
         self._result = await self._called.make(self._function)
         self._has_run = True
         result = self._result if self._is_unparsed() else _plain_contents(self._result)
-        changed = _changed_state(self._called, before)
+        changed = changes(before, _state(self._called))
         return {"result": result, _STATE: changed} if changed else result
 
     def _is_unparsed(self) -> bool:
@@ -338,7 +338,7 @@ class _AgentFrameworkToolCall:
     def _restored(self, recorded: object) -> object:
         fields = object_of(recorded)
         if _STATE in fields:
-            _change_state(self._called, fields[_STATE])
+            make_again(fields[_STATE], _state(self._called))
             recorded = fields.get("result")
         return recorded if self._is_unparsed() else _contents(self._called.client, recorded)
 
@@ -346,42 +346,10 @@ class _AgentFrameworkToolCall:
 _STATE = "context.session.state"
 
 
-def _state(called: MethodCall) -> dict[str, object]:
+def _state(called: MethodCall) -> State:
     """Returns the state of the session that the tool can reach; an empty dictionary if it can reach none."""
     state = getattr(getattr(called.kwargs.get("context"), "session", None), "state", None)
-    return cast("dict[str, object]", state) if isinstance(state, dict) else {}
-
-
-@log_errors_and_return_none
-def _plain_state(called: MethodCall) -> dict[str, str]:
-    """Returns the entries that are plain data, as JSON.  Others are the framework's own, such as histories."""
-    dumped = {name: _dumped(value) for name, value in _state(called).items()}
-    return {name: text for name, text in dumped.items() if text is not None}
-
-
-def _dumped(value: object) -> str | None:
-    try:
-        return json.dumps(value)
-    except (TypeError, ValueError, RecursionError):
-        return None
-
-
-@log_errors_and_return_none
-def _changed_state(called: MethodCall, before: dict[str, str] | None) -> dict[str, object]:
-    """Returns what the tool has set in the session's state, and the keys that it removed; empty: nothing."""
-    now = _plain_state(called)
-    if before is None or now is None or before == now:
-        return {}
-    changed = {name: json.loads(text) for name, text in now.items() if text != before.get(name)}
-    return {"set": changed, "removed": [name for name in before if name not in now]}
-
-
-@log_errors_and_return_none
-def _change_state(called: MethodCall, recorded: object) -> None:
-    state, changes = _state(called), object_of(recorded)
-    state.update(object_at(changes, "set"))
-    for name in list_at(changes, "removed"):
-        state.pop(str(name), None)
+    return cast("State", state) if isinstance(state, dict) else {}
 
 
 def _plain_contents(result: object) -> object:

@@ -31,6 +31,7 @@ LIBRARIES: dict[str, str] = {
     "llama_index.core": "playhead.capture.llama_index",
     "google.adk": "playhead.capture.google_adk",
     "agent_framework": "playhead.capture.agent_framework",
+    "ag2": "playhead.capture.ag2",
 }
 """Library's import name → the module that instruments it: clients of models first, then frameworks of agents."""
 
