@@ -135,8 +135,8 @@ def _runs_subtask(function: object) -> bool:
 class _Ag2ToolCall:
     """One call of a tool.
 
-    Its result is recorded as the text or the data if it is one, else as its parts.  The framework sends the traceback of
-    a tool's error to the model: that text is recorded, and given back on resume with a RuntimeError of its message.
+    Its result is recorded as the text or the data if it is one, else as its parts.  The framework sends the traceback
+    of a tool's error to the model: that text is recorded, and given back on resume with a RuntimeError of its message.
     What the tool changes in the context's variables is recorded as well, and changed again.
     """
 
@@ -153,8 +153,9 @@ class _Ag2ToolCall:
 
     async def _run(self) -> object:
         before = plain_entries(self._variables)
-        self._answer = answer = await self._called.make(self._function)
-        result, changed = _read_answer(answer), changes(before, self._variables)
+        self._answer = await self._called.make(self._function)
+        result = _read_answer(cast("_ToolResultEvent", self._answer))
+        changed = changes(before, self._variables)
         return {"result": result, _VARIABLES: changed} if changed else result
 
     def _answered(self, recorded: object) -> object:

@@ -32,6 +32,7 @@ LIBRARIES: dict[str, str] = {
     "google.adk": "playhead.capture.google_adk",
     "agent_framework": "playhead.capture.agent_framework",
     "ag2": "playhead.capture.ag2",
+    "semantic_kernel": "playhead.capture.semantic_kernel",
 }
 """Library's import name → the module that instruments it: clients of models first, then frameworks of agents."""
 

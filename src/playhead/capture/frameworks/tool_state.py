@@ -1,6 +1,6 @@
-"""What a tool changes in a state that its framework keeps for the program (of a session, or of a context): recorded with
-the tool's result, and changed again when the record answers the call.
+"""What a tool changes in a state that its framework keeps for the program (of a session or a context).
 
+It is recorded with the tool's result, and changed again when the record answers the call.
 Only entries of plain data are recorded.  Others, such as a history of messages, are the framework's own.
 """
 
