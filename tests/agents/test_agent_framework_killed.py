@@ -18,7 +18,7 @@ PROGRAM = Path(__file__).parent / "programs/agent_framework_agent.py"
 VARIANTS = ("streamed", "observed", *(["responses"] if EVERY_STEP else []))
 
 
-@killed_everywhere
+@killed_everywhere(4)
 def test_it_goes_on_from_where_it_was_killed(server: MockModelServer, tmp_path: Path, kill: int | str):
     ThreeTools(PROGRAM, "plain", tmp_path, server).check(kill)
 

@@ -9,6 +9,7 @@ no run is current, that loop is the run: else its functions would be outside of 
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from typing import Any, Protocol, cast
 
 from playhead.api import scope
@@ -19,6 +20,7 @@ from playhead.capture.frameworks.observing import (
     Named,
     StartSpan,
     agent,
+    as_items,
     call_async,
     is_inside_run,
     is_observed,
@@ -75,9 +77,13 @@ def _group_chat(called: MethodCall) -> StartSpan:
 
 
 def _plain(value: object) -> object:
-    """Returns the text of a message or of an agent's response, also in a list; any other value as it is."""
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in cast("Sequence[object]", value)]
+    """Returns the text of a message, of an agent's response or of a prompt's result; of a list, that of the only one, or
+    all of them.  Any other value is returned as it is."""
+    if isinstance(value, list):
+        plain = [_plain(each) for each in cast("list[object]", value)]
+        return plain[0] if len(plain) == 1 else plain
+    if type(value).__name__ == "FunctionResult":
+        return _plain(getattr(value, "value", None))
     message = getattr(value, "message", value)
     return str(message) if _is_content(message) else value
 
@@ -137,9 +143,7 @@ async def _with_joined_output(steps: AsyncGenerator[object, object]) -> AsyncGen
 
 @log_errors_and_return_none
 def _texts(step: object) -> list[str]:
-    chunks = cast("list[object]", step) if isinstance(step, list) else [step]
-    plain = [_plain(chunk) for chunk in chunks]
-    return [text for text in plain if isinstance(text, str)]
+    return [text for text in map(_plain, as_items(step)) if isinstance(text, str)]
 
 
 # --- prompts, and services that call functions ------------------------------------------------------------------------
@@ -147,7 +151,7 @@ def _texts(step: object) -> list[str]:
 
 @log_errors_and_return_none
 def _service(called: MethodCall) -> StartSpan | None:
-    """Returns None inside of a run, or where no function may be called: then the model call is recorded, and no more."""
+    """Returns None inside of a run, or where no function may be called: then only the model call is recorded."""
     settings: _PromptSettings = called.argument(1, "settings")
     if is_inside_run() or not getattr(settings.function_choice_behavior, "auto_invoke_kernel_functions", False):
         return None
@@ -211,7 +215,7 @@ def _arguments(called: MethodCall) -> dict[str, object]:
 
 
 class _KernelFunctionCall:
-    """One call of a function.  Of its result, the value is recorded: of a message its text, which is what the model gets."""
+    """One call of a function.  Of its result, the value is recorded: of a message its text, which the model gets."""
 
     def __init__(self, function: Callable[..., Awaitable[_FunctionResult | None]], called: MethodCall):
         self._function = function
@@ -231,11 +235,10 @@ class _KernelFunctionCall:
         return str(value) if _is_content(value) else value
 
     def _restored(self, recorded: object) -> object:
-        from semantic_kernel.functions.function_result import FunctionResult  # noqa: PLC0415 - imported by the program
-
+        make: Callable[..., object] = import_module("semantic_kernel.functions.function_result").FunctionResult
         arguments = self._called.argument(1, "arguments")
         used = {"arguments": arguments, "used_arguments": _arguments(self._called)}
-        return FunctionResult(function=self._called.client.metadata, value=recorded, metadata=used)
+        return make(function=self._called.client.metadata, value=recorded, metadata=used)
 
 
 @intercepted
@@ -263,7 +266,9 @@ _semantic_kernel = Instrumentation(
             },
         ),
         Wrap(_GROUP_CHAT, "AgentGroupChat.invoke", record_returned(_group_chat, _stream_messages), is_optional=True),
-        Wrap(_GROUP_CHAT, "AgentGroupChat.invoke_stream", record_returned(_group_chat, _stream_chunks), is_optional=True),
+        Wrap(
+            _GROUP_CHAT, "AgentGroupChat.invoke_stream", record_returned(_group_chat, _stream_chunks), is_optional=True
+        ),
         Wrap("semantic_kernel.functions.kernel_function", "KernelFunction.invoke", _invoke),
         Wrap(
             "semantic_kernel.functions.kernel_function",

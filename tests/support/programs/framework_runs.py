@@ -250,7 +250,8 @@ def _sent(message: Any) -> _Message:
         return "tool", _parsed(text), [message["tool_call_id"]]
     functions = [(call["id"], call["function"]) for call in message.get("tool_calls") or ()]
     calls = [(call_id, function["name"], json.loads(function["arguments"])) for call_id, function in functions]
-    return message["role"], text, calls
+    role = "system" if message["role"] == "developer" else message["role"]  # one role, which newer models name so
+    return role, text, calls
 
 
 def _recorded(message: Any) -> _Message:

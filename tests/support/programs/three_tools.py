@@ -10,11 +10,10 @@ All kills with PLAYHEAD_EVERY_STEP=1; else a sample.
 import os
 import signal
 import sys
-from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -28,15 +27,11 @@ EVERY_STEP = bool(os.environ.get("PLAYHEAD_EVERY_STEP"))
 TOOLS = ("look_up", "weigh", "refund")
 EFFECTS = ["look_up A1", "refund A1", "weigh A1"]
 ANSWER = "A1 is refunded."
-REQUESTS = 4
 
 
-def kills() -> Sequence[int | str]:
-    """Where to kill: the number of a request, or the name of a tool."""
-    return (*range(1, REQUESTS + 1), *TOOLS) if EVERY_STEP else (3, "weigh")
-
-
-killed_everywhere = pytest.mark.parametrize("kill", kills())
+def killed_everywhere(requests: int) -> pytest.MarkDecorator:
+    """Parameter `kill`, where to kill an agent that makes so many requests: the number of one, or the name of a tool."""
+    return pytest.mark.parametrize("kill", (*range(1, requests + 1), *TOOLS) if EVERY_STEP else (3, "weigh"))
 
 
 @dataclass
@@ -45,11 +40,16 @@ class ThreeTools(Agent):
 
     is_recorded: bool = True
     """Whether it is started by `playhead run`."""
+    models: ClassVar[int] = 4
+    """How many requests it makes."""
+    prefix: ClassVar[str] = ""
+    """Before the names of its tools, where the framework puts that of a group of tools there."""
 
     def script(self) -> None:
         """One tool after the other, then the answer."""
         for name in TOOLS:
-            self.server.when(~tool_result_received(name), tool_call(name, {"order": "A1"}, call_id=f"call_{name}"))
+            called = self.prefix + name
+            self.server.when(~tool_result_received(called), tool_call(called, {"order": "A1"}, call_id=f"call_{name}"))
         self.server.otherwise(text(ANSWER))
 
     def check(self, kill: int | str) -> None:
@@ -67,7 +67,7 @@ class ThreeTools(Agent):
         assert (code, answer) == (0, ANSWER), errors
         assert "live from here" not in errors
         assert self.effects() == EFFECTS
-        assert len(self.server.requests) == REQUESTS + 1, (self.asked(), errors)
+        assert len(self.server.requests) == self.models + 1, (self.asked(), errors)
         [length] = self.asked_more_than_once()
         assert length == len(self.server.requests[number - 1].messages)
 
@@ -84,7 +84,7 @@ class ThreeTools(Agent):
         code, answer, errors = self.resume(in_doubt="rerun")
         assert (code, answer) == (0, ANSWER), errors
         assert self.effects() == sorted([*EFFECTS, *(effect for effect in EFFECTS if effect.startswith(name))])
-        assert len(self.server.requests) == REQUESTS
+        assert len(self.server.requests) == self.models
         assert self.asked_more_than_once() == []
 
     def assert_is_recorded_well(self) -> None:
@@ -98,7 +98,7 @@ class ThreeTools(Agent):
             for span in spans.values()
             if span.attributes[names.KIND] == "tool"
         }
-        assert sorted(ran) == sorted(TOOLS)
+        assert sorted(ran) == sorted(self.prefix + name for name in TOOLS)
         assert {span.attributes.get(names.TOOL_CALL_ID) for span in ran.values()} == self.requested_ids()
         agents = {span.span_id for span in spans.values() if span.attributes[names.KIND] == "agent"}
         assert {str(span.parent_id) for span in ran.values()} <= agents
@@ -129,9 +129,9 @@ def assert_is_recorded_without_a_line(agent: ThreeTools) -> None:
     assert (code, answer) == (0, ANSWER), errors
     agent.assert_is_recorded_well()
     requests, effects = [request.messages for request in agent.server.requests], agent.effects()
-    assert (effects, len(requests)) == (EFFECTS, REQUESTS)
+    assert (effects, len(requests)) == (EFFECTS, agent.models)
     agent.is_recorded = False
     code, answer, errors = agent.run()
     assert (code, answer) == (0, ANSWER), errors
-    assert [request.messages for request in agent.server.requests[REQUESTS:]] == requests
+    assert [request.messages for request in agent.server.requests[agent.models:]] == requests
     assert agent.effects() == sorted(effects * 2)
