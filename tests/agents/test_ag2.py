@@ -9,7 +9,8 @@ import pytest
 from ag2 import Agent, Context, MemoryStream, TaskConfig, ToolResult
 from ag2.config import OpenAIConfig, OpenAIResponsesConfig
 from ag2.events import ImageInput, ModelMessageChunk, ToolErrorEvent, ToolResultEvent
-from ag2.network import Handoff
+from ag2.knowledge import MemoryKnowledgeStore
+from ag2.network import Handoff, Hub, HubClient, LocalLink, Passport, Resume
 from ag2.tools.final import FunctionTool
 
 import playhead
@@ -317,6 +318,27 @@ def test_a_handoff_that_a_tool_decides_is_recorded(recording: Recording, server:
     with playhead.resume(str(run.id), completed="rerun") as resumed, playhead.run("r"):
         assert asyncio.run(ask()) == live
     assert (resumed.report.live, resumed.report.divergences) == (0, [])
+
+
+@pytest.mark.covers("ag2", "spans", "tools", "resume")
+def test_agents_of_a_network_are_agents_of_the_run(recording: Recording, server: MockModelServer):
+    delegated = tool_call("delegate", {"target": "clerk", "prompt": "Where is A1?"})
+    server.when(~tool_offered("look_up") & ~tool_result_received("delegate"), delegated)
+    server.when(tool_offered("look_up") & ~tool_result_received("look_up"), tool_call("look_up", {"order": "A1"}))
+    server.otherwise(text("done"))
+
+    async def ask() -> str | None:
+        hub = await Hub.open(MemoryKnowledgeStore())
+        async with HubClient(LocalLink(hub)) as client:
+            await client.register(agent(server, tools=[look_up]), Passport(name="clerk"), Resume())
+            desk = await client.register(agent(server, "desk"), Passport(name="desk"), Resume())
+            return (await desk.agent.ask("where is A1?")).body
+
+    assert assert_resumed_is_equal(server, ask) == "done"
+    inside = {span.attributes[names.AGENT_NAME]: span for span in of_kind(recording, "agent") if span.parent_id}
+    assert inside.keys() == {"desk", "clerk"}
+    [looked_up] = [span for span in of_kind(recording, "tool") if span.attributes[names.TOOL_NAME] == "look_up"]
+    assert looked_up.parent_id == inside["clerk"].span_id
 
 
 @pytest.mark.covers("ag2", "reasoning")

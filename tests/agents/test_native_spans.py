@@ -1,4 +1,4 @@
-"""Spans of Microsoft's frameworks beside ours, in the user's provider: each call and each agent is one."""
+"""Spans of Agent Framework, AG2 and Semantic Kernel beside ours, in the user's provider: each call is one."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
@@ -38,11 +38,45 @@ async def agent_framework(server: MockModelServer) -> str:
     return "agent_framework"
 
 
-@pytest.mark.parametrize("program", [agent_framework], ids=lambda program: program.__name__)
+async def ag2(server: MockModelServer) -> str:
+    from ag2 import Agent
+    from ag2.config import OpenAIConfig
+    from ag2.middleware.builtin.telemetry import TelemetryMiddleware
+
+    config = OpenAIConfig(model="m", api_key="none", base_url=server.base_url)
+    telemetry = TelemetryMiddleware(agent_name="clerk", provider_name="openai")
+    await Agent("clerk", config=config, tools=[look_up], middleware=[telemetry]).ask("where is A1?")
+    return "opentelemetry.instrumentation.ag2"
+
+
+async def semantic_kernel(server: MockModelServer) -> str:
+    from openai import AsyncOpenAI
+    from semantic_kernel.agents import ChatCompletionAgent
+    from semantic_kernel.connectors.ai.open_ai import OpenAIChatCompletion
+    from semantic_kernel.functions import KernelFunctionFromMethod, KernelPlugin, kernel_function
+    from semantic_kernel.utils.telemetry.agent_diagnostics import decorators as of_agents
+    from semantic_kernel.utils.telemetry.model_diagnostics import decorators as of_models
+    from semantic_kernel.utils.telemetry.model_diagnostics import function_tracer as of_functions
+
+    # It reads these settings from the environment once, when it is imported.
+    for module in (of_agents, of_models, of_functions):
+        module.MODEL_DIAGNOSTICS_SETTINGS.enable_otel_diagnostics_sensitive = True
+    client = AsyncOpenAI(base_url=server.base_url, api_key="none")
+    service = OpenAIChatCompletion(ai_model_id="m", async_client=client)
+    function = KernelFunctionFromMethod(kernel_function(look_up, name="look_up"))
+    plugin = KernelPlugin(name="Orders", functions=[function])
+    await ChatCompletionAgent(service=service, name="clerk", plugins=[plugin]).get_response("where is A1?")
+    for module in (of_agents, of_models, of_functions):
+        module.MODEL_DIAGNOSTICS_SETTINGS.enable_otel_diagnostics_sensitive = False
+    return "semantic_kernel.utils.telemetry.model_diagnostics.decorators"
+
+
+@pytest.mark.parametrize("program", [agent_framework, ag2, semantic_kernel], ids=lambda program: program.__name__)
 async def test_each_call_and_each_agent_is_one(
     recording: Recording, server: MockModelServer, program: Callable[[MockModelServer], Awaitable[str]]
 ):
-    server.when(~tool_result_received("look_up"), tool_call("look_up", {"order": "A1"}))
+    called = "Orders-look_up" if program is semantic_kernel else "look_up"
+    server.when(~tool_result_received(called), tool_call(called, {"order": "A1"}))
     server.otherwise(text("it is delayed"))
     with playhead.run("r"):
         scope = await program(server)
