@@ -16,9 +16,7 @@ from agent_framework import (
     WorkflowBuilder,
     WorkflowContext,
     executor,
-    step,
     tool,
-    workflow,
 )
 from agent_framework.openai import OpenAIChatClient, OpenAIChatCompletionClient
 from agent_framework.orchestrations import HandoffBuilder
@@ -321,6 +319,8 @@ def test_the_executors_of_a_workflow_are_its_steps(recording: Recording, server:
 
 @pytest.mark.covers("agent-framework", "spans", "resume")
 def test_a_function_that_is_a_workflow_is_one_run(recording: Recording, server: MockModelServer):
+    from agent_framework import step, workflow
+
     server.otherwise(text("done"))
 
     async def ask() -> list[Any]:

@@ -30,7 +30,7 @@ from playhead.capture.wrapping import MethodCall, intercepted
 from playhead.model import names
 from playhead.model.json_value import Json, object_of, objects_at
 
-SUPPORTS = "ag2 >= 1.2"
+SUPPORTS = "ag2 >= 1.0"
 
 
 # --- what is read of the framework's objects --------------------------------------------------------------------------
@@ -112,6 +112,8 @@ async def _with_output(drive: _Drive) -> object:
 # --- tools ------------------------------------------------------------------------------------------------------------
 
 _PARTS, _ERROR, _VARIABLES = "ag2.parts", "ag2.error", "ag2.variables"
+_RUNS_AGENTS = ("subagent_tool.", "_build_subtask_toolkit.")
+"""Beginnings of the names of the framework's own functions that run agents."""
 _KINDS = ("TextInput", "DataInput", "BinaryInput", "FileIdInput", "UrlInput")
 """Classes of a result's parts."""
 
@@ -124,12 +126,8 @@ def _tool(called: MethodCall) -> StartSpan | None:
         return None
     if around.kind == "tool" and around.attributes.get(names.TOOL_CALL_ID) == event.id:
         return None  # the method of the class above
-    is_agent = type(called.client).__name__ == "SubagentTool" or _runs_subtask(function)
+    is_agent = str(getattr(function, "__qualname__", "")).startswith(_RUNS_AGENTS)
     return tool(event.name, dict(event.serialized_arguments), event.id, is_agent=is_agent)
-
-
-def _runs_subtask(function: object) -> bool:
-    return str(getattr(function, "__qualname__", "")).startswith("_build_subtask_toolkit.")
 
 
 class _Ag2ToolCall:

@@ -33,7 +33,7 @@ from playhead.capture.wrapping import MethodCall, intercepted
 from playhead.model import names
 from playhead.model.json_value import list_at, object_of
 
-SUPPORTS = "agent-framework-core >= 1.23"
+SUPPORTS = "agent-framework-core >= 1.3"
 
 
 # --- what is read of the framework's objects --------------------------------------------------------------------------
@@ -76,7 +76,7 @@ class _AgentFrameworkStream(Protocol):
 
     def with_pull_context_manager(self, factory: Callable[[], AbstractContextManager[object]]) -> object: ...
 
-    def with_result_transform(self, transform: Callable[[object], None]) -> object: ...
+    def with_result_hook(self, hook: Callable[[object], None]) -> object: ...
 
     def with_cleanup_hook(self, hook: Callable[[], None]) -> object: ...
 
@@ -138,7 +138,7 @@ def _recorded(read: Callable[[MethodCall], StartSpan | None]) -> Wrapper:
             made = called.make(function)
         finally:
             _starting.reset(token)
-        if hasattr(made, "with_pull_context_manager"):
+        if called.kwargs.get("stream"):
             _observe_stream(begin, made)
             return made
         return functions.call_async(begin, None, _with_output(made))
@@ -161,7 +161,7 @@ async def _with_output(made: Awaitable[object]) -> object:
 def _observe_stream(begin: StartSpan, stream: _AgentFrameworkStream) -> None:
     recording = _StreamedRun(begin)
     stream.with_pull_context_manager(recording.pull)
-    stream.with_result_transform(recording.end)
+    stream.with_result_hook(recording.end)
     stream.with_cleanup_hook(recording.close)
 
 

@@ -33,7 +33,7 @@ from playhead.capture.wrapping import MethodCall, intercepted
 from playhead.model import names
 from playhead.model.json_value import object_of
 
-SUPPORTS = "semantic-kernel >= 1.45"
+SUPPORTS = "semantic-kernel >= 1.40"
 
 
 # --- what is read of the framework's objects --------------------------------------------------------------------------
@@ -77,8 +77,8 @@ def _group_chat(called: MethodCall) -> StartSpan:
 
 
 def _plain(value: object) -> object:
-    """Returns the text of a message, of an agent's response or of a prompt's result; of a list, that of the only item, or
-    all.  Any other value is returned as it is."""
+    """Returns the text of a message, of an agent's response or of a prompt's result; of a list, that of the only item,
+    or all.  Any other value is returned as it is."""
     if isinstance(value, list):
         plain = [_plain(each) for each in cast("list[object]", value)]
         return plain[0] if len(plain) == 1 else plain
