@@ -32,6 +32,12 @@ PACKAGES = {
     "llama-index": ("llama_index.core", "llama-index-core"),
     "smolagents": ("smolagents", "smolagents"),
     "strands": ("strands", "strands-agents"),
+    "agent-framework": ("agent_framework", "agent-framework-core"),
+    "ag2": ("ag2", "ag2"),
+    "semantic-kernel": ("semantic_kernel", "semantic-kernel"),
+    "agno": ("agno", "agno"),
+    "dspy": ("dspy", "dspy"),
+    "haystack": ("haystack", "haystack-ai"),
 }
 HEAD = """# Coverage
 
@@ -99,7 +105,7 @@ def page() -> str:
         assert set(what) <= {*WHAT, "oldest"}, f"{library}: {what}"
         for each in what:
             counts[library, each] += count
-    newest = _pinned("", "-frameworks", "-crewai")
+    newest = _newest()
     oldest = _pinned("-oldest", "-oldest-frameworks", "-oldest-crewai")
     lines = [["library", *WHAT, "oldest version", "newest version"], ["---"] * (len(WHAT) + 3)]
     for library, (name, package) in PACKAGES.items():
@@ -110,6 +116,10 @@ def page() -> str:
     assert set(untested) == set(REASONS), "REASONS: why there is no test, for each dash and nothing else"
     reasons = [f"- `{PACKAGES[library][0]}`, {what}: {REASONS[library, what]}." for library, what in untested]
     return "\n".join([HEAD + "\n".join(f"| {' | '.join(line)} |" for line in lines), "", *reasons, TAIL])
+
+
+def _newest() -> dict[str, str]:
+    return _pinned("", "-frameworks", "-agents", "-crewai")
 
 
 def _pinned(*files: str) -> dict[str, str]:
@@ -150,7 +160,8 @@ def test_every_library_that_can_be_instrumented_is_on_the_page():
 
 def test_the_oldest_versions_are_those_that_are_said_to_be_supported():
     supports = {name: _source(path) for name, path in LIBRARIES.items()}
-    oldest = _pinned("-oldest", "-oldest-frameworks", "-oldest-crewai")
+    # Of a library without an older version that is tested, the newest one is the oldest.
+    oldest = _newest() | _pinned("-oldest", "-oldest-frameworks", "-oldest-crewai")
     for name, package in PACKAGES.values():
         if name in supports:
             [said] = [line for line in supports[name].splitlines() if line.startswith("SUPPORTS = ")]

@@ -300,8 +300,10 @@ def _begin(request: ObservedRequest, where: Context, *, is_tentative: bool) -> O
 
 
 def _is_known(span: ObservedSpan) -> bool:
-    """Whether the record of a resumed run has this call; True in a run that is not resumed."""
-    return span.run.replay is None or span.run.replay.has_question(span)
+    """Whether the record of a resumed run has this call; True in a run that is not resumed, and in one that is stopped:
+    whoever records the call, it must not be made."""
+    replay = span.run.replay
+    return replay is None or replay.is_stopped or replay.has_question(span)
 
 
 def _record_request(span: ObservedSpan, request: ObservedRequest, conversation: KnownThreads) -> None:

@@ -33,6 +33,9 @@ LIBRARIES: dict[str, str] = {
     "agent_framework": "playhead.capture.agent_framework",
     "ag2": "playhead.capture.ag2",
     "semantic_kernel": "playhead.capture.semantic_kernel",
+    "agno": "playhead.capture.agno",
+    "dspy": "playhead.capture.dspy",
+    "haystack": "playhead.capture.haystack",
 }
 """Library's import name → the module that instruments it: clients of models first, then frameworks of agents."""
 

@@ -12,14 +12,12 @@ import signal
 import sys
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
 from playhead.model import names
-from playhead.testing import ChatRequest, dropped_connection, sequence, text, tool_call, tool_result_received
-from playhead.testing.answers import Answer
+from playhead.testing import text, tool_call, tool_result_received
 from tests.support.programs.framework_runs import Agent
 from tests.support.programs.processes import Running, started, started_playhead
 
@@ -30,7 +28,7 @@ ANSWER = "A1 is refunded."
 
 
 def killed_everywhere(requests: int) -> pytest.MarkDecorator:
-    """Parameter `kill`, where to kill an agent that makes so many requests: the number of one, or the name of a tool."""
+    """Parameter `kill`: where to kill an agent that makes so many requests, by a request's number or a tool's name."""
     return pytest.mark.parametrize("kill", (*range(1, requests + 1), *TOOLS) if EVERY_STEP else (3, "weigh"))
 
 
@@ -94,9 +92,7 @@ class ThreeTools(Agent):
         assert len({span.attributes[names.RUN_ID] for span in spans.values()}) == 1
         assert [span for span in spans.values() if names.UNRESTORABLE in span.attributes] == []
         ran = {
-            span.attributes[names.TOOL_NAME]: span
-            for span in spans.values()
-            if span.attributes[names.KIND] == "tool"
+            span.attributes[names.TOOL_NAME]: span for span in spans.values() if span.attributes[names.KIND] == "tool"
         }
         assert sorted(ran) == sorted(self.prefix + name for name in TOOLS)
         assert {span.attributes.get(names.TOOL_CALL_ID) for span in ran.values()} == self.requested_ids()
@@ -133,5 +129,5 @@ def assert_is_recorded_without_a_line(agent: ThreeTools) -> None:
     agent.is_recorded = False
     code, answer, errors = agent.run()
     assert (code, answer) == (0, ANSWER), errors
-    assert [request.messages for request in agent.server.requests[agent.models:]] == requests
+    assert [request.messages for request in agent.server.requests[agent.models :]] == requests
     assert agent.effects() == sorted(effects * 2)

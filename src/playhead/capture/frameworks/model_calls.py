@@ -77,6 +77,8 @@ class FrameworkModelApi:
     """Joins the raw chunks of a stream to one raw answer; None: the method does not stream."""
     split: Callable[[Any], Sequence[JsonValue]] = lambda raw: [raw]
     """Splits a raw answer into raw chunks."""
+    is_client: bool = False
+    """Whether the models call their providers themselves: then every call is recorded here, from its start."""
 
     def read_recorded(self, raw: JsonValue) -> ObservedResponse | None:
         """Reads a recorded answer; None if it is not an answer."""
@@ -153,7 +155,9 @@ class FrameworkModelCall(StreamedCallRecording):
 
     def begin(self) -> None:
         """Begins to record at once if it is already known that the call is recorded here.  Raises RunStopped."""
-        if _may_be_resumed():
+        if self._api.is_client:
+            self._start()
+        elif _may_be_resumed():
             self._start(only_if_known=True)
         elif _KnownModelClasses.records_itself(self._kind):
             self._start()

@@ -21,6 +21,7 @@ from playhead.capture.wrapping import CallRecording, MethodCall, intercepted, wr
 from playhead.kernel.guard import guarded
 from playhead.model import names
 from playhead.model.json_value import list_of, object_of
+from playhead.model.span import STATUS_ERROR
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -38,6 +39,7 @@ class Named(Protocol):
 _TOOL = ObserveOptions(None, "tool", True, True, None, {}, None)
 _RETRIEVER = ObserveOptions(None, "retriever", True, True, None, {}, None)
 _GUARDRAIL = ObserveOptions(None, "guardrail", True, True, None, {}, None)
+_STEP = ObserveOptions(None, "step", True, True, None, {}, None)
 _AGENT = ObserveOptions(None, "agent", True, True, None, {}, None)
 
 
@@ -101,6 +103,18 @@ def guardrail(name: str, checked: Mapping[str, object]) -> StartSpan:
     return lambda: _GUARDRAIL.begin(name, checked, {})
 
 
+def step(name: str, values: Mapping[str, object], *, node: str | None = None) -> StartSpan:
+    """Returns a `StartSpan` for the span of a step of the current run, with its inputs by name. `node`: the name of the
+    node of a graph whose execution it is."""
+    more: dict[str, object] = {} if node is None else {names.GRAPH_NODE: node}
+    return lambda: _STEP.begin(name, values, more)
+
+
+def recorded_step(name: str, values: Mapping[str, object]) -> StartSpan:
+    """The same for a step that the record answers, for what differs from one execution to the next."""
+    return lambda: _STEP.begin(name, values, {names.REPLAYABLE: True})
+
+
 def agent(name: str, agent_input: object, *, session: object = None) -> StartSpan:
     """Returns a `StartSpan` for the span of an agent: a run if none is current, else an agent of the current run.
     `agent_input`: the agent's input, or None. `session`: the session of the run, if a run begins here."""
@@ -108,6 +122,14 @@ def agent(name: str, agent_input: object, *, session: object = None) -> StartSpa
     if session is not None:
         observation = ObserveOptions(None, "agent", True, True, None, root_attributes(session, None, None), None)
     return lambda: observation.begin(name, None if agent_input is None else {"input": agent_input}, {})
+
+
+def note_returned_error(text: object) -> None:
+    """Marks the current call as failed, for a framework that returns an error's text in the place of an exception."""
+    span = current_span()
+    if span is not None and span.run.recorded and not span.is_replayed:
+        span.attributes[names.ERROR_TYPE], span.status = "tool_error" if span.kind == "tool" else "error", STATUS_ERROR
+        span.status_message = span.recorder.text(text if isinstance(text, str) else "", span.redact)
 
 
 def set_session(session: object) -> None:

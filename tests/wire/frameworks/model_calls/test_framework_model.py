@@ -6,6 +6,7 @@ import asyncio
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -437,6 +438,25 @@ def test_another_question_than_the_recorded_one_is_told(recording: Recording):
         playhead.resume(run_id),
     ):
         asking("goodbye")()
+
+
+def test_a_stopped_run_calls_no_model_any_more(recording: Recording):
+    model = local_model()
+
+    def asking(question: str) -> Any:
+        @observe(name="agent")
+        def agent() -> str:
+            with suppress(ReplayDiverged):  # as a framework that tells its model of a tool's error
+                model.generate([{"role": "user", "content": question}])
+            return str(model.generate([{"role": "user", "content": f"after {question}"}]))
+
+        return agent
+
+    asking("hello")()
+    run_id = recording.read().spans[0].attributes[names.RUN_ID]
+    with pytest.raises(ReplayDiverged), playhead.resume(run_id, completed="rerun"):
+        asking("goodbye")()
+    assert model.calls == 3  # the first of the resumed run: only its answer shows who records it
 
 
 def test_nothing_is_changed_when_nothing_is_recorded(recording: Recording, monkeypatch: pytest.MonkeyPatch):
