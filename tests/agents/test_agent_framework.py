@@ -19,7 +19,6 @@ from agent_framework import (
     tool,
 )
 from agent_framework.openai import OpenAIChatClient, OpenAIChatCompletionClient
-from agent_framework.orchestrations import HandoffBuilder
 
 import playhead
 from playhead import observe
@@ -266,6 +265,8 @@ def test_an_agent_that_is_a_tool_is_inside_the_tools_call(recording: Recording, 
 
 def handoff(server: MockModelServer) -> Any:
     """A desk that hands over to a clerk."""
+    from agent_framework.orchestrations import HandoffBuilder
+
     desk = agent(server, "desk", require_per_service_call_history_persistence=True)
     clerk = agent(server, "clerk", [look_up], require_per_service_call_history_persistence=True)
     builder = HandoffBuilder(
