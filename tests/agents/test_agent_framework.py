@@ -9,10 +9,14 @@ from typing import Any, TypeVar
 import pytest
 from agent_framework import (
     Agent,
+    AgentResponse,
+    AgentResponseUpdate,
     AgentSession,
+    BaseAgent,
     Content,
     FunctionInvocationContext,
     FunctionTool,
+    ResponseStream,
     WorkflowBuilder,
     WorkflowContext,
     executor,
@@ -140,6 +144,28 @@ async def test_a_stream_that_fails_is_an_error(recording: Recording, server: Moc
     with pytest.raises(Exception, match="context"):
         await agent(server).run("where is A1?", stream=True).get_final_response()
     assert [span.status for span in of_kind(recording, "agent")] == [2]
+
+
+class Gated(BaseAgent):
+    """Its updates are held back until all of them have been looked at."""
+
+    def run(self, messages: Any = None, *, stream: bool = False, **options: Any) -> Any:
+        updates = [AgentResponseUpdate(contents=[Content.from_text(text)]) for text in ("it is ", "delayed")]
+
+        async def consume() -> Any:
+            return updates, AgentResponse.from_updates(updates)
+
+        async def gate(_: Any, final: Any) -> Any:
+            return final, False
+
+        return ResponseStream.buffered_and_gated(consume, gate, lambda final: [AgentResponseUpdate(final.text)])
+
+
+async def test_a_stream_behind_a_gate_gives_the_same_updates(recording: Recording):
+    texts = [update.text async for update in Gated(name="clerk").run("where is A1?", stream=True)]
+    assert texts == ["it is ", "delayed"]
+    [root] = of_kind(recording, "agent")
+    assert (root.status, names.OUTCOME in root.attributes) == (0, False)
 
 
 def test_a_stream_that_nobody_reads_is_no_run(recording: Recording, server: MockModelServer):

@@ -141,7 +141,7 @@ class _Ag2ToolCall:
     def __init__(self, function: Callable[..., Awaitable[object]], called: MethodCall):
         self._function = function
         self._called = called
-        self._variables: State = called.argument(1, "context").variables
+        self._variables: State = getattr(called.argument(1, "context"), "variables", {})
         self._answer: object = None
 
     async def record(self, begin: StartSpan) -> object:
@@ -152,7 +152,8 @@ class _Ag2ToolCall:
     async def _run(self) -> object:
         before = plain_entries(self._variables)
         self._answer = await self._called.make(self._function)
-        result = _read_answer(cast("_ToolResultEvent", self._answer))
+        read = _read_answer(cast("_ToolResultEvent", self._answer))
+        result = self._answer if read is None else read[0]
         changed = changes(before, self._variables)
         return {"result": result, _VARIABLES: changed} if changed else result
 
@@ -165,18 +166,19 @@ class _Ag2ToolCall:
 
 
 @log_errors_and_return_none
-def _read_answer(answer: _ToolResultEvent) -> object:
+def _read_answer(answer: _ToolResultEvent) -> tuple[object]:
+    """Returns what is recorded of a tool's event."""
     result, raised = answer.result, getattr(answer, "error", None)
     if isinstance(raised, Exception):
         span = current_span()
         if span is not None:
             note_error(span, raised)
-        return {_ERROR: {"message": str(raised), "text": _plain_part(result.parts[0])}}
+        return ({_ERROR: {"message": str(raised), "text": _plain_part(result.parts[0])}},)
     _note_handoff(result)
     if len(result.parts) == 1 and not result.final and not result.metadata and _is_simple(result.parts[0]):
-        return _plain_part(result.parts[0])
+        return (_plain_part(result.parts[0]),)
     parts = [{"kind": type(part).__name__, "fields": _fields(part)} for part in result.parts]
-    return {_PARTS: parts, "final": result.final, "metadata": result.metadata}
+    return ({_PARTS: parts, "final": result.final, "metadata": result.metadata},)
 
 
 def _note_handoff(result: _ToolResult) -> None:

@@ -30,6 +30,7 @@ from playhead.capture.frameworks.observing import (
 from playhead.capture.frameworks.tool_state import State, changes, make_again, plain_entries
 from playhead.capture.patching import Instrumentation, Wrap, Wrapper, WrapSubclasses
 from playhead.capture.wrapping import MethodCall, intercepted
+from playhead.compat.agent_framework import is_buffered
 from playhead.model import names
 from playhead.model.json_value import list_at, object_of
 
@@ -49,7 +50,7 @@ class _AgentFrameworkContent(Protocol):
     def to_dict(self) -> dict[str, object]: ...
 
 
-class _Model(Protocol):
+class _ArgumentsModel(Protocol):
     """An object of pydantic's."""
 
     def model_dump(self) -> dict[str, object]: ...
@@ -138,10 +139,11 @@ def _recorded(read: Callable[[MethodCall], StartSpan | None]) -> Wrapper:
             made = called.make(function)
         finally:
             _starting.reset(token)
-        if called.kwargs.get("stream"):
+        if hasattr(made, "with_pull_context_manager"):
             _observe_stream(begin, made)
-            return made
-        return functions.call_async(begin, None, _with_output(made))
+        elif not called.kwargs.get("stream"):
+            return functions.call_async(begin, None, _with_output(made))
+        return made
 
     return intercepted(handle)
 
@@ -159,21 +161,24 @@ async def _with_output(made: Awaitable[object]) -> object:
 
 @log_errors_and_return_none
 def _observe_stream(begin: StartSpan, stream: _AgentFrameworkStream) -> None:
-    recording = _StreamedRun(begin)
+    recording = _AgentFrameworkRun(begin, has_result=not is_buffered(stream))
     stream.with_pull_context_manager(recording.pull)
-    stream.with_result_hook(recording.end)
+    if recording.has_result:
+        stream.with_result_hook(recording.end)
     stream.with_cleanup_hook(recording.close)
 
 
-class _StreamedRun:
+class _AgentFrameworkRun:
     """One streamed run: begins when the first item is asked for, ends when the stream has its final response.
 
     The stream holds the only reference: if it is collected without being read to its end, `__del__` ends the span.
     """
 
-    def __init__(self, begin: StartSpan):
+    def __init__(self, begin: StartSpan, *, has_result: bool):
+        """`has_result`: whether `end` will be called with the final response; else `close` ends the run."""
         self._begin: StartSpan | None = begin
         self._span: ObservedSpan | None = None
+        self.has_result = has_result
         self.is_at_end = False
 
     def pull(self) -> AbstractContextManager[object]:
@@ -184,7 +189,7 @@ class _StreamedRun:
             if self._span is not None:
                 enter(self._span)
                 detach(self._span)
-        return nullcontext() if self._span is None else _Pull(self, self._span)
+        return nullcontext() if self._span is None else _CurrentInPull(self, self._span)
 
     def end(self, response: object) -> None:
         """Ends the run with the final response.  A stream that its reader has left has one, too: of its beginning."""
@@ -199,9 +204,13 @@ class _StreamedRun:
             fail(span, raised)
 
     def close(self) -> None:
-        """Ends the run if its reader has left it before the end."""
+        """Ends the run if its reader has left it before the end, or if no final response will be seen."""
+        span = self._span
         if not self.is_at_end:
             self._leave()
+        elif not self.has_result and span is not None:
+            self._span = None
+            finish(span)
 
     def __del__(self) -> None:
         self._leave()
@@ -212,10 +221,10 @@ class _StreamedRun:
             abort(span)
 
 
-class _Pull:
+class _CurrentInPull:
     """Makes the run current while its stream asks for an item."""
 
-    def __init__(self, recording: _StreamedRun, span: ObservedSpan):
+    def __init__(self, recording: _AgentFrameworkRun, span: ObservedSpan):
         self._recording = recording
         self._current = as_current(span)
 
@@ -291,7 +300,7 @@ def _tool(called: MethodCall) -> StartSpan | None:
 
 
 def _arguments(called: MethodCall) -> Mapping[str, object]:
-    given: _Model | Mapping[str, object] | None = called.kwargs.get("arguments")
+    given: _ArgumentsModel | Mapping[str, object] | None = called.kwargs.get("arguments")
     if given is None:
         given = getattr(called.kwargs.get("context"), "arguments", None)
     if given is None:

@@ -13,8 +13,8 @@ from importlib import import_module
 from typing import Any, Protocol, cast
 
 from playhead.api import scope
+from playhead.api.observe import ObserveOptions
 from playhead.calls import functions
-from playhead.calls.begin import begin as begin_span
 from playhead.calls.lifecycle import current_span, set_payload
 from playhead.capture.frameworks.observing import (
     Named,
@@ -159,24 +159,16 @@ def _service(called: MethodCall) -> StartSpan | None:
     return agent(type(called.client).__name__, _plain(messages[-1]) if messages else None)
 
 
+# Without a kind: an agent if a run begins here, else a step.
+_PROMPT = ObserveOptions(None, None, True, True, None, {}, None)
+
+
 @log_errors_and_return_none
-def _prompt_stream(called: MethodCall) -> StartSpan | None:
-    return _prompt(called.client, called) if called.client.is_prompt else None
-
-
-def _prompt(function: _KernelFunction, called: MethodCall) -> StartSpan:
-    """Returns the `StartSpan` of a prompt: a run of its own if none is current, else a step."""
-    arguments = dict(called.argument(1, "arguments") or {})
-    given = {names.INPUT_REF: arguments} if arguments else {}
-    return partial(_begin_prompt, function.fully_qualified_name, given)
-
-
-def _begin_prompt(name: str, given: Mapping[str, object]) -> Any:
-    span = begin_span(None, name)
-    if span is not None:
-        for attribute, value in given.items():
-            set_payload(span, attribute, value)
-    return span
+def _prompt(called: MethodCall) -> StartSpan | None:
+    """Returns None for a function that is no prompt."""
+    function: _KernelFunction = called.client
+    given: Mapping[str, object] = called.argument(1, "arguments") or {}
+    return partial(_PROMPT.begin, function.fully_qualified_name, dict(given), {}) if function.is_prompt else None
 
 
 # --- functions of the kernel ------------------------------------------------------------------------------------------
@@ -243,9 +235,9 @@ class _KernelFunctionCall:
 
 @intercepted
 def _invoke(function: Callable[..., Awaitable[Any]], called: MethodCall) -> object:
-    is_requested = "id" in object_of(called.argument(2, "metadata"))
-    if called.client.is_prompt and not is_requested:
-        return _call_agent(_prompt(called.client, called), called.make(function))
+    prompt = _prompt(called) if "id" not in object_of(called.argument(2, "metadata")) else None
+    if prompt is not None:
+        return _call_agent(prompt, called.make(function))
     begin = _tool(called)
     return called.make(function) if begin is None else _KernelFunctionCall(function, called).record(begin)
 
@@ -273,7 +265,7 @@ _semantic_kernel = Instrumentation(
         Wrap(
             "semantic_kernel.functions.kernel_function",
             "KernelFunction.invoke_stream",
-            record_returned(_prompt_stream, _stream_chunks),
+            record_returned(_prompt, _stream_chunks),
         ),
         Wrap(_CHAT, "ChatCompletionClientBase.get_chat_message_contents", record_returned(_service, _call_agent)),
         Wrap(
