@@ -158,7 +158,10 @@ class Gated(BaseAgent):
         async def gate(_: Any, final: Any) -> Any:
             return final, False
 
-        return ResponseStream.buffered_and_gated(consume, gate, lambda final: [AgentResponseUpdate(final.text)])
+        def whole(final: Any) -> Any:
+            return [AgentResponseUpdate(contents=[Content.from_text(final.text)])]
+
+        return ResponseStream.buffered_and_gated(consume, gate, whole)
 
 
 async def test_a_stream_behind_a_gate_gives_the_same_updates(recording: Recording):
