@@ -6,16 +6,15 @@ import pytest
 
 from playhead.testing import MockModelServer, pytest_plugin
 from tests.support.programs.three_tools import (
-    EVERY_STEP,
     ThreeTools,
     assert_is_recorded_without_a_line,
     killed_everywhere,
+    killed_variants,
 )
 
 pytestmark = [pytest.mark.slow, pytest.mark.covers("agent-framework", "resume")]
 server = pytest_plugin.mock_model_server
 PROGRAM = Path(__file__).parent / "programs/agent_framework_agent.py"
-VARIANTS = ("streamed", "observed", *(["responses"] if EVERY_STEP else []))
 
 
 @killed_everywhere(4)
@@ -23,7 +22,7 @@ def test_it_goes_on_from_where_it_was_killed(server: MockModelServer, tmp_path: 
     ThreeTools(PROGRAM, "plain", tmp_path, server).check(kill)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@killed_variants("observed", "streamed", "responses")
 def test_a_stream_and_an_observed_function_go_on_as_well(server: MockModelServer, tmp_path: Path, variant: str):
     ThreeTools(PROGRAM, variant, tmp_path, server).check(4)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from agno.agent import Agent
+from agno.db.in_memory import InMemoryDb
 from agno.models.openai import OpenAIChat
 from agno.run import RunContext
 from agno.team import Team
@@ -319,3 +320,19 @@ def test_a_models_thought_is_recorded_and_comes_back(recording: Recording, serve
     with playhead.resume(run.id, completed="rerun") as resumed, playhead.run("r"):
         assert ask() == live == ("It is late.", "It says delayed.")
     assert (len(server.requests), resumed.report.live, resumed.report.divergences) == (1, 0, [])
+
+
+@pytest.mark.covers("agno", "spans", "resume")
+def test_memories_that_are_made_in_the_background_are_of_the_same_run(recording: Recording, server: MockModelServer):
+    server.otherwise(text("done"))
+
+    def ask() -> Any:
+        return agent(server, db=InMemoryDb(), update_memory_on_run=True).run("I like tea.", user_id="u").content
+
+    with playhead.run("r") as run:
+        assert ask() == "done"
+    assert len(of_kind(recording, "llm")) == len(server.requests) == 2
+    assert len({span.attributes[names.RUN_ID] for span in recording.read().spans}) == 1
+    with playhead.resume(run.id, completed="rerun") as resumed, playhead.run("r"):
+        assert ask() == "done"
+    assert (len(server.requests), resumed.report.live, resumed.report.divergences) == (2, 0, [])

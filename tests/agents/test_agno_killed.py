@@ -9,6 +9,7 @@ from tests.support.programs.three_tools import (
     ThreeTools,
     assert_is_recorded_without_a_line,
     killed_everywhere,
+    killed_variants,
 )
 
 pytestmark = [pytest.mark.slow, pytest.mark.covers("agno", "resume")]
@@ -21,7 +22,7 @@ def test_it_goes_on_from_where_it_was_killed(server: MockModelServer, tmp_path: 
     ThreeTools(PROGRAM, "plain", tmp_path, server).check(kill)
 
 
-@pytest.mark.parametrize("variant", ["streamed", "observed"])
+@killed_variants("observed", "streamed")
 def test_a_stream_and_an_observed_function_go_on_as_well(server: MockModelServer, tmp_path: Path, variant: str):
     ThreeTools(PROGRAM, variant, tmp_path, server).check(4)
 

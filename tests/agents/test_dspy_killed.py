@@ -12,6 +12,7 @@ from tests.support.programs.three_tools import (
     ThreeTools,
     assert_is_recorded_without_a_line,
     killed_everywhere,
+    killed_variants,
 )
 
 pytestmark = [pytest.mark.slow, pytest.mark.covers("dspy", "resume")]
@@ -45,7 +46,7 @@ def test_it_goes_on_from_where_it_was_killed(server: MockModelServer, tmp_path: 
     ReAct(PROGRAM, "native", tmp_path, server).check(kill)
 
 
-@pytest.mark.parametrize("variant", ["litellm", "async", "observed"])
+@killed_variants("observed", "litellm", "async")
 def test_other_clients_and_callers_go_on_as_well(server: MockModelServer, tmp_path: Path, variant: str):
     ReAct(PROGRAM, variant, tmp_path, server).check(4)
 

@@ -9,12 +9,16 @@ members' calls are answered from the record.
 
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
+from concurrent.futures import Executor
 from copy import deepcopy
 from functools import partial
 from importlib import import_module
 from typing import Any, Protocol
 
+import wrapt
+
 from playhead.api import scope
+from playhead.api.scope import propagate_to_thread
 from playhead.calls import functions
 from playhead.calls.functions import iterate_async
 from playhead.calls.lifecycle import current_span, detach, finish, set_payload
@@ -50,6 +54,7 @@ class _AgnoRunner(Protocol):
     name: str | None
     stream: bool | None
     session_id: str | None
+    background_executor: Executor
 
 
 class _AgnoFunction(Protocol):
@@ -194,6 +199,44 @@ def _arun(function: Callable[..., Any], called: MethodCall) -> object:
     return iterate_async(begin, None, _with_output_async(events))
 
 
+class _PropagatingExecutor:
+    """Passes the current run on to the threads of an executor."""
+
+    def __init__(self, executor: Executor):
+        self._executor = executor
+
+    def submit(self, function: Callable[..., object], runner: object, *args: object, **kwargs: object) -> object:
+        """As the executor's method. The function gets the agent or team itself as its first argument."""
+        own = runner.runner if isinstance(runner, _InBackground) else runner
+        return self._executor.submit(propagate_to_thread(function), own, *args, **kwargs)
+
+
+class _InBackground(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgument]
+    """An agent or a team whose executor passes the current run on."""
+
+    def __init__(self, runner: _AgnoRunner):
+        super().__init__(runner)  # pyright: ignore[reportUnknownMemberType]
+        self._self_runner = runner
+
+    @property
+    def runner(self) -> _AgnoRunner:
+        """The agent or team itself."""
+        return self._self_runner
+
+    @property
+    def background_executor(self) -> _PropagatingExecutor:
+        """The executor in which the framework makes memories while the agent answers."""
+        return _PropagatingExecutor(self._self_runner.background_executor)
+
+
+@intercepted
+def _start_in_background(function: Callable[..., object], called: MethodCall) -> object:
+    """Makes the calls of models for memories calls of the run, though the framework makes them in a thread."""
+    if not called.args or not is_inside_run():
+        return called.make(function)
+    return function(_InBackground(called.args[0]), *called.args[1:], **called.kwargs)
+
+
 # --- tools ------------------------------------------------------------------------------------------------------------
 
 _STATE, _ERROR = "run_context.session_state", "function_call.error"
@@ -331,10 +374,18 @@ async def _aexecute(function: Callable[..., Any], called: MethodCall) -> object:
 
 _RUNNERS = (("agno.agent.agent", "Agent"), ("agno.team.team", "Team"), ("agno.workflow.workflow", "Workflow"))
 
+_IN_BACKGROUND = (
+    ("agno.agent._managers", "start_memory_future"),
+    ("agno.agent._managers", "start_learning_future"),
+    ("agno.team._managers", "_start_memory_future"),
+    ("agno.team._managers", "_start_learning_future"),
+)
+
 _agno = Instrumentation(
     [
         *(Wrap(module, f"{kind}.{name}", _run) for module, kind in _RUNNERS for name in ("run", "continue_run")),
         *(Wrap(module, f"{kind}.{name}", _arun) for module, kind in _RUNNERS for name in ("arun", "acontinue_run")),
+        *(Wrap(module, name, _start_in_background, is_optional=True) for module, name in _IN_BACKGROUND),
         Wrap("agno.tools.function", "FunctionCall.execute", _execute),
         Wrap("agno.tools.function", "FunctionCall.aexecute", _aexecute),
     ]

@@ -45,13 +45,13 @@ SUPPORTS = "haystack-ai >= 3.4"
 # --- what is read of the framework's objects --------------------------------------------------------------------------
 
 
-class _Tool(Protocol):
+class _HaystackTool(Protocol):
     name: str
     function: object
     async_function: object
 
 
-class _ToolCall(Protocol):
+class _RequestedHaystackCall(Protocol):
     """A tool call that a model asks for."""
 
     id: str | None
@@ -205,7 +205,7 @@ async def _made(run: _ComponentRun, function: Callable[..., Any], called: Method
 # --- tools ------------------------------------------------------------------------------------------------------------
 
 _STATE = "state"
-_requested: ContextVar[_ToolCall | None] = ContextVar("playhead_haystack_call", default=None)
+_requested: ContextVar[_RequestedHaystackCall | None] = ContextVar("playhead_haystack_call", default=None)
 """The tool call that an agent is about to make here."""
 
 
@@ -213,13 +213,13 @@ class _HaystackToolCall:
     """One call of a tool."""
 
     def __init__(self, called: MethodCall):
-        its_tool: _Tool = called.client
+        its_tool: _HaystackTool = called.client
         requested = _requested.get()
         self.name = its_tool.name
-        self._states = [value for value in called.kwargs.values() if type(value).__name__ == "State"]
+        self._states: list[_State] = [value for value in called.kwargs.values() if _is_state(value)]
         self._has_run = False
         self._result: object = None
-        self.arguments = {name: value for name, value in called.kwargs.items() if value not in self._states}
+        self.arguments = {name: value for name, value in called.kwargs.items() if not _is_state(value)}
         self.call_id: str | None = None
         if requested is not None and requested.tool_name == its_tool.name:
             self.arguments, self.call_id = dict(requested.arguments), requested.id
@@ -283,6 +283,10 @@ class _HaystackToolCall:
 _OF_FRAMEWORK = {"tools", "hook_context"}
 
 
+def _is_state(value: object) -> bool:
+    return type(value).__name__ == "State" and type(value).__module__.startswith("haystack.")
+
+
 def _replaced(_: object, new: object) -> object:
     """Replaces a value of the state, in the place of the handler that merges it."""
     return new
@@ -295,7 +299,7 @@ def _copied(state: _State) -> dict[str, object]:
 
 @log_errors_and_return_none
 def _tool(called: MethodCall) -> _HaystackToolCall | None:
-    its_tool: _Tool = called.client
+    its_tool: _HaystackTool = called.client
     if not is_inside_run() or is_observed(its_tool.function) or is_observed(its_tool.async_function):
         return None
     made = _HaystackToolCall(called)

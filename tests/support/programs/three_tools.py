@@ -32,6 +32,11 @@ def killed_everywhere(requests: int) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("kill", (*range(1, requests + 1), *TOOLS) if EVERY_STEP else (3, "weigh"))
 
 
+def killed_variants(*variants: str) -> pytest.MarkDecorator:
+    """Parameter `variant`: all of them with PLAYHEAD_EVERY_STEP=1, else the first."""
+    return pytest.mark.parametrize("variant", variants if EVERY_STEP else variants[:1])
+
+
 @dataclass
 class ThreeTools(Agent):
     """The agent's program, and the model that it talks to."""

@@ -28,21 +28,21 @@ from playhead.model.json_value import Json, JsonMapping, JsonValue, object_at, o
 # --- requests ---------------------------------------------------------------------------------------------------------
 
 
-class _Request(Protocol):
+class _Lm15Request(Protocol):
     model: str
 
 
-class _Resolution(Protocol):
+class _Lm15Resolution(Protocol):
     provider: str
 
 
-class _Engine(Protocol):
-    def resolve(self, model: str) -> _Resolution: ...
+class _Lm15Engine(Protocol):
+    def resolve(self, model: str) -> _Lm15Resolution: ...
 
 
 def _read_request(call: MethodCall) -> ObservedRequest:
-    engine: _Engine = call.client
-    request: _Request = call.argument(0, "request")
+    engine: _Lm15Engine = call.client
+    request: _Lm15Request = call.argument(0, "request")
     fields: Json = serializer().request_to_dict(request)
     settings = dict(object_at(fields, "config"))
     if call.method == "stream":
@@ -173,7 +173,7 @@ def _count(value: JsonValue) -> int | None:
 
 def _response_of(message: JsonMapping, call: MethodCall) -> Any:
     """Returns the framework's answer with this message of Chat Completions."""
-    request: _Request = call.argument(0, "request")
+    request: _Lm15Request = call.argument(0, "request")
     read: Callable[..., Any] = import_module("dspy.lm15").response_from_openai_chat
     finish = "tool_calls" if message.get("tool_calls") else "stop"
     return read({"model": request.model, "choices": [{"index": 0, "message": message, "finish_reason": finish}]})
