@@ -26,7 +26,7 @@ SEPARATE := frameworks agents clients
 SEPARATE_INSTALLED := $(SEPARATE:%=.venv-%/.installed)
 
 # The oldest supported versions of clients, and of frameworks of agents.
-OLDEST := .venv-oldest .venv-oldest-frameworks
+OLDEST := .venv-oldest .venv-oldest-frameworks .venv-oldest-agents
 OLDEST_INSTALLED := $(OLDEST:%=%/.installed)
 
 # CrewAI brings more than a gigabyte of packages: its newest version, and the oldest that is supported.

@@ -40,6 +40,9 @@ PACKAGES = {
     "smolagents": ("smolagents", "smolagents"),
     "strands": ("strands", "strands-agents"),
     "openhands": ("openhands.sdk", "openhands-sdk"),
+    "agent-framework": ("agent_framework", "agent-framework-core"),
+    "ag2": ("ag2", "ag2"),
+    "semantic-kernel": ("semantic_kernel", "semantic-kernel"),
     "agno": ("agno", "agno"),
     "dspy": ("dspy", "dspy"),
     "haystack": ("haystack", "haystack-ai"),
@@ -113,7 +116,7 @@ def page() -> str:
         for each in what:
             counts[library, each] += count
     newest = _newest()
-    oldest = _pinned("-oldest", "-oldest-frameworks", "-oldest-crewai")
+    oldest = _oldest()
     lines = [["library", *WHAT, "oldest version", "newest version"], ["---"] * (len(WHAT) + 3)]
     for library, (name, package) in PACKAGES.items():
         shown = f"`{name}`" if name == package else f"`{name}` ({package})"
@@ -126,7 +129,11 @@ def page() -> str:
 
 
 def _newest() -> dict[str, str]:
-    return _pinned("", "-frameworks", "-agents", "-crewai")
+    return _pinned("", "-clients", "-frameworks", "-agents", "-crewai", "-openhands")
+
+
+def _oldest() -> dict[str, str]:
+    return _pinned("-oldest", "-oldest-frameworks", "-oldest-agents", "-oldest-crewai")
 
 
 def _pinned(*files: str) -> dict[str, str]:
@@ -168,7 +175,7 @@ def test_every_library_that_can_be_instrumented_is_on_the_page():
 def test_the_oldest_versions_are_those_that_are_said_to_be_supported():
     supports = {name: _source(path) for name, path in LIBRARIES.items()}
     # Of a library without an older version that is tested, the newest one is the oldest.
-    oldest = _newest() | _pinned("-oldest", "-oldest-frameworks", "-oldest-crewai")
+    oldest = _newest() | _oldest()
     for name, package in PACKAGES.values():
         if name in supports:
             [said] = [line for line in supports[name].splitlines() if line.startswith("SUPPORTS = ")]

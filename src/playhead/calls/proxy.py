@@ -213,7 +213,7 @@ def _by_qualified_name(module: str, qualname: str) -> Any:
     return functools.reduce(getattr, qualname.split("."), importlib.import_module(module))
 
 
-class _ObservedMethod(wrapt.BoundFunctionWrapper):  # pyright: ignore[reportMissingTypeArgument]
+class ObservedMethod(wrapt.BoundFunctionWrapper):  # pyright: ignore[reportMissingTypeArgument]
     """An observed bound method. Pickles and copies as methods do: as the object and a name."""
 
     __module__ = _AS_OF_FUNCTIONS
@@ -241,7 +241,7 @@ class ObservedFunction(wrapt.FunctionWrapper):  # pyright: ignore[reportMissingT
     """An observed function. Pickles and copies by name, as functions do."""
 
     __module__ = _AS_OF_FUNCTIONS
-    __bound_function_wrapper__ = _ObservedMethod
+    __bound_function_wrapper__ = ObservedMethod
     # wrapt keeps attributes with this prefix on the wrapper.
     _self_writes = False
 

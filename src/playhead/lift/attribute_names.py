@@ -44,6 +44,7 @@ _NO_PROJECT: Final = "default"  # Phoenix's project for spans that name no proje
 _LISTED: Final = frozenset({names.FINISH_REASONS, names.RUN_TAGS})
 _MEMBER: Final = "FinishReason."
 _UNNAMED_MODEL_CALL: Final = (names.INPUT_MESSAGES_REF, names.OUTPUT_MESSAGES_REF, names.INPUT_TOKENS)
+_AG2_SPAN: Final = "ag2.span.type"  # "usage": beside the span of a model call, another one with its tokens
 _MODELS: Final = (names.REQUEST_MODEL, names.RESPONSE_MODEL)
 
 
@@ -133,7 +134,7 @@ def _kind(attributes: Attributes, *, names_model: bool) -> str | None:
     OpenTelemetry's names and is not an agent's, or a model and messages or input tokens; else None.
 
     `names_model`: whether the model was there before the aliases were added."""
-    if names.OPERATION in attributes:
+    if names.OPERATION in attributes or attributes.get(_AG2_SPAN) == "usage":
         return None
     if names.TOOL_NAME in attributes:
         return "tool"

@@ -45,11 +45,14 @@ class ThreeTools(Agent):
     """Whether it is started by `playhead run`."""
     models: ClassVar[int] = 4
     """How many requests it makes."""
+    prefix: ClassVar[str] = ""
+    """Before the names of its tools, where the framework puts that of a group of tools there."""
 
     def script(self) -> None:
         """One tool after the other, then the answer."""
         for name in TOOLS:
-            self.server.when(~tool_result_received(name), tool_call(name, {"order": "A1"}, call_id=f"call_{name}"))
+            called = self.prefix + name
+            self.server.when(~tool_result_received(called), tool_call(called, {"order": "A1"}, call_id=f"call_{name}"))
         self.server.otherwise(text(ANSWER))
 
     def check(self, kill: int | str) -> None:
@@ -96,7 +99,7 @@ class ThreeTools(Agent):
         ran = {
             span.attributes[names.TOOL_NAME]: span for span in spans.values() if span.attributes[names.KIND] == "tool"
         }
-        assert sorted(ran) == sorted(TOOLS)
+        assert sorted(ran) == sorted(self.prefix + name for name in TOOLS)
         assert {span.attributes.get(names.TOOL_CALL_ID) for span in ran.values()} == self.requested_ids()
         agents = {span.span_id for span in spans.values() if span.attributes[names.KIND] == "agent"}
         assert {str(span.parent_id) for span in ran.values()} <= agents

@@ -21,6 +21,8 @@ def test_the_kind_is_that_of_the_operation(operation: str, kind: str):
         ({names.TOOL_NAME: "search"}, "tool"),
         ({names.OPERATION: "new_operation"}, None),
         ({names.OPERATION: ["chat"]}, None),
+        ({names.RESPONSE_MODEL: "m", names.INPUT_TOKENS: 7}, "llm"),
+        ({names.RESPONSE_MODEL: "m", names.INPUT_TOKENS: 7, "ag2.span.type": "usage"}, None),
         ({"http.request.method": "GET"}, None),
     ],
     ids=repr,

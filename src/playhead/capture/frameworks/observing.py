@@ -13,7 +13,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 from playhead.api.observe import ObserveOptions
 from playhead.calls import functions
 from playhead.calls.lifecycle import current_span, enter, fail_and_detach
-from playhead.calls.proxy import ObservedFunction
+from playhead.calls.proxy import ObservedFunction, ObservedMethod
 from playhead.calls.run import root_attributes
 from playhead.calls.span import ObservedSpan
 from playhead.capture.patching import Wrapper
@@ -68,8 +68,8 @@ def as_items(value: object) -> Sequence[object]:
 
 
 def is_observed(function: object) -> bool:
-    """Whether calls of the function are recorded already, by `@observe`."""
-    return any(isinstance(layer, ObservedFunction) for layer in _layers(function))
+    """Whether calls of the function or bound method are recorded already, by `@observe`."""
+    return any(isinstance(layer, ObservedFunction | ObservedMethod) for layer in _layers(function))
 
 
 def _layers(function: object) -> Iterator[object]:
