@@ -109,7 +109,7 @@ class Authorize(Protocol):
     """Checks the key of a sender."""
 
     async def __call__(self, headers: Mapping[str, str], /) -> Access:
-        """Returns the project of the sender, whose headers (names in lower case) have a key that may send, or need none.
+        """Returns what the sender of these headers (names in lower case) may do, who may send.
 
         Raises Refused: 401 without a valid key, 403 when it lacks the scope, 429 when its project sends too much;
         StoreUnavailable.

@@ -44,7 +44,8 @@ class Sweeper:
         clock: Callable[[], float] = monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """`projects`: whose deleted ones are removed. `clock` gives seconds. `changes_s` is how long clients of live streams may ask for what they missed."""
+        """`projects`: whose deleted ones are removed. `clock` gives seconds. `changes_s` is how long clients of live
+        streams may ask for what they missed."""
         self.counts: Counter[str] = Counter()  # sweeps, contents, nodes
         self.grace_s = grace_s
         self._store = store

@@ -9,8 +9,8 @@ Clients send their key in one of these headers:
 
 The web UI sends a cookie that stands for a key. Calls of gRPC have the headers as metadata.
 
-A key names its project, and everything that follows is about that project. The operator's key is of no project: it names
-one with a header or cookie (`project_directory`), or has the first one.
+A key names its project, and everything that follows is about that project. The operator's key is of no project: it
+names one with a header or cookie (`project_directory`), or has the first one.
 """
 
 import base64
@@ -23,6 +23,7 @@ from urllib.parse import unquote
 
 from fastapi import Request
 
+from playhead.model.names import PROJECT_HEADER
 from playhead_collector.access import ANYBODY, Access, access_of
 from playhead_collector.errors import Refused
 from playhead_collector.serve.keyring import (
@@ -34,7 +35,7 @@ from playhead_collector.serve.keyring import (
     read_token,
     token_in,
 )
-from playhead_collector.serve.project_directory import COOKIE, HEADER, ProjectDirectory
+from playhead_collector.serve.project_directory import COOKIE, ProjectDirectory
 from playhead_collector.serve.quotas import Quotas
 
 _CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="playhead", Basic realm="playhead"'}
@@ -126,7 +127,7 @@ async def authorize(keyring: Keyring, needed: str | None, headers: Mapping[str, 
 def _project_in(holder: KeyHolder | None, headers: Mapping[str, str]) -> str | None:
     """Returns the name of the project in these headers; None if they name none. The cookie is the operator's: in a
     browser, it may be left from another session."""
-    if named := headers.get(HEADER):
+    if named := headers.get(PROJECT_HEADER):
         return unquote(named)
     if holder is None or not holder.is_operator:
         return None

@@ -21,6 +21,10 @@ OTHER_SCOPES = "other"
 _SECONDS_BUCKETS = (0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
 
+def _nothing(project_id: int, items: int, body_bytes: int) -> None:
+    pass
+
+
 def _label(scope: str, known: Collection[str]) -> str:
     """Senders choose these names: after the first 50, all others share one label."""
     return scope if scope in known or len(known) < _MAX_SCOPES else OTHER_SCOPES
@@ -54,7 +58,7 @@ class Metrics:
         """By project, the number of spans and log events by scope that no dialect understood since the start; at most
         51 scopes of each."""
         self._scopes = set[str]()
-        self.on_arrived: Callable[[int, int, int], None] = lambda *_: None
+        self.on_arrived: Callable[[int, int, int], object] = _nothing
         """Called with a project, spans and log events, and bytes: for the limits of projects."""
         self._contents = counter("contents", "Contents uploaded")
         self._content_bytes = counter("content_bytes", "Bytes of contents uploaded, before compression")

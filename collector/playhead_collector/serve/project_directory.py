@@ -10,10 +10,8 @@ from playhead_collector.errors import Refused, StoreUnavailable
 from playhead_collector.serve.keyring import FRESH_SECONDS, KeyHolder
 from playhead_collector.store.ports.projects import ProjectRow, ProjectStore
 
-HEADER = "playhead-project"
-"""Header with which a sender names its project. Only the operator's key needs it: others name their own."""
 COOKIE = "playhead_project"
-"""The same for the web UI, whose downloads and streams cannot send headers."""
+"""The cookie with which the operator's browser names a project: downloads and streams cannot send headers."""
 
 
 @dataclass(slots=True)
@@ -44,7 +42,7 @@ class ProjectDirectory:
         )
 
     async def chosen(self, holder: KeyHolder | None, name: str | None) -> int:
-        """Returns the project that a request is about: that of its key, which is the one that it names, if it names one.
+        """Returns the project that a request is about: that of its key. If it names one, it must be the same.
 
         `holder` None: there are no keys, and everybody has the first project. Raises Refused: 403 for another project
         than the key's, 404 when the operator names one that is not there; StoreUnavailable.

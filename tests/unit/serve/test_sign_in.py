@@ -14,6 +14,7 @@ from playhead_collector.serve.browser.pages import UiFiles
 from playhead_collector.serve.keyring import COOKIE, SESSION_SECONDS, Keyring, make_token, token_in
 from playhead_collector.serve.routing import ApiRoutes
 from playhead_collector.store.ports.keys import ApiKey
+from tests.support.admission import admission_of
 
 READER = b"ph_reader"
 NOW_NS = 1_800_000_000 * 10**9
@@ -23,7 +24,7 @@ class Keys:
     def __init__(self, *keys: ApiKey) -> None:
         self.stored = list(keys)
 
-    async def all(self, project_id: int) -> Sequence[ApiKey]:
+    async def of_all_projects(self) -> Sequence[ApiKey]:
         return self.stored
 
     async def note_used(self, project_id: int, numbers: Sequence[int]) -> None:
@@ -39,18 +40,18 @@ class Clock:
 
 
 def reader(number: int = 7, **more: int | None) -> ApiKey:
-    return ApiKey(number, "reader", "ph_reader", ("read",), hashlib.sha256(READER).digest(), 0, **more)
+    return ApiKey(1, number, "reader", "ph_reader", ("read",), hashlib.sha256(READER).digest(), 0, **more)
 
 
 def asking(keys: Keys, master: str | None = None, clock: Clock | None = None) -> httpx.AsyncClient:
     clock = clock or Clock()
-    keyring = Keyring(keys, 1, master, clock=lambda: clock.seconds, wall_ns=clock)  # type: ignore[arg-type]
+    keyring = Keyring(keys, master, clock=lambda: clock.seconds, wall_ns=clock)  # type: ignore[arg-type]
     app = FastAPI()
     session.add_routes(ApiRoutes(app), keyring)
     app.include_router(UiFiles().router())
     app.get("/api/v1/runs")(lambda: {"items": []})
     errors.install(app)
-    app.add_middleware(RequireKey, keyring=keyring)
+    app.add_middleware(RequireKey, admission=admission_of(keyring))
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1")
 
 

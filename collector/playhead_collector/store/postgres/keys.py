@@ -55,6 +55,7 @@ async def _read(conn: Conn, project_id: int | None) -> list[ApiKey]:
 
 def _key(row: Record) -> ApiKey:
     return ApiKey(
-        row["project_id"], row["key_id"], row["name"], row["prefix"], tuple(row["scopes"]), row["digest"], row["created_ns"],
+        row["project_id"], row["key_id"], row["name"], row["prefix"], tuple(row["scopes"]), row["digest"],
+        row["created_ns"],
         row["expires_ns"], row["last_used_ns"],
     )  # fmt: skip

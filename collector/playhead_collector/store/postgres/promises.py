@@ -101,8 +101,8 @@ class PostgresPromises:
         return [promise for promise in promises if promise.kind != INTERRUPT][:_MOST_OF_A_RUN]
 
     async def take_announcement(self, now_ns: int, until_ns: int, max_age_s: float) -> Announcement | None:
-        """Returns the open promise of any project whose announcement has been due for longest, if it is no older than `max_age_s`. No
-        other worker gets it until `until_ns`.  None: nothing is due.  Raises StoreUnavailable."""
+        """Returns the open promise of any project whose announcement has been due for longest, if it is no older than
+        `max_age_s`. No other worker gets it until `until_ns`.  None: nothing is due.  Raises StoreUnavailable."""
         parameters = {"now": now_ns, "until": until_ns, "max_age": max_age_s}
         async with self._db.transaction() as conn:
             row = await sql.row(conn, "take_announcement", **parameters)
