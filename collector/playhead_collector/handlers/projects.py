@@ -3,17 +3,17 @@
 from playhead.model.times import rfc3339
 from playhead.wire.operations.projects import (
     DeletedProject,
-    Limits,
-    Project,
+    ProjectAnswer,
+    ProjectLimits,
+    ProjectList,
     ProjectOperations,
-    Projects,
     ProjectUsage,
 )
 from playhead_collector.access import FIRST_PROJECT
 from playhead_collector.errors import Refused
 from playhead_collector.handlers.asking import Changing, ProjectCache, ProjectMeter
 from playhead_collector.handlers.handling import changes, handles_with_store
-from playhead_collector.store.ports.projects import ProjectLimits, ProjectRow
+from playhead_collector.store.ports.projects import ProjectRow, StoredLimits
 
 # Each is looked at by every background worker.
 _MAX_PROJECTS = 10_000
@@ -32,13 +32,13 @@ async def project(asking: Changing) -> ProjectUsage:
 
 
 @handles_with_store(ProjectOperations.projects)
-async def projects(asking: Changing) -> Projects:
+async def projects(asking: Changing) -> ProjectList:
     _check_operator(asking)
     return {"items": [_about(row) for row in await asking.store.projects.all()]}
 
 
 @changes(ProjectOperations.create_project)
-async def create_project(asking: Changing, name: str) -> Project:
+async def create_project(asking: Changing, name: str) -> ProjectAnswer:
     _check_operator(asking)
     if len(await asking.store.projects.all()) >= _MAX_PROJECTS:
         raise Refused(409, "too_many_projects", f"there are {_MAX_PROJECTS} projects: delete some first")
@@ -59,10 +59,10 @@ async def limit_project(
     spans_per_second: int | None = None,
     bytes_per_day: int | None = None,
     stored_bytes: int | None = None,
-) -> Project:
+) -> ProjectAnswer:
     _check_operator(asking)
     row = await _named(asking, name)
-    limits = ProjectLimits(spans_per_second=spans_per_second, bytes_per_day=bytes_per_day, stored_bytes=stored_bytes)
+    limits = StoredLimits(spans_per_second=spans_per_second, bytes_per_day=bytes_per_day, stored_bytes=stored_bytes)
     await asking.store.projects.limit(row.number, limits)
     _cache(asking).forget()
     return _about(await _named(asking, name))
@@ -111,8 +111,8 @@ def _meter(asking: Changing) -> ProjectMeter:
     return asking.services.meter
 
 
-def _about(row: ProjectRow) -> Project:
-    limits: Limits = {
+def _about(row: ProjectRow) -> ProjectAnswer:
+    limits: ProjectLimits = {
         "spans_per_second": row.limits.spans_per_second,
         "bytes_per_day": row.limits.bytes_per_day,
         "stored_bytes": row.limits.stored_bytes,

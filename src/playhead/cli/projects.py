@@ -7,7 +7,7 @@ import typer
 from playhead.cli import output
 from playhead.cli.connection import ask_collector
 from playhead.cli.options import Json
-from playhead.wire.operations.projects import Limits, Project, ProjectUsage
+from playhead.wire.operations.projects import ProjectAnswer, ProjectLimits, ProjectUsage
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -28,7 +28,7 @@ def _limit(number: int | None) -> str:
     return "-" if number is None else f"{number:,}"
 
 
-_COLUMNS: output.Columns[Project] = (
+_COLUMNS: output.Columns[ProjectAnswer] = (
     ("name", lambda project: project["name"]),
     ("created", lambda project: project["created"][:10]),
     ("spans/s", lambda project: _limit(project["limits"]["spans_per_second"])),
@@ -62,7 +62,7 @@ def _print_usage(project: ProjectUsage) -> None:
     )
 
 
-def _limit_facts(limits: Limits) -> dict[str, object]:
+def _limit_facts(limits: ProjectLimits) -> dict[str, object]:
     return {
         "spans per second": _limit(limits["spans_per_second"]),
         "bytes per day": _limit(limits["bytes_per_day"]),
@@ -78,7 +78,7 @@ def create(ctx: typer.Context, name: Name, json: Json = False) -> None:
     output.answer_as(json, project, _print_created)
 
 
-def _print_created(project: Project) -> None:
+def _print_created(project: ProjectAnswer) -> None:
     output.echo(f"project {project['name']}: make a key with `playhead keys create NAME --project {project['name']}`")
 
 

@@ -57,10 +57,10 @@ def asking(keys: Keys, master: str | None = None, clock: Clock | None = None) ->
 
 async def test_a_key_opens_a_session_whose_cookie_no_script_can_read():
     async with asking(Keys(reader())) as client:
-        assert (await client.get("/api/v1/session")).json() == {"needs_key": True, "scopes": []}
+        assert (await client.get("/api/v1/session")).json() == {"needs_key": True, "scopes": [], "is_operator": False}
         assert (await client.get("/api/v1/runs")).status_code == 401
         answer = await client.post("/api/v1/session", json={"key": READER.decode()})
-        assert answer.json() == {"needs_key": True, "scopes": ["read"]}
+        assert answer.json() == {"needs_key": True, "scopes": ["read"], "is_operator": False}
         cookie = answer.headers["set-cookie"]
         assert all(flag in cookie for flag in ("HttpOnly", "SameSite=strict", "Path=/", f"Max-Age={SESSION_SECONDS}"))
         assert READER.decode() not in cookie
@@ -73,7 +73,7 @@ async def test_a_key_opens_a_session_whose_cookie_no_script_can_read():
 async def test_the_operators_key_opens_a_session_with_all_scopes():
     async with asking(Keys(), "master") as client:
         answer = await client.post("/api/v1/session", json={"key": "master"})
-        assert answer.json()["scopes"] == ["admin", "ingest", "read"]
+        assert answer.json() == {"needs_key": True, "scopes": ["admin", "ingest", "read"], "is_operator": True}
         assert (await client.get("/api/v1/runs")).status_code == 200
 
 
@@ -132,16 +132,18 @@ async def test_a_token_of_another_key_or_time_is_not_signed():
     digest, other = hashlib.sha256(READER).digest(), hashlib.sha256(b"other").digest()
     token = token_in({"cookie": f"{COOKIE}={make_token(7, digest, 100)}"})
     assert token is not None
-    assert (token.is_signed(digest), token.is_signed(other)) == (True, False)
+    assert (token.is_signed(digest, "session"), token.is_signed(other, "session")) == (True, False)
+    assert not token.is_signed(digest, "upload to project 1")
     longer = token_in({"cookie": f"{COOKIE}=7.999.{token.mac}"})
     assert longer is not None
-    assert not longer.is_signed(digest)
+    assert not longer.is_signed(digest, "session")
 
 
 async def test_without_keys_everybody_may():
     async with asking(Keys()) as client:
         assert (await client.get("/api/v1/session")).json() == {
             "needs_key": False,
+            "is_operator": False,
             "scopes": ["admin", "ingest", "read"],
         }
         assert (await client.post("/api/v1/session", json={"key": "any"})).status_code == 401

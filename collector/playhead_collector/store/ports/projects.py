@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProjectLimits:
+class StoredLimits:
     """What a project may send and have stored; None: as much as it likes.
 
     `spans_per_second` counts spans and log events; `bytes_per_day` bodies of requests, not compressed, per day (UTC);
@@ -25,7 +25,7 @@ class ProjectRow:
     number: int
     name: str
     created_ns: int
-    limits: ProjectLimits = ProjectLimits()
+    limits: StoredLimits = StoredLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class ProjectStore(Protocol):
         """Makes a project without limits; returns None when the name is taken."""
         ...
 
-    async def limit(self, project_id: int, limits: ProjectLimits) -> bool:
+    async def limit(self, project_id: int, limits: StoredLimits) -> bool:
         """Sets the limits of a project; returns False when there is no such project."""
         ...
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from asyncpg import Record
 
-from playhead_collector.store.ports.projects import Arrived, ProjectLimits, ProjectRow
+from playhead_collector.store.ports.projects import Arrived, ProjectRow, StoredLimits
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database
 
@@ -24,7 +24,7 @@ class PostgresProjects:
             row = await sql.row(conn, "create_project", name=name)
         return None if row is None else _project(row)
 
-    async def limit(self, project_id: int, limits: ProjectLimits) -> bool:
+    async def limit(self, project_id: int, limits: StoredLimits) -> bool:
         columns = {
             "spans_per_second": limits.spans_per_second,
             "bytes_per_day": limits.bytes_per_day,
@@ -57,7 +57,7 @@ class PostgresProjects:
 
 
 def _project(row: Record) -> ProjectRow:
-    limits = ProjectLimits(
+    limits = StoredLimits(
         spans_per_second=row["spans_per_second"],
         bytes_per_day=row["bytes_per_day"],
         stored_bytes=row["stored_bytes"],

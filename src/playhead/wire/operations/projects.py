@@ -8,7 +8,7 @@ from playhead.wire.operations.operation import ADMIN, READ, delete, get, post, p
 # --- answers ---------------------------------------------------------------------------------------------------------
 
 
-class Limits(TypedDict):
+class ProjectLimits(TypedDict):
     """What a project may send and have stored; null: as much as it likes.
 
     `spans_per_second` counts spans and log events at each collector. `bytes_per_day` counts bodies of requests, not
@@ -20,15 +20,15 @@ class Limits(TypedDict):
     stored_bytes: int | None
 
 
-class Project(TypedDict):
+class ProjectAnswer(TypedDict):
     """A project.  `created` is RFC 3339."""
 
     name: str
     created: str
-    limits: Limits
+    limits: ProjectLimits
 
 
-class ProjectUsage(Project):
+class ProjectUsage(ProjectAnswer):
     """A project, and what arrived of it today (UTC): spans and log events, and bytes of request bodies, not compressed.
 
     Both are some seconds old. `refused`: why its senders are refused at present; null: they are not.
@@ -39,10 +39,10 @@ class ProjectUsage(Project):
     refused: str | None
 
 
-class Projects(TypedDict):
+class ProjectList(TypedDict):
     """All projects, the first one first."""
 
-    items: list[Project]
+    items: list[ProjectAnswer]
 
 
 class DeletedProject(TypedDict):
@@ -80,7 +80,7 @@ class ProjectOperations:
         ...
 
     @get("/projects", scope=ADMIN, tag="projects", also_refuses={403: _OPERATOR})
-    def projects(self) -> Projects:
+    def projects(self) -> ProjectList:
         """List the projects of this collector."""
         ...
 
@@ -90,7 +90,7 @@ class ProjectOperations:
         tag="projects",
         also_refuses={403: _OPERATOR, 409: "There is a project of that name, or no PLAYHEAD_ADMIN_KEY is set."},
     )
-    def create_project(self, name: ProjectName) -> Project:
+    def create_project(self, name: ProjectName) -> ProjectAnswer:
         """Make a project. Keys for it are made with the header `Playhead-Project: NAME`."""
         ...
 
@@ -102,7 +102,7 @@ class ProjectOperations:
         spans_per_second: SpansPerSecond = None,
         bytes_per_day: BytesLimit = None,
         stored_bytes: BytesLimit = None,
-    ) -> Project:
+    ) -> ProjectAnswer:
         """Set the limits of a project: all three, so that one that is left out is no limit any more.
 
         Senders above a limit get 429 with `Retry-After`; nothing of theirs is lost that waits for it.
