@@ -53,7 +53,7 @@ from playhead_collector.receive.transfer_budget import TransferBudget
 from playhead_collector.retain.packer import Packer
 from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.serve import drop_in, errors, health, identity, query_api
-from playhead_collector.serve.admission import Admission
+from playhead_collector.serve.access_control import AccessControl
 from playhead_collector.serve.auth import RequireKey
 from playhead_collector.serve.browser import pages
 from playhead_collector.serve.browser.origin_guard import BrowserGuard
@@ -223,8 +223,8 @@ def build_collector(
         wall_ns=clock,
     )  # fmt: skip
     metrics = Metrics()
-    admission = _admission(settings, store, metrics, clock)
-    workers = [runner, packer, sweeper, forwarder, announcer, indexer, finder, admission.quotas]
+    access_control = _access_control(settings, store, metrics, clock)
+    workers = [runner, packer, sweeper, forwarder, announcer, indexer, finder, access_control.quotas]
     app = _application(workers, hub)
     flow, guard = _make_limits(settings, metrics)
     intake = IngestPipeline(store, FIRST_PROJECT, settings.inline_attribute_characters, (runner.wake, forwarder.wake))
@@ -232,11 +232,11 @@ def build_collector(
     otlp = OtlpIntake(intake.of, metrics, flow, settings.max_request_bytes, most)
     app.include_router(OtlpHttp(otlp).router())
     app.include_router(ContentHttp(intake.of, metrics, flow, *_sizes(settings)).router())
-    media = LangfuseMediaHttp(intake.of, metrics, flow, settings.max_content_bytes, admission.upload_ticket, clock)
+    media = LangfuseMediaHttp(intake.of, metrics, flow, settings.max_content_bytes, access_control.upload_ticket, clock)
     app.include_router(media.router())
     reads = _reads(settings, metrics)
     query_api.add_routes(
-        app, store, runner, answers, admission=admission, analysis=pool, not_understood=metrics.scopes, reads=reads,
+        app, store, runner, answers, access_control=access_control, analysis=pool, not_understood=metrics.scopes, reads=reads,
         hub=hub, sweeper=sweeper, forwarder=forwarder,
     )  # fmt: skip
     _attach_pages(app, store)
@@ -247,17 +247,17 @@ def build_collector(
     observe_announcer(metrics.gauge, announcer)
     if pool is not None:
         _observe_analysis(metrics, pool)
-    _add_middleware(app, settings, flow, metrics, admission)
-    return BuiltCollector(app, guard, (_otlp_grpc(otlp, settings, metrics, admission.sender), GrpcHealth(store)))
+    _add_middleware(app, settings, flow, metrics, access_control)
+    return BuiltCollector(app, guard, (_otlp_grpc(otlp, settings, metrics, access_control.sender), GrpcHealth(store)))
 
 
-def _admission(
+def _access_control(
     settings: CollectorSettings, store: PostgresStore, metrics: Metrics, clock: Callable[[], int]
-) -> Admission:
+) -> AccessControl:
     projects = ProjectDirectory(store.projects)
     quotas = Quotas(projects, store.projects, store.storage, wall_ns=clock)
     metrics.on_arrived = quotas.arrived
-    return Admission(Keyring(store.keys, settings.admin_key or None, wall_ns=clock), projects, quotas)
+    return AccessControl(Keyring(store.keys, settings.admin_key or None, wall_ns=clock), projects, quotas)
 
 
 def _runner(
@@ -394,14 +394,14 @@ def _add_middleware(
     settings: CollectorSettings,
     flow: RequestLimiter,
     metrics: Metrics,
-    admission: Admission,
+    access_control: AccessControl,
 ) -> None:
     """Installs the error handlers and the middlewares around the routes, from the innermost to the outermost."""
     errors.install(app)
     _limit_bodies(app, settings, flow)
     app.add_middleware(
         RequireKey,
-        admission=admission,
+        access_control=access_control,
         metrics_open=settings.metrics_open,
         is_route=partial(_is_route, app),
     )

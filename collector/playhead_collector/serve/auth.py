@@ -1,7 +1,7 @@
 """Checks API keys, before all routes. Plain ASGI, so that bodies stream through it. If no key exists, all requests are
 allowed; `cli.py` warns when the collector then listens on a network.
 
-What a key is, and which project a request is about, is found out by `admission`.
+What a key is, and which project a request is about, is found out by `access_control`.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from playhead_collector.errors import Refused, StoreUnavailable
 from playhead_collector.receive.langfuse_media import is_upload, ticket_in
 from playhead_collector.receive.otlp_http import INTAKE_PATHS
 from playhead_collector.serve import drop_in
-from playhead_collector.serve.admission import Admission
+from playhead_collector.serve.access_control import AccessControl
 from playhead_collector.serve.browser.pages import is_ui_path
 from playhead_collector.serve.errors import RETRY_SECONDS, answer
 from playhead_collector.serve.keyring import ADMIN, INGEST, READ
@@ -37,14 +37,14 @@ class RequireKey:
     def __init__(
         self,
         app: ASGIApp,
-        admission: Admission,
+        access_control: AccessControl,
         *,
         metrics_open: bool = False,
         is_route: Callable[[Scope], bool] = lambda _: True,
     ) -> None:
         """`is_route` returns whether a route answers a request for which `needed_for` returns None."""
         self._app = app
-        self._admission = admission
+        self._access_control = access_control
         self._is_route = is_route
         self._open = OPEN_PATHS | ({METRICS_PATH} if metrics_open else frozenset[str]())
 
@@ -71,10 +71,10 @@ class RequireKey:
     async def _access(self, request: Request, needed: str | None) -> Access:
         path = request.url.path
         if is_upload(request.method, path):
-            return await self._admission.uploader(ticket_in(request))
+            return await self._access_control.uploader(ticket_in(request))
         if path.startswith(INTAKE_PATHS):
-            return await self._admission.sender(request.headers)
-        access = await self._admission.access(needed, request.headers)
+            return await self._access_control.sender(request.headers)
+        access = await self._access_control.access(needed, request.headers)
         if path == METRICS_PATH and access.project_id != FIRST_PROJECT and not access.is_operator:
             raise Refused(403, "operators_only", "these figures are of all projects: ask with a key of the first one")
         return access

@@ -38,7 +38,7 @@ from playhead_collector.handlers.settings import AnalysisSettings
 from playhead_collector.live.hub import LiveHub, StreamLimits
 from playhead_collector.read.record import RunProjector
 from playhead_collector.serve import session
-from playhead_collector.serve.admission import Admission
+from playhead_collector.serve.access_control import AccessControl
 from playhead_collector.serve.analysis_pool import AnalysisHandlers, LimitedAnalysis
 from playhead_collector.serve.keyring import Keyring
 from playhead_collector.serve.operations import OperationRoutes
@@ -79,7 +79,7 @@ def add_routes(
     runner: RunProjector,
     configured: Configured | None = None,
     *,
-    admission: Admission | None = None,
+    access_control: AccessControl | None = None,
     analysis: Analysis | None = None,
     not_understood: Mapping[int, Mapping[str, int]] | None = None,
     reads: ReadLimiter | None = None,
@@ -94,7 +94,7 @@ def add_routes(
     `forwarder` none about forwarding.
     """
     configured, reads = configured or Configured(), reads or ReadLimiter(_READS, _READS_WAITING)
-    keyring = Keyring(store.keys, None) if admission is None else admission.keyring
+    keyring = Keyring(store.keys, None) if access_control is None else access_control.keyring
     not_understood = {} if not_understood is None else not_understood
     settings = AnalysisSettings.of(configured)
     if analysis is None:
@@ -111,8 +111,8 @@ def add_routes(
         sweeper=sweeper,
         forwarder=forwarder,
         keys=keyring,
-        projects=None if admission is None else admission.projects,
-        meter=None if admission is None else admission.quotas,
+        projects=None if access_control is None else access_control.projects,
+        meter=None if access_control is None else access_control.quotas,
         not_understood=not_understood,
         reading=reads.turn,
         packing=lambda: packing,
@@ -151,7 +151,7 @@ def add_routes(
     declared.add(limited, ContentOperations.content_pack)
     # Separate limit: a key can be revoked while requests with that key fill the other limit.
     _add_all(declared, ApiRoutes(app, ReadLimiter(1, _READS_WAITING)), KeyOperations)
-    if admission is not None:
+    if access_control is not None:
         _add_all(declared, limited, ProjectOperations)
     if sweeper is not None:
         declared.add(limited, StorageOperations.delete_run)

@@ -7,7 +7,7 @@ from fastapi import Body, Request, Response
 
 from playhead.wire.operations.keys import Session
 from playhead_collector.errors import Refused
-from playhead_collector.serve.admission import holder_in
+from playhead_collector.serve.access_control import holder_in
 from playhead_collector.serve.keyring import COOKIE, SCOPES, SESSION_SECONDS, KeyHolder, Keyring, make_token
 from playhead_collector.serve.responses import json_answer
 from playhead_collector.serve.routing import ApiRoutes, Responses, first_refusal, schema

@@ -13,7 +13,7 @@ from playhead_collector.serve.auth import RequireKey
 from playhead_collector.serve.keyring import Keyring
 from playhead_collector.serve.metrics import CountRequests, Metrics
 from playhead_collector.store.ports.keys import ApiKey
-from tests.support.admission import admission_of
+from tests.support.access_controls import access_control_of
 from tests.unit.receive.http_app import client_of
 
 KEY = "s3cret"
@@ -65,7 +65,7 @@ def make_app(*, key: str | None = None, failure: Exception | None = None) -> Fas
 
     errors.install(app)
     if key:
-        app.add_middleware(RequireKey, admission=admission_of(Keyring(NoKeys(), key)))
+        app.add_middleware(RequireKey, access_control=access_control_of(Keyring(NoKeys(), key)))
     app.add_middleware(CountRequests, metrics=metrics)
     app.add_middleware(identity.IdentityHeader)
     app.state.metrics = metrics
@@ -126,7 +126,7 @@ class KeysOutOfReach(NoKeys):
 @pytest.mark.parametrize("path", ["/metrics", "/items/1", "/nowhere"])
 async def test_nobody_is_let_in_before_the_keys_were_ever_read(path: str):
     app = make_app()
-    app.add_middleware(RequireKey, admission=admission_of(Keyring(KeysOutOfReach(), None)))
+    app.add_middleware(RequireKey, access_control=access_control_of(Keyring(KeysOutOfReach(), None)))
     async with client_of(app) as client:
         for headers in ({}, {"x-api-key": KEY}):
             answer = await client.get(path, headers=headers)
@@ -137,7 +137,7 @@ async def test_nobody_is_let_in_before_the_keys_were_ever_read(path: str):
 
 async def test_figures_are_open_while_keys_cannot_be_read_where_the_operator_says_so():
     app = make_app()
-    app.add_middleware(RequireKey, admission=admission_of(Keyring(KeysOutOfReach(), None)), metrics_open=True)
+    app.add_middleware(RequireKey, access_control=access_control_of(Keyring(KeysOutOfReach(), None)), metrics_open=True)
     async with client_of(app) as client:
         assert (await client.get("/metrics")).status_code == 200
 

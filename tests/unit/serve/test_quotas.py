@@ -10,7 +10,7 @@ from playhead_collector.serve.project_directory import ProjectDirectory
 from playhead_collector.serve.quotas import Quotas
 from playhead_collector.store.ports.projects import Arrived, ProjectRow, StoredLimits
 from playhead_collector.store.ports.storage import ContentSample, InlineSample, TableSize
-from tests.support.admission import FIRST, ProjectsInMemory
+from tests.support.access_controls import FIRST, ProjectsInMemory
 
 _NS = 10**9
 BLUE = 7

@@ -12,7 +12,7 @@ import pytest
 from playhead_collector.app import create_app
 from playhead_collector.errors import Refused
 from playhead_collector.receive.otlp_http import PATHS
-from playhead_collector.serve.admission import authorize
+from playhead_collector.serve.access_control import authorize
 from playhead_collector.serve.auth import OPEN_PATHS, needed_for
 from playhead_collector.serve.keyring import ADMIN, INGEST, READ, SCOPES, KeyHolder, Keyring
 from playhead_collector.settings import CollectorSettings

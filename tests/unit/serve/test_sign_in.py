@@ -14,7 +14,7 @@ from playhead_collector.serve.browser.pages import UiFiles
 from playhead_collector.serve.keyring import COOKIE, SESSION_SECONDS, Keyring, make_token, token_in
 from playhead_collector.serve.routing import ApiRoutes
 from playhead_collector.store.ports.keys import ApiKey
-from tests.support.admission import admission_of
+from tests.support.access_controls import access_control_of
 
 READER = b"ph_reader"
 NOW_NS = 1_800_000_000 * 10**9
@@ -51,7 +51,7 @@ def asking(keys: Keys, master: str | None = None, clock: Clock | None = None) ->
     app.include_router(UiFiles().router())
     app.get("/api/v1/runs")(lambda: {"items": []})
     errors.install(app)
-    app.add_middleware(RequireKey, admission=admission_of(keyring))
+    app.add_middleware(RequireKey, access_control=access_control_of(keyring))
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1")
 
 

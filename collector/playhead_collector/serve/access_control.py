@@ -42,7 +42,7 @@ _CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="playhead", Basic realm="
 
 
 @dataclass(frozen=True, slots=True)
-class Admission:
+class AccessControl:
     """Decides who may do what. Its methods raise StoreUnavailable if keys or projects could never be read."""
 
     keyring: Keyring

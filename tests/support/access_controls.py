@@ -1,9 +1,9 @@
-"""Admission with keys and projects in memory."""
+"""Access control with keys and projects in memory."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from playhead_collector.serve.admission import Admission
+from playhead_collector.serve.access_control import AccessControl
 from playhead_collector.serve.keyring import Keyring
 from playhead_collector.serve.project_directory import ProjectDirectory
 from playhead_collector.serve.quotas import Quotas
@@ -28,8 +28,8 @@ class ProjectsInMemory:
         return self.arrived
 
 
-def admission_of(keyring: Keyring, *rows: ProjectRow) -> Admission:
+def access_control_of(keyring: Keyring, *rows: ProjectRow) -> AccessControl:
     """Returns who may do what by these keys, with these projects (by default, the first one)."""
     stored = cast(Any, ProjectsInMemory(*rows))
     directory = ProjectDirectory(stored)
-    return Admission(keyring, directory, Quotas(directory, stored, cast(Any, None)))
+    return AccessControl(keyring, directory, Quotas(directory, stored, cast(Any, None)))
