@@ -236,8 +236,8 @@ def build_collector(
     app.include_router(media.router())
     reads = _reads(settings, metrics)
     query_api.add_routes(
-        app, store, runner, answers, access_control=access_control, analysis=pool, not_understood=metrics.scopes, reads=reads,
-        hub=hub, sweeper=sweeper, forwarder=forwarder,
+        app, store, runner, answers, access_control=access_control, analysis=pool, not_understood=metrics.scopes,
+        reads=reads, hub=hub, sweeper=sweeper, forwarder=forwarder,
     )  # fmt: skip
     _attach_pages(app, store)
     forwarding = ForwardMetrics(forwarder, clock, metrics.registry)
