@@ -11,7 +11,7 @@ from statistics import mean
 
 from benchmarks.collector import collector
 from playhead.testing import Trajectory
-from playhead_collector.app import PROJECT
+from playhead_collector.access import FIRST_PROJECT as PROJECT
 from playhead_collector.store.ports.scores import ScoreToAdd
 from playhead_collector.store.postgres.store import connect
 from tests.support.bar import Row, at_least, not_measured, told

@@ -22,6 +22,7 @@ from starlette.types import Scope
 
 from playhead.model.names import COLLECTOR_PATH
 from playhead_collector import embedded
+from playhead_collector.access import FIRST_PROJECT
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.model_api import ModelApi
 from playhead_collector.analysis.search.settings import SearchSettings
@@ -46,18 +47,22 @@ from playhead_collector.receive.otlp.decoded import DecodeLimits
 from playhead_collector.receive.otlp_grpc import OtlpGrpc
 from playhead_collector.receive.otlp_http import INTAKE_PATHS, OtlpHttp
 from playhead_collector.receive.otlp_intake import OtlpIntake
+from playhead_collector.receive.ports import Authorize
 from playhead_collector.receive.request_limiter import RequestLimiter
 from playhead_collector.receive.transfer_budget import TransferBudget
 from playhead_collector.retain.packer import Packer
 from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.serve import drop_in, errors, health, identity, query_api
-from playhead_collector.serve.auth import RequireKey, authorize
+from playhead_collector.serve.access_control import AccessControl
+from playhead_collector.serve.auth import RequireKey
 from playhead_collector.serve.browser import pages
 from playhead_collector.serve.browser.origin_guard import BrowserGuard
 from playhead_collector.serve.compressed_answers import CompressAnswers
 from playhead_collector.serve.health import GrpcHealth
-from playhead_collector.serve.keyring import INGEST, Keyring
+from playhead_collector.serve.keyring import Keyring
 from playhead_collector.serve.metrics import CountRequests, ForwardMetrics, Metrics
+from playhead_collector.serve.project_directory import ProjectDirectory
+from playhead_collector.serve.quotas import Quotas
 from playhead_collector.serve.read_limiter import ReadLimiter
 from playhead_collector.serve.routing import PREFIX
 from playhead_collector.serve.trusted_proxies import TrustedProxies
@@ -72,8 +77,6 @@ from playhead_collector.workers.ports import InProcessAnalysis
 from playhead_collector.workers.process import BACKGROUND_NICE, WorkerProcess
 from playhead_collector.workers.protocol import Setup
 
-# The only project for now; every query and every row already carries its id.
-PROJECT = 1
 # Request bodies in work take up to nine times their size in memory (as spans, messages and contents). A limit of half
 # of the largest body bounds that to 300 MB. A body above the limit is taken when it is the only one.
 IN_WORK_SHARE = 2
@@ -117,19 +120,23 @@ async def open_collector(settings: CollectorSettings) -> AsyncGenerator[RunningC
         timeouts = timeouts_of(settings)
         store = await connect(dsn, pool_size=settings.pool_size, timeouts=timeouts, recipients=recipients)
         stack.push_async_callback(store.close)
-        if settings.search and not await store.search.prepare(PROJECT, settings.search_language):
+        if settings.search and not await _prepare_search(store, settings.search_language):
             raise BadSetting("PLAYHEAD_SEARCH_LANGUAGE is no text search configuration of your Postgres: try simple")
         pools = None
         if settings.analysis_processes:
             pools = analysis_pools(settings, dsn)
             stack.push_async_callback(pools.close)
-        hub = LiveHub(store, store.changes, PROJECT, stream_limits(settings))
+        hub = LiveHub(store, store.changes, stream_limits(settings))
         built = build_collector(settings, store, pools, hub)
-        needs_key = bool(settings.admin_key) or bool(await store.keys.all(PROJECT))
+        needs_key = bool(settings.admin_key) or bool(await store.keys.of_all_projects())
         database_url = without_password(dsn)
         collector = RunningCollector(built.app, database_url, built.guard, hub, built.grpc, needs_key, supervision)
         _freeze_gc()
         yield collector
+
+
+async def _prepare_search(store: PostgresStore, language: str) -> bool:
+    return all([await store.search.prepare(project.number, language) for project in await store.projects.all()])
 
 
 async def bring_to_newest_schema(dsn: str) -> None:
@@ -161,7 +168,7 @@ def analysis_pools(settings: CollectorSettings, dsn: str) -> AnalysisPools:
     setup = Setup(
         dsn=dsn,
         timeouts=timeouts_of(settings),
-        given=AnalysisSettings.of(PROJECT, configured(settings)),
+        given=AnalysisSettings.of(configured(settings)),
         seconds=settings.analysis_seconds,
         memory_bytes=settings.analysis_memory_bytes,
         answer_bytes=settings.max_answering_bytes,
@@ -200,10 +207,10 @@ def build_collector(
     runner = _runner(settings, store, answers.prices, clock)
     packer = Packer(store.projections, clock=clock, is_busy=runner.is_busy, rest=runner.rest_of_others)
     sweeper = _sweeper(settings, store)
-    hub = hub or LiveHub(store, store.changes, PROJECT, stream_limits(settings))
+    hub = hub or LiveHub(store, store.changes, stream_limits(settings))
     forwarder = forwarder_of(settings, store, answers.prices, clock)
-    announcer = announcer_of(settings, store.promises, PROJECT, clock)
-    in_process = InProcessAnalysis(store, AnalysisSettings.of(PROJECT, answers), store.search)
+    announcer = announcer_of(settings, store.promises, clock)
+    in_process = InProcessAnalysis(store, AnalysisSettings.of(answers), store.search)
     pool, background = (None, in_process) if pools is None else (pools.questions, pools.background)
 
     def is_busy() -> bool:
@@ -215,18 +222,21 @@ def build_collector(
         store.outcomes, background, answers.prices, find_suspects=settings.first_suspects, is_busy=is_busy,
         wall_ns=clock,
     )  # fmt: skip
-    app, metrics = _application([runner, packer, sweeper, forwarder, announcer, indexer, finder], hub), Metrics()
+    metrics = Metrics()
+    access_control = _access_control(settings, store, metrics, clock)
+    workers = [runner, packer, sweeper, forwarder, announcer, indexer, finder, access_control.quotas]
+    app = _application(workers, hub)
     flow, guard = _make_limits(settings, metrics)
-    intake = IngestPipeline(store, PROJECT, settings.inline_attribute_characters, (runner.wake, forwarder.wake))
+    intake = IngestPipeline(store, FIRST_PROJECT, settings.inline_attribute_characters, (runner.wake, forwarder.wake))
     most = DecodeLimits(items=settings.max_spans_per_request, parts=settings.max_span_parts)
-    otlp = OtlpIntake(intake.ingest, metrics, flow, settings.max_request_bytes, most)
+    otlp = OtlpIntake(intake.of, metrics, flow, settings.max_request_bytes, most)
     app.include_router(OtlpHttp(otlp).router())
-    app.include_router(ContentHttp(intake, metrics, flow, *_sizes(settings)).router())
-    app.include_router(LangfuseMediaHttp(intake, metrics, flow, settings.max_content_bytes, clock).router())
-    keyring = Keyring(store.keys, PROJECT, settings.admin_key or None, wall_ns=clock)
+    app.include_router(ContentHttp(intake.of, metrics, flow, *_sizes(settings)).router())
+    media = LangfuseMediaHttp(intake.of, metrics, flow, settings.max_content_bytes, access_control.upload_ticket, clock)
+    app.include_router(media.router())
     reads = _reads(settings, metrics)
     query_api.add_routes(
-        app, store, runner, PROJECT, answers, keyring=keyring, analysis=pool, not_understood=metrics.scopes,
+        app, store, runner, answers, access_control=access_control, analysis=pool, not_understood=metrics.scopes,
         reads=reads, hub=hub, sweeper=sweeper, forwarder=forwarder,
     )  # fmt: skip
     _attach_pages(app, store)
@@ -237,8 +247,17 @@ def build_collector(
     observe_announcer(metrics.gauge, announcer)
     if pool is not None:
         _observe_analysis(metrics, pool)
-    _add_middleware(app, settings, flow, metrics, keyring)
-    return BuiltCollector(app, guard, (_otlp_grpc(otlp, settings, metrics, keyring), GrpcHealth(store)))
+    _add_middleware(app, settings, flow, metrics, access_control)
+    return BuiltCollector(app, guard, (_otlp_grpc(otlp, settings, metrics, access_control.sender), GrpcHealth(store)))
+
+
+def _access_control(
+    settings: CollectorSettings, store: PostgresStore, metrics: Metrics, clock: Callable[[], int]
+) -> AccessControl:
+    projects = ProjectDirectory(store.projects)
+    quotas = Quotas(projects, store.projects, store.storage, wall_ns=clock)
+    metrics.on_arrived = quotas.arrived
+    return AccessControl(Keyring(store.keys, settings.admin_key or None, wall_ns=clock), projects, quotas)
 
 
 def _runner(
@@ -266,17 +285,18 @@ def _attach_pages(app: FastAPI, store: PostgresStore) -> None:
 def _sweeper(settings: CollectorSettings, store: PostgresStore) -> Sweeper:
     return Sweeper(
         store.garbage,
+        store.projects,
         grace_s=settings.content_grace_seconds,
         tombstone_s=settings.tombstone_seconds,
         changes_s=settings.stream_resume_seconds,
     )
 
 
-def _otlp_grpc(intake: OtlpIntake, settings: CollectorSettings, metrics: Metrics, keyring: Keyring) -> OtlpGrpc:
+def _otlp_grpc(intake: OtlpIntake, settings: CollectorSettings, metrics: Metrics, authorized: Authorize) -> OtlpGrpc:
     turns = MessageTurns(settings.body_seconds, settings.max_requests_in_work)
     metrics.gauge("grpc_messages_reading", "gRPC messages that are arriving", lambda: turns.reading)
     metrics.gauge("grpc_messages_waiting", "gRPC messages that wait to be read", lambda: turns.waiting)
-    return OtlpGrpc(intake, turns, partial(authorize, keyring, INGEST), metrics.request)
+    return OtlpGrpc(intake, turns, authorized, metrics.request)
 
 
 def _application(workers: Sequence[BackgroundWorker | None], hub: LiveHub) -> FastAPI:
@@ -370,13 +390,20 @@ def version() -> str:
 
 
 def _add_middleware(
-    app: FastAPI, settings: CollectorSettings, flow: RequestLimiter, metrics: Metrics, keyring: Keyring
+    app: FastAPI,
+    settings: CollectorSettings,
+    flow: RequestLimiter,
+    metrics: Metrics,
+    access_control: AccessControl,
 ) -> None:
     """Installs the error handlers and the middlewares around the routes, from the innermost to the outermost."""
     errors.install(app)
     _limit_bodies(app, settings, flow)
     app.add_middleware(
-        RequireKey, keyring=keyring, metrics_open=settings.metrics_open, is_route=partial(_is_route, app)
+        RequireKey,
+        access_control=access_control,
+        metrics_open=settings.metrics_open,
+        is_route=partial(_is_route, app),
     )
     if settings.allowed_origins:
         app.add_middleware(

@@ -125,6 +125,10 @@ class DestinationSettings:
         "PREVIEW_CHARACTERS", 500, CHARACTERS, "with CONTENT=preview: so much of each text"
     )
     sample: float = setting("SAMPLE", 1.0, SHARE, "the share of runs that it gets; by the run's id, whole runs")
+    # No: another project is another tenant, and a destination is the operator's.
+    all_projects: bool = setting(
+        "ALL_PROJECTS", False, s.SWITCH, "whether it gets the runs of all projects; else those of the first one"
+    )
     agents: tuple[str, ...] = setting("AGENTS", (), WORDS, "only runs with one of these agents")
     statuses: tuple[str, ...] = setting(
         "STATUSES", (), STATUSES, "only runs that ended so; they are sent when they have ended"

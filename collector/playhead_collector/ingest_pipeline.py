@@ -3,7 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from playhead.lift import SharedThreads, lift, lift_logs, scope_name
@@ -20,7 +20,8 @@ _LIFT_ON_LOOP = 16
 
 @dataclass(frozen=True, slots=True)
 class IngestPipeline:
-    """Lifts and stores what was received. Implements the protocols `Ingest` and `ContentIntake` of [receive]."""
+    """Lifts and stores what was received for a project. Implements the protocols `Ingest` and `MediaIntake` of
+    [receive]."""
 
     store: PostgresStore
     project_id: int
@@ -28,6 +29,10 @@ class IngestPipeline:
     arrived: Sequence[Callable[[], None]]
     """Callbacks that wake the workers (projector, forwarder). Called after spans, log events or contents were stored.
     """
+
+    def of(self, project_id: int) -> "IngestPipeline":
+        """Returns the pipeline of another project."""
+        return self if project_id == self.project_id else replace(self, project_id=project_id)
 
     async def ingest(self, spans: Sequence[Span], logs: Sequence[LogEvent]) -> IngestResult:
         """Durable once this returns. Raises StoreUnavailable."""

@@ -11,6 +11,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Protocol
 
 from playhead.model.usage import ModelUsage
@@ -417,16 +418,21 @@ class ProjectionRunner:
 
 
 def batches(runs: Iterable[UnprojectedRun]) -> Iterator[list[Key]]:
-    """Splits runs into batches for one transaction each: runs of one project, limited in number and in size.  Pure."""
+    """Splits runs into batches for one transaction each: runs of one project, limited in number and in size. Projects
+    take turns.  Pure."""
     by_project: dict[int, list[UnprojectedRun]] = {}
     for dirty_run in runs:
         by_project.setdefault(dirty_run.project_id, []).append(dirty_run)
-    for project_runs in by_project.values():
-        batch, size = list[Key](), 0
-        for dirty_run in project_runs:
-            if batch and (len(batch) == _RUNS_TOGETHER or size + dirty_run.bytes > _BYTES_TOGETHER):
-                yield batch
-                batch, size = [], 0
-            batch.append(dirty_run[:2])
-            size += dirty_run.bytes
-        yield batch
+    for turn in zip_longest(*map(_batches_of_project, by_project.values())):
+        yield from filter(None, turn)
+
+
+def _batches_of_project(runs: Iterable[UnprojectedRun]) -> Iterator[list[Key]]:
+    batch, size = list[Key](), 0
+    for dirty_run in runs:
+        if batch and (len(batch) == _RUNS_TOGETHER or size + dirty_run.bytes > _BYTES_TOGETHER):
+            yield batch
+            batch, size = [], 0
+        batch.append(dirty_run[:2])
+        size += dirty_run.bytes
+    yield batch

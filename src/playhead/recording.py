@@ -412,7 +412,9 @@ def lease_client(settings: Settings) -> Any:
     """Makes a client of the collector with a short timeout (2 seconds)."""
     from playhead.client import Client  # noqa: PLC0415 - an HTTP client is needed only for this
 
-    return Client(settings.collector, settings.api_key, timeout_seconds=_LEASE_TIMEOUT_SECONDS)
+    return Client(
+        settings.collector, settings.api_key, project=settings.project, timeout_seconds=_LEASE_TIMEOUT_SECONDS
+    )
 
 
 def _shipper(recording: Recording, lane: Path | None) -> Shippers:

@@ -347,7 +347,7 @@ class _Collector:
 
         if self._client is None:
             settings = current_settings()
-            self._client = Client(settings.collector, settings.api_key)
+            self._client = Client(settings.collector, settings.api_key, project=settings.project)
         return self._client
 
     def close(self) -> None:

@@ -19,7 +19,7 @@ from schemathesis.specs.openapi.checks import (
 from playhead.model.canonical import Content
 from playhead.wire.operations.declared import all_operations
 from playhead.wire.pack import PACK, Pack, ThreadExtension, encode_pack
-from playhead_collector.app import PROJECT
+from playhead_collector.access import FIRST_PROJECT as PROJECT
 from playhead_collector.process import CollectorProcess
 from playhead_collector.serve.routing import PREFIX
 from playhead_collector.store.postgres.store import connect

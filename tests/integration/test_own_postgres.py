@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from playhead_collector.app import PROJECT
+from playhead_collector.access import FIRST_PROJECT as PROJECT
 from playhead_collector.embedded.cluster import binaries
 from playhead_collector.process import CollectorProcess
 from playhead_collector.serve.routing import PREFIX

@@ -20,8 +20,6 @@ from playhead_collector.store.records.promises import RecordPromises
 from playhead_collector.store.records.scores import RecordScores
 from playhead_collector.store.records.store import RecordStore
 
-PROJECT = 1
-
 
 class _CollectorOnly:
     """A part of the store that only a collector has. Every use raises Refused."""
@@ -81,7 +79,7 @@ def local_app(
     since 1970."""
     app = FastAPI(openapi_url=None)
     store = cast(PostgresStore, LocalStore(source, cache, clock=clock))
-    query_api.add_routes(app, store, NothingToProject(), PROJECT, configured)
+    query_api.add_routes(app, store, NothingToProject(), configured)
     app.add_api_route("/{path:path}", _refuse, methods=["GET", "POST", "PUT", "DELETE"], response_model=None)
     errors.install(app)
     app.add_middleware(IdentityHeader)

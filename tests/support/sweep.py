@@ -610,6 +610,12 @@ RULES: dict[str, Rule] = {
         )
     ],
     "delete /conversation": _delete_conversation,
+    "get /project": lambda run: [Question(f"{PREFIX}/project", holds=lambda body: body["refused"] is None)],
+    # Nobody is the operator where there is no key for one.
+    "get /projects": lambda run: [Question(f"{PREFIX}/projects", status=409)],
+    "post /projects": lambda run: [Question(f"{PREFIX}/projects", status=409, body={"name": "swept"})],
+    "put /projects/{name}": lambda run: [Question(f"{PREFIX}/projects/swept", status=409, body={})],
+    "delete /projects/{name}": lambda run: [Question(f"{PREFIX}/projects/swept", status=409)],
     "get /keys": _keys,
     "post /keys": _new_key,
     "delete /keys/{number}": _revoke,

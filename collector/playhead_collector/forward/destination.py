@@ -33,7 +33,13 @@ class Destination:
     @property
     def recipient(self) -> Recipient:
         """The destination's entry for ingest, which fills the outbox."""
-        return Recipient(self.name, self.settings.sample, self.kind.logs, self.counts_calls)
+        return Recipient(
+            self.name,
+            self.settings.sample,
+            self.kind.logs,
+            self.counts_calls,
+            self.settings.all_projects,
+        )
 
     @property
     def counts_calls(self) -> bool:

@@ -24,7 +24,6 @@ from playhead_collector.errors import BadSetting, StoreUnavailable
 from playhead_collector.forward.attempts import Answer, backoff_s, retry_after
 from playhead_collector.json_bytes import json_bytes
 from playhead_collector.settings import CollectorSettings
-from playhead_collector.store.ports.promises import StoredPromise
 from playhead_collector.store.postgres.promises import Announcement, PostgresPromises
 
 log = logging.getLogger(__name__)
@@ -40,12 +39,11 @@ _NAMED = 5
 
 
 class PromiseAnnouncer:
-    """Announces open promises of a project to one URL, in the background. Follows no redirects."""
+    """Announces open promises of all projects to one URL, in the background. Follows no redirects."""
 
     def __init__(
         self,
         promises: PostgresPromises,
-        project_id: int,
         url: str,
         key: bytes,
         *,
@@ -56,7 +54,7 @@ class PromiseAnnouncer:
     ) -> None:
         """`key` signs the requests; `public_url` is this collector's URL for people; `clock` gives ns since 1970."""
         self.counts: Counter[str] = Counter()  # sent, failed, given_up
-        self._promises, self._project_id = promises, project_id
+        self._promises = promises
         self._url, self._key, self._public_url = url, key, public_url
         self._timeout_s, self._max_age_s = timeout_s, max_age_s
         self._clock = clock
@@ -82,7 +80,7 @@ class PromiseAnnouncer:
         await self._drop_old()
         while (now := self._clock()) >= self._paused_until_ns:
             until = now + int((self._timeout_s + _LEASE_MARGIN_S) * _NS)
-            announcement = await self._promises.take_announcement(self._project_id, now, until, self._max_age_s)
+            announcement = await self._promises.take_announcement(now, until, self._max_age_s)
             if announcement is None:
                 return _POLL_S
             answer = await self._send(announcement)
@@ -92,7 +90,7 @@ class PromiseAnnouncer:
 
     async def _drop_old(self) -> None:
         """Counts and logs promises that became too old, or passed their deadline, before they were announced."""
-        while dropped := await self._promises.drop_announcements(self._project_id, self._clock(), self._max_age_s):
+        while dropped := await self._promises.drop_announcements(self._clock(), self._max_age_s):
             self.counts["given_up"] += len(dropped)
             log.warning(
                 "promises that are not announced any more, being too old or past their deadline: %d (%s%s)",
@@ -100,7 +98,7 @@ class PromiseAnnouncer:
             )  # fmt: skip
 
     async def _send(self, announcement: Announcement) -> Answer:
-        body = body_of(announcement.promise, self._public_url)
+        body = body_of(announcement, self._public_url)
         headers = signed_headers(announcement.promise.id, body, self._key, self._clock() // _NS)
         try:
             # httpx limits only each step. The body of the answer is not needed.
@@ -116,7 +114,7 @@ class PromiseAnnouncer:
         if answer.verdict is Verdict.ACCEPTED:
             self.counts["sent"] += 1
             self._failures = 0
-            await self._promises.settle_announcement(self._project_id, promise.id, None)
+            await self._promises.settle_announcement(announcement.project_id, promise.id, None)
             return
         self.counts["failed"] += 1
         pause = backoff_s(announcement.attempt, answer)
@@ -128,11 +126,11 @@ class PromiseAnnouncer:
         if due >= promise.created_ns + int(self._max_age_s * _NS):
             self.counts["given_up"] += 1
             log.warning("promise %s is not announced any more: %s %s", promise.id, self._host, answer.reason)
-            await self._promises.settle_announcement(self._project_id, promise.id, None)
+            await self._promises.settle_announcement(announcement.project_id, promise.id, None)
             return
         if announcement.attempt == 1:
             log.warning("promise webhook: %s %s; trying again in %.0f s", self._host, answer.reason, pause)
-        await self._promises.settle_announcement(self._project_id, promise.id, due)
+        await self._promises.settle_announcement(announcement.project_id, promise.id, due)
 
     async def _work_on(self) -> None:
         while True:
@@ -153,7 +151,7 @@ def check_webhook(settings: CollectorSettings) -> None:
 
 
 def announcer_of(
-    settings: CollectorSettings, promises: PostgresPromises, project_id: int, clock: Callable[[], int]
+    settings: CollectorSettings, promises: PostgresPromises, clock: Callable[[], int]
 ) -> PromiseAnnouncer | None:
     """Returns the announcer for these settings; None without a webhook. Raises BadSetting."""
     check_webhook(settings)
@@ -162,7 +160,6 @@ def announcer_of(
         return None
     return PromiseAnnouncer(
         promises,
-        project_id,
         url,
         key,
         public_url=settings.public_url or f"http://{settings.host}:{settings.port}",
@@ -188,11 +185,14 @@ def observe_announcer(
 OPENED = "promise.opened"
 
 
-def body_of(promise: StoredPromise, public_url: str) -> bytes:
-    """Returns the body as JSON. It leaves out the details: readers who may see them read the promise, with a key."""
+def body_of(announcement: Announcement, public_url: str) -> bytes:
+    """Returns the body as JSON. It leaves out the details: readers who may see them read the promise, with a key of its
+    project."""
+    promise = announcement.promise
     body, link = promise.body, f"{public_url.rstrip('/')}/api/v1/promises/{promise.id}"
     data = {
         "id": promise.id,
+        "project": announcement.project,
         "run": promise.run,
         "kind": promise.kind,
         "prompt": body["action"],

@@ -25,6 +25,7 @@ from playhead.wire.operations.leases import LeaseOperations
 from playhead.wire.operations.moments import DiffOperations, MomentOperations
 from playhead.wire.operations.notes import NoteOperations
 from playhead.wire.operations.operation import DeclaredOperation
+from playhead.wire.operations.projects import ProjectOperations
 from playhead.wire.operations.promises import PromiseOperations
 from playhead.wire.operations.reasoning import ReasoningOperations
 from playhead.wire.operations.runs import RunOperations
@@ -43,6 +44,7 @@ _MODULES: Mapping[type, str] = {
     MomentOperations: "moments",
     CallOperations: "calls",
     LeaseOperations: "leases",
+    ProjectOperations: "projects",
     RunOperations: "runs",
     ScoreOperations: "scores",
     NoteOperations: "notes",

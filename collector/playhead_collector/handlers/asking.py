@@ -9,6 +9,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
+from playhead_collector.access import ANYBODY, Access
 from playhead_collector.errors import Refused
 from playhead_collector.read.record import RunProjector, RunRecord, open_record, stored_record
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from playhead_collector.retain.sweeper import Sweeper
     from playhead_collector.store.ports import ReadStore
     from playhead_collector.store.ports.changes import ChangeStore
+    from playhead_collector.store.ports.projects import Arrived, ProjectRow
     from playhead_collector.store.postgres.store import PostgresStore
 
 P = ParamSpec("P")
@@ -55,6 +57,30 @@ class KeyCache(Protocol):
         ...
 
 
+class ProjectCache(Protocol):
+    """The cache of projects, which has to learn of changes at once."""
+
+    async def all(self) -> Mapping[int, ProjectRow]:
+        """Returns the projects that are in use, by their numbers. Raises StoreUnavailable."""
+        ...
+
+    def forget(self) -> None:
+        """Reads the projects again at the next request."""
+        ...
+
+
+class ProjectMeter(Protocol):
+    """Counts what projects send."""
+
+    def today(self, project_id: int) -> Arrived:
+        """Returns what arrived of a project today."""
+        ...
+
+    async def refusal(self, project_id: int) -> Refused | None:
+        """Returns why the senders of a project are refused at present; None: they are not. Raises StoreUnavailable."""
+        ...
+
+
 class Computing(Protocol):
     """Computes in a worker process, if there are some. What is computed is given up when its client has gone."""
 
@@ -72,9 +98,9 @@ class Services:
     """What the process that serves has, beside the store; the journal's answers have none of it.
 
     `explainer`, `chat_models`, `search`: what the operator has switched on. `clock`: ns since 1970. `hub` and
-    `changes`: live streams. `not_understood`: spans and log events that no dialect could read, by scope. `reading`
-    limits reads of the database at a time, `packing` packs and bundles that are made, `looking_up` contents that are
-    read, `asking_models` calls that are asked again.
+    `changes`: live streams. `not_understood`: spans and log events that no dialect could read, by project and scope.
+    `reading` limits reads of the database at a time, `packing` packs and bundles that are made, `looking_up` contents
+    that are read, `asking_models` calls that are asked again. `projects` and `meter`: tenants, and what they sent.
     """
 
     explainer: Explainer | None = None
@@ -83,11 +109,13 @@ class Services:
     clock: Callable[[], int] = time.time_ns
     hub: LiveHub | None = None
     changes: ChangeStore | None = None
+    projects: ProjectCache | None = None
+    meter: ProjectMeter | None = None
     reading: Turn = no_limit
     sweeper: Sweeper | None = None
     forwarder: Forwarder | None = None
     keys: KeyCache | None = None
-    not_understood: Mapping[str, int] = field(default_factory=dict[str, int])
+    not_understood: Mapping[int, Mapping[str, int]] = field(default_factory=dict[int, Mapping[str, int]])
     packing: Turn = no_limit
     looking_up: Turn = no_limit
     asking_models: Turn = no_limit
@@ -98,11 +126,11 @@ NO_SERVICES = Services()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestFacts:
-    """What a request says beside its parameters. `cursor`: of a list's next page. `key_name`: the API key's name.
-    `accept`: media types that the client takes. `last_event_id`: where a stream goes on."""
+    """What a request says beside its parameters. `cursor`: of a list's next page. `access`: what its sender may do, and
+    for which project. `accept`: media types that the client takes. `last_event_id`: where a stream goes on."""
 
     cursor: str | None = None
-    key_name: str | None = None
+    access: Access = ANYBODY
     accept: str = ""
     last_event_id: str | None = None
 
@@ -123,7 +151,7 @@ class Asking:
     @property
     def project_id(self) -> int:
         """The id of the project."""
-        return self.settings.project_id
+        return self.request.access.project_id
 
     @property
     def prices(self) -> Prices:

@@ -61,5 +61,5 @@ async def content_pack(asking: Asking, refs: Sequence[str]) -> BytesReply:
 
 @handles(ScopeOperations.scopes)
 async def scopes(asking: Asking) -> Scopes:
-    counted = sorted(asking.services.not_understood.items(), key=lambda pair: -pair[1])
+    counted = sorted(asking.services.not_understood.get(asking.project_id, {}).items(), key=lambda pair: -pair[1])
     return {"not_understood": [{"scope": scope, "count": count} for scope, count in counted]}

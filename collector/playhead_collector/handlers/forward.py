@@ -14,6 +14,7 @@ from playhead.wire.operations.forward import (
     ForwardDeadLetters,
     ForwardOperations,
 )
+from playhead_collector.access import FIRST_PROJECT
 from playhead_collector.errors import Refused
 from playhead_collector.forward.forwarder import DestinationStatus, Forwarder
 from playhead_collector.forward.worker import ForwardWorker, WorkerState
@@ -27,12 +28,14 @@ _NS = 1_000_000_000
 
 @handles_with_store(ForwardOperations.destinations)
 async def destinations(asking: Changing) -> Destinations:
+    _check_project(asking)
     now_ns = asking.services.clock()
     return {"items": [_about(status, now_ns) for status in await _forwarder(asking).status()]}
 
 
 @handles_with_store(ForwardOperations.dead_letters)
 async def dead_letters(asking: Changing, destination: str, *, after: int = 0, limit: int = 100) -> ForwardDeadLetters:
+    _check_project(asking)
     entries = await asking.store.outbox.dead_letters(destination, limit + 1, after)
     return {
         "items": [
@@ -62,6 +65,7 @@ async def retry_forward(asking: Changing, destination: str, entries: Sequence[in
 async def drop_forward(
     asking: Changing, destination: str, entries: Sequence[int] | None = None, *, waiting: bool = False
 ) -> Affected:
+    _check_project(asking)
     return {"entries": await asking.store.outbox.drop(destination, entries, waiting=waiting)}
 
 
@@ -90,7 +94,16 @@ def _forwarder(asking: Changing) -> Forwarder:
     return forwarder
 
 
+def _check_project(asking: Changing) -> None:
+    """Raises Refused (403) unless the operator asks, or somebody of the first project: destinations are the
+    operator's."""
+    access = asking.request.access
+    if access.project_id != FIRST_PROJECT and not access.is_operator:
+        raise Refused(403, "operators_only", "destinations are the operator's: ask with the key PLAYHEAD_ADMIN_KEY")
+
+
 def _configured(asking: Changing, name: str) -> ForwardWorker:
+    _check_project(asking)
     forwarder = _forwarder(asking)
     worker = forwarder.worker(name)
     if worker is None:

@@ -43,7 +43,12 @@ async def add_note(
         raise Refused(422, "invalid", "body.text: a note says something: send a text, a label, or both")
     record = await asking.record(run)
     new = NoteToAdd(
-        id or uuid.uuid4().hex, text, label, author=author, api_key=asking.request.key_name, noted_ns=read_time(time)
+        id or uuid.uuid4().hex,
+        text,
+        label,
+        author=author,
+        api_key=asking.request.access.key_name,
+        noted_ns=read_time(time),
     )
     if at is not None:
         event, seq, turn = await moment_of_note(record, str(at))

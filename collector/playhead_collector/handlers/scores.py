@@ -46,7 +46,7 @@ async def score(
         label,
         span or await _span_at(record, None if at is None else str(at)),
         author,
-        asking.request.key_name,
+        asking.request.access.key_name,
         comment,
         read_time(time),
     )

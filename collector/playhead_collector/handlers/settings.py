@@ -18,14 +18,13 @@ class AnalysisSettings:
     """Settings that analysis answers depend on, in whatever process they are computed. `explainer_model`: the name of
     the model that explains runs; None: none is configured."""
 
-    project_id: int
     prices: Prices = field(default_factory=shipped)
     reasoning_tag: str = TAG
     longest_text: int = MAX_TEXT_LENGTH
     explainer_model: str | None = None
 
     @classmethod
-    def of(cls, project_id: int, configured: Configured) -> AnalysisSettings:
-        """Returns the settings of a project as the operator configured them."""
+    def of(cls, configured: Configured) -> AnalysisSettings:
+        """Returns the settings as the operator configured them."""
         model = None if configured.explainer is None else configured.explainer.model
-        return cls(project_id, configured.prices, configured.reasoning_tag, configured.longest_text, model)
+        return cls(configured.prices, configured.reasoning_tag, configured.longest_text, model)

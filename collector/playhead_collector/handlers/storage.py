@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from playhead.wire.operations.storage import Collected, DeletedRuns, Storage, StorageOperations
+from playhead_collector.access import FIRST_PROJECT
 from playhead_collector.errors import Refused
 from playhead_collector.handlers.asking import Changing
 from playhead_collector.handlers.handling import changes, handles_with_store
@@ -17,7 +18,9 @@ _MAX_NAMED = 5
 
 @handles_with_store(StorageOperations.storage)
 async def storage(asking: Changing) -> Storage:
-    return await read_storage(asking.store.storage, asking.project_id)
+    access = asking.request.access
+    is_of_all = access.is_operator or access.project_id == FIRST_PROJECT
+    return await read_storage(asking.store.storage, access.project_id, with_database=is_of_all)
 
 
 @changes(StorageOperations.delete_run)

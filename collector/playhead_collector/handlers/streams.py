@@ -38,7 +38,7 @@ async def open_stream(
     if last_position is not None:
         await reader.check(last_position)
     async with AsyncExitStack() as stack:
-        channel = await stack.enter_async_context(hub.follow(run))
+        channel = await stack.enter_async_context(hub.follow(asking.project_id, run))
         position = last_position or channel.base
         if last_position is None and run is None:
             position = await reader.beginning(since_ns) or position

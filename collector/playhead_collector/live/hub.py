@@ -175,14 +175,17 @@ class StreamLimits:
     memory_bytes: int = 64 * 1024 * 1024
 
 
+Followed = tuple[int, str | None]
+"""A project, and one of its runs; None: all of its runs."""
+
+
 class LiveHub:
-    """All streams of a project that clients follow."""
+    """All streams that clients follow."""
 
     def __init__(
         self,
         store: ReadStore,
         changes: ChangeStore,
-        project_id: int,
         limits: StreamLimits,
         *,
         poll_seconds: float = _POLL_SECONDS,
@@ -190,10 +193,10 @@ class LiveHub:
         self.limits = limits
         self.is_closing = False
         self.clients = 0
-        self._store, self._changes, self._project_id = store, changes, project_id
+        self._store, self._changes = store, changes
         self._poll_seconds = poll_seconds
-        self._channels: dict[str | None, Channel] = {}
-        self._news: set[str | None] = set()
+        self._channels: dict[Followed, Channel] = {}
+        self._news: set[Followed] = set()
         self._woken = asyncio.Event()
         self._opening = asyncio.Lock()
         self._loop: asyncio.Task[None] | None = None
@@ -213,41 +216,43 @@ class LiveHub:
             await asyncio.wait([loop])
 
     @asynccontextmanager
-    async def follow(self, run: str | None) -> AsyncGenerator[Channel]:
-        """Returns the stream of a run, or of all runs (None), for one client, until the block ends.
+    async def follow(self, project_id: int, run: str | None) -> AsyncGenerator[Channel]:
+        """Returns the stream of a run, or of all runs of the project (None), for one client, until the block ends.
 
         Raises Refused: 503 when there are too many clients, 404 when the run is not stored; StoreUnavailable.
         """
         if self.clients >= self.limits.most or self.is_closing:
             raise _too_many()
         self.clients += 1
+        followed = project_id, run
         try:
-            channel = await self._channel(run)
+            channel = await self._channel(followed)
             channel.followers += 1
             try:
                 yield channel
             finally:
                 channel.followers -= 1
-                if not channel.followers and self._channels.get(run) is channel:
-                    del self._channels[run]
+                if not channel.followers and self._channels.get(followed) is channel:
+                    del self._channels[followed]
         finally:
             self.clients -= 1
 
-    async def _channel(self, run: str | None) -> Channel:
+    async def _channel(self, followed: Followed) -> Channel:
         async with self._opening:
-            existing = self._channels.get(run)
+            existing = self._channels.get(followed)
             if existing is not None:
                 return existing
-            reader = StreamReader(self._changes, self._project_id, run)
+            project_id, run = followed
+            reader = StreamReader(self._changes, project_id, run)
             base = await reader.beginning()
             if base is None:
                 raise Refused(404, "no_such_run", f"there is no run {run!r}: `playhead runs` lists them")
             channel = Channel(self._store, reader, base, self._memory)
-            self._channels[run] = channel
+            self._channels[followed] = channel
             try:
                 await channel.read_new()
             except BaseException:
-                del self._channels[run]
+                del self._channels[followed]
                 raise
             if self._loop is None or self._loop.done():
                 self._loop = asyncio.create_task(self._work(), name="playhead live reader")
@@ -259,11 +264,10 @@ class LiveHub:
     # --- the reader -------------------------------------------------------------------------------------------------
 
     def _on_change(self, project_id: int, runs: Sequence[str]) -> None:
-        if project_id == self._project_id:
-            self._note({None, *runs})
+        self._note({(project_id, None), *((project_id, run) for run in runs)})
 
-    def _note(self, runs: set[str | None]) -> None:
-        self._news |= runs & self._channels.keys()
+    def _note(self, changed: set[Followed]) -> None:
+        self._news |= changed & self._channels.keys()
         if self._news:
             self._woken.set()
 
@@ -282,8 +286,7 @@ class LiveHub:
                 await self._poll()
             self._woken.clear()
             while self._news:
-                run = self._news.pop()
-                if (channel := self._channels.get(run)) is not None:
+                if (channel := self._channels.get(self._news.pop())) is not None:
                     await channel.read_new()
         except StoreUnavailable as error:
             log.warning("live streams wait for the store: %s", error)
@@ -292,11 +295,14 @@ class LiveHub:
 
     async def _poll(self) -> None:
         """Marks the runs with news that no notification announced."""
-        newest = await self._changes.positions(self._project_id, [run for run in self._channels if run is not None])
-        for run, channel in self._channels.items():
-            seen = channel.head.change if run is None or channel.run is None else channel.run.projection
-            if newest.get(run) != seen or channel.is_ending:
-                self._news.add(run)
+        for project_id in {project_id for project_id, _ in self._channels}:
+            runs = [run for owner, run in self._channels if owner == project_id and run is not None]
+            newest = await self._changes.positions(project_id, runs)
+            for followed, channel in self._channels.items():
+                owner, run = followed
+                seen = channel.head.change if run is None or channel.run is None else channel.run.projection
+                if owner == project_id and (newest.get(run) != seen or channel.is_ending):
+                    self._news.add(followed)
 
 
 def _too_many() -> Refused:

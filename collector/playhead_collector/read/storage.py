@@ -36,8 +36,8 @@ class _Pair(NamedTuple):
     weight: int
 
 
-async def read_storage(store: StorageReader, project_id: int) -> Storage:
-    """Returns the sizes of the project and of the database.  Raises StoreUnavailable."""
+async def read_storage(store: StorageReader, project_id: int, *, with_database: bool = True) -> Storage:
+    """Returns the sizes of the project, and of the database.  Raises StoreUnavailable."""
     tables = await store.table_sizes(project_id)
     contents, inline = await store.sample_contents(project_id), await store.sample_inline(project_id)
     of_project = {table.name: table for table in tables}
@@ -50,7 +50,7 @@ async def read_storage(store: StorageReader, project_id: int) -> Storage:
         "inline_bytes": _inline(inline, rows["run"], rows["llm_call"]),
         "sampled_runs": len(inline.runs),
     }
-    return {"project": project, "database": _sizes(tables, is_whole=True)}
+    return {"project": project, "database": _sizes(tables, is_whole=True) if with_database else None}
 
 
 def _sizes(tables: Sequence[TableSize], *, is_whole: bool) -> StorageSizes:

@@ -14,8 +14,9 @@ from pydantic import BaseModel, Field
 from playhead.model.canonical import is_media_type
 from playhead.model.ref import ContentRef, NotARef
 from playhead.wire.pack import PACK, BadPack, Pack, decode_pack
+from playhead_collector.access import access_of
 from playhead_collector.errors import Refused
-from playhead_collector.receive.ports import ContentIntake, Counts
+from playhead_collector.receive.ports import ContentIntake, ContentIntakeOf, Counts
 from playhead_collector.receive.request_limiter import AdmittedRequest, RequestLimiter, off_loop
 from playhead_collector.settings import MIB
 
@@ -56,7 +57,7 @@ class StoredAnswer(BaseModel):
 class ContentHttp:
     """The two endpoints."""
 
-    intake: ContentIntake
+    intake: ContentIntakeOf
     counts: Counts
     flow: RequestLimiter
     max_request_bytes: int
@@ -90,7 +91,7 @@ class ContentHttp:
         _require_type(request, "application/json")
         async with self.flow.take(request, MAX_QUESTION_BYTES) as share:
             body = await self._body(share)
-            answer = await self.intake.missing(_refs(body))
+            answer = await self._intake(request).missing(_refs(body))
         return MissingAnswer(missing=[*answer.refs], epoch=answer.epoch)
 
     async def upload(self, request: Request) -> StoredAnswer:
@@ -100,11 +101,16 @@ class ContentHttp:
         limit = max(self.max_request_bytes, self.max_content_bytes + PACK_OVERHEAD)
         async with self.flow.take(request, limit) as share:
             pack, refused = await self._pack(share)
-            result = await self.intake.put(pack)
-        self.counts.content(len(pack.contents), sum(len(content.data) for content in pack.contents))
+            result = await self._intake(request).put(pack)
+        taken_bytes = sum(len(content.data) for content in pack.contents)
+        self.counts.content(len(pack.contents), taken_bytes)
+        self.counts.arrived(access_of(request).project_id, 0, taken_bytes)
         self.counts.rejected("content", len(refused))
         parents: list[str] = [*result.unknown_parents]
         return StoredAnswer(stored=len(pack.contents), refused=refused, unknown_parents=parents, epoch=result.epoch)
+
+    def _intake(self, request: Request) -> ContentIntake:
+        return self.intake(access_of(request).project_id)
 
     async def _pack(self, share: AdmittedRequest) -> tuple[Pack, list[RefusedContent]]:
         body = await self._body(share)

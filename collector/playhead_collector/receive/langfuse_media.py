@@ -7,8 +7,8 @@ PATCH /api/public/media/ID            result of the upload
 An announcement is stored as a log event of the run that names the ref of the bytes. So the content is awaited, kept,
 exported and deleted with the run, like all content of runs.
 
-The PUT has no key, because SDKs send none to upload addresses. It stores only bytes whose digest a run waits for, and
-that run was sent with a key.
+The PUT has no key, because SDKs send none to upload addresses. Its address has a ticket of the key that announced it,
+and it stores only bytes whose digest a run of that key's project waits for.
 """
 
 import base64
@@ -16,7 +16,7 @@ import binascii
 import json
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, NamedTuple, cast
@@ -30,8 +30,9 @@ from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent
 from playhead.model.thread import THREAD
 from playhead.wire.pack import Pack
+from playhead_collector.access import access_of
 from playhead_collector.errors import Refused
-from playhead_collector.receive.ports import Counts, MediaIntake
+from playhead_collector.receive.ports import Counts, MediaIntake, MediaIntakeOf
 from playhead_collector.receive.request_limiter import RequestLimiter, off_loop
 from playhead_collector.settings import KIB
 
@@ -65,6 +66,14 @@ class _Announced(NamedTuple):
         return LogEvent(EVENT, now_ns, self.trace_id, self.span_id, attributes, scope="langfuse-sdk")
 
 
+_TICKET: Final = "ticket"
+
+
+def ticket_in(request: Request) -> str | None:
+    """Returns the ticket in the address of an upload."""
+    return request.query_params.get(_TICKET)
+
+
 def is_upload(method: str, path: str) -> bool:
     """Whether the request is a PUT of bytes, which needs no key."""
     return method == "PUT" and _UPLOAD.fullmatch(path) is not None
@@ -74,10 +83,11 @@ def is_upload(method: str, path: str) -> bool:
 class LangfuseMediaHttp:
     """The three endpoints; not part of the query API's description."""
 
-    intake: MediaIntake
+    intake: MediaIntakeOf
     counts: Counts
     flow: RequestLimiter
     max_content_bytes: int
+    ticket: Callable[[Request], Awaitable[str | None]]
     clock: Callable[[], int] = time.time_ns
 
     def router(self) -> APIRouter:
@@ -93,19 +103,23 @@ class LangfuseMediaHttp:
         async with self.flow.take(request, _MAX_BYTES) as share:
             body, _ = await share.body()
             announced = self._read(body)
-            result = await self.intake.ingest([], [announced.log(self.clock())])
+            result = await self._intake(request).ingest([], [announced.log(self.clock())])
         number = media_id(announced.ref.digest)
         if announced.ref.plain not in {ref.plain for ref in result.pending}:
             return {"mediaId": number, "uploadUrl": None}
-        return {"mediaId": number, "uploadUrl": f"{_base_url(request)}{PATH}/{number}/{announced.ref.digest.hex()}"}
+        ticket = await self.ticket(request)
+        query = "" if ticket is None else f"?{_TICKET}={ticket}"
+        url = f"{_base_url(request)}{PATH}/{number}/{announced.ref.digest.hex()}{query}"
+        return {"mediaId": number, "uploadUrl": url}
 
     async def upload(self, number: str, digest: str, request: Request) -> Response:
         """Store the bytes of a medium that was announced."""
         if not is_upload("PUT", request.url.path) or media_id(bytes.fromhex(digest)) != number:
             raise _not_announced()
         ref = ContentRef.from_digest(bytes.fromhex(digest))
-        if not await self.intake.is_awaited(ref):
-            if not (await self.intake.missing([ref])).refs:
+        intake = self._intake(request)
+        if not await intake.is_awaited(ref):
+            if not (await intake.missing([ref])).refs:
                 return Response(status_code=200)  # sent a second time
             raise _not_announced()
         media_type = request.headers.get("content-type", "").strip()
@@ -120,8 +134,9 @@ class LangfuseMediaHttp:
                     "the bytes do not have the announced sha256Hash: announce them with their own, and upload again"
                 )
                 raise Refused(400, "wrong_digest", message)
-            await self.intake.put(Pack((content,), ()))
+            await intake.put(Pack((content,), ()))
         self.counts.content(1, len(body))
+        self.counts.arrived(access_of(request).project_id, 0, len(body))
         return Response(status_code=200)
 
     async def report(self, number: str, request: Request) -> Response:
@@ -129,6 +144,9 @@ class LangfuseMediaHttp:
         async with self.flow.take(request, _MAX_BYTES) as share:
             await share.body()
         return Response(status_code=204)
+
+    def _intake(self, request: Request) -> MediaIntake:
+        return self.intake(access_of(request).project_id)
 
     def _read(self, body: bytes) -> _Announced:
         try:

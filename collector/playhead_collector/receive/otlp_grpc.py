@@ -105,7 +105,7 @@ class OtlpGrpc:
             return Refused(500, "internal", "the collector failed at this request, and its log says why: report it")
 
     async def _export(self, signal: Signal, call: GrpcCall) -> bytes:
-        await self.authorize(_headers(call))
+        access = await self.authorize(_headers(call))
         intake = self.intake
         if intake.flow.is_full():
             raise try_later(f"{intake.flow.requests} requests are in work")
@@ -114,7 +114,7 @@ class OtlpGrpc:
             share.hold(len(message))
             share.sent, share.encoding, share.limit = message, encoding_in(message), intake.max_bytes
             del message  # the admitted request frees it after decompression
-            result = await intake.store(signal, PROTOBUF, share)
+            result = await intake.store(signal, PROTOBUF, share, access.project_id)
         return reply.export_response(signal, result.rejected, str(result)).SerializeToString()
 
 

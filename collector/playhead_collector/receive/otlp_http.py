@@ -14,6 +14,7 @@ from typing import Final
 from fastapi import APIRouter, Request, Response
 
 from playhead.model.names import STORED_HEADER, TAKEN_OVER_HEADER
+from playhead_collector.access import access_of
 from playhead_collector.receive import langfuse_media
 from playhead_collector.receive.otlp import decode, reply
 from playhead_collector.receive.otlp.decode import Signal
@@ -24,8 +25,8 @@ PREFIXES = ("", "/api/public/otel", "/otel")
 PATHS = frozenset(f"{prefix}/v1/{signal}" for prefix in PREFIXES for signal in ("traces", "logs", "metrics"))
 # The prefixes of all paths for spans, logs and content.
 INTAKE_PATHS = (*(f"{prefix}/v1/" for prefix in PREFIXES), langfuse_media.PATH)
-# Header with which Phoenix's clients name a project.
-PROJECT_HEADER: Final = "x-project-name"
+# Header with which Phoenix's clients name a project of Phoenix: an attribute of spans, and no tenant.
+PHOENIX_HEADER: Final = "x-project-name"
 
 SIGNALS: Final[tuple[Signal, ...]] = ("traces", "logs", "metrics")
 
@@ -62,7 +63,9 @@ class OtlpHttp:
     async def _export(self, signal: Signal, request: Request) -> Response:
         wire = decode.wire_of(request.headers.get("content-type"))
         async with self.intake.flow.take(request, self.intake.max_bytes) as share:
-            result = await self.intake.store(signal, wire, share, request.headers.get(PROJECT_HEADER))
+            result = await self.intake.store(
+                signal, wire, share, access_of(request).project_id, request.headers.get(PHOENIX_HEADER)
+            )
         answer = reply.success(signal, wire, result.rejected, str(result))
         answer.headers[STORED_HEADER] = result.stored
         if result.takeovers:

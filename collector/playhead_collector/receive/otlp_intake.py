@@ -13,7 +13,7 @@ from playhead.model.ref import ContentRef
 from playhead_collector.receive.otlp import decode
 from playhead_collector.receive.otlp.decode import Signal, Wire
 from playhead_collector.receive.otlp.decoded import Decoded, DecodeLimits
-from playhead_collector.receive.ports import Counts, ExtractedCounts, Ingest, IngestResult
+from playhead_collector.receive.ports import Counts, ExtractedCounts, IngestOf, IngestResult
 from playhead_collector.receive.request_limiter import AdmittedRequest, RequestLimiter, off_loop
 
 # Scopes of one request that are remembered, and that are named in the answer: most senders have only a few.
@@ -95,31 +95,33 @@ _SPAN_CHARGE = 1_000
 class OtlpIntake:
     """Stores OTLP requests. `max_bytes` limits a body, as sent and decompressed; `flow` limits requests in progress."""
 
-    ingest: Ingest
+    ingest: IngestOf
     counts: Counts
     flow: RequestLimiter
     max_bytes: int
     limits: DecodeLimits
 
     async def store(
-        self, signal: Signal, wire: Wire, share: AdmittedRequest, project: str | None = None
+        self, signal: Signal, wire: Wire, share: AdmittedRequest, project_id: int, phoenix_project: str | None = None
     ) -> PartialSuccessMessage:
-        """Stores the content of an admitted request. All of it is durable when this returns. `project` is the project
-        for spans whose resource names none (from Phoenix's clients).
+        """Stores the content of an admitted request for a project. All of it is durable when this returns.
+        `phoenix_project` is written on spans whose resource names no project of Phoenix.
 
         Raises Refused, StoreUnavailable; then a part may be stored, and storing it again changes nothing.
         """
-        result = PartialSuccessMessage()
+        result, items = PartialSuccessMessage(), 0
         portions, size = await self._portions(signal, wire, share)
         # Each portion is durable before the next is read, and storing one twice changes nothing. So if a later portion
         # fails and the sender retries, nothing is lost or stored twice.
         while (portion := await off_loop(size, partial(next, portions, None))) is not None:
             share.hold(max(share.bytes, size + _SPAN_CHARGE * (len(portion.spans) + len(portion.logs))))
-            if project:
+            if phoenix_project:
                 for span in portion.spans:
-                    span.resource.setdefault(names.PROJECT_NAME, project)
+                    span.resource.setdefault(names.PROJECT_NAME, phoenix_project)
+            items += len(portion.spans) + len(portion.logs)
             result.left_out(portion.rejected, portion.reason)
-            result.taken(await self._store(signal, portion))
+            result.taken(await self._store(signal, portion, project_id))
+        self.counts.arrived(project_id, items, size)
         return result
 
     async def _portions(self, signal: Signal, wire: Wire, share: AdmittedRequest) -> tuple[Iterator[Decoded], int]:
@@ -133,13 +135,15 @@ class OtlpIntake:
         share.hold(decode.budget_bytes(body, wire, self.limits))
         return decode.portions(signal, body, wire, self.limits)
 
-    async def _store(self, signal: Signal, portion: Decoded) -> IngestResult:
-        result = await self.ingest(portion.spans, portion.logs) if portion.spans or portion.logs else IngestResult(0)
+    async def _store(self, signal: Signal, portion: Decoded, project_id: int) -> IngestResult:
+        result = IngestResult(0)
+        if portion.spans or portion.logs:
+            result = await self.ingest(project_id).ingest(portion.spans, portion.logs)
         self.counts.taken(result.spans, result.duplicates, len(portion.logs))
         self.counts.rejected(signal, portion.rejected + result.superseded)
         self.counts.ignored(signal, portion.ignored)
         if result.dropped:
             self.counts.dropped(result.dropped)
         for scope, count in result.not_understood.items():
-            self.counts.not_understood(scope, count)
+            self.counts.not_understood(project_id, scope, count)
         return result

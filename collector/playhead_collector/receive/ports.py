@@ -1,12 +1,13 @@
 """Interfaces that [receive] calls; `app.py` passes the implementations."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead.wire.pack import Pack
+from playhead_collector.access import Access
 
 
 @dataclass(slots=True)
@@ -64,9 +65,9 @@ class PackResult:
 
 
 class Ingest(Protocol):
-    """Function that stores spans and log events."""
+    """Stores spans and log events of a project."""
 
-    async def __call__(self, spans: Sequence[Span], logs: Sequence[LogEvent]) -> IngestResult:
+    async def ingest(self, spans: Sequence[Span], logs: Sequence[LogEvent]) -> IngestResult:
         """Stores a batch. When this returns, it is durable. Storing the same batch again changes nothing.
 
         Raises StoreUnavailable; then nothing of the batch was stored.
@@ -75,7 +76,7 @@ class Ingest(Protocol):
 
 
 class ContentIntake(Protocol):
-    """Stores content."""
+    """Stores content of a project."""
 
     async def missing(self, refs: Sequence[ContentRef]) -> MissingRefs:
         """Returns the refs that are not stored. Raises StoreUnavailable."""
@@ -90,31 +91,38 @@ class ContentIntake(Protocol):
         ...
 
 
-class MediaIntake(ContentIntake, Protocol):
-    """Stores media of runs: first the announcement, then the bytes."""
-
-    async def ingest(self, spans: Sequence[Span], logs: Sequence[LogEvent]) -> IngestResult:
-        """Stores a batch; see `Ingest`."""
-        ...
+class MediaIntake(ContentIntake, Ingest, Protocol):
+    """Stores media of runs of a project: first the announcement, then the bytes."""
 
     async def is_awaited(self, ref: ContentRef) -> bool:
         """Whether a run names this content while it is not stored. Raises StoreUnavailable."""
         ...
 
 
+IngestOf: TypeAlias = Callable[[int], Ingest]
+ContentIntakeOf: TypeAlias = Callable[[int], ContentIntake]
+MediaIntakeOf: TypeAlias = Callable[[int], MediaIntake]
+"""Of a project, by its number."""
+
+
 class Authorize(Protocol):
     """Checks the key of a sender."""
 
-    async def __call__(self, headers: Mapping[str, str], /) -> object:
-        """Returns if the headers (names in lower case) have a key that may send, or if no key is needed.
+    async def __call__(self, headers: Mapping[str, str], /) -> Access:
+        """Returns what the sender of these headers (names in lower case) may do, who may send.
 
-        Raises Refused: 401 without a valid key, 403 when it lacks the scope; StoreUnavailable.
+        Raises Refused: 401 without a valid key, 403 when it lacks the scope, 429 when its project sends too much;
+        StoreUnavailable.
         """
         ...
 
 
 class Counts(Protocol):
     """Counts received data. Its methods must neither raise nor block."""
+
+    def arrived(self, project_id: int, items: int, body_bytes: int) -> None:
+        """Counts what was taken of a project: spans and log events, and bytes of a request's body, not compressed."""
+        ...
 
     def body(self, sent_bytes: int, unpacked_bytes: int) -> None:
         """Counts the bytes of a request's body, as sent and decompressed."""
@@ -136,8 +144,8 @@ class Counts(Protocol):
         """Counts metrics, and log records that are no events: accepted and not stored."""
         ...
 
-    def not_understood(self, scope: str, count: int) -> None:
-        """Counts spans and log events of this scope with content that no dialect could read."""
+    def not_understood(self, project_id: int, scope: str, count: int) -> None:
+        """Counts spans and log events of this scope of a project with content that no dialect could read."""
         ...
 
     def content(self, contents: int, data_bytes: int) -> None:

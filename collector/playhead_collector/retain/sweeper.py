@@ -13,6 +13,7 @@ from time import monotonic
 
 from playhead_collector.background import BackgroundLoop
 from playhead_collector.errors import StoreUnavailable
+from playhead_collector.store.ports.projects import ProjectStore
 from playhead_collector.store.ports.retention import RetentionStore, Swept
 
 log = logging.getLogger(__name__)
@@ -23,6 +24,8 @@ _LOOK_SECONDS = 3600.0
 _REST = 4
 _BETWEEN_SECONDS = 0.05
 _AGAIN_SECONDS = 60.0
+# Rows of a deleted project that are removed in one transaction: some 100 ms.
+_ROWS_AT_A_TIME = 5_000
 # A sweep by request makes as many steps as fit into this time.
 _BY_HAND_SECONDS = 2.0
 
@@ -33,6 +36,7 @@ class Sweeper:
     def __init__(
         self,
         store: RetentionStore,
+        projects: ProjectStore | None = None,
         *,
         grace_s: float,
         tombstone_s: float,
@@ -40,10 +44,12 @@ class Sweeper:
         clock: Callable[[], float] = monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """`clock` gives seconds. `changes_s` is how long clients of live streams may ask for what they missed."""
+        """`projects`: whose deleted ones are removed. `clock` gives seconds. `changes_s` is how long clients of live
+        streams may ask for what they missed."""
         self.counts: Counter[str] = Counter()  # sweeps, contents, nodes
         self.grace_s = grace_s
         self._store = store
+        self._projects = projects
         self._tombstone_ns = int(tombstone_s * _NS)
         self._changes_ns = int(changes_s * _NS)
         self._clock = clock
@@ -71,6 +77,8 @@ class Sweeper:
         await self._store.forget_tombstones(self._tombstone_ns)
         await self._store.forget_leases()
         while await self._store.forget_changes(self._changes_ns):  # some thousand at a time
+            await self._sleep(_BETWEEN_SECONDS)
+        while self._projects is not None and await self._projects.remove_deleted(_ROWS_AT_A_TIME):
             await self._sleep(_BETWEEN_SECONDS)
         for project_id in await self._store.sweeps_due(int(self.grace_s * _NS)):
             while True:

@@ -38,14 +38,13 @@ class AnalysisHandlers:
 
     store: "PostgresStore"
     runner: RunProjector
-    project_id: int
     analysis: Analysis
     reads: ReadLimiter
 
-    async def record(self, run: str) -> RunRecord:
+    async def record(self, project_id: int, run: str) -> RunRecord:
         """The run, after everything that arrived for it was projected. Raises Refused (404)."""
         async with self.reads.turn():
-            return await open_record(self.store, self.runner, self.project_id, run)
+            return await open_record(self.store, self.runner, project_id, run)
 
     async def catch_up(self) -> None:
         """Projects runs with recent news, for questions that look at other runs than those that are named."""

@@ -33,6 +33,8 @@ SESSION_SECONDS: Final = 12 * 3600
 # Longer tokens cannot be valid; the limit bounds the work of parsing.
 _MAX_TOKEN_LENGTH: Final = 200
 _MASTER_NUMBER: Final = 0
+# What tokens are for: one for a session is no good for anything else, and the other way round.
+_SESSION: Final = "session"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +51,15 @@ class Token:
         """Whether the token stands for the operator's key."""
         return self.number == _MASTER_NUMBER
 
-    def is_signed(self, digest: bytes) -> bool:
-        """Whether the token was made with the key that has this SHA-256 digest."""
-        return hmac.compare_digest(self.mac, _mac(self.number, self.expires, digest))
+    def is_signed(self, digest: bytes, purpose: str) -> bool:
+        """Whether the token was made for this purpose with the key that has this SHA-256 digest."""
+        return hmac.compare_digest(self.mac, _mac(self.number, self.expires, digest, purpose))
 
 
-def make_token(number: int | None, digest: bytes, expires: int) -> str:
-    """A token for the key with this number (None: the operator's) and SHA-256 digest."""
+def make_token(number: int | None, digest: bytes, expires: int, purpose: str = _SESSION) -> str:
+    """A token for the key with this number (None: the operator's) and SHA-256 digest. It is good for one purpose."""
     number = _MASTER_NUMBER if number is None else number
-    return f"{number}.{expires}.{_mac(number, expires, digest)}"
+    return f"{number}.{expires}.{_mac(number, expires, digest, purpose)}"
 
 
 def token_in(headers: Mapping[str, str]) -> Token | None:
@@ -66,14 +68,19 @@ def token_in(headers: Mapping[str, str]) -> Token | None:
         morsel = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
     except CookieError:
         return None
-    parts = morsel.value.split(".") if morsel is not None and len(morsel.value) <= _MAX_TOKEN_LENGTH else []
+    return None if morsel is None else read_token(morsel.value)
+
+
+def read_token(text: str | None) -> Token | None:
+    """Returns the token that a text is; None if it is malformed."""
+    parts = text.split(".") if text is not None and len(text) <= _MAX_TOKEN_LENGTH else []
     if len(parts) != 3 or not all(part.isascii() and part.isdigit() for part in parts[:2]):
         return None
     return Token(int(parts[0]), int(parts[1]), parts[2]) if parts[2].isascii() else None
 
 
-def _mac(number: int, expires: int, digest: bytes) -> str:
-    return hmac.new(digest, f"playhead session {number}.{expires}".encode(), hashlib.sha256).hexdigest()
+def _mac(number: int, expires: int, digest: bytes, purpose: str) -> str:
+    return hmac.new(digest, f"playhead {purpose} {number}.{expires}".encode(), hashlib.sha256).hexdigest()
 
 
 # --- keys ------------------------------------------------------------------------------------------------------------
@@ -88,10 +95,17 @@ FRESH_SECONDS: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class KeyHolder:
-    """Scopes and name of a valid key. `name` is None for the operator's key."""
+    """Scopes, name and project of a valid key. `name` and `project_id` are None for the operator's key, which may name
+    any project."""
 
     scopes: frozenset[str]
     name: str | None = None
+    project_id: int | None = None
+
+    @property
+    def is_operator(self) -> bool:
+        """Whether this is the operator's key."""
+        return self.project_id is None
 
 
 _OPERATOR = KeyHolder(frozenset(SCOPES))
@@ -105,15 +119,14 @@ def _granted(scopes: Iterable[str]) -> frozenset[str]:
 
 @dataclass(slots=True)
 class Keyring:
-    """All keys. `master`: the operator's key with all scopes, from the settings; None: not set."""
+    """All keys, of all projects. `master`: the operator's key with all scopes, from the settings; None: not set."""
 
     stored: KeyStore
-    project_id: int
     master: str | None
     clock: Callable[[], float] = time.monotonic
     wall_ns: Callable[[], int] = time.time_ns
     _keys: dict[bytes, ApiKey] = field(default_factory=dict[bytes, ApiKey])
-    _used: set[int] = field(default_factory=set[int])
+    _used: set[tuple[int, int]] = field(default_factory=set[tuple[int, int]])  # (project, number)
     _read_at: float | None = None
     _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -144,18 +157,18 @@ class Keyring:
                 return holder
         return None
 
-    async def holder_of_session(self, token: Token) -> KeyHolder | None:
-        """Returns the holder of the key that a session stands for; None if the token is not signed with that key, or
-        the session or the key has expired. Raises StoreUnavailable."""
+    async def holder_of_session(self, token: Token, purpose: str = _SESSION) -> KeyHolder | None:
+        """Returns the holder of the key that a token stands for; None if the token is not signed with that key for this
+        purpose, or the token or the key has expired. Raises StoreUnavailable."""
         if token.expires * 10**9 <= self.wall_ns():
             return None
         if token.is_master:
             master = self.master
-            signed = master is not None and token.is_signed(hashlib.sha256(master.encode()).digest())
+            signed = master is not None and token.is_signed(hashlib.sha256(master.encode()).digest(), purpose)
             return _OPERATOR if signed else None
         await self._refresh()
         for key in self._keys.values():
-            if key.number == token.number and token.is_signed(key.digest):
+            if key.number == token.number and token.is_signed(key.digest, purpose):
                 return self._holder(key)
         return None
 
@@ -173,8 +186,8 @@ class Keyring:
     def _holder(self, key: ApiKey) -> KeyHolder | None:
         if not key.is_valid(self.wall_ns()):
             return None
-        self._used.add(key.number)
-        return KeyHolder(_granted(key.scopes), key.name)
+        self._used.add((key.project_id, key.number))
+        return KeyHolder(_granted(key.scopes), key.name, key.project_id)
 
     async def _refresh(self) -> None:
         if self._is_fresh():
@@ -191,10 +204,11 @@ class Keyring:
             self._read_at = self.clock()
 
     async def _read(self) -> None:
-        if used := sorted(self._used):
-            await self.stored.note_used(self.project_id, used)
-            self._used.clear()
-        self._keys = {key.digest: key for key in await self.stored.all(self.project_id)}
+        for project_id in {project_id for project_id, _ in self._used}:
+            used = sorted(number for owner, number in self._used if owner == project_id)
+            await self.stored.note_used(project_id, used)
+        self._used.clear()
+        self._keys = {key.digest: key for key in await self.stored.of_all_projects()}
 
     def _is_fresh(self) -> bool:
         return self._read_at is not None and self.clock() - self._read_at < FRESH_SECONDS

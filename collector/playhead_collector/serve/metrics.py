@@ -4,7 +4,7 @@ Each application has its own registry, so that several can run in one process.
 """
 
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 
 from fastapi import APIRouter, Request, Response
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
@@ -19,6 +19,15 @@ _MAX_SCOPES = 50
 OTHER_SCOPES = "other"
 # A request of an exporter takes milliseconds, one of 64 MiB seconds.
 _SECONDS_BUCKETS = (0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+
+
+def _nothing(project_id: int, items: int, body_bytes: int) -> None:
+    pass
+
+
+def _label(scope: str, known: Collection[str]) -> str:
+    """Senders choose these names: after the first 50, all others share one label."""
+    return scope if scope in known or len(known) < _MAX_SCOPES else OTHER_SCOPES
 
 
 class Metrics:
@@ -45,8 +54,12 @@ class Metrics:
         self._not_understood = counter(
             "not_understood", "Spans and log events whose content no dialect understands", "scope"
         )
-        self.scopes: dict[str, int] = {}
-        """Number of spans and log events by scope that no dialect understood since the start; at most 51 scopes."""
+        self.scopes: dict[int, dict[str, int]] = {}
+        """By project, the number of spans and log events by scope that no dialect understood since the start; at most
+        51 scopes of each."""
+        self._scopes = set[str]()
+        self.on_arrived: Callable[[int, int, int], object] = _nothing
+        """Called with a project, spans and log events, and bytes: for the limits of projects."""
         self._contents = counter("contents", "Contents uploaded")
         self._content_bytes = counter("content_bytes", "Bytes of contents uploaded, before compression")
         self._stored = Gauge("playhead_stored_bytes", "Bytes in Postgres, with indexes", ["what"], registry=registry)
@@ -88,11 +101,17 @@ class Metrics:
         """Counts metrics, and log records that are no events: accepted and not stored."""
         self._ignored.labels(signal).inc(count)
 
-    def not_understood(self, scope: str, count: int) -> None:
+    def arrived(self, project_id: int, items: int, body_bytes: int) -> None:
+        """Counts what was taken of a project: spans and log events, and bytes of a request's body, not compressed."""
+        self.on_arrived(project_id, items, body_bytes)
+
+    def not_understood(self, project_id: int, scope: str, count: int) -> None:
         """Counts spans and log events of a scope with content that no dialect could read."""
-        # Senders choose these names: after the first 50, all others share one label.
-        label = scope if scope in self.scopes or len(self.scopes) < _MAX_SCOPES else OTHER_SCOPES
-        self.scopes[label] = self.scopes.get(label, 0) + count
+        of_project = self.scopes.setdefault(project_id, {})
+        label = _label(scope, of_project)
+        of_project[label] = of_project.get(label, 0) + count
+        label = _label(scope, self._scopes)
+        self._scopes.add(label)
         self._not_understood.labels(label).inc(count)
 
     def content(self, contents: int, data_bytes: int) -> None:

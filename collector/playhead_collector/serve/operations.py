@@ -25,6 +25,7 @@ from playhead.wire.operations.operation import (
     OperationFacts,
     OperationParameter,
 )
+from playhead_collector.access import access_of
 from playhead_collector.errors import Refused
 from playhead_collector.handlers import handler_of
 from playhead_collector.handlers.asking import Asking, Changing, RequestFacts, Services, no_limit
@@ -32,7 +33,6 @@ from playhead_collector.handlers.handling import Handler
 from playhead_collector.handlers.replies import BytesReply, EventStreamReply, FileReply, LiveStream, StoredContentReply
 from playhead_collector.handlers.settings import AnalysisSettings
 from playhead_collector.serve.analysis_pool import AnalysisHandlers
-from playhead_collector.serve.auth import key_name
 from playhead_collector.serve.responses import (
     FileDownload,
     LiveStreamResponse,
@@ -250,7 +250,7 @@ class _Endpoint:
         values = {self._names[name]: value for name, value in received.items() if value is not None}
         asked = RequestFacts(
             cursor=cursor,
-            key_name=key_name(request),
+            access=access_of(request),
             accept=request.headers.get("accept", ""),
             last_event_id=last_event_id,
         )
@@ -290,7 +290,9 @@ class RequestComputing:
         return cast(T, parse_json(await self.body_of(call.operation, call.values(), None)))
 
     async def answer(self, question: str, runs: Sequence[str], options: Mapping[str, Any]) -> Any:
-        body = await self.analysis.answered(self.request, AnalysisQuestion(question, tuple(runs), options))
+        body = await self.analysis.answered(
+            self.request, AnalysisQuestion(question, self._project_id, tuple(runs), options)
+        )
         return parse_json(body)
 
     async def body_of(self, operation: DeclaredOperation, values: Mapping[str, Any], cursor: str | None) -> bytes:
@@ -301,13 +303,17 @@ class RequestComputing:
         for parameter in operation.parameters:
             if parameter.bounds.names_run and (named := values.get(parameter.name)) is not None:
                 values[parameter.name] = await self._ids(named)
-        question = AnalysisQuestion(operation.key, (), {"values": values, "cursor": cursor})
+        question = AnalysisQuestion(operation.key, self._project_id, (), {"values": values, "cursor": cursor})
         return await self.analysis.answered(self.request, question)
 
     async def _ids(self, named: str | list[str]) -> str | list[str]:
         if isinstance(named, str):
-            return (await self.analysis.record(named)).run
-        return [(await self.analysis.record(run)).run for run in named]
+            return (await self.analysis.record(self._project_id, named)).run
+        return [(await self.analysis.record(self._project_id, run)).run for run in named]
+
+    @property
+    def _project_id(self) -> int:
+        return access_of(self.request).project_id
 
 
 def response_of(answer: object, request: Request) -> Response:

@@ -19,6 +19,7 @@ from playhead.wire.operations.leases import LeaseOperations
 from playhead.wire.operations.moments import DiffOperations, MomentOperations
 from playhead.wire.operations.notes import NoteOperations
 from playhead.wire.operations.operation import operations_of
+from playhead.wire.operations.projects import ProjectOperations
 from playhead.wire.operations.promises import PromiseOperations
 from playhead.wire.operations.reasoning import ReasoningOperations
 from playhead.wire.operations.runs import RunOperations
@@ -37,6 +38,7 @@ from playhead_collector.handlers.settings import AnalysisSettings
 from playhead_collector.live.hub import LiveHub, StreamLimits
 from playhead_collector.read.record import RunProjector
 from playhead_collector.serve import session
+from playhead_collector.serve.access_control import AccessControl
 from playhead_collector.serve.analysis_pool import AnalysisHandlers, LimitedAnalysis
 from playhead_collector.serve.keyring import Keyring
 from playhead_collector.serve.operations import OperationRoutes
@@ -66,6 +68,7 @@ TAGS = [
     {"name": "senders", "description": "Instrumentation scopes whose content could not be read."},
     {"name": "promises", "description": "What runs wait for: approvals, answers, events, requests to stop."},
     {"name": "keys", "description": "API keys."},
+    {"name": "projects", "description": "Tenants of one collector."},
     {"name": "forward", "description": "What is forwarded to other backends."},
 ]
 
@@ -74,12 +77,11 @@ def add_routes(
     app: FastAPI,
     store: "PostgresStore",
     runner: RunProjector,
-    project_id: int = 1,
     configured: Configured | None = None,
     *,
-    keyring: Keyring | None = None,
+    access_control: AccessControl | None = None,
     analysis: Analysis | None = None,
-    not_understood: Mapping[str, int] | None = None,
+    not_understood: Mapping[int, Mapping[str, int]] | None = None,
     reads: ReadLimiter | None = None,
     hub: LiveHub | None = None,
     sweeper: "Sweeper | None" = None,
@@ -92,23 +94,25 @@ def add_routes(
     `forwarder` none about forwarding.
     """
     configured, reads = configured or Configured(), reads or ReadLimiter(_READS, _READS_WAITING)
-    keyring = keyring or Keyring(store.keys, project_id, None)
+    keyring = Keyring(store.keys, None) if access_control is None else access_control.keyring
     not_understood = {} if not_understood is None else not_understood
-    settings = AnalysisSettings.of(project_id, configured)
+    settings = AnalysisSettings.of(configured)
     if analysis is None:
         analysis = LimitedAnalysis(InProcessAnalysis(store, settings, store.search), reads)
-    analysis_handlers = AnalysisHandlers(store, runner, project_id, analysis, reads)
+    analysis_handlers = AnalysisHandlers(store, runner, analysis, reads)
     packing, looking_up = asyncio.Semaphore(_PACKING), asyncio.Semaphore(_LOOKING_UP)
     services = Services(
         explainer=configured.explainer,
         chat_models=configured.chat_models,
         search=configured.search,
         clock=configured.clock,
-        hub=hub or LiveHub(store, store.changes, project_id, StreamLimits()),
+        hub=hub or LiveHub(store, store.changes, StreamLimits()),
         changes=store.changes,
         sweeper=sweeper,
         forwarder=forwarder,
         keys=keyring,
+        projects=None if access_control is None else access_control.projects,
+        meter=None if access_control is None else access_control.quotas,
         not_understood=not_understood,
         reading=reads.turn,
         packing=lambda: packing,
@@ -147,6 +151,8 @@ def add_routes(
     declared.add(limited, ContentOperations.content_pack)
     # Separate limit: a key can be revoked while requests with that key fill the other limit.
     _add_all(declared, ApiRoutes(app, ReadLimiter(1, _READS_WAITING)), KeyOperations)
+    if access_control is not None:
+        _add_all(declared, limited, ProjectOperations)
     if sweeper is not None:
         declared.add(limited, StorageOperations.delete_run)
         declared.add(limited, StorageOperations.collect_garbage)

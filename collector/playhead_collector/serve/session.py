@@ -7,8 +7,8 @@ from fastapi import Body, Request, Response
 
 from playhead.wire.operations.keys import Session
 from playhead_collector.errors import Refused
-from playhead_collector.serve.auth import holder_in
-from playhead_collector.serve.keyring import COOKIE, SCOPES, SESSION_SECONDS, Keyring, make_token
+from playhead_collector.serve.access_control import holder_in
+from playhead_collector.serve.keyring import COOKIE, SCOPES, SESSION_SECONDS, KeyHolder, Keyring, make_token
 from playhead_collector.serve.responses import json_answer
 from playhead_collector.serve.routing import ApiRoutes, Responses, first_refusal, schema
 
@@ -27,7 +27,7 @@ class SignIn:
         if not await self._keyring.locked():
             return json_answer(_session(needs_key=False, scopes=SCOPES))
         holder = await holder_in(self._keyring, request.headers)
-        return json_answer(_session(needs_key=True, scopes=() if holder is None else holder.scopes))
+        return json_answer(_session_of(holder))
 
     async def sign_in(self, request: Request, key: Key) -> Response:
         """Begin a session with a cookie that stands for a key for 12 hours. Scripts cannot read the cookie."""
@@ -36,7 +36,7 @@ class SignIn:
             raise Refused(401, "unauthorized", "no such key: `playhead keys list` shows the keys that there are")
         expires = self._keyring.wall_ns() // 10**9 + SESSION_SECONDS
         token = make_token(*self._keyring.signing_key(key.encode()), expires)
-        answer = json_answer(_session(needs_key=True, scopes=holder.scopes))
+        answer = json_answer(_session_of(holder))
         answer.set_cookie(COOKIE, token, max_age=SESSION_SECONDS, **_flags(request))
         return answer
 
@@ -47,8 +47,14 @@ class SignIn:
         return answer
 
 
+def _session_of(holder: KeyHolder | None) -> Session:
+    if holder is None:
+        return _session(needs_key=True, scopes=())
+    return {**_session(needs_key=True, scopes=holder.scopes), "is_operator": holder.is_operator}
+
+
 def _session(*, needs_key: bool, scopes: Iterable[str]) -> Session:
-    return {"needs_key": needs_key, "scopes": sorted(scopes)}
+    return {"needs_key": needs_key, "scopes": sorted(scopes), "is_operator": False}
 
 
 def _flags(request: Request) -> dict[str, Any]:

@@ -73,7 +73,7 @@ class SearchIndexer(SpareTimeWorker):
         options = {
             "attribute": attribute, "language": self._settings.language, "characters": self._settings.characters
         }  # fmt: skip
-        question = AnalysisQuestion("index", tuple(run.run for run in runs), options)
+        question = AnalysisQuestion("index", runs[0].project_id, tuple(run.run for run in runs), options)
         try:
             answer = await ask_when_free(self._analysis, question)
         except StoreUnavailable:

@@ -76,7 +76,7 @@ class OutcomeFinder(SpareTimeWorker):
 
     async def _moment_of(self, run: UndescribedRun) -> LastMoment | None:
         """Returns what happened in a run that an older version of Playhead projected."""
-        answer = await self._ask(AnalysisQuestion("happened", (run.run,), {}))
+        answer = await self._ask(AnalysisQuestion("happened", run.project_id, (run.run,), {}))
         return None if answer is None or answer["moment"] is None else LastMoment(**answer["moment"])
 
     # --- costs -----------------------------------------------------------------------------------------------------
@@ -104,7 +104,9 @@ class OutcomeFinder(SpareTimeWorker):
 
     async def _first_suspect(self, run: FailedRun) -> FirstSuspect | None:
         values = {"run": run.run, "limit": 1}
-        question = AnalysisQuestion(SuspectOperations.suspects.key, (), {"values": values, "cursor": None})
+        question = AnalysisQuestion(
+            SuspectOperations.suspects.key, run.project_id, (), {"values": values, "cursor": None}
+        )
         answer: Suspects | None = await self._ask(question)
         if answer is None or not answer["items"]:
             return None

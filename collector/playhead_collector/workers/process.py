@@ -56,7 +56,12 @@ class WorkerProcess:
         Raises Refused, AnalysisFailed, and the errors of the question itself.
         """
         process = await self._started(begin_by)
-        message = {"name": question.name, "runs": list(question.runs), "options": dict(question.options)}
+        message = {
+            "name": question.name,
+            "project": question.project_id,
+            "runs": list(question.runs),
+            "options": dict(question.options),
+        }
         try:
             async with asyncio.timeout(self._setup.seconds):
                 head, body = await _exchange(process, protocol.encode(message))

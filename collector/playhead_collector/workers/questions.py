@@ -9,6 +9,7 @@ from typing import Any
 
 from playhead.wire.operations.declared import operations_by_key
 from playhead.wire.operations.operation import DeclaredOperation
+from playhead_collector.access import Access
 from playhead_collector.analysis.judging import read_judging_brief
 from playhead_collector.analysis.reasoning.explanation import read_brief
 from playhead_collector.analysis.search.indexing import index_runs
@@ -29,6 +30,7 @@ class AnalysisQuestion:
     `_QUESTIONS`; of a declared operation, whose key is the `name`, those of `_answer_operation`."""
 
     name: str
+    project_id: int
     runs: tuple[str, ...]
     options: Mapping[str, Any]
 
@@ -41,9 +43,9 @@ async def answer(
     Raises Refused, StoreUnavailable, ContentMissing, ContentCorrupt.
     """
     if (operation := operations_by_key().get(question.name)) is not None:
-        return await _answer_operation(store, settings, operation, question.options)
+        return await _answer_operation(store, settings, operation, question)
     begin_reading(settings.longest_text)
-    records = [await stored_record(store, settings.project_id, run) for run in question.runs]
+    records = [await stored_record(store, question.project_id, run) for run in question.runs]
     more: dict[str, Any] = {}
     if question.name == "index":
         more["index"] = index
@@ -53,11 +55,13 @@ async def answer(
 
 
 async def _answer_operation(
-    store: ReadStore, settings: AnalysisSettings, operation: DeclaredOperation, options: Mapping[str, Any]
+    store: ReadStore, settings: AnalysisSettings, operation: DeclaredOperation, question: AnalysisQuestion
 ) -> bytes:
-    """Answers a declared operation. `options`: its arguments (`values`), in which runs are ids, and the `cursor`."""
-    asking = Asking(store=store, settings=settings, projector=None, request=RequestFacts(cursor=options["cursor"]))
-    value = await handler_of(operation).answer(asking, options["values"])
+    """Answers a declared operation. The options are its arguments (`values`), in which runs are ids, and the
+    `cursor`."""
+    facts = RequestFacts(cursor=question.options["cursor"], access=Access(project_id=question.project_id))
+    asking = Asking(store=store, settings=settings, projector=None, request=facts)
+    value = await handler_of(operation).answer(asking, question.options["values"])
     return await asyncio.to_thread(json_bytes, value)  # the answer may be as large as the contexts
 
 

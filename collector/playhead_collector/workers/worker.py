@@ -48,7 +48,8 @@ class Worker:
         body = b""
         with _Alarm(self._setup.seconds + ALARM_MARGIN_SECONDS):
             try:
-                body = await self._answered(AnalysisQuestion(head["name"], tuple(head["runs"]), head["options"]))
+                question = AnalysisQuestion(head["name"], head["project"], tuple(head["runs"]), head["options"])
+                body = await self._answered(question)
             except MemoryError:
                 reply = {"error": protocol.to_json(protocol.too_large(self._setup.memory_bytes, "its work"))}
             except Exception as error:  # noqa: BLE001 - it is raised where the question was asked

@@ -29,6 +29,7 @@ const ConversationsPage = page(() =>
   import("./conversations/ConversationsPage").then((module) => module.ConversationsPage),
 );
 const ContentPage = page(() => import("./content/ContentPage").then((module) => module.ContentPage));
+const ProjectPage = page(() => import("./project/ProjectPage").then((module) => module.ProjectPage));
 const SearchPage = page(() => import("./search/SearchPage").then((module) => module.SearchPage));
 
 export function App() {
@@ -70,6 +71,9 @@ export function App() {
                 <ConversationsPage />
               </Route>
               <Route path="/content/:ref">{({ ref }) => <ContentPage key={ref} target={ref} />}</Route>
+              <Route path="/project">
+                <ProjectPage />
+              </Route>
               <Route path="/search">
                 <SearchPage />
               </Route>

@@ -61,9 +61,9 @@ class CollectorAddress:
 
         return JournalClient(load().journal_dir, _say)
 
-    def ask_collector(self, timeout_seconds: float = _SECONDS) -> Client:
-        """Returns a client for operations that only a collector has, to be used in a `with`. Raises SettingInvalid with
-        `--local`, and if there is no collector."""
+    def ask_collector(self, timeout_seconds: float = _SECONDS, project: str | None = None) -> Client:
+        """Returns a client for operations that only a collector has, to be used in a `with`. `project`: for the
+        operator; None: as PLAYHEAD_PROJECT says. Raises SettingInvalid with `--local`, and if there is no collector."""
         from playhead.client import Client  # noqa: PLC0415 - see `ask`
 
         if self.is_local:
@@ -73,7 +73,7 @@ class CollectorAddress:
                 "only a collector can do this, and PLAYHEAD_ENDPOINT=none says that there is none: name one "
                 "(PLAYHEAD_COLLECTOR_URL, --url)"
             )
-        return Client(self.url, self.api_key, timeout_seconds=timeout_seconds)
+        return Client(self.url, self.api_key, timeout_seconds=timeout_seconds, project=project)
 
 
 def ask(ctx: typer.Context, timeout_seconds: float = _SECONDS) -> BlockingClient:
@@ -81,9 +81,9 @@ def ask(ctx: typer.Context, timeout_seconds: float = _SECONDS) -> BlockingClient
     return ctx.ensure_object(CollectorAddress).ask(timeout_seconds)
 
 
-def ask_collector(ctx: typer.Context) -> Client:
+def ask_collector(ctx: typer.Context, *, project: str | None = None) -> Client:
     """Returns a client for operations that only a collector has: see `CollectorAddress.ask_collector`."""
-    return ctx.ensure_object(CollectorAddress).ask_collector()
+    return ctx.ensure_object(CollectorAddress).ask_collector(project=project)
 
 
 def _say(sentence: str) -> None:

@@ -17,6 +17,9 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Make, list and revoke the collector's keys. Once there is one, every request needs one.",
 )
+Project = Annotated[
+    str | None, typer.Option(help="Whose key, for the operator; default: PLAYHEAD_PROJECT.", show_default=False)
+]
 _SPAN = re.compile(r"(\d{1,6})\s*([hdw])")
 _SECONDS = {"h": 3_600, "d": 86_400, "w": 7 * 86_400}
 
@@ -38,11 +41,12 @@ def create(
         typer.Option(help="ingest: send; read: ask; admin: keys and deletion. May be repeated; default: ingest."),
     ] = None,
     expires: Annotated[str | None, typer.Option(help="It expires after: 12h, 90d, 52w.", show_default=False)] = None,
+    project: Project = None,
     json: Json = False,
 ) -> None:
     """Make a key, and print it: it cannot be shown again."""
     scopes: list[KeyScope] = [choice.value for choice in scope or [Scope.INGEST]]
-    with ask_collector(ctx) as client:
+    with ask_collector(ctx, project=project) as client:
         made = client.create_key(name, scopes, expires_seconds=_seconds(expires))
     output.answer_as(json, made, _print_new_key)
 
@@ -55,9 +59,9 @@ def _print_new_key(made: NewKey) -> None:
 
 
 @app.command(name="list")
-def list_keys(ctx: typer.Context, json: Json = False) -> None:
+def list_keys(ctx: typer.Context, project: Project = None, json: Json = False) -> None:
     """List the keys by their beginnings."""
-    with ask_collector(ctx) as client:
+    with ask_collector(ctx, project=project) as client:
         keys = client.keys()["items"]
     output.list_as(json, keys, _COLUMNS)
 
@@ -74,9 +78,13 @@ _COLUMNS: output.Columns[Key] = (
 
 
 @app.command()
-def revoke(ctx: typer.Context, key: Annotated[str, typer.Argument(help="Its id, name, or beginning.")]) -> None:
+def revoke(
+    ctx: typer.Context,
+    key: Annotated[str, typer.Argument(help="Its id, name, or beginning.")],
+    project: Project = None,
+) -> None:
     """Revoke a key: it is refused within seconds."""
-    with ask_collector(ctx) as client:
+    with ask_collector(ctx, project=project) as client:
         matches = [
             entry
             for entry in client.keys()["items"]

@@ -107,7 +107,9 @@ def _forks(ask: Callable[[], BlockingClient], parent: str) -> set[str]:
 
 def _has_ended(run_id: str) -> bool:
     settings = load()
-    record = read_record(run_id, settings.journal_dir, lambda: Client(settings.collector, settings.api_key))
+    record = read_record(
+        run_id, settings.journal_dir, lambda: Client(settings.collector, settings.api_key, project=settings.project)
+    )
     # A root that is a model or tool call does not end the run: other calls may follow. A fork's record also has its
     # parent's spans.
     return any(
@@ -183,7 +185,7 @@ def _reading() -> Generator[Callable[[], Any]]:
     def client() -> Client:
         if not clients:
             settings = load()
-            clients.append(Client(settings.collector, settings.api_key))
+            clients.append(Client(settings.collector, settings.api_key, project=settings.project))
         return clients[0]
 
     try:

@@ -27,13 +27,15 @@ def _print_storage(answer: Storage) -> None:
 def _storage_facts(answer: Storage) -> dict[str, object]:
     project, database = answer["project"], answer["database"]
     inline = project["inline_bytes"]
-    return {
+    facts: dict[str, object] = {
         "contents": _count_text(project["contents"]),
         "their size": _size_text(project["content_bytes"]),
         "inline": f"{_size_text(inline)} (from {project['sampled_runs']} runs)",
         "stored": f"{_size_text(project['bytes'])}, indexes {_size_text(project['index_bytes'])}",
-        "whole database": f"{_size_text(database['bytes'])}, indexes {_size_text(database['index_bytes'])}",
     }
+    if database is not None:
+        facts["whole database"] = f"{_size_text(database['bytes'])}, indexes {_size_text(database['index_bytes'])}"
+    return facts
 
 
 def _count_text(number: Amount) -> str:

@@ -36,11 +36,12 @@ class Client(BlockingClient):
         base_url: str | None = None,
         api_key: str | None = None,
         *,
+        project: str | None = None,
         timeout_seconds: float = TIMEOUT_SECONDS,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         self.base_url = collector_url(base_url)
-        self._http = httpx.Client(**options(self.base_url, api_key, timeout_seconds), transport=transport)
+        self._http = httpx.Client(**options(self.base_url, api_key, timeout_seconds, project), transport=transport)
 
     def close(self) -> None:
         """Closes the connections."""
@@ -106,11 +107,12 @@ class AsyncClient(Operations):
         base_url: str | None = None,
         api_key: str | None = None,
         *,
+        project: str | None = None,
         timeout_seconds: float = TIMEOUT_SECONDS,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self.base_url = collector_url(base_url)
-        self._http = httpx.AsyncClient(**options(self.base_url, api_key, timeout_seconds), transport=transport)
+        self._http = httpx.AsyncClient(**options(self.base_url, api_key, timeout_seconds, project), transport=transport)
 
     async def __aenter__(self) -> Self:
         return self

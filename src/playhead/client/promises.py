@@ -281,7 +281,7 @@ def drain_promises(seconds: float) -> None:
 def _collector_client(settings: Settings) -> Any:
     from playhead.client import Client  # noqa: PLC0415 - an HTTP client is needed only by programs that wait
 
-    return Client(settings.collector, settings.api_key, timeout_seconds=_REQUEST_SECONDS)
+    return Client(settings.collector, settings.api_key, project=settings.project, timeout_seconds=_REQUEST_SECONDS)
 
 
 def open_promise_at(client: Any, promise: Promise) -> Promise:

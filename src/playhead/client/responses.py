@@ -59,12 +59,12 @@ def collector_url(base_url: str | None = None, environ: Mapping[str, str] = os.e
     return url
 
 
-def options(base_url: str, api_key: str | None, timeout_seconds: float) -> dict[str, Any]:
-    """Returns arguments for `httpx.Client` and `httpx.AsyncClient`. `api_key` None: the key from the environment."""
-    key = settings.load(api_key=api_key or None).api_key
+def options(base_url: str, api_key: str | None, timeout_seconds: float, project: str | None = None) -> dict[str, Any]:
+    """Returns arguments for `httpx.Client` and `httpx.AsyncClient`. `api_key` and `project` None: as the environment
+    says."""
     return {
         "base_url": base_url + "/api/v1/",
-        "headers": {"authorization": f"Bearer {key}"} if key else {},
+        "headers": settings.load(api_key=api_key or None, project=project or None).collector_headers,
         "timeout": timeout_seconds,
         "verify": verification(base_url),
         # A proxy from the environment cannot reach a collector on this machine.

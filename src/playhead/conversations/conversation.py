@@ -218,7 +218,7 @@ class Conversation:
         from playhead.client import Client  # noqa: PLC0415 - HTTP
 
         settings = current_settings()
-        with Client(settings.collector, settings.api_key) as client:
+        with Client(settings.collector, settings.api_key, project=settings.project) as client:
             return [*client.runs(session=self.id, limit=limit)]
 
     # --- inside ------------------------------------------------------------------------------------------------------

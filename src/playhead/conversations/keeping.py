@@ -327,14 +327,14 @@ def _put(
 
 
 class _ProcessStore:
-    key: tuple[Path, str | None, str | None] | None = None
+    key: tuple[Path, str | None, str | None, str | None] | None = None
     store: ConversationStore | None = None
 
 
 def conversation_store() -> ConversationStore:
     """Returns the store for the settings of this process. Raises SettingInvalid."""
     settings = current_settings()
-    key = (settings.journal_dir, _endpoint(settings), settings.api_key)
+    key = (settings.journal_dir, _endpoint(settings), settings.api_key, settings.project)
     store = _ProcessStore.store
     if store is None or _ProcessStore.key != key:
         store = store_of(settings)
@@ -364,4 +364,4 @@ def _endpoint(settings: Settings) -> str | None:
 def _client(settings: Settings) -> "Client":
     from playhead.client import Client  # noqa: PLC0415 - HTTP, only for a collector
 
-    return Client(settings.collector, settings.api_key, timeout_seconds=_REQUEST_SECONDS)
+    return Client(settings.collector, settings.api_key, project=settings.project, timeout_seconds=_REQUEST_SECONDS)

@@ -79,7 +79,7 @@ class CollectorEndpoint:
         self._counters = counters
         self._encoding, self._compress = compression()
         self._is_known = False
-        self._key = {"authorization": f"Bearer {settings.api_key}"} if settings.api_key else {}
+        self._key = settings.collector_headers
         headers = {"user-agent": "playhead", **dict(settings.headers)}
         with without_instrumentation():
             # Reading the certificates of all authorities takes 50 ms, for nothing where there is no TLS.

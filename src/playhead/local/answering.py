@@ -34,7 +34,7 @@ class JournalOperations:
         """`context_windows`: limits of contexts that count more than the built-in ones, by the beginning of a model's
         name."""
         self._store = store
-        self._settings = AnalysisSettings(_PROJECT_ID, replace(shipped(), windows=context_windows))
+        self._settings = AnalysisSettings(replace(shipped(), windows=context_windows))
 
     def answer(self, call: OperationCall[T]) -> T:
         """Returns the answer. Raises ClientError: as over HTTP, or BadRequest for what needs a collector."""

@@ -278,6 +278,7 @@ COLLECTOR_HEADER: Final = "playhead-collector"  # on every answer of a collector
 # Of the protocol between senders and the collector, not of the software. A collector takes what senders of older
 # versions send; a sender of a newer version keeps its records until the collector is upgraded. See docs/wire.md.
 WIRE_VERSION: Final = 1
+PROJECT_HEADER: Final = "playhead-project"  # on a request of the operator: the project that it is about
 PACK_LOOKED_AT_HEADER: Final = "playhead-refs-looked-at"  # with a pack: how many of the requested refs were looked at
 STORED_HEADER: Final = "playhead-stored"  # on an answer to OTLP: what was new in the request, as name=count, ...
 TAKEN_OVER_HEADER: Final = "playhead-taken-over"  # the same: runs taken over by other attempts, run=attempt, ...

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 from playhead.errors import CollectorUnreachable, SettingInvalid
 from playhead.model.instrumentations import FAMILIES
-from playhead.model.names import VALUE_KINDS
+from playhead.model.names import PROJECT_HEADER, VALUE_KINDS
 from playhead.model.objects.masking import DEFAULT_KEYS
 from playhead.settings import table as s
 from playhead.settings.table import (
@@ -185,6 +185,11 @@ class Settings:
     api_key: str | None = setting(
         "PLAYHEAD_API_KEY", None, s.KEY, "the collector's key, if it has one", secret=True, if_invalid=STOP
     )
+    # STOP: what is recorded must not go to another tenant than the one that was meant.
+    project: str | None = setting(
+        "PLAYHEAD_PROJECT", None, s.KEY, "the project of the collector, for its operator: other keys name their own",
+        if_invalid=STOP,
+    )  # fmt: skip
     # STOP: payloads must not be written to another folder than the one that was meant.
     journal_dir: Path = setting(
         "PLAYHEAD_JOURNAL_DIR",
@@ -398,6 +403,12 @@ class Settings:
     exit_timeout_seconds: float = setting(
         "PLAYHEAD_EXIT_TIMEOUT_SECONDS", 5.0, s.SECONDS, "how long the program's exit may wait for delivery"
     )
+
+    @property
+    def collector_headers(self) -> dict[str, str]:
+        """What a request says to the collector about who sends it: the key, and the operator's project."""
+        key = {"authorization": f"Bearer {self.api_key}"} if self.api_key else {}
+        return key | ({PROJECT_HEADER: self.project} if self.project else {})
 
     @property
     def collector(self) -> str:

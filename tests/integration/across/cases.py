@@ -14,7 +14,7 @@ import orjson
 from playhead.model import names
 from playhead.model.message import Message, text_message
 from playhead.model.span import STATUS_ERROR
-from playhead_collector.app import PROJECT
+from playhead_collector.access import FIRST_PROJECT as PROJECT
 from playhead_collector.store.ports.scores import ScoreToAdd
 from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres.store import PostgresStore

@@ -10,8 +10,9 @@ from typer.testing import CliRunner
 from playhead.cli import app
 from playhead.client import AsyncClient
 from playhead.errors import BadRequest
+from playhead_collector.access import FIRST_PROJECT as PROJECT
 from playhead_collector.analysis.search.indexing import index_runs
-from playhead_collector.app import PROJECT, create_app
+from playhead_collector.app import create_app
 from playhead_collector.process import CollectorProcess
 from playhead_collector.projection import ProjectionRunner
 from playhead_collector.read.record import stored_record

@@ -7,11 +7,11 @@ from typing import Any
 import asyncpg
 import pytest
 
+from playhead_collector.access import FIRST_PROJECT as PROJECT
 from playhead_collector.analysis.across.cohort import read_cohort
 from playhead_collector.analysis.across.differences import answer_differences
 from playhead_collector.analysis.across.failures import answer_failures
 from playhead_collector.analysis.across.statistics import answer_statistics
-from playhead_collector.app import PROJECT
 from playhead_collector.read.prices import shipped
 from playhead_collector.store.ports.runs import RunFilter
 from playhead_collector.store.ports.scores import ScoreCondition

@@ -13,8 +13,8 @@ from playhead.model import names
 from playhead.model.message import Message, text_message
 from playhead.model.span import STATUS_ERROR
 from playhead.wire.operations.suspects import ComparedSiblings
+from playhead_collector.access import FIRST_PROJECT as PROJECT
 from playhead_collector.analysis.across.same_task import read_succeeded_runs
-from playhead_collector.app import PROJECT
 from playhead_collector.process import CollectorProcess
 from playhead_collector.read.record import stored_record
 from playhead_collector.store.ports.projections import UnpackedRun

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from playhead.cli import app
-from playhead_collector.app import PROJECT
+from playhead_collector.access import FIRST_PROJECT as PROJECT
 from playhead_collector.process import CollectorProcess
 from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres.store import connect

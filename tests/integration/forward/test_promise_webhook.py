@@ -100,7 +100,7 @@ async def announce(
             public_url="https://playhead.example/",
             **given,
         )
-        found = announcer_of(settings, store.promises, P, clock)
+        found = announcer_of(settings, store.promises, clock)
         assert found is not None
         made.append(found)
         return found
@@ -251,7 +251,7 @@ async def test_what_an_announcer_took_and_left_is_announced_by_another_one(
     store: PostgresStore, receiver: Receiver, announce: Announce, clock: Clock
 ):
     promise, announcer = await opened(store, 1), announce()
-    taken = await store.promises.take_announcement(P, clock.now_ns, clock.now_ns + 60 * SECOND, 3600)
+    taken = await store.promises.take_announcement(clock.now_ns, clock.now_ns + 60 * SECOND, 3600)
     assert taken is not None
     await announcer.run_once()
     assert receiver.requests == []

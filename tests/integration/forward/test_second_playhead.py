@@ -11,7 +11,8 @@ from unittest.mock import MagicMock
 import httpx
 import pytest
 
-from playhead_collector.app import PROJECT, create_app
+from playhead_collector.access import FIRST_PROJECT as PROJECT
+from playhead_collector.app import create_app
 from playhead_collector.destination_settings import OtlpSettings
 from playhead_collector.forward.destination import ForwardLimits, destination
 from playhead_collector.forward.forwarder import Forwarder

@@ -7,7 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
-from playhead_collector.app import PROJECT, build_collector
+from playhead_collector.access import FIRST_PROJECT as PROJECT
+from playhead_collector.app import build_collector
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres import statements

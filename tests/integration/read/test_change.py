@@ -8,7 +8,8 @@ import pytest
 
 from playhead.client import AsyncClient
 from playhead.model.message import message_contents
-from playhead_collector.app import PROJECT, create_app
+from playhead_collector.access import FIRST_PROJECT as PROJECT
+from playhead_collector.app import create_app
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.support.compressed_runs import RUNS, LabelledRun

@@ -9,7 +9,7 @@ import pytest
 from playhead.client import AsyncClient
 from playhead.errors import NotFound
 from playhead.model.message import message_contents, text_message
-from playhead_collector.app import PROJECT
+from playhead_collector.access import FIRST_PROJECT as PROJECT
 from playhead_collector.read import content_uses
 from playhead_collector.store.ports.projections import UnpackedRun
 from playhead_collector.store.postgres.store import PostgresStore

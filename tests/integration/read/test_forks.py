@@ -14,7 +14,8 @@ from playhead.errors import NotFound
 from playhead.model import names
 from playhead.model.message import text_message
 from playhead.projection.inputs import Parent
-from playhead_collector.app import PROJECT, create_app
+from playhead_collector.access import FIRST_PROJECT as PROJECT
+from playhead_collector.app import create_app
 from playhead_collector.projection import ProjectionRunner
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports.spans import Batch

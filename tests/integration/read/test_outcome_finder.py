@@ -10,7 +10,8 @@ import pytest
 
 from playhead.client import AsyncClient
 from playhead.model.message import text_message
-from playhead_collector.app import PROJECT, create_app
+from playhead_collector.access import FIRST_PROJECT as PROJECT
+from playhead_collector.app import create_app
 from playhead_collector.handlers.settings import AnalysisSettings
 from playhead_collector.read.prices import Prices, shipped
 from playhead_collector.settings import CollectorSettings
@@ -37,7 +38,7 @@ class Analysis:
     """The real analysis; counts what it is asked, and fails if it is told to."""
 
     def __init__(self, store: PostgresStore) -> None:
-        self.inner = InProcessAnalysis(store, AnalysisSettings(PROJECT))
+        self.inner = InProcessAnalysis(store, AnalysisSettings())
         self.asked: list[str] = []
         self.error: Exception | None = None
 

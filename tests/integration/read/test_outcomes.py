@@ -19,7 +19,8 @@ from playhead.projection.projector import project
 from playhead.projection.run_row import FirstSuspect, OutcomeFacts, RunRow
 from playhead.wire.operations.runs import SortName
 from playhead.wire.operations.verdict import OutcomeWord
-from playhead_collector.app import PROJECT, create_app
+from playhead_collector.access import FIRST_PROJECT as PROJECT
+from playhead_collector.app import create_app
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports.outcomes import STEPS_S, attention, outcome_word, step_ns
 from playhead_collector.store.ports.scores import ScoreToAdd

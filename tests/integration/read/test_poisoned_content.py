@@ -9,7 +9,8 @@ from playhead.client import AsyncClient
 from playhead.model.canonical import BYTES, JSON, TEXT, Content, content_of
 from playhead.model.message import text_message
 from playhead.wire.pack import PACK, Pack, encode_pack
-from playhead_collector.app import PROJECT, create_app
+from playhead_collector.access import FIRST_PROJECT as PROJECT
+from playhead_collector.app import create_app
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres.store import PostgresStore, connect

@@ -12,7 +12,8 @@ from playhead.model.canonical import canonical_json, value_of
 from playhead.model.message import Message, text_message
 from playhead.model.ref import ContentRef
 from playhead.testing import MockModelServer, text
-from playhead_collector.app import PROJECT, create_app
+from playhead_collector.access import FIRST_PROJECT as PROJECT
+from playhead_collector.app import create_app
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.integration.read.recorded import Recorder, conversation

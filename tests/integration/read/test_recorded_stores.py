@@ -11,7 +11,8 @@ import orjson
 import pytest
 
 from playhead.local.journal_records import JournalRecords
-from playhead_collector.app import PROJECT, create_app
+from playhead_collector.access import FIRST_PROJECT as PROJECT
+from playhead_collector.app import create_app
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres.store import PostgresStore

@@ -8,7 +8,7 @@ import pytest
 
 from playhead.client import AsyncClient
 from playhead.model.ref import ContentRef
-from playhead_collector.app import PROJECT
+from playhead_collector.access import FIRST_PROJECT as PROJECT
 from playhead_collector.store.ports.projections import UnpackedRun
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.store import PostgresStore

@@ -8,7 +8,8 @@ from fastapi import FastAPI
 
 from playhead.local.journal_records import JournalRecords
 from playhead.model import names
-from playhead_collector.app import PROJECT, create_app
+from playhead_collector.access import FIRST_PROJECT as PROJECT
+from playhead_collector.app import create_app
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres.store import PostgresStore

@@ -8,7 +8,7 @@ import pytest
 
 from playhead.model import names
 from playhead.model.message import text_message
-from playhead_collector.app import PROJECT
+from playhead_collector.access import FIRST_PROJECT as PROJECT
 from playhead_collector.process import CollectorProcess
 from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres.store import connect

@@ -9,7 +9,8 @@ import pytest
 from playhead.client import AsyncClient
 from playhead.model.message import Message, text_message
 from playhead.testing import Trajectories
-from playhead_collector.app import PROJECT, create_app
+from playhead_collector.access import FIRST_PROJECT as PROJECT
+from playhead_collector.app import create_app
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports.scores import ScoreToAdd
 from playhead_collector.store.postgres.store import PostgresStore, connect

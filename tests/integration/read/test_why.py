@@ -13,7 +13,8 @@ from playhead.client import AsyncClient
 from playhead.errors import NotFound
 from playhead.model import names
 from playhead.model.message import Message, text_message
-from playhead_collector.app import PROJECT, create_app
+from playhead_collector.access import FIRST_PROJECT as PROJECT
+from playhead_collector.app import create_app
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.integration.read.recorded import MS, START_NS, Recorder, conversation

@@ -17,7 +17,7 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from playhead.model.canonical import content_of
-from playhead_collector.app import PROJECT
+from playhead_collector.access import FIRST_PROJECT as PROJECT
 from playhead_collector.process import CollectorProcess
 from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres.store import connect

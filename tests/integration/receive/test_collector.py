@@ -12,7 +12,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from playhead.model.canonical import content_of
 from playhead.wire.pack import PACK, Pack, ThreadExtension, encode_pack
 from playhead_collector import embedded
-from playhead_collector.app import PROJECT, create_app
+from playhead_collector.access import FIRST_PROJECT as PROJECT
+from playhead_collector.app import create_app
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store import migrate
 from playhead_collector.store.postgres.store import PostgresStore, connect

@@ -112,7 +112,7 @@ async def test_only_a_digest_is_kept(store: PostgresStore, database_url: str):
 
 async def test_a_revoked_key_is_refused_at_once_here_and_within_seconds_elsewhere(store: PostgresStore):
     now = [0.0]
-    elsewhere = Keyring(store.keys, 1, None, clock=lambda: now[0])
+    elsewhere = Keyring(store.keys, None, clock=lambda: now[0])
     async with asking(store) as anybody:
         boss = await anybody.create_key("boss", ["admin"])
     async with asking(store, boss["key"]) as client:
@@ -131,7 +131,7 @@ async def test_a_revoked_key_is_refused_at_once_here_and_within_seconds_elsewher
 
 async def test_an_expired_key_is_none_and_use_is_noted_by_the_hour(store: PostgresStore):
     mono, wall = [0.0], [0]
-    ring = Keyring(store.keys, 1, None, clock=lambda: mono[0], wall_ns=lambda: wall[0])
+    ring = Keyring(store.keys, None, clock=lambda: mono[0], wall_ns=lambda: wall[0])
     async with asking(store, MASTER, admin_key=MASTER) as operator:
         made = await operator.create_key("boss", ["admin", "read"], expires_seconds=3_600)
     given = [made["key"].encode()]

@@ -47,7 +47,7 @@ async def http(chat: Chat, server: MockModelServer) -> AsyncIterator[httpx.Async
 def client_of(chat: Chat, explainer: ModelApi | None) -> httpx.AsyncClient:
     configured = Configured(explainer=explainer, clock=lambda: EPOCH_NS)
     app = FastAPI(openapi_tags=query_api.TAGS)
-    query_api.add_routes(app, chat.store, FakeRunner(), 1, configured)  # pyright: ignore[reportArgumentType]
+    query_api.add_routes(app, chat.store, FakeRunner(), configured)  # pyright: ignore[reportArgumentType]
     errors.install(app)
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=f"http://collector/api/v1/runs/{RUN}/")
 

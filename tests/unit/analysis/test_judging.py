@@ -42,7 +42,7 @@ def server() -> Iterator[MockModelServer]:
 def app_with(store: FakeStore, explainer: ModelApi | None) -> FastAPI:
     configured = Configured(explainer=explainer, clock=lambda: EPOCH_NS)
     app = FastAPI(openapi_tags=query_api.TAGS)
-    query_api.add_routes(app, store, FakeRunner(), 1, configured)  # pyright: ignore[reportArgumentType]
+    query_api.add_routes(app, store, FakeRunner(), configured)  # pyright: ignore[reportArgumentType]
     errors.install(app)
     return app
 

@@ -42,7 +42,7 @@ def url(server: MockModelServer) -> Iterator[str]:
     web = FastAPI()
     explainer = ModelApi(server.base_url, "mock-model")
     configured = Configured(explainer=explainer, chat_models=explainer)
-    query_api.add_routes(web, chat.store, FakeRunner(), 1, configured)  # type: ignore[arg-type]
+    query_api.add_routes(web, chat.store, FakeRunner(), configured)  # type: ignore[arg-type]
     errors.install(web)
     with served(web) as url:
         yield url

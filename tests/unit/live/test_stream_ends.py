@@ -40,7 +40,7 @@ class Stream:
     def __post_init__(self) -> None:
         self.journal.becomes([("first", 0)])
         self.hub = LiveHub(
-            cast(ReadStore, self.journal), cast(ChangeStore, self.journal), PROJECT, self.limits, poll_seconds=600
+            cast(ReadStore, self.journal), cast(ChangeStore, self.journal), self.limits, poll_seconds=600
         )
 
     def follower(self, channel: Channel) -> Follower:
@@ -81,25 +81,25 @@ async def end(messages: AsyncGenerator[bytes]) -> dict[str, object]:
 
 
 async def test_a_stream_without_news_sends_heartbeats(stream: Stream):
-    async with stream.hub.follow(RUN) as channel:
+    async with stream.hub.follow(PROJECT, RUN) as channel:
         messages = stream.follower(channel).messages()
         assert b'"first"' in await up_to_heartbeat(messages)
         assert [await anext(messages), await anext(messages)] == [HEARTBEAT, HEARTBEAT]
 
 
 async def test_a_stream_ends_at_once_when_the_collector_stops(stream: Stream):
-    async with stream.hub.follow(RUN) as channel:
+    async with stream.hub.follow(PROJECT, RUN) as channel:
         messages = stream.follower(channel).messages()
         await up_to_heartbeat(messages)
         stream.hub.close()
         assert await end(messages) == {"reason": "stopping", "status": "running", "reconnect": True}
         with pytest.raises(Refused):
-            async with stream.hub.follow(RUN):
+            async with stream.hub.follow(PROJECT, RUN):
                 raise AssertionError("a stream was opened while the collector stops")
 
 
 async def test_a_stream_ends_after_its_time_and_its_client_is_to_reconnect(stream: Stream):
-    async with stream.hub.follow(RUN) as channel:
+    async with stream.hub.follow(PROJECT, RUN) as channel:
         messages = stream.follower(channel).messages()
         await up_to_heartbeat(messages)
         stream.now = stream.limits.stream_seconds - 1
@@ -110,7 +110,7 @@ async def test_a_stream_ends_after_its_time_and_its_client_is_to_reconnect(strea
 
 async def test_a_client_that_lags_behind_the_memory_is_cut_off(stream: Stream, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(channels, "_MOST_BATCHES", 1)
-    async with stream.hub.follow(RUN) as channel:
+    async with stream.hub.follow(PROJECT, RUN) as channel:
         messages = stream.follower(channel).messages()
         await up_to_heartbeat(messages)
         for count in range(2, 5):
@@ -124,7 +124,7 @@ async def test_messages_in_memory_stay_within_their_bound_while_clients_catch_up
     stream = Stream(StreamLimits(heartbeat_seconds=0, memory_bytes=most))
     names = [f"event{number}" for number in range(20_000)]
     stream.journal.becomes([(name, 0) for name in names])
-    async with stream.hub.follow(RUN) as channel:
+    async with stream.hub.follow(PROJECT, RUN) as channel:
         live = stream.follower(channel).messages()
         await up_to_heartbeat(live)
         received, memory = b"", list[int]()
@@ -147,12 +147,12 @@ async def test_messages_in_memory_stay_within_their_bound_while_clients_catch_up
 
 async def test_more_streams_than_allowed_are_refused_until_one_is_left():
     stream = Stream(StreamLimits(most=1))
-    async with stream.hub.follow(RUN):
+    async with stream.hub.follow(PROJECT, RUN):
         with pytest.raises(Refused) as refused:
-            async with stream.hub.follow(RUN):
+            async with stream.hub.follow(PROJECT, RUN):
                 raise AssertionError("one stream too many was opened")
         assert (refused.value.status, refused.value.headers) == (503, {"Retry-After": "5"})
         assert "PLAYHEAD_MAX_STREAMS" in str(refused.value)
-    async with stream.hub.follow(RUN):
+    async with stream.hub.follow(PROJECT, RUN):
         assert stream.hub.clients == 1
     await stream.hub.stop()

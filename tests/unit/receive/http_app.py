@@ -63,8 +63,8 @@ def make_app(
 ) -> FastAPI:
     flow = flow or RequestLimiter(max_requests=10, max_bytes=limit)
     app, metrics = FastAPI(), Metrics()
-    app.include_router(OtlpHttp(OtlpIntake(memory.ingest, metrics, flow, limit, most)).router())
-    app.include_router(ContentHttp(memory, metrics, flow, limit, content_limit, max_items).router())
+    app.include_router(OtlpHttp(OtlpIntake(lambda _: memory, metrics, flow, limit, most)).router())
+    app.include_router(ContentHttp(lambda _: memory, metrics, flow, limit, content_limit, max_items).router())
     errors.install(app)
     app.state.metrics = metrics
     return app

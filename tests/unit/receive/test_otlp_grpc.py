@@ -26,6 +26,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceResponse,
 )
 
+from playhead_collector.access import Access
 from playhead_collector.errors import Refused, StoreUnavailable
 from playhead_collector.network.grpc_server import CannotBind, bind
 from playhead_collector.network.guard import Limits
@@ -53,14 +54,15 @@ class Services:
         self.refusal: Refused | None = None
         self.keys: list[str | None] = []
         self.statuses: list[tuple[str, int]] = []
-        intake = OtlpIntake(self.memory.ingest, self.metrics, self.flow, LIMIT, limits or DecodeLimits())
+        intake = OtlpIntake(lambda _: self.memory, self.metrics, self.flow, LIMIT, limits or DecodeLimits())
         self.otlp = OtlpGrpc(intake, self.turns, self._authorize, self._answered)
         self.port = 0
 
-    async def _authorize(self, headers: Mapping[str, str]) -> None:
+    async def _authorize(self, headers: Mapping[str, str]) -> Access:
         self.keys.append(headers.get("authorization"))
         if self.refusal:
             raise self.refusal
+        return Access()
 
     def _answered(self, route: str, status: int, seconds: float) -> None:
         assert seconds >= 0

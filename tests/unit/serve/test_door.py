@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from playhead_collector.serve.auth import RequireKey
 from playhead_collector.serve.browser.origin_guard import BrowserGuard
 from playhead_collector.serve.keyring import Keyring
+from tests.support.access_controls import access_control_of
 from tests.unit.receive.http_app import client_of
 from tests.unit.serve.test_frame import NoKeys
 
@@ -22,7 +23,7 @@ def make_app(key: str = "", **given: Any) -> FastAPI:
         return "served"
 
     if key:
-        app.add_middleware(RequireKey, keyring=Keyring(NoKeys(), 1, key))
+        app.add_middleware(RequireKey, access_control=access_control_of(Keyring(NoKeys(), key)))
     app.add_middleware(BrowserGuard, **given)
     return app
 

@@ -9,6 +9,7 @@ from playhead_collector.serve import drop_in, errors
 from playhead_collector.serve.auth import RequireKey
 from playhead_collector.serve.drop_in import hint
 from playhead_collector.serve.keyring import Keyring
+from tests.support.access_controls import access_control_of
 from tests.unit.receive.http_app import Memory, client_of, make_app
 from tests.unit.serve.test_frame import NoKeys
 
@@ -17,7 +18,7 @@ def an_app(key: str = "") -> FastAPI:
     app = make_app(Memory())
     app.include_router(drop_in.router("1.0"))
     if key:
-        app.add_middleware(RequireKey, keyring=Keyring(NoKeys(), 1, key))
+        app.add_middleware(RequireKey, access_control=access_control_of(Keyring(NoKeys(), key)))
     return app
 
 

@@ -13,6 +13,7 @@ from playhead_collector.serve.auth import RequireKey
 from playhead_collector.serve.keyring import Keyring
 from playhead_collector.serve.metrics import CountRequests, Metrics
 from playhead_collector.store.ports.keys import ApiKey
+from tests.support.access_controls import access_control_of
 from tests.unit.receive.http_app import client_of
 
 KEY = "s3cret"
@@ -28,7 +29,7 @@ class Database:
 
 
 class NoKeys:
-    async def all(self, project_id: int) -> Sequence[ApiKey]:
+    async def of_all_projects(self) -> Sequence[ApiKey]:
         return ()
 
     async def add(
@@ -64,7 +65,7 @@ def make_app(*, key: str | None = None, failure: Exception | None = None) -> Fas
 
     errors.install(app)
     if key:
-        app.add_middleware(RequireKey, keyring=Keyring(NoKeys(), 1, key))
+        app.add_middleware(RequireKey, access_control=access_control_of(Keyring(NoKeys(), key)))
     app.add_middleware(CountRequests, metrics=metrics)
     app.add_middleware(identity.IdentityHeader)
     app.state.metrics = metrics
@@ -118,14 +119,14 @@ async def test_without_the_key_nothing_opens(headers: dict[str, str], path: str)
 class KeysOutOfReach(NoKeys):
     """Its database is down."""
 
-    async def all(self, project_id: int) -> Sequence[ApiKey]:
+    async def of_all_projects(self) -> Sequence[ApiKey]:
         raise StoreUnavailable("Postgres is down")
 
 
 @pytest.mark.parametrize("path", ["/metrics", "/items/1", "/nowhere"])
 async def test_nobody_is_let_in_before_the_keys_were_ever_read(path: str):
     app = make_app()
-    app.add_middleware(RequireKey, keyring=Keyring(KeysOutOfReach(), 1, None))
+    app.add_middleware(RequireKey, access_control=access_control_of(Keyring(KeysOutOfReach(), None)))
     async with client_of(app) as client:
         for headers in ({}, {"x-api-key": KEY}):
             answer = await client.get(path, headers=headers)
@@ -136,7 +137,7 @@ async def test_nobody_is_let_in_before_the_keys_were_ever_read(path: str):
 
 async def test_figures_are_open_while_keys_cannot_be_read_where_the_operator_says_so():
     app = make_app()
-    app.add_middleware(RequireKey, keyring=Keyring(KeysOutOfReach(), 1, None), metrics_open=True)
+    app.add_middleware(RequireKey, access_control=access_control_of(Keyring(KeysOutOfReach(), None)), metrics_open=True)
     async with client_of(app) as client:
         assert (await client.get("/metrics")).status_code == 200
 

@@ -93,7 +93,7 @@ async def items(asking: Asking, *, names: Sequence[str] = (), limit: int | None 
 
 @changes(Samples.one)
 async def one(asking: Changing, value: bool | float | str) -> dict[str, Any]:
-    return {"value": value, "type": type(value).__name__, "key": asking.request.key_name}
+    return {"value": value, "type": type(value).__name__, "key": asking.request.access.key_name}
 
 
 @handles(Samples.strict)
@@ -174,9 +174,9 @@ def app(monkeypatch: pytest.MonkeyPatch) -> FastAPI:
     handlers = handlers_in(HERE)
     monkeypatch.setattr(operations, "handler_of", lambda operation: handlers[operation.key])
     store, app, reads = FakeStore(), FastAPI(), ReadLimiter(2, 2)
-    settings = AnalysisSettings.of(1, Configured())
+    settings = AnalysisSettings.of(Configured())
     analysis = AnalysisHandlers(
-        cast(Any, store), cast(Any, FakeRunner()), 1, InProcessAnalysis(cast(Any, store), settings), reads
+        cast(Any, store), cast(Any, FakeRunner()), InProcessAnalysis(cast(Any, store), settings), reads
     )
     routes = OperationRoutes(analysis, settings, Services())
     group = ApiRoutes(app, reads)

@@ -12,7 +12,8 @@ import pytest
 from playhead_collector.app import create_app
 from playhead_collector.errors import Refused
 from playhead_collector.receive.otlp_http import PATHS
-from playhead_collector.serve.auth import OPEN_PATHS, authorize, needed_for
+from playhead_collector.serve.access_control import authorize
+from playhead_collector.serve.auth import OPEN_PATHS, needed_for
 from playhead_collector.serve.keyring import ADMIN, INGEST, READ, SCOPES, KeyHolder, Keyring
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports.keys import ApiKey
@@ -33,6 +34,9 @@ CHANGES = {
     ("PUT", "/api/v1/conversation"): INGEST,
     ("DELETE", "/api/v1/conversation"): INGEST,
     ("POST", "/api/v1/keys"): ADMIN,
+    ("POST", "/api/v1/projects"): ADMIN,
+    ("PUT", "/api/v1/projects/{name}"): ADMIN,
+    ("DELETE", "/api/v1/projects/{name}"): ADMIN,
     ("DELETE", "/api/v1/keys/{number}"): ADMIN,
     ("DELETE", "/api/v1/runs/{run}"): ADMIN,
     ("POST", "/api/v1/gc"): ADMIN,
@@ -62,7 +66,7 @@ def routes() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("method", "path"), routes())
 def test_each_route_needs_the_scope_that_is_written_down_for_it(method: str, path: str):
-    listed = {("GET", "/api/v1/keys"): ADMIN} | CHANGES
+    listed = {("GET", "/api/v1/keys"): ADMIN, ("GET", "/api/v1/projects"): ADMIN} | CHANGES
     expected = listed[method, path] if method != "GET" else listed.get((method, path), READ)
     # What `needed_for` does not know needs `admin`.
     assert (needed_for(method, path.replace("{run}", "0" * 32).replace("{number}", "1")) or ADMIN) == expected
@@ -90,7 +94,7 @@ class Keys:
     def __init__(self, *keys: ApiKey) -> None:
         self.stored = keys
 
-    async def all(self, project_id: int) -> tuple[ApiKey, ...]:
+    async def of_all_projects(self) -> tuple[ApiKey, ...]:
         return self.stored
 
     async def note_used(self, project_id: int, numbers: Sequence[int]) -> None:
@@ -98,7 +102,7 @@ class Keys:
 
 
 def key(name: str, *scopes: str, **more: Any) -> ApiKey:
-    return ApiKey(1, name, name, scopes, hashlib.sha256(name.encode()).digest(), 0, **more)
+    return ApiKey(1, 1, name, name, scopes, hashlib.sha256(name.encode()).digest(), 0, **more)
 
 
 async def test_a_new_route_needs_admin_until_its_scope_is_written_down_and_what_is_no_route_is_not_found():
@@ -124,12 +128,12 @@ async def test_a_new_route_needs_admin_until_its_scope_is_written_down_and_what_
 
 async def test_whose_key_a_request_has_is_said_by_the_key_that_authorized_it():
     expired, valid = key("expired", "ingest", expires_ns=1), key("valid", "ingest")
-    keyring = Keyring(cast(Any, Keys(expired, valid)), 1, "master")
+    keyring = Keyring(cast(Any, Keys(expired, valid)), "master")
     for headers, holder in (
-        ({"x-api-key": "expired", "authorization": "Bearer valid"}, KeyHolder(frozenset({"ingest"}), "valid")),
-        ({"x-api-key": "unknown", "authorization": "Bearer valid"}, KeyHolder(frozenset({"ingest"}), "valid")),
+        ({"x-api-key": "expired", "authorization": "Bearer valid"}, KeyHolder(frozenset({"ingest"}), "valid", 1)),
+        ({"x-api-key": "unknown", "authorization": "Bearer valid"}, KeyHolder(frozenset({"ingest"}), "valid", 1)),
         ({"x-api-key": "expired", "authorization": "Bearer master"}, KeyHolder(frozenset(SCOPES), None)),
-        ({"x-api-key": "valid"}, KeyHolder(frozenset({"ingest"}), "valid")),
+        ({"x-api-key": "valid"}, KeyHolder(frozenset({"ingest"}), "valid", 1)),
     ):
         assert await authorize(keyring, INGEST, headers) == holder
     with pytest.raises(Refused, match="wrong or expired"):

@@ -14,6 +14,7 @@ from playhead_collector.serve.browser.pages import UiFiles
 from playhead_collector.serve.keyring import COOKIE, SESSION_SECONDS, Keyring, make_token, token_in
 from playhead_collector.serve.routing import ApiRoutes
 from playhead_collector.store.ports.keys import ApiKey
+from tests.support.access_controls import access_control_of
 
 READER = b"ph_reader"
 NOW_NS = 1_800_000_000 * 10**9
@@ -23,7 +24,7 @@ class Keys:
     def __init__(self, *keys: ApiKey) -> None:
         self.stored = list(keys)
 
-    async def all(self, project_id: int) -> Sequence[ApiKey]:
+    async def of_all_projects(self) -> Sequence[ApiKey]:
         return self.stored
 
     async def note_used(self, project_id: int, numbers: Sequence[int]) -> None:
@@ -39,27 +40,27 @@ class Clock:
 
 
 def reader(number: int = 7, **more: int | None) -> ApiKey:
-    return ApiKey(number, "reader", "ph_reader", ("read",), hashlib.sha256(READER).digest(), 0, **more)
+    return ApiKey(1, number, "reader", "ph_reader", ("read",), hashlib.sha256(READER).digest(), 0, **more)
 
 
 def asking(keys: Keys, master: str | None = None, clock: Clock | None = None) -> httpx.AsyncClient:
     clock = clock or Clock()
-    keyring = Keyring(keys, 1, master, clock=lambda: clock.seconds, wall_ns=clock)  # type: ignore[arg-type]
+    keyring = Keyring(keys, master, clock=lambda: clock.seconds, wall_ns=clock)  # type: ignore[arg-type]
     app = FastAPI()
     session.add_routes(ApiRoutes(app), keyring)
     app.include_router(UiFiles().router())
     app.get("/api/v1/runs")(lambda: {"items": []})
     errors.install(app)
-    app.add_middleware(RequireKey, keyring=keyring)
+    app.add_middleware(RequireKey, access_control=access_control_of(keyring))
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1")
 
 
 async def test_a_key_opens_a_session_whose_cookie_no_script_can_read():
     async with asking(Keys(reader())) as client:
-        assert (await client.get("/api/v1/session")).json() == {"needs_key": True, "scopes": []}
+        assert (await client.get("/api/v1/session")).json() == {"needs_key": True, "scopes": [], "is_operator": False}
         assert (await client.get("/api/v1/runs")).status_code == 401
         answer = await client.post("/api/v1/session", json={"key": READER.decode()})
-        assert answer.json() == {"needs_key": True, "scopes": ["read"]}
+        assert answer.json() == {"needs_key": True, "scopes": ["read"], "is_operator": False}
         cookie = answer.headers["set-cookie"]
         assert all(flag in cookie for flag in ("HttpOnly", "SameSite=strict", "Path=/", f"Max-Age={SESSION_SECONDS}"))
         assert READER.decode() not in cookie
@@ -72,7 +73,7 @@ async def test_a_key_opens_a_session_whose_cookie_no_script_can_read():
 async def test_the_operators_key_opens_a_session_with_all_scopes():
     async with asking(Keys(), "master") as client:
         answer = await client.post("/api/v1/session", json={"key": "master"})
-        assert answer.json()["scopes"] == ["admin", "ingest", "read"]
+        assert answer.json() == {"needs_key": True, "scopes": ["admin", "ingest", "read"], "is_operator": True}
         assert (await client.get("/api/v1/runs")).status_code == 200
 
 
@@ -131,16 +132,18 @@ async def test_a_token_of_another_key_or_time_is_not_signed():
     digest, other = hashlib.sha256(READER).digest(), hashlib.sha256(b"other").digest()
     token = token_in({"cookie": f"{COOKIE}={make_token(7, digest, 100)}"})
     assert token is not None
-    assert (token.is_signed(digest), token.is_signed(other)) == (True, False)
+    assert (token.is_signed(digest, "session"), token.is_signed(other, "session")) == (True, False)
+    assert not token.is_signed(digest, "upload to project 1")
     longer = token_in({"cookie": f"{COOKIE}=7.999.{token.mac}"})
     assert longer is not None
-    assert not longer.is_signed(digest)
+    assert not longer.is_signed(digest, "session")
 
 
 async def test_without_keys_everybody_may():
     async with asking(Keys()) as client:
         assert (await client.get("/api/v1/session")).json() == {
             "needs_key": False,
+            "is_operator": False,
             "scopes": ["admin", "ingest", "read"],
         }
         assert (await client.post("/api/v1/session", json={"key": "any"})).status_code == 401

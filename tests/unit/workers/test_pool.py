@@ -30,7 +30,7 @@ ENOUGH = 30.0
 
 
 def setup_of(seconds: float = ENOUGH, memory_bytes: int = 1024 * MIB, answer_bytes: int = 64 * MIB) -> Setup:
-    given = AnalysisSettings.of(1, Configured())
+    given = AnalysisSettings.of(Configured())
     return Setup(
         dsn="none",
         timeouts=DatabaseTimeouts(),
@@ -61,7 +61,7 @@ async def pool_of(
 
 
 def q(name: str, **options: Any) -> AnalysisQuestion:
-    return AnalysisQuestion(name, (), options)
+    return AnalysisQuestion(name, 1, (), options)
 
 
 async def pid_in(pool: WorkerPool) -> int:

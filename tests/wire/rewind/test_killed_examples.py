@@ -31,7 +31,7 @@ def test_a_killed_example_goes_on_to_the_same_answer_and_repeats_nothing(name: s
         checked = check_killed(name, expected, kill, tmp_path / str(number))
         assert checked.wrong == [], kill
         recorded += checked.completed + checked.in_doubt
-    # Of all kills: where calls begin side by side, the last request may arrive before a call is in the journal.
+    # Of all kills together: of calls side by side, the last request may arrive before one of them is in the journal.
     assert recorded > 0
 
 

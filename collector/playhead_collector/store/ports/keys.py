@@ -7,8 +7,9 @@ from typing import Protocol, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """An API key. Only the SHA-256 of its secret is stored. `expires_ns` None: it never expires."""
+    """An API key of a project. Only the SHA-256 of its secret is stored. `expires_ns` None: it never expires."""
 
+    project_id: int
     number: int
     name: str
     prefix: str
@@ -31,6 +32,10 @@ class KeyStore(Protocol):
 
     async def all(self, project_id: int) -> Sequence[ApiKey]:
         """Returns all keys, including expired ones, oldest first.  Raises StoreUnavailable."""
+        ...
+
+    async def of_all_projects(self) -> Sequence[ApiKey]:
+        """Returns the keys of all projects, including expired ones.  Raises StoreUnavailable."""
         ...
 
     async def add(

@@ -155,8 +155,9 @@ async def ingest(
     news = {run: by_run[run] for run, _ in fresh}
     pending = await _note_pending(conn, memory.packs, write_context, news, stored.stored, date_of(now_ns))
     entries: dict[str, list[Any]] = {}
-    if recipients and fresh:
-        entries = new_entries(recipients, news, fresh)
+    served = [recipient for recipient in recipients if recipient.serves(project_id)]
+    if served and fresh:
+        entries = new_entries(served, news, fresh)
     own_runs = {UUID(run) for run, arrival in news.items() if arrival.is_from_own_process}
     await _mark_news(conn, project_id, {UUID(run) for run in news}, own_runs, stored.waiting, now_ns, entries)
     repeated = [page for run, arrival in by_run.items() for page in arrival.pages if (run, page.digest) not in fresh]
@@ -321,7 +322,8 @@ async def fill_log(
     conn: Conn, project_id: int, recipients: Sequence[Recipient], log: LogEvent, run: UUID, now_ns: int
 ) -> None:
     """Adds entries for a log event of a run that is in no page."""
-    takers = [recipient.name for recipient in recipients if recipient.takes(run.hex) and recipient.takes_log(log)]
+    served = (recipient for recipient in recipients if recipient.serves(project_id))
+    takers = [recipient.name for recipient in served if recipient.takes(run.hex) and recipient.takes_log(log)]
     if takers:
         same = {"runs": [run], "digests": [None], "spans": [b""], "logs": [log_key(log)]}
         columns = {name: values * len(takers) for name, values in same.items()}

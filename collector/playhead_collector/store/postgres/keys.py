@@ -20,6 +20,10 @@ class PostgresKeys:
         async with self._db.reading() as conn:
             return await _read(conn, project_id)
 
+    async def of_all_projects(self) -> Sequence[ApiKey]:
+        async with self._db.reading() as conn:
+            return await _read(conn, None)
+
     async def add(
         self, project_id: int, name: str, prefix: str, digest: bytes, scopes: Sequence[str], seconds: float | None
     ) -> ApiKey:
@@ -45,12 +49,13 @@ class PostgresKeys:
             await sql.run(conn, "use_keys", project_id=project_id, keys=list(numbers))
 
 
-async def _read(conn: Conn, project_id: int) -> list[ApiKey]:
+async def _read(conn: Conn, project_id: int | None) -> list[ApiKey]:
     return [_key(row) for row in await sql.rows(conn, "keys", project_id=project_id)]
 
 
 def _key(row: Record) -> ApiKey:
     return ApiKey(
-        row["key_id"], row["name"], row["prefix"], tuple(row["scopes"]), row["digest"], row["created_ns"],
+        row["project_id"], row["key_id"], row["name"], row["prefix"], tuple(row["scopes"]), row["digest"],
+        row["created_ns"],
         row["expires_ns"], row["last_used_ns"],
     )  # fmt: skip

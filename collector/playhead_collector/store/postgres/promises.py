@@ -22,8 +22,10 @@ _MOST_OF_A_RUN = 100
 
 @dataclass(frozen=True, slots=True)
 class Announcement:
-    """An open promise to send to the webhook. `attempt`: the number of this attempt, from 1."""
+    """An open promise to send to the webhook, and its project. `attempt`: the number of this attempt, from 1."""
 
+    project_id: int
+    project: str
     promise: StoredPromise
     attempt: int
 
@@ -98,21 +100,21 @@ class PostgresPromises:
         )
         return [promise for promise in promises if promise.kind != INTERRUPT][:_MOST_OF_A_RUN]
 
-    async def take_announcement(
-        self, project_id: int, now_ns: int, until_ns: int, max_age_s: float
-    ) -> Announcement | None:
-        """Returns the open promise whose announcement has been due for longest, if it is no older than `max_age_s`. No
-        other worker gets it until `until_ns`.  None: nothing is due.  Raises StoreUnavailable."""
+    async def take_announcement(self, now_ns: int, until_ns: int, max_age_s: float) -> Announcement | None:
+        """Returns the open promise of any project whose announcement has been due for longest, if it is no older than
+        `max_age_s`. No other worker gets it until `until_ns`.  None: nothing is due.  Raises StoreUnavailable."""
         parameters = {"now": now_ns, "until": until_ns, "max_age": max_age_s}
         async with self._db.transaction() as conn:
-            row = await sql.row(conn, "take_announcement", project_id=project_id, **parameters)
-        return None if row is None else Announcement(_promise(row), row["announce_attempts"])
+            row = await sql.row(conn, "take_announcement", **parameters)
+        if row is None:
+            return None
+        return Announcement(row["project_id"], row["project"], _promise(row), row["announce_attempts"])
 
-    async def drop_announcements(self, project_id: int, now_ns: int, max_age_s: float) -> Sequence[str]:
+    async def drop_announcements(self, now_ns: int, max_age_s: float) -> Sequence[str]:
         """Cancels announcements that are due, of open promises that are older than `max_age_s` or whose deadline has
         passed. Returns the ids of these promises, at most a hundred per call.  Raises StoreUnavailable."""
         async with self._db.transaction() as conn:
-            return await sql.column(conn, "drop_announcements", project_id=project_id, now=now_ns, max_age=max_age_s)
+            return await sql.column(conn, "drop_announcements", now=now_ns, max_age=max_age_s)
 
     async def settle_announcement(self, project_id: int, promise: str, due_ns: int | None) -> None:
         """Sets when the announcement is due again. None: the promise was announced, or announcing is given up."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from playhead.model import names
 from playhead.model.span import LogEvent
 from playhead.projection.log_events import describes_call
+from playhead_collector.access import FIRST_PROJECT
 
 # The last 56 bits of a trace id are random (W3C Trace Context, level 2), and so are those of a UUID of version 7.
 _RANDOM_DIGITS = 14
@@ -23,6 +24,12 @@ class Recipient:
     calls_in_logs: bool = False
     """Whether the destination takes log events that describe calls (as spans or parts of spans) and evaluations (as
     scores)."""
+    all_projects: bool = False
+    """Whether the destination gets the runs of all projects; else those of the first one."""
+
+    def serves(self, project_id: int) -> bool:
+        """Returns whether the destination gets runs of this project."""
+        return self.all_projects or project_id == FIRST_PROJECT
 
     def takes_log(self, log: LogEvent) -> bool:
         """Returns whether the destination takes this log event. Evaluations that are recorded on spans are sent as log

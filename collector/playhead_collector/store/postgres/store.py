@@ -21,6 +21,7 @@ from playhead_collector.store.postgres.notes import PostgresNotes
 from playhead_collector.store.postgres.outbox import PostgresOutbox
 from playhead_collector.store.postgres.outcomes import PostgresOutcomes
 from playhead_collector.store.postgres.projections import PostgresProjections
+from playhead_collector.store.postgres.projects import PostgresProjects
 from playhead_collector.store.postgres.promises import PostgresPromises
 from playhead_collector.store.postgres.recipients import Recipient
 from playhead_collector.store.postgres.runs import PostgresRuns
@@ -70,6 +71,7 @@ class PostgresStore:
         self.outbox = PostgresOutbox(db, clock)
         self.promises = PostgresPromises(db)
         self.leases = PostgresLeases(db, clock)
+        self.projects = PostgresProjects(db)
         self.keys = PostgresKeys(db)
         self.notes = PostgresNotes(db)
         self.conversations = PostgresConversations(db, clock, memory.packs)

@@ -360,6 +360,14 @@ export interface components {
              */
             expires_seconds?: number | null;
         };
+        /** Body_create_project_api_v1_projects_post */
+        Body_create_project_api_v1_projects_post: {
+            /**
+             * Name
+             * @description Name of the project: letters, digits, dots, lines.
+             */
+            name: string;
+        };
         /** Body_drop_forward_api_v1_forward__destination__drop_post */
         Body_drop_forward_api_v1_forward__destination__drop_post: {
             /**
@@ -393,6 +401,24 @@ export interface components {
              * @default false
              */
             again: boolean;
+        };
+        /** Body_limit_project_api_v1_projects__name__put */
+        Body_limit_project_api_v1_projects__name__put: {
+            /**
+             * Spans Per Second
+             * @description Null: no limit.
+             */
+            spans_per_second?: number | null;
+            /**
+             * Bytes Per Day
+             * @description Null: no limit.
+             */
+            bytes_per_day?: number | null;
+            /**
+             * Stored Bytes
+             * @description Null: no limit.
+             */
+            stored_bytes?: number | null;
         };
         /** Body_open_promise_api_v1_promises_post */
         Body_open_promise_api_v1_promises_post: {
@@ -1668,6 +1694,14 @@ export interface components {
          * @description Whether there was something to delete.
          */
         DeletedOne: {
+            /** Deleted */
+            deleted: boolean;
+        };
+        /**
+         * DeletedProject
+         * @description `deleted`: whether there was such a project. Its rows are removed in the background.
+         */
+        DeletedProject: {
             /** Deleted */
             deleted: boolean;
         };
@@ -3209,6 +3243,40 @@ export interface components {
             currency: string;
         };
         /**
+         * ProjectAnswer
+         * @description A project.  `created` is RFC 3339.
+         */
+        ProjectAnswer: {
+            /** Name */
+            name: string;
+            /** Created */
+            created: string;
+            limits: components["schemas"]["ProjectLimits"];
+        };
+        /**
+         * ProjectLimits
+         * @description What a project may send and have stored; null: as much as it likes.
+         *
+         *     `spans_per_second` counts spans and log events at each collector. `bytes_per_day` counts bodies of requests, not
+         *     compressed, per day (UTC). `stored_bytes` is compared with what `storage` says: rows and indexes of the project.
+         */
+        ProjectLimits: {
+            /** Spans Per Second */
+            spans_per_second: number | null;
+            /** Bytes Per Day */
+            bytes_per_day: number | null;
+            /** Stored Bytes */
+            stored_bytes: number | null;
+        };
+        /**
+         * ProjectList
+         * @description All projects, the first one first.
+         */
+        ProjectList: {
+            /** Items */
+            items: components["schemas"]["ProjectAnswer"][];
+        };
+        /**
          * ProjectStorage
          * @description What a project has.  `contents`: how many different ones; `content_bytes`: their size, not compressed.
          *
@@ -3227,6 +3295,25 @@ export interface components {
             inline_bytes: components["schemas"]["Amount"];
             /** Sampled Runs */
             sampled_runs: number;
+        };
+        /**
+         * ProjectUsage
+         * @description A project, and what arrived of it today (UTC): spans and log events, and bytes of request bodies, not compressed.
+         *
+         *     Both are some seconds old. `refused`: why its senders are refused at present; null: they are not.
+         */
+        ProjectUsage: {
+            /** Name */
+            name: string;
+            /** Created */
+            created: string;
+            limits: components["schemas"]["ProjectLimits"];
+            /** Spans Today */
+            spans_today: number;
+            /** Bytes Today */
+            bytes_today: number;
+            /** Refused */
+            refused: string | null;
         };
         /**
          * Promise
@@ -4186,12 +4273,16 @@ export interface components {
         /**
          * Session
          * @description Whether this collector needs a key, and what the asking browser or program may do: `ingest`, `read`, `admin`.
+         *
+         *     `is_operator`: it may name any project, and change projects.
          */
         Session: {
             /** Needs Key */
             needs_key: boolean;
             /** Scopes */
             scopes: string[];
+            /** Is Operator */
+            is_operator: boolean;
         };
         /**
          * ShownCall
@@ -4375,10 +4466,12 @@ export interface components {
         /**
          * Storage
          * @description How much is stored: of this project, and in the whole database.
+         *
+         *     `database` is null for keys of other projects than the first: it is about all of them.
          */
         Storage: {
             project: components["schemas"]["ProjectStorage"];
-            database: components["schemas"]["StorageSizes"];
+            database: components["schemas"]["StorageSizes"] | null;
         };
         /**
          * StorageSizes

@@ -40,6 +40,7 @@ export function TopBar({ session, onSession }: Props) {
   const more: MenuItem[] = [
     { label: "Light or dark", onChoose: turnTheme },
     { label: "Keys", key: "?", onChoose: () => setOpen("keys") },
+    { label: "Project", href: "project" },
     { label: "API", href: "api/v1/docs" },
     ...(session.needs_key ? [{ label: "Sign out", onChoose: signOut }] : []),
   ];

@@ -17,6 +17,7 @@ from playhead.wire.operations.leases import LeaseOperations
 from playhead.wire.operations.moments import DiffOperations, MomentOperations
 from playhead.wire.operations.notes import NoteOperations
 from playhead.wire.operations.operation import DeclaredOperation, operations_of, path_pattern
+from playhead.wire.operations.projects import ProjectOperations
 from playhead.wire.operations.promises import PromiseOperations
 from playhead.wire.operations.reasoning import ReasoningOperations
 from playhead.wire.operations.runs import RunOperations
@@ -59,6 +60,7 @@ class DeclaredOperations(
     ExportOperations,
     PromiseOperations,
     KeyOperations,
+    ProjectOperations,
     StorageOperations,
     ForwardOperations,
 ):

@@ -44,10 +44,14 @@ class Revoked(TypedDict):
 
 
 class Session(TypedDict):
-    """Whether this collector needs a key, and what the asking browser or program may do: `ingest`, `read`, `admin`."""
+    """Whether this collector needs a key, and what the asking browser or program may do: `ingest`, `read`, `admin`.
+
+    `is_operator`: it may name any project, and change projects.
+    """
 
     needs_key: bool
     scopes: list[str]
+    is_operator: bool
 
 
 # --- operations ------------------------------------------------------------------------------------------------------

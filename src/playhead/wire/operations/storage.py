@@ -55,10 +55,13 @@ class ProjectStorage(StorageSizes):
 
 
 class Storage(TypedDict):
-    """How much is stored: of this project, and in the whole database."""
+    """How much is stored: of this project, and in the whole database.
+
+    `database` is null for keys of other projects than the first: it is about all of them.
+    """
 
     project: ProjectStorage
-    database: StorageSizes
+    database: StorageSizes | None
 
 
 class DeletedRuns(TypedDict):

@@ -78,7 +78,7 @@ async def searched(module_database_url: str) -> AsyncIterator[Searched]:
         store = await connect(module_database_url, pool_size=4, clock=clock)
         configured = Configured()
         assert configured.search is not None
-        analysis = InProcessAnalysis(store, AnalysisSettings.of(P, configured), store.search)
+        analysis = InProcessAnalysis(store, AnalysisSettings.of(configured), store.search)
         indexer = SearchIndexer(store.search, analysis, configured.search)
         app = create_app(CollectorSettings(), store, clock=clock)
         transport = httpx.ASGITransport(app)

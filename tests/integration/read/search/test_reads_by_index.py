@@ -75,7 +75,7 @@ async def filled(url: str) -> list[VariedRun]:
     configured = Configured()
     assert configured.search is not None
     indexer = SearchIndexer(
-        store.search, InProcessAnalysis(store, AnalysisSettings.of(P, configured), store.search), configured.search
+        store.search, InProcessAnalysis(store, AnalysisSettings.of(configured), store.search), configured.search
     )
     while await store.search.unindexed_runs(1):
         await indexer.run_once()

@@ -63,7 +63,7 @@ async def test_with_another_language_all_runs_are_indexed_again(searched: Search
         assert await searched.store.search.count_unindexed(P, 10) == 1
         assert (await searched.ask("content", q="refunded"))["items"] == []
         english = SearchSettings(language="english")
-        analysis = InProcessAnalysis(searched.store, AnalysisSettings.of(P, Configured()), searched.store.search)
+        analysis = InProcessAnalysis(searched.store, AnalysisSettings.of(Configured()), searched.store.search)
         await SearchIndexer(searched.store.search, analysis, english).run_once()
         settings = CollectorSettings(search_language="english")
         answer = await ask(searched, settings, "content", q="refund parcel")

@@ -42,7 +42,7 @@ def server() -> Iterator[MockModelServer]:
 def client_of(chat: Chat, models: ModelApi | None, **more: Any) -> httpx.AsyncClient:
     configured = Configured(chat_models=models, clock=lambda: EPOCH_NS, **more)
     app = FastAPI(openapi_tags=query_api.TAGS)
-    query_api.add_routes(app, chat.store, FakeRunner(), 1, configured)  # pyright: ignore[reportArgumentType]
+    query_api.add_routes(app, chat.store, FakeRunner(), configured)  # pyright: ignore[reportArgumentType]
     errors.install(app)
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=f"http://collector/api/v1/runs/{RUN}/")
 

@@ -54,7 +54,7 @@ def app(store: FakeStore, server: MockModelServer) -> FastAPI:
 def app_with(store: FakeStore, explainer: ModelApi | None) -> FastAPI:
     configured = Configured(explainer=explainer, clock=lambda: EPOCH_NS)
     app = FastAPI(openapi_tags=query_api.TAGS)
-    query_api.add_routes(app, store, FakeRunner(), 1, configured)  # pyright: ignore[reportArgumentType]
+    query_api.add_routes(app, store, FakeRunner(), configured)  # pyright: ignore[reportArgumentType]
     errors.install(app)
     return app
 

@@ -1,14 +1,15 @@
 -- name: keys(project_id)
-select key_id, name, prefix, scopes, digest,
+-- Null: of all projects.
+select project_id, key_id, name, prefix, scopes, digest,
     (extract(epoch from created_at) * 1000000000)::bigint as created_ns,
     (extract(epoch from expires_at) * 1000000000)::bigint as expires_ns,
     (extract(epoch from last_used) * 1000000000)::bigint as last_used_ns
-from api_key where project_id = :project_id order by key_id;
+from api_key where project_id = :project_id or :project_id::int is null order by key_id;
 
 -- name: insert_key(project_id, name, prefix, digest, scopes, seconds)^
 insert into api_key (project_id, name, prefix, digest, scopes, expires_at)
 values (:project_id, :name, :prefix, :digest, :scopes, now() + make_interval(secs => :seconds))
-returning key_id, name, prefix, scopes, digest,
+returning project_id, key_id, name, prefix, scopes, digest,
     (extract(epoch from created_at) * 1000000000)::bigint as created_ns,
     (extract(epoch from expires_at) * 1000000000)::bigint as expires_ns,
     null::bigint as last_used_ns;

@@ -35,27 +35,29 @@ order by created, promise_id limit :most;
 -- Answered so long ago.
 delete from promise where project_id = :project_id and answered < now() - make_interval(secs => :seconds);
 
--- name: take_announcement(project_id, now, until, max_age)^
--- An open promise that is to be announced now; nobody else takes it until then.  Requests to stop ask nobody.
+-- name: take_announcement(now, until, max_age)^
+-- An open promise of any project that is to be announced now; nobody else takes it until then.  Requests to stop ask
+-- nobody.
 update promise set announce_due = :until, announce_attempts = announce_attempts + 1
-where project_id = :project_id and promise_id = (
-    select promise_id from promise
-    where project_id = :project_id and answered is null and announce_due <= :now and kind <> 'interrupt'
+where (project_id, promise_id) = (
+    select project_id, promise_id from promise
+    where answered is null and announce_due <= :now and kind <> 'interrupt'
         and created > to_timestamp(:now::bigint / 1e9) - make_interval(secs => :max_age)
         and (deadline is null or deadline > now())
     order by announce_due, created limit 1 for update skip locked
 )
-returning promise_id, kind, run_id, body, answer, announce_attempts,
+returning project_id, promise_id, kind, run_id, body, answer, announce_attempts,
+    (select name from project where project.project_id = promise.project_id) as project,
     (extract(epoch from created) * 1000000000)::bigint as created_ns,
     (extract(epoch from deadline) * 1000000000)::bigint as deadline_ns,
     (extract(epoch from answered) * 1000000000)::bigint as answered_ns;
 
--- name: drop_announcements(project_id, now, max_age)
+-- name: drop_announcements(now, max_age)
 -- Those that `take_announcement` finds no more: too old, or past their deadline.
 update promise set announce_due = null
-where project_id = :project_id and promise_id in (
-    select promise_id from promise
-    where project_id = :project_id and answered is null and announce_due <= :now and kind <> 'interrupt'
+where (project_id, promise_id) in (
+    select project_id, promise_id from promise
+    where answered is null and announce_due <= :now and kind <> 'interrupt'
         and (created <= to_timestamp(:now::bigint / 1e9) - make_interval(secs => :max_age) or deadline <= now())
     order by announce_due limit 100 for update skip locked
 )

@@ -130,16 +130,31 @@ from unnest(:runs::uuid[], :news::int[]) as known (run_id, news)
 where run_news.project_id = :project_id and run_news.run_id = known.run_id and run_news.news = known.news;
 
 -- name: dirty_runs(how_many)
--- `bytes`: how much is stored of its spans, compressed.
+-- `bytes`: how much is stored of its spans, compressed. Projects take turns: of each the run that waits longest, then of
+-- each the next one, so that a project with much news does not delay the others.
+with recursive busy (project_id) as (
+    (select project_id from run_news where dirty_since_ns is not null order by project_id limit 1)
+    union all
+    select (
+        select project_id from run_news
+        where dirty_since_ns is not null and project_id > busy.project_id order by project_id limit 1
+    )
+    from busy where busy.project_id is not null
+)
 select project_id, run_id, (
     select coalesce(sum(octet_length(body)), 0)::bigint from span_page as page
     where page.project_id = dirty.project_id and page.run_id = dirty.run_id
 ) as bytes
 from (
-    select project_id, run_id, dirty_since_ns from run_news
-    where dirty_since_ns is not null order by dirty_since_ns limit :how_many
+    select project_id, run_id, dirty_since_ns, turn
+    from busy cross join lateral (
+        select run_id, dirty_since_ns, row_number() over (order by dirty_since_ns) as turn from run_news
+        where run_news.project_id = busy.project_id and dirty_since_ns is not null
+        order by dirty_since_ns limit :how_many
+    ) as waiting
+    order by turn, dirty_since_ns limit :how_many
 ) as dirty
-order by dirty_since_ns;
+order by turn, dirty_since_ns;
 
 -- name: seal_runs(quiet_since, how_many)
 -- Runs of which nothing is left to do but this, and to pack what they name. In the order of run ids, passing over those

@@ -1,0 +1,77 @@
+"""The projects with their limits, cached for seconds, so that a request needs no query."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from playhead_collector.access import FIRST_PROJECT
+from playhead_collector.errors import Refused, StoreUnavailable
+from playhead_collector.serve.keyring import FRESH_SECONDS, KeyHolder
+from playhead_collector.store.ports.projects import ProjectRow, ProjectStore
+
+COOKIE = "playhead_project"
+"""The cookie with which the operator's browser names a project: downloads and streams cannot send headers."""
+
+
+@dataclass(slots=True)
+class ProjectDirectory:
+    """The projects that are in use."""
+
+    stored: ProjectStore
+    clock: Callable[[], float] = time.monotonic
+    _projects: Mapping[int, ProjectRow] = field(default_factory=dict[int, ProjectRow])
+    _read_at: float | None = None
+    _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def all(self) -> Mapping[int, ProjectRow]:
+        """Returns the projects by their numbers.  Raises StoreUnavailable if they could never be read."""
+        if not self._is_fresh():
+            async with self._reading:
+                if not self._is_fresh():  # another request has read them meanwhile
+                    await self._read()
+        return self._projects
+
+    async def named(self, name: str) -> ProjectRow:
+        """Returns a project.  Raises Refused (404), StoreUnavailable."""
+        for project in (await self.all()).values():
+            if project.name == name:
+                return project
+        raise Refused(
+            404, "no_such_project", f"there is no project {name[:100]!r}: `playhead projects list` shows them"
+        )
+
+    async def chosen(self, holder: KeyHolder | None, name: str | None) -> int:
+        """Returns the project that a request is about: that of its key. If it names one, it must be the same.
+
+        `holder` None: there are no keys, and everybody has the first project. Raises Refused: 403 for another project
+        than the key's, 404 when the operator names one that is not there; StoreUnavailable.
+        """
+        if holder is not None and holder.is_operator:
+            return FIRST_PROJECT if name is None else (await self.named(name)).number
+        own = FIRST_PROJECT if holder is None or holder.project_id is None else holder.project_id
+        if name is not None:
+            project = (await self.all()).get(own)
+            if project is None or project.name != name:
+                # The same answer whether there is such a project or not.
+                raise Refused(
+                    403,
+                    "wrong_project",
+                    f"the key is not of project {name[:100]!r}: leave its name out, or send its key",
+                )
+        return own
+
+    def forget(self) -> None:
+        """Drops the cache: the next request reads the table."""
+        self._read_at = None
+
+    async def _read(self) -> None:
+        try:
+            self._projects = {project.number: project for project in await self.stored.all()}
+        except StoreUnavailable:
+            if self._read_at is None:
+                raise
+        self._read_at = self.clock()
+
+    def _is_fresh(self) -> bool:
+        return self._read_at is not None and self.clock() - self._read_at < FRESH_SECONDS

@@ -1,0 +1,65 @@
+"""serve → [store]: projects, and what arrived of them by day."""
+
+from collections.abc import Mapping, Sequence
+
+from asyncpg import Record
+
+from playhead_collector.store.ports.projects import Arrived, ProjectRow, StoredLimits
+from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.connection import Database
+
+
+class PostgresProjects:
+    """Implements `ports.projects.ProjectStore`."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    async def all(self) -> Sequence[ProjectRow]:
+        async with self._db.reading() as conn:
+            return [_project(row) for row in await sql.rows(conn, "projects")]
+
+    async def create(self, name: str) -> ProjectRow | None:
+        async with self._db.transaction() as conn:
+            row = await sql.row(conn, "create_project", name=name)
+        return None if row is None else _project(row)
+
+    async def limit(self, project_id: int, limits: StoredLimits) -> bool:
+        columns = {
+            "spans_per_second": limits.spans_per_second,
+            "bytes_per_day": limits.bytes_per_day,
+            "stored_bytes": limits.stored_bytes,
+        }
+        async with self._db.transaction() as conn:
+            return await sql.run(conn, "limit_project", project_id=project_id, **columns) > 0
+
+    async def delete(self, project_id: int) -> bool:
+        async with self._db.transaction() as conn:
+            if not await sql.run(conn, "retire_project", project_id=project_id):
+                return False
+            await sql.run(conn, "delete_project_keys", project_id=project_id)
+            return True
+
+    async def remove_deleted(self, rows: int) -> int:
+        async with self._db.transaction() as conn:
+            return await sql.value(conn, "remove_deleted", how_many=rows) or 0
+
+    async def add_arrived(self, arrived: Mapping[int, Arrived]) -> Mapping[int, Arrived]:
+        columns = {
+            "projects": list(arrived),
+            "spans": [each.spans for each in arrived.values()],
+            "bytes": [each.bytes for each in arrived.values()],
+        }
+        async with self._db.transaction() as conn:
+            await sql.run(conn, "add_arrived", **columns)
+            rows = await sql.rows(conn, "arrived_today")
+        return {row["project_id"]: Arrived(row["spans"], row["bytes"]) for row in rows}
+
+
+def _project(row: Record) -> ProjectRow:
+    limits = StoredLimits(
+        spans_per_second=row["spans_per_second"],
+        bytes_per_day=row["bytes_per_day"],
+        stored_bytes=row["stored_bytes"],
+    )
+    return ProjectRow(row["project_id"], row["name"], row["created_ns"], limits)

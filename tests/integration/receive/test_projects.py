@@ -1,0 +1,290 @@
+"""Projects as tenants of one collector: what is of one project is of no other, whatever is asked."""
+
+import asyncio
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import asyncpg
+import httpx
+import pytest
+
+from playhead.client import Client
+from playhead.errors import BadRequest, ClientError, Conflict, NotAuthorized, NotFound
+from playhead.model.canonical import content_of
+from playhead.model.message import text_message
+from playhead.wire.pack import PACK, Pack, encode_pack
+from playhead_collector.process import CollectorProcess
+from playhead_collector.store.postgres.store import connect
+from tests.integration.read.recorded import Recorder
+from tests.support.sweep import PREFIX, RULES, Question, Swept
+
+OPERATOR = "the operator's key"
+RUN, OTHER_RUN = "0a" * 16, "0b" * 16
+SECRET = "only-the-first-project-knows"
+
+
+@dataclass
+class Tenants:
+    """A collector with two projects, each with a key of all scopes and a run."""
+
+    url: str
+    dsn: str
+    keys: dict[str, str]
+
+    def client(self, name: str) -> Client:
+        return Client(self.url, self.keys[name])
+
+    def http(self, name: str) -> httpx.Client:
+        headers = {"authorization": f"Bearer {self.keys[name]}"}
+        return httpx.Client(base_url=self.url, headers=headers, timeout=60, trust_env=False)
+
+
+def operator(url: str, project: str | None = None) -> Client:
+    return Client(url, OPERATOR, project=project)
+
+
+@pytest.fixture(scope="module")
+def tenants(module_database_url: str) -> Iterator[Tenants]:
+    with CollectorProcess(env={"PLAYHEAD_ADMIN_KEY": OPERATOR}, database_url=module_database_url) as collector:
+        keys: dict[str, str] = {}
+        with operator(collector.url) as client:
+            client.create_project("blue")
+            client.create_project("red")
+        for name in ("blue", "red"):
+            with operator(collector.url, name) as client:
+                keys[name] = client.create_key(f"all of {name}", ["ingest", "read", "admin"])["key"]
+        asyncio.run(record(module_database_url, {"blue": (RUN, SECRET), "red": (OTHER_RUN, "red's own")}))
+        yield Tenants(collector.url, module_database_url, keys)
+        assert "Traceback" not in collector.log()
+
+
+async def record(dsn: str, runs: dict[str, tuple[str, str]]) -> None:
+    store = await connect(dsn, pool_size=1)
+    numbers = {project.name: project.number for project in await store.projects.all()}
+    for name, (run, text) in runs.items():
+        recorder = Recorder(run)
+        messages = [text_message("user", f"What does {text} mean?")]
+        recorder.model(messages, text_message("assistant", f"I look for {text}."))
+        recorder.tool(f"look_{text}", {"what": text}, f"found {text}")
+        await store.spans.ingest(numbers[name], recorder.batch())
+    await store.close()
+
+
+def test_a_key_sees_the_runs_of_its_project_and_the_operator_those_of_the_one_that_is_named(tenants: Tenants):
+    for name, run in (("blue", RUN), ("red", OTHER_RUN)):
+        with tenants.client(name) as client:
+            assert [row["run"] for row in client.runs()] == [run]
+            assert client.project()["name"] == name
+        with operator(tenants.url, name) as client:
+            assert [row["run"] for row in client.runs()] == [run]
+    with operator(tenants.url) as client:
+        assert list(client.runs()) == []
+        assert [project["name"] for project in client.projects()["items"]] == ["default", "blue", "red"]
+
+
+def test_a_key_that_names_another_project_is_refused_and_so_is_a_name_that_nobody_has(tenants: Tenants):
+    refused = set[str]()
+    for name in ("red", "default", "no-such-project"):
+        with Client(tenants.url, tenants.keys["blue"], project=name) as client, pytest.raises(ClientError) as error:
+            list(client.runs())
+        refused.add(str(error.value).replace(name, "NAME"))
+    assert len(refused) == 1  # whether there is such a project is not said
+    with operator(tenants.url, "no-such-project") as client, pytest.raises(NotFound, match="no project"):
+        list(client.runs())
+    with Client(tenants.url, tenants.keys["blue"], project="blue") as client:
+        assert len(list(client.runs())) == 1
+
+
+def test_projects_are_changed_by_the_operator_alone(tenants: Tenants):
+    with tenants.client("blue") as client:
+        for ask in (
+            client.projects,
+            lambda: client.create_project("mine"),
+            lambda: client.limit_project("blue"),
+            lambda: client.delete_project("red"),
+            client.destinations,
+        ):
+            with pytest.raises(NotAuthorized, match="operator"):
+                ask()
+    with tenants.http("blue") as http:
+        assert http.get("/metrics").status_code == 403
+        assert http.get(f"{PREFIX}/storage").json()["database"] is None
+    with operator(tenants.url) as client:
+        with pytest.raises(Conflict, match="already"):
+            client.create_project("blue")
+        with pytest.raises(BadRequest):
+            client.create_project("no spaces, please")
+        with pytest.raises(Conflict, match="first project"):
+            client.delete_project("default")
+        with pytest.raises(NotFound):
+            client.delete_project("nobody")
+
+
+def test_keys_are_listed_and_revoked_within_their_project(tenants: Tenants):
+    with tenants.client("blue") as blue, tenants.client("red") as red:
+        [ours] = blue.keys()["items"]
+        assert ours["name"] == "all of blue"
+        with pytest.raises(NotFound):
+            red.revoke_key(ours["id"])
+        assert len(blue.keys()["items"]) == 1
+
+
+def test_what_is_stored_for_one_project_is_missing_for_another(tenants: Tenants):
+    content = content_of({"only": "blue has this"})
+    pack = encode_pack(Pack((content,), ()))
+    asked = {"refs": [content.ref.plain]}
+    with tenants.http("blue") as blue, tenants.http("red") as red:
+        stored = blue.post("/v1/content", content=pack, headers={"content-type": PACK})
+        assert stored.json()["stored"] == 1
+        assert blue.post("/v1/content/missing", json=asked).json()["missing"] == []
+        assert red.post("/v1/content/missing", json=asked).json()["missing"] == [content.ref.plain]
+        assert blue.get(f"{PREFIX}/content/{content.ref.plain}").status_code == 200
+        assert red.get(f"{PREFIX}/content/{content.ref.plain}").status_code == 404
+
+
+# --- every question with every foreign id -----------------------------------------------------------------------------
+
+_REF = re.compile(r"[0-9a-f]{64}")
+
+
+def other_ids(text: str) -> str:
+    """The same text with ids and refs that no project has."""
+    unknown = "0d" * 16
+    text = text.replace(RUN, unknown).replace(RUN[::-1], unknown[::-1])
+    return _REF.sub("0e" * 32, text)
+
+
+def unknown(question: Question) -> Question:
+    return replace(
+        question,
+        path=other_ids(question.path),
+        params={name: _with_other_ids(value) for name, value in question.params.items()},
+        body=_with_other_ids(question.body),
+    )
+
+
+def _with_other_ids(value: Any) -> Any:
+    match value:
+        case str():
+            return other_ids(value)
+        case dict():
+            return {other_ids(str(name)): _with_other_ids(each) for name, each in value.items()}
+        case list() | tuple():
+            return [_with_other_ids(each) for each in value]
+        case _:
+            return value
+
+
+def asked(http: httpx.Client, operation: str, question: Question) -> tuple[int, str]:
+    method = operation.partition(" ")[0].upper()
+    answer = http.request(method, question.path, params=question.params, json=question.body)
+    return answer.status_code, answer.text
+
+
+_CHANGING = re.compile(r"(post|put|delete) /(?!content/(batch|pack))")
+
+
+def test_no_question_about_a_run_of_another_project_says_more_than_about_one_that_nobody_has(tenants: Tenants):
+    """Each rule of the sweep, with the ids, refs and texts of blue's run, asked with red's key."""
+    with tenants.http("blue") as blue:
+        events = blue.get(f"{PREFIX}/runs/{RUN}/events", params={"limit": 1000}).json()["items"]
+        decisions = blue.get(f"{PREFIX}/runs/{RUN}/decisions", params={"limit": 1000}).json()["items"]
+    swept = Swept(RUN, [OTHER_RUN], events, decisions)
+    with tenants.http("red") as red:  # what both have is no secret of either
+        mine = red.get(f"{PREFIX}/runs/{OTHER_RUN}/events", params={"limit": 1000}).json()["items"]
+        swept.refs -= {ref for event in mine for ref in event["refs"].values()}
+    assert len(swept.refs) > 3
+    leaks: list[str] = []
+    count = 0
+    before = state_of_blue(tenants)
+    with tenants.http("red") as red:
+        for operation, rule in RULES.items():
+            for question in rule(swept):
+                count += 1
+                status, text = asked(red, operation, question)
+                if SECRET in text or any(event["id"] in text and event["id"] not in question.path for event in events):
+                    leaks.append(f"{operation} {question}: {text[:200]}")
+                if _CHANGING.match(operation):
+                    continue  # what red makes of its own under such an id is its own
+                reference, same = asked(red, operation, unknown(question))
+                if status != reference or len(other_ids(text)) != len(same):
+                    leaks.append(
+                        f"{operation} {question}: {status} {text[:200]}, and of nobody's: {reference} {same[:200]}"
+                    )
+    assert count > 150
+    assert leaks == []
+    assert state_of_blue(tenants) == before
+
+
+def state_of_blue(tenants: Tenants) -> list[Any]:
+    """What blue's run, keys, notes, scores and promises are."""
+    with tenants.http("blue") as http:
+        paths = (f"runs/{RUN}/events", f"runs/{RUN}/notes", f"runs/{RUN}/spans", "scores", "promises", "conversations")
+        return [http.get(f"{PREFIX}/{path}").raise_for_status().json() for path in paths]
+
+
+# --- what goes -------------------------------------------------------------------------------------------------------
+
+
+def test_a_deleted_project_has_no_key_no_name_and_after_a_while_no_row(tenants: Tenants):
+    async def rows_of(number: int) -> dict[str, int]:
+        connection = await asyncpg.connect(tenants.dsn)
+        try:
+            names = await connection.fetch(
+                "select c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid "
+                "where a.attname = 'project_id' and c.relkind = 'r' and not a.attisdropped"
+            )
+            counts = {
+                row[0]: await connection.fetchval(f'select count(*) from "{row[0]}" where project_id = $1', number)
+                for row in names
+            }
+        finally:
+            await connection.close()
+        return {name: count for name, count in counts.items() if count}
+
+    async def number_of(name: str) -> int:
+        store = await connect(tenants.dsn, pool_size=1)
+        try:
+            return next(project.number for project in await store.projects.all() if project.name == name)
+        finally:
+            await store.close()
+
+    async def removed() -> None:
+        connection = await asyncpg.connect(tenants.dsn)
+        await connection.execute(
+            "update project set deleted_at = deleted_at - interval '2 minutes' where deleted_at is not null"
+        )
+        await connection.close()
+        store = await connect(tenants.dsn, pool_size=1)
+        while await store.projects.remove_deleted(3):
+            pass
+        await store.close()
+
+    with operator(tenants.url) as client:
+        client.create_project("gone")
+    with operator(tenants.url, "gone") as client:
+        key = client.create_key("short", ["read"])["key"]
+    asyncio.run(record(tenants.dsn, {"gone": ("0c" * 16, "soon gone")}))
+    number = asyncio.run(number_of("gone"))
+    with Client(tenants.url, key) as client:
+        assert [row["run"] for row in client.runs()] == ["0c" * 16]
+    assert {"run", "span_page", "content", "api_key"} <= asyncio.run(rows_of(number)).keys()
+    with operator(tenants.url) as client:
+        assert client.delete_project("gone") == {"deleted": True}
+        client.create_project("gone")  # the name is free
+        client.delete_project("gone")
+    with Client(tenants.url, key) as client, pytest.raises(NotAuthorized):
+        list(client.runs())
+    asyncio.run(removed())
+    assert asyncio.run(rows_of(number)) == {}
+    with tenants.client("blue") as client:
+        assert len(list(client.runs())) == 1
+
+
+def test_without_an_operator_s_key_there_are_no_projects_to_make(database_url: str):
+    with CollectorProcess(database_url=database_url) as collector, Client(collector.url) as client:
+        with pytest.raises(Conflict, match="PLAYHEAD_ADMIN_KEY"):
+            client.create_project("blue")
+        assert client.project()["name"] == "default"
