@@ -15,9 +15,8 @@ from contextvars import ContextVar
 from typing import Any, Final
 
 try:
-    from agents.run import CallModelData, ModelInputData
-
     from agents import Agent, ModelResponse, RunContextWrapper, RunHooks
+    from agents.run import CallModelData, ModelInputData
 except ImportError as error:
     raise ImportError("playhead.context.openai_agents needs OpenAI Agents: pip install openai-agents") from error
 
