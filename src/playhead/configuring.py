@@ -173,6 +173,13 @@ def _recorded_start(run_id: str) -> "RecordedStart":
     return recorded_start(run_id)
 
 
+def _last_of_session(session: str, other_than: str) -> str | None:
+    """Finds the run that the next one of a session continues. Loads its modules here, since few programs need them."""
+    from playhead.session_runs import last_run_of_session  # noqa: PLC0415 - see above
+
+    return last_run_of_session(session, other_than)
+
+
 def _promises() -> "PromiseStore":
     """Returns the promises of this process. Loads their modules here, since few programs need them."""
     if RecordingProcess.promises_in_memory is not None:
@@ -185,4 +192,4 @@ def _promises() -> "PromiseStore":
 
 provide_journal_folder(lambda: current_settings().journal_dir)
 provide_promises(_promises)
-read_starting_points_with(_recorded_start)
+read_starting_points_with(_recorded_start, _last_of_session)

@@ -117,6 +117,8 @@ class ConversationFolder:
         if stored is not None and (stored.head.revision, stored.head.head) != (change.revision, change.read):
             if stored.head.head == change.added.head and stored.head.revision == change.revision + 1:
                 return stored.head  # sent again
+            if change.added.head in self.threads(stored).nodes:
+                return stored.head  # sent again by a resumed run, after others went on
             raise conflict(change.id, stored.head.revision, change.revision)
         now = rfc3339(self._now_ns())
         part = change.added if stored is not None else change.whole()
