@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from playhead.api.journal_folder import provide_journal_folder
+from playhead.api.note_store import provide_note_store
 from playhead.api.promises.asking import ToolRule, approve_tools
 from playhead.api.promises.store import PromiseStore, provide_promises
 from playhead.calls import runtime
@@ -27,6 +27,7 @@ from playhead.recording import RecordingProcess, current_settings, load_for_reco
 from playhead.settings.sdk import Settings, table
 
 if TYPE_CHECKING:
+    from playhead.api.note_store import NoteStore
     from playhead.replaying.starting import RecordedStart
     from playhead.rewind import RequestedRewind
 
@@ -190,6 +191,13 @@ def _promises() -> "PromiseStore":
     return promises_of(current_settings())
 
 
-provide_journal_folder(lambda: current_settings().journal_dir)
+def _notes() -> "NoteStore":
+    """Returns where notes are kept. Loads its modules here, since few programs need them."""
+    from playhead.conversations.keeping import conversation_store  # noqa: PLC0415 - see above
+
+    return conversation_store().notes
+
+
+provide_note_store(_notes)
 provide_promises(_promises)
 read_starting_points_with(_recorded_start, _last_of_session)

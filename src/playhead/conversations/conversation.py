@@ -22,6 +22,7 @@ from playhead.conversations.heads import ConversationChange, ConversationHead, T
 from playhead.conversations.keeping import conversation_store
 from playhead.conversations.messages import (
     StoredMessage,
+    message_intake,
     native_messages,
     native_of,
     restored_message,
@@ -33,11 +34,9 @@ from playhead.kernel.ids import new_run_id
 from playhead.model.canonical import Content
 from playhead.model.json_value import JsonMapping, JsonValue
 from playhead.model.message import Message, read_message, refs_inside
-from playhead.model.objects.masking import Mask
 from playhead.model.ref import ContentRef
 from playhead.models.apis import APIS, Api, ApiName
-from playhead.recording import RecordingProcess, current_settings
-from playhead.refs.intake import PayloadIntake
+from playhead.recording import current_settings
 from playhead.wire.operations.runs import RunSummary
 
 _ID_DIGITS = 8
@@ -402,11 +401,3 @@ def list_conversations(scope: str | None = None, limit: int | None = None) -> li
     """Returns conversations without their messages, those that were saved last first: of a scope, or of all (None).
     While no collector answers, those in the journal's folder."""
     return conversation_store().heads(scope, limit)
-
-
-def message_intake() -> PayloadIntake:
-    """Returns what makes contents of messages, with the redaction hook of this process."""
-    settings = current_settings()
-    return PayloadIntake(
-        max_content_bytes=settings.max_content_bytes, redact=RecordingProcess.redact, mask=Mask(settings.mask_keys)
-    )

@@ -73,6 +73,7 @@ class ConversationFolder:
     JournalUnusable."""
 
     def __init__(self, journal_dir: Path, now_ns: Callable[[], int] = time.time_ns) -> None:
+        self.journal_dir = journal_dir
         self._folder = journal_dir / FOLDER
         self._now_ns = now_ns
 

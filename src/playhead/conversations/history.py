@@ -17,11 +17,10 @@ from typing import Any, Final, Self, TypeVar, cast
 from playhead.context import Compression, Context
 from playhead.context.context import in_thread
 from playhead.context.entries import Entry
-from playhead.conversations.conversation import message_intake
 from playhead.conversations.folder import ThreadContents
 from playhead.conversations.heads import ThreadPart
 from playhead.conversations.keeping import conversation_store
-from playhead.conversations.messages import native_messages, native_of, restored_message, stored_message
+from playhead.conversations.messages import message_intake, native_messages, native_of, restored_message, stored_message
 from playhead.kernel.guard import warn_once
 from playhead.model.json_value import JsonMapping, JsonValue
 from playhead.model.ref import ContentRef, NotARef

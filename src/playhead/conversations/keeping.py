@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from playhead.conversations.folder import ConversationFolder, PendingConversation, ThreadContents, moved
 from playhead.conversations.heads import ConversationChange, ConversationHead, ThreadPart, conflict
+from playhead.conversations.kept_notes import KeptNotes
 from playhead.errors import BadRequest, CannotRestore, ClientError, Conflict, NotFound
 from playhead.export.http import without_instrumentation
 from playhead.kernel.guard import guarded
@@ -49,6 +50,7 @@ class ConversationStore:
         self._make = client
         self._now = now
         self._next_try = float("-inf")
+        self.notes = KeptNotes(folder.journal_dir, self.ask)
 
     # --- heads -------------------------------------------------------------------------------------------------------
 
@@ -60,7 +62,7 @@ class ConversationStore:
             self._deliver_one(client, conversation, scope)
             return (head_at(client, conversation, scope),)
 
-        found = self._ask(ask)
+        found = self.ask(ask)
         if found is not None:
             return found[0]
         pending = self._folder.read(conversation, scope)
@@ -80,7 +82,7 @@ class ConversationStore:
             self._deliver_one(client, change.id, change.scope)
             return _saved_at(client, change)
 
-        saved = self._ask(ask)
+        saved = self.ask(ask)
         return self._folder.save(change) if saved is None else saved
 
     def heads(self, scope: str | None, limit: int | None) -> list[ConversationHead]:
@@ -88,7 +90,7 @@ class ConversationStore:
         from playhead.conversations.at_collector import head_of  # noqa: PLC0415 - see above
 
         self.deliver()
-        stored = self._ask(lambda client: [head_of(each) for each in client.conversations(scope=scope, limit=limit)])
+        stored = self.ask(lambda client: [head_of(each) for each in client.conversations(scope=scope, limit=limit)])
         here = [pending.head for pending in self._folder.all() if scope in (None, pending.head.scope)]
         by_name = {(head.scope, head.id): head for head in (*(stored or ()), *here)}
         return sorted(by_name.values(), key=lambda head: head.updated, reverse=True)[:limit]
@@ -131,7 +133,7 @@ class ConversationStore:
             return True
 
         try:
-            return self._ask(ask) or False
+            return self.ask(ask) or False
         except ClientError as error:  # such as messages that are too large for it
             log.warning("the collector does not take a history (%s): it is handed on as a list", error)
             return False
@@ -143,8 +145,8 @@ class ConversationStore:
     # --- what is pending ----------------------------------------------------------------------------------------------
 
     def deliver(self, seconds: float = 60.0) -> bool:
-        """Brings to the collector what is pending in the folder. Begins no other one after so many seconds. Returns
-        whether nothing is left there."""
+        """Brings to the collector what is pending in the folder, with the notes. Begins no other conversation after so
+        many seconds. Returns whether nothing is left there."""
         if self._make is None:
             return True
         until = self._now() + seconds
@@ -152,10 +154,11 @@ class ConversationStore:
             head = pending.head
             if self._now() < until:
                 try:
-                    self._ask(lambda client, head=head: self._deliver_one(client, head.id, head.scope))
+                    self.ask(lambda client, head=head: self._deliver_one(client, head.id, head.scope))
                 except ClientError as error:  # the others are brought all the same
                     log.warning("the conversation %s stays in the journal's folder: %s", head.id, error)
-        return next(self._folder.all(), None) is None
+        all_notes = self.notes.deliver()
+        return all_notes and next(self._folder.all(), None) is None
 
     def _deliver_one(self, client: "Client", conversation: str, scope: str) -> None:
         if self._folder.read(conversation, scope) is None:
@@ -166,7 +169,7 @@ class ConversationStore:
                 bring(client, pending, self._folder.threads(pending))
                 self._folder.delete_locked(conversation, scope)
 
-    def _ask(self, question: "Callable[[Client], T]") -> T | None:
+    def ask(self, question: "Callable[[Client], T]") -> T | None:
         """Returns the collector's answer; None: it does not answer now. Raises ClientError for what it refuses."""
         if self._make is None or self._now() < self._next_try:
             return None

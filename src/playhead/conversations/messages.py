@@ -12,8 +12,10 @@ from playhead.errors import CannotRestore
 from playhead.model.canonical import Content, canonical_json
 from playhead.model.json_value import JsonMapping, JsonValue, text_at
 from playhead.model.message import Message, message_contents, read_message, resolve_parts, text_message
+from playhead.model.objects.masking import Mask
 from playhead.model.ref import ContentRef
 from playhead.models.apis import APIS, Api, as_json
+from playhead.recording import RecordingProcess, current_settings
 from playhead.refs.intake import PayloadIntake
 
 REDACTED: Final = "playhead.redacted"
@@ -99,3 +101,11 @@ def restored_message(ref: ContentRef, contents: Mapping[ContentRef, Content]) ->
             "Keep the text elsewhere, or let the redaction hook leave the messages of this conversation as they are"
         )
     return message
+
+
+def message_intake() -> PayloadIntake:
+    """Returns what makes contents of messages, with the redaction hook of this process."""
+    settings = current_settings()
+    return PayloadIntake(
+        max_content_bytes=settings.max_content_bytes, redact=RecordingProcess.redact, mask=Mask(settings.mask_keys)
+    )

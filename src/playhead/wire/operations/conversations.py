@@ -9,6 +9,10 @@ from playhead.wire.operations.page import Page
 HISTORY_ID_PREFIX = "history/"
 """Before the ref of a thread, the id under which a persisted history keeps its messages. No list has these."""
 
+NOTES_ID = "playhead.notes"
+"""The id under which the notes of a scope are kept, a message each. No list has these."""
+LONGEST_SCOPE = 500
+
 
 class ConversationParent(TypedDict):
     """What a branch began as: a conversation of the same scope, at this revision."""
@@ -42,7 +46,7 @@ class DeletedConversation(TypedDict):
     deleted: bool
 
 
-_ID, _SCOPE = 500, 500
+_ID, _SCOPE = 500, LONGEST_SCOPE
 _LARGEST_REVISION = 2**31 - 2
 
 ConversationId = Annotated[
@@ -110,7 +114,7 @@ class ConversationOperations:
 
     @get_list("/conversations", scope=READ, tag="conversations", page_size=100)
     def conversations(self, *, scope: AnyScope = None, limit: Most = None) -> Page[StoredConversation]:
-        """Conversations, those that were saved last first, without persisted histories."""
+        """Conversations, those that were saved last first, without persisted histories and notes."""
         ...
 
     @get("/conversation", scope=READ, tag="conversations")

@@ -23,10 +23,10 @@ where project_id = :project_id and scope = :scope and conversation_id = :convers
 returning *;
 
 -- name: conversations(project_id, scope, before_ns, before_scope, before_conversation, how_many)
--- Those that were saved last first, without persisted histories; the row that `before_*` names is not among them. `scope` null: of all.
+-- Those that were saved last first, without persisted histories and notes; the row that `before_*` names is not among them. `scope` null: of all.
 select * from conversation
 where project_id = :project_id and (:scope::text is null or scope = :scope)
-    and not starts_with(conversation_id, 'history/sha256:')
+    and not starts_with(conversation_id, 'history/sha256:') and conversation_id <> 'playhead.notes'
     and (updated_ns, scope, conversation_id) < (:before_ns::bigint, :before_scope::text, :before_conversation::text)
 order by updated_ns desc, scope desc, conversation_id desc limit :how_many;
 
