@@ -43,6 +43,7 @@ async def save_conversation(
     scope: str = "",
     previous_head: str | None = None,
     saves: int = 1,
+    unrepeated: bool = False,
     parent_id: str | None = None,
     parent_revision: int | None = None,
 ) -> StoredConversation:
@@ -52,7 +53,7 @@ async def save_conversation(
     ref = None if head is None else ContentRef.parse(head)
     previous = None if previous_head is None else ContentRef.parse(previous_head)
     outcome = await asking.store.conversations.save(
-        asking.project_id, ConversationSave(id, scope, revision, ref, parent, previous, saves)
+        asking.project_id, ConversationSave(id, scope, revision, ref, parent, previous, saves, unrepeated)
     )
     if not outcome.is_head_stored:
         message = f"body.head: no thread is stored under {head}: send its messages first (POST /v1/content)"

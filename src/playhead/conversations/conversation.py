@@ -206,7 +206,11 @@ class Conversation:
         """Reads the conversation as it was saved last. Messages that were not saved come after those; with `discard`,
         they are dropped. Raises CollectorUnreachable only later, when messages are read."""
         with self._lock:
-            self._begin_at(conversation_store().read(self.id, self.scope))
+            head = conversation_store().read(self.id, self.scope)
+            if head is not None and head.head == self.head:
+                self._head = head  # what was read of it still holds
+            else:
+                self._begin_at(head)
             if self._head is not None:
                 self.parent = self._head.parent
             if discard:
@@ -221,6 +225,24 @@ class Conversation:
         `messages` does."""
         await in_thread(lambda: self.messages)
         return self
+
+    def shorten(self, count: int) -> int:
+        """Saves the conversation with its first `count` messages alone, without those that were not saved, and returns
+        the revision. Raises IndexError if there are not so many, and ConversationConflict as `save` does."""
+        with self._lock:
+            saved = self._saved_count()
+            if not 0 <= count <= saved:
+                raise IndexError(f"conversation {self.id} has {saved} saved messages, and not {count}")
+            self._new.clear()
+            if count == saved:
+                return self.revision
+            kept = self._thread().first(count)
+            added = ThreadPart(kept.head)
+            change = ConversationChange(
+                self.id, self.scope, self.revision, self.head, count, added, lambda: kept, unrepeated=True
+            )
+            self._begin_at(conversation_store().save(change))
+            return self.revision
 
     def branch(self, at: int | None = None, *, id: str | None = None) -> "Conversation":  # noqa: A002 - the word for it
         """Saves a branch, and returns it: another conversation that begins with the first `at` messages of this one

@@ -116,10 +116,8 @@ class ConversationFolder:
         """The same, for a caller that holds the lock."""
         stored = self.read(change.id, change.scope)
         if stored is not None and (stored.head.revision, stored.head.head) != (change.revision, change.read):
-            if stored.head.head == change.added.head and stored.head.revision == change.revision + 1:
+            if not change.unrepeated and self._has(stored, change):
                 return stored.head  # sent again
-            if change.added.head in self.threads(stored).nodes:
-                return stored.head  # sent again by a resumed run, after others went on
             raise conflict(change.id, stored.head.revision, change.revision)
         now = rfc3339(self._now_ns())
         part = change.added if stored is not None else change.whole()
@@ -166,6 +164,11 @@ class ConversationFolder:
                 yield
             finally:
                 held.close()
+
+    def _has(self, stored: PendingConversation, change: ConversationChange) -> bool:
+        """Whether this change was saved before, whatever was saved since."""
+        is_last = stored.head.head == change.added.head and stored.head.revision == change.revision + 1
+        return is_last or (bool(change.added.messages) and change.added.head in self.threads(stored).nodes)
 
     # --- inside ------------------------------------------------------------------------------------------------------
 

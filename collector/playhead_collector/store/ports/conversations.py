@@ -32,6 +32,7 @@ class ConversationSave:
     parent: tuple[str, int] | None = None
     previous: ContentRef | None = None
     saves: int = 1
+    unrepeated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

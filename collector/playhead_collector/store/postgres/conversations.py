@@ -78,7 +78,7 @@ class PostgresConversations:
         found = _conversation(stored)
         if found.revision != new.revision:
             is_sent_again = found.revision == new.revision + new.saves and found.head == new.head
-            return SaveOutcome(found, saved=is_sent_again)
+            return SaveOutcome(found, saved=is_sent_again and not new.unrepeated)
         if new.previous is not None and found.head != new.previous:
             return SaveOutcome(found, saved=False)
         row = await sql.row(conn, "move_conversation", **where, **head)

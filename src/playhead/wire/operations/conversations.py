@@ -98,6 +98,13 @@ Saves = Annotated[
         "saved on its own machine while no collector answered.",
     ),
 ]
+Unrepeated = Annotated[
+    bool,
+    Bounds(
+        description="Refused unless the revision is the last one, also where the same save seems to have been made "
+        "before: for a save that another writer may make in the same way, such as one that removes the last message."
+    ),
+]
 ParentId = Annotated[
     str | None,
     Bounds(
@@ -137,6 +144,7 @@ class ConversationOperations:
         scope: ConversationScope = "",
         previous_head: PreviousHead = None,
         saves: Saves = 1,
+        unrepeated: Unrepeated = False,
         parent_id: ParentId = None,
         parent_revision: ParentRevision = None,
     ) -> StoredConversation:
