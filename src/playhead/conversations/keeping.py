@@ -106,9 +106,12 @@ class ConversationStore:
 
     # --- messages ----------------------------------------------------------------------------------------------------
 
-    def threads(self, heads: Sequence[ContentRef], of: ConversationHead | None = None) -> ThreadContents:
-        """Returns the messages of threads: those in the folder (of the conversation `of`), and the others from the
-        collector. Raises CollectorUnreachable, and CannotRestore for what is not stored."""
+    def threads(
+        self, heads: Sequence[ContentRef], of: ConversationHead | None = None, last: int | None = None
+    ) -> ThreadContents:
+        """Returns the messages of threads (`last`: at least so many of each): those in the folder (of the conversation
+        `of`), and the others from the collector. Raises CollectorUnreachable, and CannotRestore for what is not
+        stored."""
         from playhead.conversations.at_collector import stored_threads  # noqa: PLC0415 - see above
 
         known = ThreadContents()
@@ -119,7 +122,7 @@ class ConversationStore:
         if self._make is None:
             raise CannotRestore("these messages are not in the journal's folder, and there is no collector")
         with without_instrumentation(), self._make() as client:
-            return stored_threads(client, heads, known)
+            return stored_threads(client, heads, known, last)
 
     def persist_thread(self, part: ThreadPart, scope: str) -> bool:
         """Stores a thread at the collector, where it stays until it is deleted. Returns whether the collector has
