@@ -57,9 +57,8 @@ def measure_long() -> Iterator[Row]:
     assert read == 2 * _TURNS
     first, last = turns[:_PART], turns[-_PART:]
     against = f"the last {_PART:,} of {_TURNS:,} turns, to the first; medians"
-    times, sent = ([statistics.median(values) for values in pair] for pair in (
-        [[turn.seconds for turn in part] for part in (first, last)], [[turn.sent for turn in part] for part in (first, last)],
-    ))  # fmt: skip
+    times = [statistics.median(turn.seconds for turn in part) for part in (first, last)]
+    sent = [statistics.median(turn.sent for turn in part) for part in (first, last)]
     yield at_most("CV1", "time of a save", times[1] / times[0], 1.2, unit="x", against=against)
     yield at_most("CV1", "bytes sent of a save", sent[1] / sent[0], 1.05, unit="x", against=against)
     halves = "what the second half adds to the database, to the first"

@@ -27,7 +27,7 @@ from playhead.recording import RecordingProcess, current_settings, load_for_reco
 from playhead.settings.sdk import Settings, table
 
 if TYPE_CHECKING:
-    from playhead.api.note_store import NoteStore
+    from playhead.api.note_store import ProgramNotes
     from playhead.replaying.starting import RecordedStart
     from playhead.rewind import RequestedRewind
 
@@ -191,7 +191,7 @@ def _promises() -> "PromiseStore":
     return promises_of(current_settings())
 
 
-def _notes() -> "NoteStore":
+def _notes() -> "ProgramNotes":
     """Returns where notes are kept. Loads its modules here, since few programs need them."""
     from playhead.conversations.keeping import conversation_store  # noqa: PLC0415 - see above
 

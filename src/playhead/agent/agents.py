@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
 from playhead.agent.agent_context import AgentContext, model_object
-from playhead.agent.conversing import AgentConversation, beside_loop, messages_at_start, save_added
+from playhead.agent.conversing import RunConversation, beside_loop, messages_at_start, save_added
 from playhead.agent.outputs import output_type
 from playhead.agent.results import AgentResult, Ask
 from playhead.agent.settings import AgentSettings, RenderedPrompt
@@ -39,7 +39,7 @@ class _Given:
 
     ask: str | Ask
     session: str | None
-    conversation: AgentConversation | None
+    conversation: RunConversation | None
     continue_session: bool
 
 
@@ -127,7 +127,7 @@ class Agent(Generic[Deps]):
         *,
         deps: Deps | None = None,
         session: str | None = None,
-        conversation: AgentConversation | None = None,
+        conversation: RunConversation | None = None,
         continue_session: bool = False,
     ) -> AgentResult:
         """Runs the agent. `deps`: for its tools and instructions. `session`: names the runs that belong together.
@@ -149,7 +149,7 @@ class Agent(Generic[Deps]):
         *,
         deps: Deps | None = None,
         session: str | None = None,
-        conversation: AgentConversation | None = None,
+        conversation: RunConversation | None = None,
         continue_session: bool = False,
     ) -> AgentResult:
         """The same without asyncio. Tools that are no coroutines run in the caller's thread. Raises RuntimeError in a
@@ -165,7 +165,7 @@ class Agent(Generic[Deps]):
         *,
         deps: Deps | None = None,
         session: str | None = None,
-        conversation: AgentConversation | None = None,
+        conversation: RunConversation | None = None,
         continue_session: bool = False,
     ) -> AgentStream:
         """Runs the agent, and returns the stream of what happens: pieces of answers, tool calls and their results."""

@@ -15,7 +15,7 @@ from playhead.model.message import Message
 T = TypeVar("T")
 
 
-class AgentConversation(Protocol):
+class RunConversation(Protocol):
     """Messages that outlive a run, such as `playhead.conversation(...)`."""
 
     @property
@@ -47,7 +47,7 @@ class AgentConversation(Protocol):
         ...
 
 
-def messages_at_start(conversation: AgentConversation) -> list[Message]:
+def messages_at_start(conversation: RunConversation) -> list[Message]:
     """Returns the messages with which a run begins: in a resumed run, those with which it began before. Raises what
     the conversation raises."""
 
@@ -58,7 +58,7 @@ def messages_at_start(conversation: AgentConversation) -> list[Message]:
     return conversation.canonical_messages
 
 
-def save_added(conversation: AgentConversation, messages: Sequence[Message], result: object) -> Exception | None:
+def save_added(conversation: RunConversation, messages: Sequence[Message], result: object) -> Exception | None:
     """Adds the messages of a run, and saves them. Returns ConversationConflict with the run's result, for the caller to
     raise when the run has ended: it is complete all the same. Raises what else the conversation raises."""
     conversation.extend(messages)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from playhead.agent.agent_context import OUTPUT_RETRIES, model_object
-from playhead.agent.conversing import AgentConversation, messages_at_start, save_added
+from playhead.agent.conversing import RunConversation, messages_at_start, save_added
 from playhead.agent.outputs import output_type
 from playhead.agent.tools import Tool, as_tool
 from playhead.api.scope import run as recorded_run
@@ -91,7 +91,7 @@ class LlmTask:
         text: str | None = None,
         *,
         messages: Sequence[JsonMapping] | None = None,
-        conversation: AgentConversation | None = None,
+        conversation: RunConversation | None = None,
     ) -> TaskResult:
         """Asks the model. `messages`: as in Chat Completions, instead of the text. `conversation`: its messages come
         before these, and the question and the last answer are saved in it; see `Agent.run`. Raises OutputInvalid, what
@@ -118,7 +118,7 @@ class LlmTask:
         text: str | None = None,
         *,
         messages: Sequence[JsonMapping] | None = None,
-        conversation: AgentConversation | None = None,
+        conversation: RunConversation | None = None,
     ) -> TaskResult:
         """The same, without blocking the event loop."""
         asked = _asked(text, messages)
@@ -138,7 +138,7 @@ class LlmTask:
             raise conflict
         return result
 
-    def _recorded(self, conversation: AgentConversation | None) -> AbstractContextManager[object]:
+    def _recorded(self, conversation: RunConversation | None) -> AbstractContextManager[object]:
         if current_span() is not None:
             return nullcontext()
         return recorded_run(self.name, conversation=conversation)

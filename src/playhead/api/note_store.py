@@ -6,7 +6,7 @@ from typing import Protocol
 from playhead.model.json_value import Json
 
 
-class NoteStore(Protocol):
+class ProgramNotes(Protocol):
     """Keeps notes, as JSON. Methods raise JournalUnusable, and ClientError for what the collector refuses."""
 
     def read(self, scope: str) -> list[Json]:
@@ -23,15 +23,15 @@ class NoteStore(Protocol):
         ...
 
 
-_provided: list[Callable[[], NoteStore]] = []
+_provided: list[Callable[[], ProgramNotes]] = []
 
 
-def provide_note_store(find: Callable[[], NoteStore]) -> None:
+def provide_note_store(find: Callable[[], ProgramNotes]) -> None:
     """Sets the function that returns the store of this process."""
     _provided[:] = [find]
 
 
-def note_store() -> NoteStore:
+def note_store() -> ProgramNotes:
     """Returns the store of this process. Raises SettingInvalid."""
     if not _provided:
         raise RuntimeError("import playhead first")

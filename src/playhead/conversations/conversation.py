@@ -73,7 +73,7 @@ class Conversation:
         """The saved messages; None: not read yet."""
         self._saved: _SavedThread | None = _SavedThread() if head is None else None
         """The same as they are stored; None: not read yet."""
-        self._new: list[_NewMessage] = []
+        self._new: list[_UnsavedMessage] = []
 
     def __len__(self) -> int:
         """The number of its messages, with those that are not saved yet."""
@@ -153,7 +153,7 @@ class Conversation:
         with self._lock:
             for message in messages:
                 said = _Said(self._api.from_message(message), message)
-                self._new.append(_NewMessage(said, stored_canonical(message, intake)))
+                self._new.append(_UnsavedMessage(said, stored_canonical(message, intake)))
 
     @property
     def position(self) -> dict[str, Any]:
@@ -287,7 +287,7 @@ class Conversation:
             with suppress(CannotRestore):  # then it is deleted all the same, and cannot be begun anew
                 said = self._load()
                 stored = [self._thread().message(ref) for ref in self._thread().refs]
-                self._new = [*map(_NewMessage, said, stored), *self._new]
+                self._new = [*map(_UnsavedMessage, said, stored), *self._new]
             self._head, self._loaded, self._saved = None, [], _SavedThread()
             return conversation_store().delete(self.id, self.scope)
 
@@ -311,7 +311,7 @@ class Conversation:
         with self._lock:
             for native in natives:
                 said = _Said(native, self._api.to_message(native))
-                self._new.append(_NewMessage(said, stored_message(self._api, native, intake)))
+                self._new.append(_UnsavedMessage(said, stored_message(self._api, native, intake)))
 
     def _begin_at(self, head: ConversationHead | None) -> None:
         """Begins with the messages up to this head, which are not read yet."""
@@ -352,7 +352,7 @@ class Conversation:
             self._saved.add([new.stored for new in self._new])
         self._new = []
 
-    def _part(self, parent: ContentRef | None, messages: "Sequence[_NewMessage]") -> ThreadPart:
+    def _part(self, parent: ContentRef | None, messages: "Sequence[_UnsavedMessage]") -> ThreadPart:
         refs = [new.stored.ref for new in messages]
         return ThreadPart(parent, refs, [content for new in messages for content in new.stored.contents])
 
@@ -373,7 +373,7 @@ class _Said:
 
 
 @dataclass(frozen=True, slots=True)
-class _NewMessage:
+class _UnsavedMessage:
     """A message that is not saved yet."""
 
     said: _Said
