@@ -23,8 +23,8 @@ class ConversationRow:
 @dataclass(frozen=True, slots=True)
 class ConversationSave:
     """What a writer saves: the new head, and the `revision` that it had read (0: it is new). `previous`: the head that
-    it had read (None: the revision alone counts). `saves`: how many saves this one stands for. `unrepeated`: another writer may
-    make the same save, so that an equal one that is stored is not this one sent again."""
+    it had read (None: the revision alone counts). `saves`: how many saves this one stands for. `unrepeated`: another
+    writer may make the same save, so that an equal one that is stored is not this one sent again."""
 
     id: str
     scope: str
