@@ -39,6 +39,8 @@ FAMILIES = {
     "sdk.killed:measure": ("R1",),
     "sdk.killed_examples:measure": ("R1A",),
     "sdk.long_context:measure": ("M1",),
+    "conversations:measure_saves": ("CV4",),
+    "conversations:measure_histories": ("CV5", "CV6"),
     "durable.matrix:measure": ("MATRIX",),
     "graph_threads.measuring:measure": ("G1",),
 }
@@ -51,6 +53,9 @@ ON_REQUEST = {
     "chaos:measure": ("R3",),
     "sdk.long_context:measure_killed": ("M2",),
     "ingest.overloaded:measure": ("I3",),
+    "conversations:measure_long": ("CV1",),
+    "conversations:measure_kills": ("CV2",),
+    "conversations:measure_outages": ("CV3",),
 }
 # What of these has a bar that a whole measurement shows as not measured.
 _ONLY_NAMED = {

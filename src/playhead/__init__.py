@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from playhead.context.reasoning_prompt import REASONING_PROMPT as REASONING_PROMPT
     from playhead.conversations.conversation import Conversation as Conversation
     from playhead.conversations.conversation import conversation as conversation
+    from playhead.conversations.conversation import conversation_async as conversation_async
     from playhead.conversations.conversation import list_conversations as list_conversations
     from playhead.conversations.history import History as History
     from playhead.errors import BadRequest as BadRequest
@@ -173,6 +174,7 @@ _MODULE_OF = {
     "compressed": "playhead.api.scope",
     "configure": "playhead.configuring",
     "conversation": "playhead.conversations.conversation",
+    "conversation_async": "playhead.conversations.conversation",
     "counters": "playhead.recording",
     "current_run_id": "playhead.api.scope",
     "deny": "playhead.api.promises.answering",

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from playhead.api.journal_folder import provide_journal_folder
+from playhead.api.note_store import provide_note_store
 from playhead.api.promises.asking import ToolRule, approve_tools
 from playhead.api.promises.store import PromiseStore, provide_promises
 from playhead.calls import runtime
@@ -27,6 +27,7 @@ from playhead.recording import RecordingProcess, current_settings, load_for_reco
 from playhead.settings.sdk import Settings, table
 
 if TYPE_CHECKING:
+    from playhead.api.note_store import ProgramNotes
     from playhead.replaying.starting import RecordedStart
     from playhead.rewind import RequestedRewind
 
@@ -173,6 +174,13 @@ def _recorded_start(run_id: str) -> "RecordedStart":
     return recorded_start(run_id)
 
 
+def _last_of_session(session: str, other_than: str) -> str | None:
+    """Finds the run that the next one of a session continues. Loads its modules here, since few programs need them."""
+    from playhead.session_runs import last_run_of_session  # noqa: PLC0415 - see above
+
+    return last_run_of_session(session, other_than)
+
+
 def _promises() -> "PromiseStore":
     """Returns the promises of this process. Loads their modules here, since few programs need them."""
     if RecordingProcess.promises_in_memory is not None:
@@ -183,6 +191,13 @@ def _promises() -> "PromiseStore":
     return promises_of(current_settings())
 
 
-provide_journal_folder(lambda: current_settings().journal_dir)
+def _notes() -> "ProgramNotes":
+    """Returns where notes are kept. Loads its modules here, since few programs need them."""
+    from playhead.conversations.keeping import conversation_store  # noqa: PLC0415 - see above
+
+    return conversation_store().notes
+
+
+provide_note_store(_notes)
 provide_promises(_promises)
-read_starting_points_with(_recorded_start)
+read_starting_points_with(_recorded_start, _last_of_session)

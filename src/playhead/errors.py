@@ -33,7 +33,7 @@ Suspended                      a SystemExit: the process ends, since the run wai
 """
 
 from collections.abc import Iterator
-from typing import cast
+from typing import Any, cast
 
 from playhead.model.objects.interrupts import ProgramEnd
 
@@ -165,7 +165,11 @@ class Conflict(ClientError):
 
 class ConversationConflict(Conflict):
     """Another writer has saved the conversation since this one read it, or has taken the id of a new one. Nothing is
-    lost: the messages that were not saved are still in the object, and `reload()` puts them after the other's."""
+    lost: the messages that were not saved are still in the object, and `reload()` puts them after the other's.
+
+    `result`: of an agent's run whose messages could not be saved, what it returns otherwise; else None."""
+
+    result: Any = None
 
 
 class BadRequest(ClientError):

@@ -1,5 +1,5 @@
 """The recipes in examples/recipes run as they stand: LiteLLM's Router, a workflow of DBOS that dies and is recovered,
-an activity of Temporal without a server."""
+activities of Temporal without a server; a growing chat by reference in both engines."""
 
 import os
 import subprocess
@@ -11,6 +11,7 @@ import pytest
 
 from playhead.local.client import JournalClient
 from playhead.model.canonical import parse_json
+from playhead_collector.process import CollectorProcess
 
 RECIPES = Path(__file__).parents[2] / "examples" / "recipes"
 
@@ -70,3 +71,39 @@ def test_an_activity_runs_without_a_server_and_its_session_is_the_workflow(tmp_p
     assert run("temporal_activity.py", tmp_path) == "done\n"
     [(session, entries)] = record(tmp_path)
     assert (session, entries) == ("test", FELL_BACK)
+
+
+# --- a growing chat by reference --------------------------------------------------------------------------------------
+
+STEPS = 40
+
+
+def stored_bytes(recipe: str, folder: Path, *arguments: str, **environment: str) -> int:
+    folder.mkdir()
+    chat, stored = run(recipe, folder, *arguments, **environment).splitlines()
+    assert chat.split()[0] == str(2 * STEPS)
+    return int(stored.split()[0])
+
+
+def test_dbos_stores_refs_of_a_growing_chat(tmp_path: Path, collector: CollectorProcess) -> None:
+    def of(folder: Path, endpoint: str) -> int:
+        return stored_bytes("dbos_history.py", folder, str(folder), "chat", str(STEPS), PLAYHEAD_ENDPOINT=endpoint)
+
+    lists, refs = of(tmp_path / "lists", "none"), of(tmp_path / "refs", collector.url)
+    assert refs <= 0.2 * lists
+
+
+def test_a_workflow_that_died_goes_on_with_the_same_chat(tmp_path: Path, collector: CollectorProcess) -> None:
+    once = str(tmp_path / "once")
+    arguments = ("dbos_history.py", tmp_path, str(tmp_path))
+    run(*arguments, code=9, DIE_ONCE=once, PLAYHEAD_ENDPOINT=collector.url)
+    out = run(*arguments, DIE_ONCE=once, PLAYHEAD_ENDPOINT=collector.url)
+    assert out.splitlines()[0] == "10 answer 4, of 9 messages"
+
+
+def test_temporal_would_store_refs_of_a_growing_chat(tmp_path: Path, collector: CollectorProcess) -> None:
+    def of(folder: Path, endpoint: str) -> int:
+        return stored_bytes("temporal_history.py", folder, str(STEPS), PLAYHEAD_ENDPOINT=endpoint)
+
+    lists, refs = of(tmp_path / "lists", "none"), of(tmp_path / "refs", collector.url)
+    assert refs <= 0.2 * lists

@@ -72,6 +72,7 @@ def test_the_public_names_are_these():
         "compressed",
         "configure",
         "conversation",
+        "conversation_async",
         "counters",
         "current_run_id",
         "deny",

@@ -63,6 +63,7 @@ async def save_conversation(
     saves: int = 1,
     records: Sequence[str] | None = None,
     replaces: bool = False,
+    unrepeated: bool = False,
     parent_id: str | None = None,
     parent_revision: int | None = None,
 ) -> StoredConversation:
@@ -76,7 +77,8 @@ async def save_conversation(
     ref = None if head is None else ContentRef.parse(head)
     previous = None if previous_head is None else ContentRef.parse(previous_head)
     outcome = await asking.store.conversations.save(
-        asking.project_id, ConversationSave(id, scope, revision, ref, parent, previous, saves, records, replaces)
+        asking.project_id,
+        ConversationSave(id, scope, revision, ref, parent, previous, saves, records, replaces, unrepeated),
     )
     if outcome.missing is not None:
         what = "a thread" if records is None else "a content"

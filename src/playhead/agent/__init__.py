@@ -8,6 +8,7 @@ results        what an agent is asked, and what comes of it
 settings       what an agent was made with
 agent_context  AgentContext: what a loop has in its hands
 agents         Agent: the default loop, a run of it, its result
+conversing     the conversation of a run: read before it, saved after it
 streams        the events of a run while it goes on
 tasks          LlmTask: one question with a typed answer
 

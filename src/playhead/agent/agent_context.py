@@ -5,7 +5,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from playhead.agent.outputs import OutputType
 from playhead.agent.results import Ask, ExecutedCall
@@ -19,6 +19,7 @@ from playhead.context.context import in_thread
 from playhead.errors import Denied, MaxTurnsExceeded, OutputInvalid, ReplayError, is_run_stopped
 from playhead.model import names
 from playhead.model.event import TokenUsage
+from playhead.model.json_value import JsonMapping
 from playhead.model.message import Message
 from playhead.model.models import BY_NAME, model_named
 from playhead.models.choosing import CallSituation, ModelChooser, ModelLike, complete_async, record_choice, stream_async
@@ -85,6 +86,8 @@ class AgentContext(FilledIn, Generic[Deps]):
         self._readers: dict[int, _ModelChange] = {}  # place of a call → the model that reads its result
         self._invalid = 0
         self._corrects = False  # the newest message says what was wrong with the last answer
+        self._earlier = 0  # messages of before the run
+        self._is_instructed = False
 
     # --- messages ---------------------------------------------------------------------------------------------------
 
@@ -99,6 +102,19 @@ class AgentContext(FilledIn, Generic[Deps]):
     def messages(self) -> list[Message]:
         """The messages that the model sees, in canonical form (`role` and `parts`)."""
         return [entry.message for entry in self.context.messages]
+
+    def begin_with(self, messages: Sequence[Message]) -> None:
+        """Adds the messages of before this run, in the form of the record."""
+        for message in messages:
+            self.context.add_native(cast(JsonMapping, message))
+        self._earlier = len(self.context.history)
+
+    def added_messages(self) -> list[Message]:
+        """Returns what this run has added, before any compression: in the form of the record, without instructions."""
+        self._add_results()
+        entries = self.context.history
+        first = self._earlier + (1 if self._is_instructed else 0)  # instructions stand first
+        return [entry.message for entry in entries[first:]]
 
     # --- the model --------------------------------------------------------------------------------------------------
 
@@ -148,6 +164,7 @@ class AgentContext(FilledIn, Generic[Deps]):
         self.turn += 1
         if (system := await self._instructions()) is not None:
             self.context.instruct(system)
+            self._is_instructed = True
         request = replace(agent.request, temperature=temperature, max_tokens=max_tokens)
         situation = self._situation()
         chosen = self._chosen(model)

@@ -9,9 +9,11 @@ recorded, and a run that was killed goes on from its last recorded step.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
 from playhead.agent.agent_context import AgentContext, model_object
+from playhead.agent.conversing import RunConversation, beside_loop, messages_at_start, save_added
 from playhead.agent.outputs import output_type
 from playhead.agent.results import AgentResult, Ask
 from playhead.agent.settings import AgentSettings, RenderedPrompt
@@ -27,6 +29,16 @@ from playhead.models.choosing import ModelLike
 from playhead.models.model import ModelRequest
 
 Deps = TypeVar("Deps")
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What the caller gave to a run, besides `deps`."""
+
+    ask: str | Ask
+    session: str | None
+    conversation: RunConversation | None
+    continue_session: bool
 
 
 Instructions = str | Callable[[AgentContext[Any]], str | Awaitable[str]] | RenderedPrompt | None
@@ -107,36 +119,82 @@ class Agent(Generic[Deps]):
         self._loop = loop
         return loop
 
-    async def run(self, ask: str | Ask, *, deps: Deps | None = None, session: str | None = None) -> AgentResult:
-        """Runs the agent. `deps`: for its tools and instructions. `session`: names the runs that belong to one
-        conversation. Raises MaxTurnsExceeded, OutputInvalid, and what a model's client raises."""
-        return await self._run(ask, deps, session, blocking=False, emit=None)
+    async def run(
+        self,
+        ask: str | Ask,
+        *,
+        deps: Deps | None = None,
+        session: str | None = None,
+        conversation: RunConversation | None = None,
+        continue_session: bool = False,
+    ) -> AgentResult:
+        """Runs the agent. `deps`: for its tools and instructions. `session`: names the runs that belong together.
 
-    def run_sync(self, ask: str | Ask, *, deps: Deps | None = None, session: str | None = None) -> AgentResult:
+        `conversation`: of `playhead.conversation`. Its messages come before the question, and what the run adds to
+        them, without the instructions, is saved at its end. A run that fails adds nothing. If another writer has saved
+        the conversation meanwhile, the run is complete, and ConversationConflict is raised with the `result`; the
+        messages are in the conversation, for `reload()` and `save()`, or `branch()`.
+
+        `continue_session`: the run begins with the messages with which the last run of the session ended.
+
+        Raises MaxTurnsExceeded, OutputInvalid, what a model's client raises, and what the conversation raises."""
+        given = _Given(ask, session, conversation, continue_session)
+        return await self._run(given, deps, blocking=False, emit=None)
+
+    def run_sync(
+        self,
+        ask: str | Ask,
+        *,
+        deps: Deps | None = None,
+        session: str | None = None,
+        conversation: RunConversation | None = None,
+        continue_session: bool = False,
+    ) -> AgentResult:
         """The same without asyncio. Tools that are no coroutines run in the caller's thread. Raises RuntimeError in a
         running event loop: await `run` there."""
         if has_event_loop():
             raise RuntimeError("run_sync was called in a running event loop: await run(...) there")
-        return asyncio.run(self._run(ask, deps, session, blocking=True, emit=None))
+        given = _Given(ask, session, conversation, continue_session)
+        return asyncio.run(self._run(given, deps, blocking=True, emit=None))
 
-    def run_stream(self, ask: str | Ask, *, deps: Deps | None = None, session: str | None = None) -> AgentStream:
+    def run_stream(
+        self,
+        ask: str | Ask,
+        *,
+        deps: Deps | None = None,
+        session: str | None = None,
+        conversation: RunConversation | None = None,
+        continue_session: bool = False,
+    ) -> AgentStream:
         """Runs the agent, and returns the stream of what happens: pieces of answers, tool calls and their results."""
-        return AgentStream(lambda emit: self._run(ask, deps, session, blocking=False, emit=emit))
+        given = _Given(ask, session, conversation, continue_session)
+        return AgentStream(lambda emit: self._run(given, deps, blocking=False, emit=emit))
 
-    async def _run(
-        self, ask: str | Ask, deps: Deps | None, session: str | None, *, blocking: bool, emit: Emit | None
-    ) -> AgentResult:
-        ask = Ask(ask) if isinstance(ask, str) else ask
-        async with recorded_run(self.name, session=session) as run:
+    async def _run(self, given: "_Given", deps: Deps | None, *, blocking: bool, emit: Emit | None) -> AgentResult:
+        ask = Ask(given.ask) if isinstance(given.ask, str) else given.ask
+        held = given.conversation
+        conflict: Exception | None = None
+        async with recorded_run(
+            self.name, session=given.session, conversation=held, continue_session=given.continue_session
+        ) as run:
             run.input(ask.prompt)
             context: AgentContext[Deps] = AgentContext(
                 self.settings, ask, cast(Deps, deps), blocking=blocking, emit=emit
             )
+            if held is not None:
+                context.begin_with(await beside_loop(lambda: messages_at_start(held), blocking=blocking))
+            elif given.continue_session:
+                context.begin_with([openai_chat.to_message(message) for message in run.history])
             for message in ask.messages:
                 context.context.add_native(cast(JsonMapping, openai_chat.to_message(message)))
             response = await self._loop(context, ask)
             result = self._result(response, context, run.id)
             run.output(result.output if self.settings.output_type is not None else result.response)
+            if held is not None:
+                added = context.added_messages()
+                conflict = await beside_loop(lambda: save_added(held, added, result), blocking=blocking)
+        if conflict is not None:
+            raise conflict
         return result
 
     def _result(self, response: Any, context: AgentContext[Deps], run: str | None) -> AgentResult:

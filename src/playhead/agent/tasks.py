@@ -11,11 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from playhead.agent.agent_context import OUTPUT_RETRIES, model_object
+from playhead.agent.conversing import RunConversation, messages_at_start, save_added
 from playhead.agent.outputs import output_type
 from playhead.agent.tools import Tool, as_tool
 from playhead.api.scope import run as recorded_run
 from playhead.calls.labels import labelled
 from playhead.calls.lifecycle import current_span
+from playhead.context.context import in_thread
 from playhead.dialect import openai_chat
 from playhead.errors import OutputInvalid
 from playhead.model import names
@@ -85,31 +87,62 @@ class LlmTask:
             thinking=capture_reasoning,
         )
 
-    def __call__(self, text: str | None = None, *, messages: Sequence[JsonMapping] | None = None) -> TaskResult:
-        """Asks the model. `messages`: as in Chat Completions, instead of the text. Raises OutputInvalid, and what the
-        model's client raises."""
-        steps = self._steps(_asked(text, messages))
-        with self._recorded(), labelled({names.TASK: self.name}):
+    def __call__(
+        self,
+        text: str | None = None,
+        *,
+        messages: Sequence[JsonMapping] | None = None,
+        conversation: RunConversation | None = None,
+    ) -> TaskResult:
+        """Asks the model. `messages`: as in Chat Completions, instead of the text. `conversation`: its messages come
+        before these, and the question and the last answer are saved in it; see `Agent.run`. Raises OutputInvalid, what
+        the model's client raises, and what the conversation raises."""
+        asked = _asked(text, messages)
+        conflict: Exception | None = None
+        with self._recorded(conversation), labelled({names.TASK: self.name}):
+            before = [] if conversation is None else messages_at_start(conversation)
+            steps = self._steps([*before, *asked])
             try:
                 request, situation = next(steps)
                 while True:
                     request, situation = steps.send(complete(self.model, request, situation))
             except StopIteration as stop:
-                return stop.value
+                result, answer = stop.value
+            if conversation is not None:
+                conflict = save_added(conversation, [*asked, answer], result)
+        if conflict is not None:
+            raise conflict
+        return result
 
-    async def run(self, text: str | None = None, *, messages: Sequence[JsonMapping] | None = None) -> TaskResult:
+    async def run(
+        self,
+        text: str | None = None,
+        *,
+        messages: Sequence[JsonMapping] | None = None,
+        conversation: RunConversation | None = None,
+    ) -> TaskResult:
         """The same, without blocking the event loop."""
-        steps = self._steps(_asked(text, messages))
-        with self._recorded(), labelled({names.TASK: self.name}):
+        asked = _asked(text, messages)
+        conflict: Exception | None = None
+        with self._recorded(conversation), labelled({names.TASK: self.name}):
+            before = [] if conversation is None else await in_thread(lambda: messages_at_start(conversation))
+            steps = self._steps([*before, *asked])
             try:
                 request, situation = next(steps)
                 while True:
                     request, situation = steps.send(await complete_async(self.model, request, situation))
             except StopIteration as stop:
-                return stop.value
+                result, answer = stop.value
+            if conversation is not None:
+                conflict = await in_thread(lambda: save_added(conversation, [*asked, answer], result))
+        if conflict is not None:
+            raise conflict
+        return result
 
-    def _recorded(self) -> AbstractContextManager[object]:
-        return nullcontext() if current_span() is not None else recorded_run(self.name)
+    def _recorded(self, conversation: RunConversation | None) -> AbstractContextManager[object]:
+        if current_span() is not None:
+            return nullcontext()
+        return recorded_run(self.name, conversation=conversation)
 
     def _asking(self, messages: list[Message], *, is_correction: bool) -> tuple[ModelRequest, CallSituation]:
         request = replace(self.request, messages=messages)
@@ -118,8 +151,9 @@ class LlmTask:
 
     def _steps(
         self, messages: list[Message]
-    ) -> Generator[tuple[ModelRequest, CallSituation], ModelResponse, TaskResult]:
-        """Yields each request with its situation, and is sent its response; returns the result."""
+    ) -> Generator[tuple[ModelRequest, CallSituation], ModelResponse, tuple[TaskResult, Message]]:
+        """Yields each request with its situation, and is sent its response; returns the result, and the message of the
+        answer."""
         began, usage, calls = time.perf_counter(), TokenUsage(0, 0), 0
         while True:
             response = yield self._asking(messages, is_correction=calls > 0)
@@ -131,7 +165,7 @@ class LlmTask:
                     raise OutputInvalid(f"{self.name}: {error}") from error
                 messages = [*messages, portable(response.message), text_message("user", f"{error}\nAnswer again.")]
                 continue
-            return TaskResult(
+            result = TaskResult(
                 parsed=parsed,
                 content=response.text,
                 reasoning=response.reasoning,
@@ -143,6 +177,7 @@ class LlmTask:
                 latency_ms=(time.perf_counter() - began) * 1_000,
                 calls=calls,
             )
+            return result, response.message
 
     def _parsed(self, response: ModelResponse) -> Any:
         if self.output_type is None:

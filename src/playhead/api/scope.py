@@ -22,6 +22,7 @@ from playhead.api.log_events import (
     log_event_with_refs,
     log_typed_event,
 )
+from playhead.api.observe import observe
 from playhead.api.recorded_values import kinds_of, record_values
 from playhead.calls import runtime
 from playhead.calls.begin import begin
@@ -32,7 +33,7 @@ from playhead.calls.recorder import FrameList, Recorder, Redact
 from playhead.calls.replay import idempotency_key_of
 from playhead.calls.run import root_attributes
 from playhead.calls.span import ObservedSpan
-from playhead.calls.starting import RecordedCheckpoint, StartingPoint, starting_point_of
+from playhead.calls.starting import RecordedCheckpoint, StartingPoint, last_run_of_session, starting_point_of
 from playhead.dialect.openai_chat import to_message
 from playhead.kernel.guard import guarded
 from playhead.model import names
@@ -96,6 +97,9 @@ class run:  # noqa: N801 - it is used like a function
     `run.history` then come from that run, and the two runs link to each other. Entering the block raises NoRecord if
     there is no record of that run.
 
+    `continue_session`: the same with the run of this session that ended last, if there is one; forks do not count.
+    Which one that was is recorded, so that a resumed run continues the same. Raises ValueError without a session.
+
     `conversation`: a conversation (see `playhead.conversation`) whose run this is: its id is the session, unless that
     is given too.
 
@@ -115,6 +119,7 @@ class run:  # noqa: N801 - it is used like a function
         redact: Redact | None = None,
         record: str | Iterable[str] | None = None,
         continues: str | None = None,
+        continue_session: bool = False,
         retention: float | timedelta | None = None,
     ):
         self.name = as_text(name)
@@ -124,6 +129,9 @@ class run:  # noqa: N801 - it is used like a function
         self.id: str | None = None
         if session is None and conversation is not None:
             session = conversation.id
+        if continue_session and (session is None or continues is not None):
+            raise ValueError("run(continue_session=True) needs session=..., and no continues=...")
+        self._session = as_text(session) if continue_session else None
         self._root = root_attributes(session, user, tags, retention)
         self._metadata = metadata
         self._redact = redact
@@ -169,6 +177,22 @@ class run:  # noqa: N801 - it is used like a function
         enter_block(self._entered, span)
         if continued is not None and span is not None and names.CONTINUES in span.attributes:
             _link_runs(span, continued)
+        if self._session is not None and span is not None and names.RUN_ROOT in span.attributes:
+            try:
+                self._continue_session(span, self._session)
+            except BaseException as error:
+                self._leave(error)
+                raise
+
+    def _continue_session(self, span: ObservedSpan, session: str) -> None:
+        def last_run(session: str) -> str | None:
+            return last_run_of_session(session, span.run.id)
+
+        last = observe("session.last_run", kind="step", replay=True)(last_run)(session)
+        if last is not None:
+            self._start = starting_point_of(last)
+            self.state.fill(self._start.state)
+            _link_runs(span, self._start)
 
     @property
     def checkpoint(self) -> RecordedCheckpoint | None:

@@ -92,11 +92,16 @@ class _Reader:
     """Reads the record of a run that another one continues. `playhead.configuring` provides it."""
 
     read: Callable[[str], StartingPoint] | None = None
+    last_of_session: Callable[[str, str], str | None] | None = None
 
 
-def read_starting_points_with(read: Callable[[str], StartingPoint]) -> None:
-    """Sets the function that finds a run by id and reads its record. It raises ReplayError."""
+def read_starting_points_with(
+    read: Callable[[str], StartingPoint], last_of_session: Callable[[str, str], str | None]
+) -> None:
+    """Sets the functions that read the record of a run (raises ReplayError), and that find the last run of a session
+    other than the given one."""
     _Reader.read = staticmethod(read)
+    _Reader.last_of_session = staticmethod(last_of_session)
 
 
 def starting_point_of(run_id: str) -> StartingPoint:
@@ -104,3 +109,10 @@ def starting_point_of(run_id: str) -> StartingPoint:
     if _Reader.read is None:
         raise RuntimeError("import playhead first")
     return _Reader.read(run_id)
+
+
+def last_run_of_session(session: str, other_than: str) -> str | None:
+    """Returns the id of the run of this session that ended last, other than the given one; None: there is none."""
+    if _Reader.last_of_session is None:
+        raise RuntimeError("import playhead first")
+    return _Reader.last_of_session(session, other_than)

@@ -5,8 +5,9 @@
     notes.find("my task workflow")[0].id       # "wf-123"
     notes.render(max_tokens=300)               # for a prompt
 
-Notes are kept in the journal's folder, one file for each scope. In a run, what is read of them is recorded, so that a
-resumed run reads what it read before, and nothing is written twice.
+Notes are kept as conversations are: at the collector while it answers, else in the journal's folder, one file for each
+scope. In a run, what is read of them is recorded, so that a resumed run reads what it read before, and nothing is
+written twice.
 """
 
 import re
@@ -14,10 +15,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
-from playhead.api.journal_folder import journal_folder
+from playhead.api.note_store import note_store
 from playhead.api.observe import observe
 from playhead.calls.lifecycle import current_span
-from playhead.journal.notes import NoteFile
+from playhead.context.context import in_thread
 from playhead.model.json_value import Json, float_at, list_of, object_at, text_at
 from playhead.model.token_estimates import estimate_value
 
@@ -53,8 +54,8 @@ class NoteMatch:
 
 
 class Notes:
-    """The notes of one scope, shared by all processes with this journal. Methods raise JournalUnusable if its folder
-    cannot be used."""
+    """The notes of one scope, for all programs with this collector, or with this journal. Methods raise JournalUnusable
+    if its folder is needed and cannot be used, and ClientError if the collector refuses a note as invalid."""
 
     def __init__(self, scope: str) -> None:
         self.scope = scope
@@ -69,19 +70,40 @@ class Notes:
         text: str = "",
     ) -> TitledNote:
         """Stores a note, durably once this returns. One with the same kind and id is replaced, and keeps its aliases
-        beside the new ones. Returns it as stored. Raises ValueError for texts that are too long, or too many notes."""
+        beside the new ones. Returns it as stored, after the redaction hook. Raises ValueError for texts that are too
+        long, or too many notes."""
         note = TitledNote(str(kind), str(id), str(title), tuple(dict.fromkeys(map(str, aliases))), str(text))
         if len(note.title) + len(note.text) + sum(map(len, note.aliases)) > _MOST_CHARACTERS:
             raise ValueError(f"a note has at most {_MOST_CHARACTERS} characters: keep a longer text elsewhere")
         return _note(self._in_run("put", lambda given: _json(self._put(_note(given))), _json(note)))
 
+    async def put_async(
+        self,
+        kind: str,
+        id: str,  # noqa: A002 - the word for it
+        *,
+        title: str,
+        aliases: Iterable[str] = (),
+        text: str = "",
+    ) -> TitledNote:
+        """The same, in another thread: the event loop goes on."""
+        return await in_thread(lambda: self.put(kind, id, title=title, aliases=aliases, text=text))
+
     def remove(self, kind: str, id: str) -> bool:  # noqa: A002 - the word for it
         """Removes the note with this kind and id. Returns whether there was one."""
         return bool(self._in_run("remove", lambda given: self._remove(*given), [str(kind), str(id)]))
 
+    async def remove_async(self, kind: str, id: str) -> bool:  # noqa: A002 - the word for it
+        """The same, in another thread."""
+        return await in_thread(lambda: self.remove(kind, id))
+
     def all(self, kind: str | None = None) -> list[TitledNote]:
         """Returns the notes, of this kind if one is given; the one that was stored last is the last."""
         return [*map(_note, self._in_run("all", lambda _: [*map(_json, self._read(kind))], kind))]
+
+    async def all_async(self, kind: str | None = None) -> list[TitledNote]:
+        """The same, in another thread."""
+        return await in_thread(lambda: self.all(kind))
 
     def find(self, query: str, *, kind: str | None = None, limit: int = 5) -> list[NoteMatch]:
         """Returns the notes whose title or alias fits the query, the best first: an equal name, one that begins with
@@ -95,18 +117,23 @@ class Notes:
 
         return [*map(_match_of, self._in_run("find", search, [query, kind, limit]))]
 
+    async def find_async(self, query: str, *, kind: str | None = None, limit: int = 5) -> list[NoteMatch]:
+        """The same, in another thread."""
+        return await in_thread(lambda: self.find(query, kind=kind, limit=limit))
+
     def render(self, *, max_tokens: int = 300, kind: str | None = None) -> str:
         """Returns the notes as lines for a prompt, of at most so many (estimated) tokens. The notes that were stored
         last are taken first; if some have no room, a last line says how many."""
         return str(self._in_run("render", lambda _: _rendered(self._read(kind), max_tokens), [max_tokens, kind]))
 
+    async def render_async(self, *, max_tokens: int = 300, kind: str | None = None) -> str:
+        """The same, in another thread."""
+        return await in_thread(lambda: self.render(max_tokens=max_tokens, kind=kind))
+
     # --- inside ------------------------------------------------------------------------------------------------------
 
-    def _file(self) -> NoteFile:
-        return NoteFile(journal_folder(), self.scope)
-
     def _read(self, kind: str | None) -> list[TitledNote]:
-        return [note for note in map(_note, self._file().read()) if kind in (None, note.kind)]
+        return [note for note in map(_note, note_store().read(self.scope)) if kind in (None, note.kind)]
 
     def _in_run(self, name: str, work: Callable[[Any], Any], given: Any) -> Any:
         """Calls the function; in a run, as a step whose result is recorded."""
@@ -118,7 +145,8 @@ class Notes:
 
         return observe(f"notes.{name}", kind="step", replay=True)(recorded)(self.scope, given)
 
-    def _put(self, note: TitledNote) -> TitledNote:
+    def _put(self, given: TitledNote) -> TitledNote:
+        note = _note({**_json(given), **note_store().redacted(_json(given))})
         stored = note
 
         def change(notes: list[Json]) -> list[Json]:
@@ -130,7 +158,7 @@ class Notes:
             stored = TitledNote(note.kind, note.id, note.title, tuple(aliases), note.text)
             return [*(each for each in notes if _key(_note(each)) != _key(note)), _json(stored)]
 
-        self._file().change(change)
+        note_store().change(self.scope, change)
         return stored
 
     def _remove(self, kind: str, note_id: str) -> bool:
@@ -142,7 +170,7 @@ class Notes:
             removed = len(left) < len(notes)
             return left
 
-        self._file().change(change)
+        note_store().change(self.scope, change)
         return removed
 
 

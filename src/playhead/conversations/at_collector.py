@@ -98,15 +98,18 @@ def _pieces(part: ThreadPart) -> Iterator[ThreadExtension]:
         parent = piece.ref
 
 
-def stored_threads(client: Client, heads: Sequence[ContentRef], known: ThreadContents) -> ThreadContents:
-    """Adds the messages of the threads, with all that is in them, to what is known. Asks for all threads in one request
-    and for all messages in another, if they are not too many. Raises CannotRestore for a thread that is not stored."""
+def stored_threads(
+    client: Client, heads: Sequence[ContentRef], known: ThreadContents, last: int | None = None
+) -> ThreadContents:
+    """Adds the messages of the threads (`last`: only so many of each), with all that is in them, to what is known. Asks
+    for all threads in one request and for all messages in another, if they are not too many. Raises CannotRestore for a
+    thread that is not stored."""
     fetch(client, [head for head in dict.fromkeys(heads) if head not in known.nodes], known)
     paths = [known.path(head) for head in heads]
     lost = next((rest for rest, _ in paths if rest is not None), None)
     if lost is not None:
         raise CannotRestore(f"the messages {lost} are not stored: they were deleted, or never arrived")
-    messages = dict.fromkeys(ref for _, path in paths for ref in path)
+    messages = dict.fromkeys(ref for _, path in paths for ref in (path if last is None else path[-last:]))
     fetch(client, [ref for ref in messages if ref not in known.contents], known)
     inside = dict.fromkeys(
         part.plain

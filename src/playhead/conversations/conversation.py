@@ -12,31 +12,31 @@ long the conversation is.
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from playhead.context.context import in_thread
 from playhead.conversations.heads import ConversationChange, ConversationHead, ThreadPart
 from playhead.conversations.keeping import conversation_store
 from playhead.conversations.messages import (
     StoredMessage,
+    message_intake,
     native_messages,
     native_of,
-    native_view,
     restored_message,
+    stored_canonical,
     stored_message,
 )
 from playhead.errors import CannotRestore
 from playhead.kernel.ids import new_run_id
 from playhead.model.canonical import Content
 from playhead.model.json_value import JsonMapping, JsonValue
-from playhead.model.message import read_message, refs_inside
-from playhead.model.objects.masking import Mask
+from playhead.model.message import Message, read_message, refs_inside
 from playhead.model.ref import ContentRef
 from playhead.models.apis import APIS, Api, ApiName
-from playhead.recording import RecordingProcess, current_settings
-from playhead.refs.intake import PayloadIntake
+from playhead.recording import current_settings
 from playhead.wire.operations.runs import RunSummary
 
 _ID_DIGITS = 8
@@ -69,11 +69,11 @@ class Conversation:
         self._api: Api = APIS[api]
         self._head = head
         self._lock = threading.RLock()
-        self._loaded: list[JsonMapping] | None = [] if head is None else None
-        """The saved messages in the form of the API; None: not read yet."""
+        self._loaded: list[_Said] | None = [] if head is None else None
+        """The saved messages; None: not read yet."""
         self._saved: _SavedThread | None = _SavedThread() if head is None else None
         """The same as they are stored; None: not read yet."""
-        self._new: list[tuple[JsonMapping, StoredMessage]] = []
+        self._new: list[_UnsavedMessage] = []
 
     def __len__(self) -> int:
         """The number of its messages, with those that are not saved yet."""
@@ -138,6 +138,42 @@ class Conversation:
         answer = self._api.answer(response)
         self._add([piece for native in answer.natives for piece in self._api.cut(native)])
 
+    # --- for agents --------------------------------------------------------------------------------------------------
+
+    @property
+    def canonical_messages(self) -> list[Message]:
+        """The messages in the form of the record (`role` and `parts`), with the system prompt. Raises as `messages`
+        does."""
+        with self._lock:
+            return [*(said.message for said in self._load()), *(new.said.message for new in self._new)]
+
+    def extend(self, messages: Sequence[Message]) -> None:
+        """Adds messages in the form of the record."""
+        intake = message_intake()
+        with self._lock:
+            for message in messages:
+                said = _Said(self._api.from_message(message), message)
+                self._new.append(_UnsavedMessage(said, stored_canonical(message, intake)))
+
+    @property
+    def position(self) -> dict[str, Any]:
+        """Where this object stands, as JSON for `return_to`: `revision`, `head` and the number of saved `messages`."""
+        with self._lock:
+            head = None if self.head is None else str(self.head)
+            return {"revision": self.revision, "head": head, "messages": self._saved_count()}
+
+    def return_to(self, position: Mapping[str, Any]) -> None:
+        """Takes the conversation back to an earlier position, for a resumed run that has to see the messages that it
+        saw before. Unsaved messages stay, after those. A `save` finds that they are stored already, or raises
+        ConversationConflict if the conversation went on in another way."""
+        with self._lock:
+            if position["head"] == self.head and position["revision"] == self.revision:
+                return
+            head = None if position["head"] is None else ContentRef.parse(str(position["head"]))
+            before = self._head or ConversationHead(self.id, self.scope, 0, None, 0, self.parent, "", "")
+            revision, count = int(position["revision"]), int(position["messages"])
+            self._begin_at(replace(before, revision=revision, head=head, messages=count) if revision else None)
+
     # --- saving ------------------------------------------------------------------------------------------------------
 
     def save(self) -> int:
@@ -153,21 +189,60 @@ class Conversation:
             change = ConversationChange(
                 self.id, self.scope, self.revision, self.head, len(self), added, self._whole, self.parent
             )
-            self._head = conversation_store().save(change)
-            self._keep_saved()
-            return self._head.revision
+            saved = conversation_store().save(change)
+            if saved.head == change.added.head:
+                self._head = saved
+                self._keep_saved()
+            else:  # these messages were saved before, and the conversation went on after them
+                self._new = []
+                self._begin_at(saved)
+            return saved.revision
+
+    async def save_async(self) -> int:
+        """The same, in another thread: the event loop goes on."""
+        return await in_thread(self.save)
 
     def reload(self, *, discard: bool = False) -> None:
         """Reads the conversation as it was saved last. Messages that were not saved come after those; with `discard`,
         they are dropped. Raises CollectorUnreachable only later, when messages are read."""
         with self._lock:
-            self._head = conversation_store().read(self.id, self.scope)
-            self._loaded = [] if self._head is None else None
-            self._saved = _SavedThread() if self._head is None else None
+            head = conversation_store().read(self.id, self.scope)
+            if head is not None and head.head == self.head:
+                self._head = head  # what was read of it still holds
+            else:
+                self._begin_at(head)
             if self._head is not None:
                 self.parent = self._head.parent
             if discard:
                 self._new.clear()
+
+    async def reload_async(self, *, discard: bool = False) -> None:
+        """The same, in another thread."""
+        await in_thread(lambda: self.reload(discard=discard))
+
+    async def load_async(self) -> "Conversation":
+        """Reads the messages in another thread, and returns this object: `messages` then asks nobody. Raises as
+        `messages` does."""
+        await in_thread(lambda: self.messages)
+        return self
+
+    def shorten(self, count: int) -> int:
+        """Saves the conversation with its first `count` messages alone, without those that were not saved, and returns
+        the revision. Raises IndexError if there are not so many, and ConversationConflict as `save` does."""
+        with self._lock:
+            saved = self._saved_count()
+            if not 0 <= count <= saved:
+                raise IndexError(f"conversation {self.id} has {saved} saved messages, and not {count}")
+            self._new.clear()
+            if count == saved:
+                return self.revision
+            kept = self._thread().first(count)
+            added = ThreadPart(kept.head)
+            change = ConversationChange(
+                self.id, self.scope, self.revision, self.head, count, added, lambda: kept, unrepeated=True
+            )
+            self._begin_at(conversation_store().save(change))
+            return self.revision
 
     def branch(self, at: int | None = None, *, id: str | None = None) -> "Conversation":  # noqa: A002 - the word for it
         """Saves a branch, and returns it: another conversation that begins with the first `at` messages of this one
@@ -186,14 +261,18 @@ class Conversation:
             else:
                 base = ThreadPart(self.head)
             added = ThreadPart(
-                base.parent, [*base.messages, *(stored.ref for _, stored in new)],
-                [*base.contents, *(content for _, stored in new for content in stored.contents)],
+                base.parent, [*base.messages, *(each.stored.ref for each in new)],
+                [*base.contents, *(content for each in new for content in each.stored.contents)],
             )  # fmt: skip
             name = id if id is not None else f"{self.id}/branch-{new_run_id()[:_ID_DIGITS]}"
             parent = (self.id, self.revision)
             change = ConversationChange(name, self.scope, 0, None, count, added, lambda: added, parent)
             head = conversation_store().save(change)
         return Conversation(name, self.scope, self._api.name, head)
+
+    async def branch_async(self, at: int | None = None, *, id: str | None = None) -> "Conversation":  # noqa: A002 - the word for it
+        """The same, in another thread."""
+        return await in_thread(lambda: self.branch(at, id=id))
 
     def fork(self, name: str) -> "Conversation":
         """Saves all messages as another conversation with this id, and returns that. See `branch`."""
@@ -206,11 +285,15 @@ class Conversation:
         Raises CollectorUnreachable, and deletes nothing, if the collector does not answer."""
         with self._lock:
             with suppress(CannotRestore):  # then it is deleted all the same, and cannot be begun anew
-                natives = self._load()
-                saved = [self._thread().message(ref) for ref in self._thread().refs]
-                self._new = [*zip(natives, saved, strict=True), *self._new]
+                said = self._load()
+                stored = [self._thread().message(ref) for ref in self._thread().refs]
+                self._new = [*map(_UnsavedMessage, said, stored), *self._new]
             self._head, self._loaded, self._saved = None, [], _SavedThread()
             return conversation_store().delete(self.id, self.scope)
+
+    async def delete_async(self) -> bool:
+        """The same, in another thread."""
+        return await in_thread(self.delete)
 
     def runs(self, limit: int = 20) -> list[RunSummary]:
         """Returns the runs of this conversation, newest first: those of the session with its id. Raises
@@ -226,21 +309,29 @@ class Conversation:
     def _add(self, natives: Sequence[JsonMapping]) -> None:
         intake = message_intake()
         with self._lock:
-            self._new += [(native, stored_message(self._api, native, intake)) for native in natives]
+            for native in natives:
+                said = _Said(native, self._api.to_message(native))
+                self._new.append(_UnsavedMessage(said, stored_message(self._api, native, intake)))
+
+    def _begin_at(self, head: ConversationHead | None) -> None:
+        """Begins with the messages up to this head, which are not read yet."""
+        self._head = head
+        self._loaded = [] if head is None else None
+        self._saved = _SavedThread() if head is None else None
 
     def _saved_count(self) -> int:
         return 0 if self._head is None else self._head.messages
 
     def _natives(self) -> list[JsonMapping]:
         with self._lock:
-            return [*self._load(), *(native for native, _ in self._new)]
+            return [*(said.native for said in self._load()), *(new.said.native for new in self._new)]
 
-    def _load(self) -> list[JsonMapping]:
-        """Returns the saved messages in the form of the API."""
+    def _load(self) -> "list[_Said]":
+        """Returns the saved messages."""
         if self._loaded is None:
             thread = self._thread()
             messages = [restored_message(ref, thread.contents) for ref in thread.refs]
-            self._loaded = native_view(self._api, messages)
+            self._loaded = [_Said(self._api.from_message(message), message) for message in messages]
         return self._loaded
 
     def _thread(self) -> "_SavedThread":
@@ -256,14 +347,14 @@ class Conversation:
     def _keep_saved(self) -> None:
         """After a save: what was new is saved."""
         if self._loaded is not None:
-            self._loaded += [native for native, _ in self._new]
+            self._loaded += [new.said for new in self._new]
         if self._saved is not None:
-            self._saved.add([stored for _, stored in self._new])
+            self._saved.add([new.stored for new in self._new])
         self._new = []
 
-    def _part(self, parent: ContentRef | None, messages: Sequence[tuple[JsonMapping, StoredMessage]]) -> ThreadPart:
-        refs = [stored.ref for _, stored in messages]
-        return ThreadPart(parent, refs, [content for _, stored in messages for content in stored.contents])
+    def _part(self, parent: ContentRef | None, messages: "Sequence[_UnsavedMessage]") -> ThreadPart:
+        refs = [new.stored.ref for new in messages]
+        return ThreadPart(parent, refs, [content for new in messages for content in new.stored.contents])
 
     def _whole(self) -> ThreadPart:
         """All messages if they were read, else what is new."""
@@ -271,6 +362,22 @@ class Conversation:
             return self._part(self.head, self._new)
         saved, new = self._saved.first(len(self._saved.refs)), self._part(None, self._new)
         return ThreadPart(None, [*saved.messages, *new.messages], [*saved.contents, *new.contents])
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A message in the form of the API, and in that of the record."""
+
+    native: JsonMapping
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class _UnsavedMessage:
+    """A message that is not saved yet."""
+
+    said: _Said
+    stored: StoredMessage
 
 
 @dataclass(slots=True)
@@ -307,15 +414,12 @@ def conversation(id: str, scope: str = "", api: ApiName = "chat") -> Conversatio
     return Conversation(id, scope, api, conversation_store().read(id, scope))
 
 
+async def conversation_async(id: str, scope: str = "", api: ApiName = "chat") -> Conversation:  # noqa: A002 - the word for it
+    """The same, read with its messages in another thread: the event loop goes on."""
+    return await (await in_thread(lambda: conversation(id, scope, api))).load_async()
+
+
 def list_conversations(scope: str | None = None, limit: int | None = None) -> list[ConversationHead]:
     """Returns conversations without their messages, those that were saved last first: of a scope, or of all (None).
     While no collector answers, those in the journal's folder."""
     return conversation_store().heads(scope, limit)
-
-
-def message_intake() -> PayloadIntake:
-    """Returns what makes contents of messages, with the redaction hook of this process."""
-    settings = current_settings()
-    return PayloadIntake(
-        max_content_bytes=settings.max_content_bytes, redact=RecordingProcess.redact, mask=Mask(settings.mask_keys)
-    )

@@ -77,6 +77,7 @@ class ConversationFolder:
     JournalUnusable."""
 
     def __init__(self, journal_dir: Path, now_ns: Callable[[], int] = time.time_ns) -> None:
+        self.journal_dir = journal_dir
         self._folder = journal_dir / FOLDER
         self._now_ns = now_ns
 
@@ -119,7 +120,7 @@ class ConversationFolder:
         """The same, for a caller that holds the lock."""
         stored = self.read(change.id, change.scope)
         if stored is not None and (stored.head.revision, stored.head.head) != (change.revision, change.read):
-            if stored.head.head == change.added.head and stored.head.revision == change.revision + 1:
+            if not change.unrepeated and self._has(stored, change):
                 return stored.head  # sent again
             raise conflict(change.id, stored.head.revision, change.revision)
         now = rfc3339(self._now_ns())
@@ -167,6 +168,11 @@ class ConversationFolder:
                 yield
             finally:
                 held.close()
+
+    def _has(self, stored: PendingConversation, change: ConversationChange) -> bool:
+        """Whether this change was saved before, whatever was saved since."""
+        is_last = stored.head.head == change.added.head and stored.head.revision == change.revision + 1
+        return is_last or (bool(change.added.messages) and change.added.head in self.threads(stored).nodes)
 
     # --- inside ------------------------------------------------------------------------------------------------------
 

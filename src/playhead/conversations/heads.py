@@ -61,6 +61,7 @@ class ThreadPart:
 class ConversationChange:
     """What one save does. `read`: the revision and the head that the writer has read; `messages`: how many the thread
     has then. `added`: what is new. `whole`: returns the whole thread if the writer has its contents, else what is new.
+    `unrepeated`: another writer may make the same change, so a stored one that is equal is not this one sent again.
     """
 
     id: str
@@ -71,6 +72,7 @@ class ConversationChange:
     added: ThreadPart
     whole: Callable[[], ThreadPart]
     parent: tuple[str, int] | None = None
+    unrepeated: bool = False
 
 
 def conflict(conversation: str, theirs: int, ours: int) -> ConversationConflict:

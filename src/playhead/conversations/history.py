@@ -11,16 +11,16 @@ A ref leaves the process only after the collector has acknowledged the messages;
 """
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Self, TypeVar, cast
 
 from playhead.context import Compression, Context
+from playhead.context.context import in_thread
 from playhead.context.entries import Entry
-from playhead.conversations.conversation import message_intake
 from playhead.conversations.folder import ThreadContents
 from playhead.conversations.heads import ThreadPart
 from playhead.conversations.keeping import conversation_store
-from playhead.conversations.messages import native_messages, native_of, restored_message, stored_message
+from playhead.conversations.messages import message_intake, native_messages, native_of, restored_message, stored_message
 from playhead.kernel.guard import warn_once
 from playhead.model.json_value import JsonMapping, JsonValue
 from playhead.model.ref import ContentRef, NotARef
@@ -118,6 +118,10 @@ class History(Sequence[Entry]):
                 self._keep(conversation_store().threads(heads))
             return [*(self._loaded or ()), *self._new]
 
+    async def hydrate_async(self) -> list[Any]:
+        """The same, in another thread: the event loop goes on."""
+        return await in_thread(self.hydrate)
+
     @classmethod
     def hydrate_all(cls, histories: Sequence["History"]) -> None:
         """Reads the messages of several histories in the requests of one. Raises as `hydrate` does."""
@@ -141,6 +145,14 @@ class History(Sequence[Entry]):
         The function returns the client's answer, a message, or a text of the assistant."""
         self.persist()
         answer = function([*self._api.request(self.hydrate()).messages])
+        self._answered(answer)
+        return answer
+
+    async def call_async(self, function: Callable[[list[Any]], Awaitable[T]]) -> T:
+        """The same with a coroutine function; what is read and stored is so in another thread."""
+        await in_thread(self.persist)
+        natives = await in_thread(self.hydrate)
+        answer = await function([*self._api.request(natives).messages])
         self._answered(answer)
         return answer
 
@@ -173,6 +185,10 @@ class History(Sequence[Entry]):
             self._new = []
             return True
 
+    async def persist_async(self) -> bool:
+        """The same, in another thread."""
+        return await in_thread(self.persist)
+
     def to_json(self) -> Any:
         """Returns what to hand on, for `load`: the ref, about 100 bytes; with messages that are not persisted besides.
         Without a ref, the list of messages."""
@@ -195,6 +211,11 @@ class History(Sequence[Entry]):
         fields = cast("Mapping[str, Any]", value)
         head = ContentRef.parse(str(fields[THREAD_KEY]))
         return conversation_store().delete_thread(head, str(fields.get(_SCOPE_KEY) or ""))
+
+    @staticmethod
+    async def delete_async(value: object) -> bool:
+        """The same, in another thread."""
+        return await in_thread(lambda: History.delete(value))
 
     # --- inside ------------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from playhead.conversations.folder import ConversationFolder, PendingConversation, ThreadContents, moved
 from playhead.conversations.heads import ConversationChange, ConversationHead, ThreadPart, conflict
+from playhead.conversations.kept_notes import KeptNotes
 from playhead.conversations.records import bring_records, records_at, saved_records
 from playhead.errors import BadRequest, CannotRestore, ClientError, Conflict, NotFound
 from playhead.export.http import without_instrumentation
@@ -51,6 +52,7 @@ class ConversationStore:
         self._make = client
         self._now = now
         self._next_try = float("-inf")
+        self.notes = KeptNotes(folder.journal_dir, self.ask)
 
     @property
     def is_away(self) -> bool:
@@ -67,7 +69,7 @@ class ConversationStore:
             self._deliver_one(client, conversation, scope)
             return (head_at(client, conversation, scope),)
 
-        found = self._ask(ask)
+        found = self.ask(ask)
         if found is not None:
             return found[0]
         pending = self._folder.read(conversation, scope)
@@ -87,7 +89,7 @@ class ConversationStore:
             self._deliver_one(client, change.id, change.scope)
             return saved_records(client, change) if is_kept_as_records(change.id) else _saved_at(client, change)
 
-        saved = self._ask(ask)
+        saved = self.ask(ask)
         return self._folder.save(change) if saved is None else saved
 
     def heads(self, scope: str | None, limit: int | None, prefix: str | None = None) -> list[ConversationHead]:
@@ -96,7 +98,7 @@ class ConversationStore:
         from playhead.conversations.at_collector import head_of  # noqa: PLC0415 - see above
 
         self.deliver()
-        stored = self._ask(
+        stored = self.ask(
             lambda client: [head_of(each) for each in client.conversations(scope=scope, prefix=prefix, limit=limit)]
         )
         here = [
@@ -118,9 +120,12 @@ class ConversationStore:
 
     # --- messages ----------------------------------------------------------------------------------------------------
 
-    def threads(self, heads: Sequence[ContentRef], of: ConversationHead | None = None) -> ThreadContents:
-        """Returns the messages of threads: those in the folder (of the conversation `of`), and the others from the
-        collector. Raises CollectorUnreachable, and CannotRestore for what is not stored."""
+    def threads(
+        self, heads: Sequence[ContentRef], of: ConversationHead | None = None, last: int | None = None
+    ) -> ThreadContents:
+        """Returns the messages of threads (`last`: at least so many of each): those in the folder (of the conversation
+        `of`), and the others from the collector. Raises CollectorUnreachable, and CannotRestore for what is not
+        stored."""
         from playhead.conversations.at_collector import stored_threads  # noqa: PLC0415 - see above
 
         known = ThreadContents()
@@ -131,7 +136,7 @@ class ConversationStore:
         if self._make is None:
             raise CannotRestore("these messages are not in the journal's folder, and there is no collector")
         with without_instrumentation(), self._make() as client:
-            return stored_threads(client, heads, known)
+            return stored_threads(client, heads, known, last)
 
     def records(self, head: ConversationHead, after: int) -> list[Content] | None:
         """Returns the records of a conversation that is kept as records, behind the first `after`, first to last. None:
@@ -184,7 +189,7 @@ class ConversationStore:
             return True
 
         try:
-            return self._ask(ask) or False
+            return self.ask(ask) or False
         except ClientError as error:  # such as messages that are too large for it
             log.warning("the collector does not take a history (%s): it is handed on as a list", error)
             return False
@@ -196,8 +201,8 @@ class ConversationStore:
     # --- what is pending ----------------------------------------------------------------------------------------------
 
     def deliver(self, seconds: float = 60.0) -> bool:
-        """Brings to the collector what is pending in the folder. Begins no other one after so many seconds. Returns
-        whether nothing is left there."""
+        """Brings to the collector what is pending in the folder, with the notes. Begins no other conversation after so
+        many seconds. Returns whether nothing is left there."""
         if self._make is None:
             return True
         until = self._now() + seconds
@@ -205,10 +210,11 @@ class ConversationStore:
             head = pending.head
             if self._now() < until:
                 try:
-                    self._ask(lambda client, head=head: self._deliver_one(client, head.id, head.scope))
+                    self.ask(lambda client, head=head: self._deliver_one(client, head.id, head.scope))
                 except ClientError as error:  # the others are brought all the same
                     log.warning("the conversation %s stays in the journal's folder: %s", head.id, error)
-        return next(self._folder.all(), None) is None
+        all_notes = self.notes.deliver()
+        return all_notes and next(self._folder.all(), None) is None
 
     def _deliver_one(self, client: "Client", conversation: str, scope: str) -> None:
         if self._folder.read(conversation, scope) is None:
@@ -223,7 +229,7 @@ class ConversationStore:
                     bring(client, pending, stored)
                 self._folder.delete_locked(conversation, scope)
 
-    def _ask(self, question: "Callable[[Client], T]") -> T | None:
+    def ask(self, question: "Callable[[Client], T]") -> T | None:
         """Returns the collector's answer; None: it does not answer now. Raises ClientError for what it refuses."""
         if self._make is None or self._now() < self._next_try:
             return None
@@ -246,7 +252,7 @@ def _saved_at(client: "Client", change: ConversationChange) -> ConversationHead:
         return head_of(
             client.save_conversation(
                 change.id, change.added.head, revision=change.revision, scope=change.scope, previous_head=change.read,
-                parent_id=parent_id, parent_revision=parent_revision,
+                parent_id=parent_id, parent_revision=parent_revision, unrepeated=change.unrepeated,
             )
         )  # fmt: skip
 
@@ -262,6 +268,9 @@ def _saved_at(client: "Client", change: ConversationChange) -> ConversationHead:
             return put()
     except (Conflict, NotFound) as error:
         theirs = head_at(client, change.id, change.scope)
+        ours = change.added.head if change.added.messages else None
+        if theirs is not None and ours is not None and _is_beginning_of(client, ours, theirs.head):
+            return theirs  # sent again by a resumed run, after others went on
         raise conflict(change.id, 0 if theirs is None else theirs.revision, change.revision) from error
 
 

@@ -4,7 +4,7 @@ The thread of a conversation has the same refs as the recorded calls with the sa
 stored once. Pure, but for the program's redaction hook.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, cast
 
@@ -12,8 +12,10 @@ from playhead.errors import CannotRestore
 from playhead.model.canonical import Content, canonical_json
 from playhead.model.json_value import JsonMapping, JsonValue, text_at
 from playhead.model.message import Message, message_contents, read_message, resolve_parts, text_message
+from playhead.model.objects.masking import Mask
 from playhead.model.ref import ContentRef
-from playhead.models.apis import Api, as_json
+from playhead.models.apis import APIS, Api, as_json
+from playhead.recording import RecordingProcess, current_settings
 from playhead.refs.intake import PayloadIntake
 
 REDACTED: Final = "playhead.redacted"
@@ -65,6 +67,11 @@ def stored_message(api: Api, native: JsonMapping, intake: PayloadIntake) -> Stor
     return StoredMessage(tuple(message_contents(marked)), is_redacted=True)
 
 
+def stored_canonical(message: Message, intake: PayloadIntake) -> StoredMessage:
+    """The same for a message in canonical form."""
+    return stored_message(APIS["canonical"], cast(JsonMapping, message), intake)
+
+
 def _marked(api: Api, redacted: object, role: str) -> Message:
     """The canonical form of what the hook left, with a mark that it is not what was said."""
     try:
@@ -96,6 +103,9 @@ def restored_message(ref: ContentRef, contents: Mapping[ContentRef, Content]) ->
     return message
 
 
-def native_view(api: Api, messages: Sequence[Message]) -> list[JsonMapping]:
-    """Returns stored messages in the form of the API, one by one."""
-    return [api.from_message(message) for message in messages]
+def message_intake() -> PayloadIntake:
+    """Returns what makes contents of messages, with the redaction hook of this process."""
+    settings = current_settings()
+    return PayloadIntake(
+        max_content_bytes=settings.max_content_bytes, redact=RecordingProcess.redact, mask=Mask(settings.mask_keys)
+    )

@@ -6,7 +6,7 @@ import pytest
 
 from playhead.model.ref import ContentRef
 from playhead.model.thread import Thread
-from playhead.wire.operations.conversations import HISTORY_ID_PREFIX
+from playhead.wire.operations.conversations import HISTORY_ID_PREFIX, NOTES_ID
 from playhead_collector.errors import ContentMissing
 from playhead_collector.store.ports.conversations import ConversationSave, SaveOutcome
 from playhead_collector.store.postgres.store import PostgresStore
@@ -152,6 +152,22 @@ async def test_one_save_may_stand_for_several(store: PostgresStore):
         assert outcome.saved
         assert outcome.row is not None
         assert outcome.row.revision == 5
+
+
+async def test_of_two_that_remove_the_last_message_one_is_told(store: PostgresStore):
+    """Both come to the same head: the second one is no answer that was lost, and has removed nothing."""
+    shorter = await put(store, "a")
+    await save(store, shorter)
+    await save(store, await put(store, "a", "b", onto=shorter), 1)
+    removal = ConversationSave("chat", "", 2, shorter.ref, unrepeated=True)
+    outcomes = await asyncio.gather(*(store.conversations.save(P, removal) for _ in range(4)))
+    assert [outcome.saved for outcome in outcomes].count(True) == 1
+
+
+async def test_notes_are_in_no_list(store: PostgresStore):
+    await save(store, await put(store, "a"), name=NOTES_ID, scope="user-7")
+    await save(store, await put(store, "b"), name="chat", scope="user-7")
+    assert [row.id for row in await store.conversations.page(P, scope="user-7", limit=9)] == ["chat"]
 
 
 async def test_a_persisted_history_is_in_no_list_and_keeps_its_messages(store: PostgresStore, clock: Clock):

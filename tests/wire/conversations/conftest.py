@@ -18,7 +18,7 @@ def machine(collector: CollectorProcess, tmp_path: Path) -> Iterator[Machine]:
 
     def become(name: str = "one", *, reaches: bool = True, **options: Any) -> None:
         endpoint = collector.url if reaches else f"http://127.0.0.1:{closed_port()}"
-        playhead.configure(endpoint=endpoint, journal_dir=tmp_path / name, **options)
+        playhead.configure(**{"endpoint": endpoint, "journal_dir": tmp_path / name, **options})
 
     become()
     yield become

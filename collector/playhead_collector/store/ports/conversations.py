@@ -26,7 +26,8 @@ class ConversationRow:
 @dataclass(frozen=True, slots=True)
 class ConversationSave:
     """What a writer saves: the new head, and the `revision` that it had read (0: it is new). `previous`: the head that
-    it had read (None: the revision alone counts). `saves`: how many saves this one stands for.
+    it had read (None: the revision alone counts). `saves`: how many saves this one stands for. `unrepeated`: another
+    writer may make the same save, so that an equal one that is stored is not this one sent again.
 
     `records`: of a conversation that is kept as records, what is new; None: it has messages. `replaces`: these are all
     of its records."""
@@ -40,6 +41,7 @@ class ConversationSave:
     saves: int = 1
     records: Sequence[str] | None = None
     replaces: bool = False
+    unrepeated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,7 +92,7 @@ class PostgresConversations:
         head = new.head if new.records is None else conversation_records.head_of(new.records, before)
         if found.revision != new.revision:
             is_sent_again = found.revision == new.revision + new.saves and found.head == _sent_head(new, head)
-            return SaveOutcome(found, saved=is_sent_again)
+            return SaveOutcome(found, saved=is_sent_again and not new.unrepeated)
         if new.previous is not None and found.head != new.previous:
             return SaveOutcome(found, saved=False)
         messages = await self._count(conn, project_id, new, 0 if new.replaces else found.messages)

@@ -16,7 +16,10 @@ GRAPH_THREAD_ID_PREFIX = "langgraph-thread/"
 GRAPH_STORE_ID_PREFIX = "langgraph-store/"
 """Before a namespace of a store of LangGraph, the id under which its items are kept."""
 
-UNLISTED_ID_PREFIXES = (f"{HISTORY_ID_PREFIX}sha256:", GRAPH_THREAD_ID_PREFIX, GRAPH_STORE_ID_PREFIX)
+NOTES_ID = "playhead.notes"
+"""The id under which the notes of a scope are kept, a message each."""
+
+UNLISTED_ID_PREFIXES = (f"{HISTORY_ID_PREFIX}sha256:", GRAPH_THREAD_ID_PREFIX, GRAPH_STORE_ID_PREFIX, NOTES_ID)
 """Before ids of what is kept as conversations are, and is none. Only lists that ask for such ids have them."""
 
 
@@ -28,6 +31,9 @@ def is_kept_as_records(conversation: str) -> bool:
 def is_listed(conversation: str, prefix: str | None) -> bool:
     """Whether a list has this id. `prefix`: what it asked for; None: for all conversations."""
     return not conversation.startswith(UNLISTED_ID_PREFIXES) if prefix is None else conversation.startswith(prefix)
+
+
+LONGEST_SCOPE = 500
 
 
 class ConversationParent(TypedDict):
@@ -70,7 +76,7 @@ class DeletedConversation(TypedDict):
 MOST_RECORDS = 1_000
 """In one request, and in one answer."""
 
-_ID, _SCOPE = 500, 500
+_ID, _SCOPE = 500, LONGEST_SCOPE
 _LARGEST_REVISION = 2**31 - 2
 
 ConversationId = Annotated[
@@ -149,6 +155,13 @@ RecordsAfter = Annotated[
         description="With its records after so many, at most 1,000 and about 4 MiB; default: without.",
     ),
 ]
+Unrepeated = Annotated[
+    bool,
+    Bounds(
+        description="Refused unless the revision is the last one, also where the same save seems to have been made "
+        "before: for a save that another writer may make in the same way, such as one that removes the last message."
+    ),
+]
 ParentId = Annotated[
     str | None,
     Bounds(
@@ -167,7 +180,7 @@ class ConversationOperations:
     def conversations(
         self, *, scope: AnyScope = None, prefix: IdPrefix = None, limit: Most = None
     ) -> Page[StoredConversation]:
-        """Conversations, those that were saved last first."""
+        """Conversations, those that were saved last first, without histories, notes and LangGraph's threads."""
         ...
 
     @get("/conversation", scope=READ, tag="conversations")
@@ -198,6 +211,7 @@ class ConversationOperations:
         saves: Saves = 1,
         records: Records = None,
         replaces: Replaces = False,
+        unrepeated: Unrepeated = False,
         parent_id: ParentId = None,
         parent_revision: ParentRevision = None,
     ) -> StoredConversation:
