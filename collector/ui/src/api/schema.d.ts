@@ -584,6 +584,12 @@ export interface components {
              */
             replaces: boolean;
             /**
+             * Unrepeated
+             * @description Refused unless the revision is the last one, also where the same save seems to have been made before: for a save that another writer may make in the same way, such as one that removes the last message.
+             * @default false
+             */
+            unrepeated: boolean;
+            /**
              * Parent Id
              * @description Of a new branch: the conversation that it began as.
              */
