@@ -20,7 +20,7 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Final
 
 from playhead_collector.errors import StoreUnavailable
-from playhead_collector.store.ports.keys import ApiKey, KeyStore
+from playhead_collector.store.ports.keys import ApiKey, KeyReader
 
 log = logging.getLogger(__name__)
 
@@ -121,7 +121,7 @@ def _granted(scopes: Iterable[str]) -> frozenset[str]:
 class Keyring:
     """All keys, of all projects. `master`: the operator's key with all scopes, from the settings; None: not set."""
 
-    stored: KeyStore
+    stored: KeyReader
     master: str | None
     clock: Callable[[], float] = time.monotonic
     wall_ns: Callable[[], int] = time.time_ns

@@ -135,6 +135,7 @@ async def test_an_open_promise_is_announced_once_with_a_signature_that_the_recei
     assert message["type"] == "promise.opened"
     assert message["data"] == {
         "id": promise,
+        "project": "default",
         "run": RUN,
         "kind": "approval",
         "prompt": "delete 1",

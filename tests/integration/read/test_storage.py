@@ -88,6 +88,7 @@ async def test_bytes_are_those_of_the_tables_and_rows_are_estimates(store: Postg
         expected = await conn.fetchrow(f"{sizes} where relkind = 'r' and relnamespace = current_schema()::regnamespace")
     answer = await client.storage()
     assert expected is not None
+    assert answer["database"] is not None
     for sizes_of in (answer["project"], answer["database"]):
         assert [sizes_of["bytes"]["value"], sizes_of["index_bytes"]["value"]] == list(expected)
         assert sizes_of["bytes"]["exact"]
@@ -120,6 +121,7 @@ async def test_with_several_projects_a_share_is_an_estimate(store: PostgresStore
             await sql.run(conn, "insert_project", project_id=number)
     await analyze(store)
     answer = await client.storage()
+    assert answer["database"] is not None
     own, whole = answer["project"]["kinds"]["spans"], answer["database"]["kinds"]["spans"]
     assert (whole["bytes"]["exact"], own["bytes"]["exact"]) == (True, False)
     assert 0.2 < (own["bytes"]["value"] or 0) / (whole["bytes"]["value"] or 1) < 0.5

@@ -27,15 +27,23 @@ class ApiKey:
 MayRemove: TypeAlias = Callable[[ApiKey, Sequence[ApiKey]], None]
 
 
-class KeyStore(Protocol):
+class KeyReader(Protocol):
+    """Reads the API keys of all projects."""
+
+    async def of_all_projects(self) -> Sequence[ApiKey]:
+        """Returns the keys of all projects, including expired ones.  Raises StoreUnavailable."""
+        ...
+
+    async def note_used(self, project_id: int, numbers: Sequence[int]) -> None:
+        """Records that these keys were used in the current hour.  Raises StoreUnavailable."""
+        ...
+
+
+class KeyStore(KeyReader, Protocol):
     """Stores the API keys of projects."""
 
     async def all(self, project_id: int) -> Sequence[ApiKey]:
         """Returns all keys, including expired ones, oldest first.  Raises StoreUnavailable."""
-        ...
-
-    async def of_all_projects(self) -> Sequence[ApiKey]:
-        """Returns the keys of all projects, including expired ones.  Raises StoreUnavailable."""
         ...
 
     async def add(
@@ -50,8 +58,4 @@ class KeyStore(Protocol):
         `may_remove` is called with the key and the other keys, which cannot change meanwhile. An error that it raises
         is passed on.
         """
-        ...
-
-    async def note_used(self, project_id: int, numbers: Sequence[int]) -> None:
-        """Records that these keys were used in the current hour.  Raises StoreUnavailable."""
         ...
