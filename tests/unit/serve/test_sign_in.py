@@ -45,7 +45,7 @@ def reader(number: int = 7, **more: int | None) -> ApiKey:
 
 def asking(keys: Keys, master: str | None = None, clock: Clock | None = None) -> httpx.AsyncClient:
     clock = clock or Clock()
-    keyring = Keyring(keys, master, clock=lambda: clock.seconds, wall_ns=clock)  # type: ignore[arg-type]
+    keyring = Keyring(keys, master, clock=lambda: clock.seconds, wall_ns=clock)
     app = FastAPI()
     session.add_routes(ApiRoutes(app), keyring)
     app.include_router(UiFiles().router())
