@@ -1,21 +1,25 @@
 """A chat that goes through Celery by reference, over its filesystem transport: no broker, no key, no network.
 
     pip install celery
-    python examples/history_celery.py FOLDER
+    python examples/history_celery.py
 
-Starts a worker of its own. With Redis or RabbitMQ, only the addresses differ.
+Starts a worker of its own, and talks to it through a temporary folder. With Redis or RabbitMQ, only the addresses
+differ.
 """
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from celery import Celery
 
 import playhead
 
-FOLDER = Path(os.environ.get("QUEUE") or (sys.argv[1] if len(sys.argv) > 1 else "."))
+GIVEN = os.environ.get("QUEUE")  # in the worker
+FOLDER = Path(GIVEN or tempfile.mkdtemp(prefix="history-celery-"))
 app = Celery("history_celery", broker="filesystem://", backend=(FOLDER / "results").as_uri())
 app.conf.update(
     broker_transport_options={
@@ -45,7 +49,7 @@ def worker() -> "subprocess.Popen[bytes]":
         (FOLDER / name).mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "celery", "-A", "history_celery", "worker", "--pool=solo", "--loglevel=warning"]
     command += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
-    environ = {**os.environ, "QUEUE": str(FOLDER.absolute())}
+    environ = {**os.environ, "QUEUE": str(FOLDER)}
     return subprocess.Popen(command, cwd=Path(__file__).parent, env=environ)  # noqa: S603 - our own command
 
 
@@ -63,4 +67,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    finally:
+        if GIVEN is None:
+            shutil.rmtree(FOLDER)

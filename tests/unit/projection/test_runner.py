@@ -497,7 +497,8 @@ def test_a_batch_has_runs_of_one_project_and_no_more_than_a_moment_takes():
     )
     other = UnprojectedRun(2, "other", 1)
     found = list(batches([few[0], other, *few[1:], *large]))
-    assert [len(batch) for batch in found] == [64, 64, 3, 1, 1]
-    assert found[-1] == [(2, "other")]
+    # Projects take turns.
+    assert [len(batch) for batch in found] == [64, 1, 64, 3, 1]
+    assert found[1] == [(2, "other")]
     assert {key for batch in found for key in batch} == {each[:2] for each in [other, *few, *large]}
     assert list(batches([])) == []

@@ -307,5 +307,5 @@ async def test_scopes_without_end_fill_neither_the_answer_nor_the_counters():
     partial = ExportTraceServiceResponse.FromString(answer.content).partial_success
     assert partial.error_message.endswith(" and 40 more")
     assert len(partial.error_message) < 2_000
-    counted = app.state.metrics.scopes
+    counted = app.state.metrics.scopes[1]
     assert (len(counted), counted["other"], sum(counted.values())) == (51, 300, 400)

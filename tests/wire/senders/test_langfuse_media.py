@@ -185,10 +185,15 @@ def test_other_bytes_than_the_announced_are_refused_and_the_right_ones_still_tak
 def test_bytes_that_nobody_announced_are_refused(collector: CollectorProcess):
     digest = hashlib.sha256(b"a stranger's").digest()
     url = f"{collector.url}/api/public/media/{media_id(digest)}/{digest.hex()}"
-    given = error_of(httpx.put(url, content=b"a stranger's", headers=IMAGE, timeout=30))
+    # Without the ticket of whoever announced something, it is nobody's.
+    assert error_of(httpx.put(url, content=b"a stranger's", headers=IMAGE, timeout=30))[:2] == (401, "unauthorized")
+    ticket = announce(collector, data=b"another one").json()["uploadUrl"].partition("?")[2]
+    forged = ticket.replace("=1.", "=2.", 1)  # for another project
+    assert error_of(httpx.put(f"{url}?{forged}", content=b"a", headers=IMAGE, timeout=30))[:2] == (401, "unauthorized")
+    given = error_of(httpx.put(f"{url}?{ticket}", content=b"a stranger's", headers=IMAGE, timeout=30))
     assert given[:2] == (404, "not_announced")
     assert "announce it with POST /api/public/media" in given[2]
-    other = f"{collector.url}/api/public/media/{'A' * 22}/{digest.hex()}"
+    other = f"{collector.url}/api/public/media/{'A' * 22}/{digest.hex()}?{ticket}"
     assert error_of(httpx.put(other, content=b"a stranger's", headers=IMAGE, timeout=30))[:2] == (404, "not_announced")
     # A path that is no address of an upload needs a key, as every other.
     assert httpx.put(f"{collector.url}/api/public/media/x/y", content=b"", timeout=30).status_code == 401
