@@ -249,3 +249,14 @@ async def test_news_are_counted_from_the_first_until_projected(store: PostgresSt
     assert [each.run for each in await store.projections.unprojected_runs(10)] == [run_number(1), run_number(2)]
     assert [each.run for each in await store.projections.unprojected_runs(1)] == [run_number(1)]
     assert await store.projections.has_unprojected_data(P, RUN) is None
+
+
+async def test_projects_take_turns_to_be_projected(store: PostgresStore):
+    blue = await store.projects.create("blue")
+    assert blue is not None
+    for number in range(30):
+        await store.spans.ingest(P, Batch(spans=[span(1, run=f"{number:032x}")]))
+    for number in range(2):
+        await store.spans.ingest(blue.number, Batch(spans=[span(1, run=f"{number:032x}")]))
+    projects = [run.project_id for run in await store.projections.unprojected_runs(10)]
+    assert [set(projects[:2]), set(projects[2:4]), set(projects[4:])] == [{P, blue.number}, {P, blue.number}, {P}]

@@ -125,3 +125,15 @@ test("all runs are listed, however many there are", async () => {
   await page.getByRole("main").evaluate((main) => main.scrollTo(0, main.scrollHeight));
   await page.locator("tr[aria-rowindex='321']").waitFor();
 });
+
+test("the page of the project says what it sent today, and that it has no limit", async () => {
+  const { page, problems } = await open("/");
+  await page.getByRole("button", { name: "More" }).click();
+  await page.getByRole("link", { name: "Project" }).click();
+  await page.getByRole("heading", { level: 1, name: "Project" }).waitFor();
+  await page.getByText(/^\d[\d,.]* spans and log events, \d[\d,.]* bytes$/).waitFor();
+  assert.equal(await page.getByText("no limit", { exact: true }).count(), 3);
+  assert.equal(await page.getByRole("combobox", { name: /Show the runs of/ }).count(), 0); // without an operator's key
+  assert.deepEqual(await violationsInBothThemes(page), []);
+  assert.deepEqual(problems, []);
+});

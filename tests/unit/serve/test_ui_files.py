@@ -1,6 +1,7 @@
 """The web UI as the collector sends it: headers, assets, path prefix, and what is said when it is not built."""
 
 import gzip
+import re
 from pathlib import Path
 
 import httpx
@@ -8,6 +9,8 @@ import pytest
 from fastapi import FastAPI
 
 from playhead_collector.serve.browser.pages import UiFiles, is_ui_path, prefix
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -26,9 +29,19 @@ def asking(folder: Path) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1")
 
 
-@pytest.mark.parametrize(
-    "path", ["/", "/runs/abc", "/compare/a/b", "/calls", "/content/sha256:00", "/search", "/across", "/approvals"]
+# The pages that the UI itself knows, with something in the place of their parameters.
+PAGES = sorted(
+    re.sub(r":\w+", "abc", path)
+    for path in re.findall(r'<Route path="([^"]+)"', (ROOT / "collector" / "ui" / "src" / "App.tsx").read_text("utf-8"))
 )
+
+
+def test_the_pages_are_found():
+    assert len(PAGES) > 9
+    assert "/compare/abc/abc" in PAGES
+
+
+@pytest.mark.parametrize("path", PAGES)
 async def test_every_address_of_the_ui_is_the_page_with_a_strict_policy(built: Path, path: str):
     async with asking(built) as client:
         answer = await client.get(path)
