@@ -375,7 +375,7 @@ def _contents(its_tool: _AgentFrameworkTool, recorded: object) -> object:
     fields = object_of(recorded)
     if _CONTENTS not in fields:
         return its_tool.parse_result(recorded)
-    load: Callable[[object], object] = sys.modules["agent_framework._types"].Content.from_dict
+    load: Callable[[object], object] = sys.modules["agent_framework"].Content.from_dict
     return [load(content) for content in list_at(fields, _CONTENTS)]
 
 
