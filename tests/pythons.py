@@ -10,43 +10,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.support.programs.installed import PRINTS, RECORDS_AND_RESUMES
+
 ROOT = Path(__file__).parents[1]
 VERSIONS = ("3.11", "3.12", "3.13")
 TYPES_ALONE = "3.14"
-CHECK = """
-import os, sys, tempfile
-import playhead
-from playhead_collector.process import CollectorProcess
-
-@playhead.observe(kind="tool")
-def look_up(order):
-    print("looked up")
-    return {"order": order, "status": "delayed"}
-
-@playhead.observe
-def agent(question):
-    status = look_up("A1")["status"]
-    if os.environ.get("FAILS"):
-        raise ValueError("once")
-    return status
-
-with CollectorProcess() as collector:
-    playhead.configure(endpoint=collector.url, journal_dir=tempfile.mkdtemp())
-    os.environ["FAILS"] = "1"
-    try:
-        agent("where?")
-    except ValueError:
-        pass
-    assert playhead.flush(60)
-    with playhead.Client(collector.url) as client:
-        [run] = client.runs()
-        kinds = [event["kind"] for event in client.events(run["run"])]
-        assert kinds[:3] == ["run_started", "tool_called", "tool_completed"], kinds
-        del os.environ["FAILS"]
-        with playhead.resume(run["run"]):
-            assert agent("where?") == "delayed"
-    playhead.shutdown()
-"""
 
 
 def interpreter(version: str) -> str | None:
@@ -63,6 +31,7 @@ def check(python: str, wheel: Path) -> str:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)  # as root, Postgres runs as another account, and has to reach its programs
         environ = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PLAYHEAD_"))}
+        environ["PLAYHEAD_JOURNAL_DIR"] = str(Path(folder, "journal"))
         there = Path(folder, "env", "bin", "python")
         constraints = ROOT / "constraints.txt"
         steps = [
@@ -78,13 +47,13 @@ def check(python: str, wheel: Path) -> str:
                 constraints,
                 f"playhead[collector] @ {wheel.as_uri()}",
             ],
-            [there, "-W", "error::SyntaxWarning", "-c", CHECK],
+            [there, "-W", "error::SyntaxWarning", "-c", RECORDS_AND_RESUMES],
         ]
         for step in steps:
             done = subprocess.run(step, cwd=folder, env=environ, capture_output=True, text=True, check=False)
             if done.returncode != 0:
                 return done.stderr
-        return "" if done.stdout == "looked up\n" else f"not resumed: {done.stdout!r}"
+        return "" if done.stdout == PRINTS else f"not resumed: {done.stdout!r}"
 
 
 def main() -> int:

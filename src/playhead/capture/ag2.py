@@ -4,10 +4,10 @@ Models run on clients that are recorded themselves, such as `openai`; tools of M
 of the tool that AG2 makes of each.
 """
 
-import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
+from importlib import import_module
 from typing import Any, Protocol, cast
 
 from playhead.api import scope
@@ -209,7 +209,7 @@ def _fields(part: object) -> dict[str, object]:
 
 def _event(call: _ToolCallEvent, recorded: object) -> object:
     """Returns the event for a recorded result, or for one that a person set."""
-    events: Any = sys.modules["ag2.events"]
+    events: Any = import_module("ag2.events")
     fields = object_of(recorded)
     answers = cast("_ResultEvents", events.ToolResultEvent)
     if _ERROR in fields:
@@ -229,7 +229,7 @@ def _part(recorded: Json) -> object:
     kind = str(recorded.get("kind"))
     if kind not in _KINDS:
         raise ValueError(f"a part of a tool's result is a {kind}, which cannot be made again")
-    make: Callable[..., object] = getattr(sys.modules["ag2.events.input_events"], kind)
+    make: Callable[..., object] = getattr(import_module("ag2.events.input_events"), kind)
     fields = object_of(recorded.get("fields"))
     first = next(name for name in ("content", "data", "file_id", "url") if name in fields)
     return make(fields[first], **{name: value for name, value in fields.items() if name != first})

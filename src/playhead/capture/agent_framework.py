@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from functools import partial
+from importlib import import_module
 from types import TracebackType
 from typing import Any, Protocol, cast
 
@@ -375,7 +376,7 @@ def _contents(its_tool: _AgentFrameworkTool, recorded: object) -> object:
     fields = object_of(recorded)
     if _CONTENTS not in fields:
         return its_tool.parse_result(recorded)
-    load: Callable[[object], object] = sys.modules["agent_framework"].Content.from_dict
+    load: Callable[[object], object] = import_module("agent_framework").Content.from_dict
     return [load(content) for content in list_at(fields, _CONTENTS)]
 
 

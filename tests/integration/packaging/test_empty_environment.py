@@ -17,46 +17,9 @@ import psutil
 import pytest
 
 from tests.integration.packaging.conftest import ROOT, UV
+from tests.support.programs.installed import PRINTS, RECORDS_AND_RESUMES
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
-
-# No journal's folder is named: where the default one cannot be made, records go from memory to the collector.
-PROGRAM = """
-import logging, os, sys
-import playhead
-from playhead_collector.process import CollectorProcess
-
-@playhead.observe(kind="tool")
-def look_up(order):
-    print("looked up")
-    return {"order": order, "status": "delayed"}
-
-@playhead.observe
-def agent(question):
-    status = look_up("A1")["status"]
-    if os.environ.get("FAILS"):
-        raise ValueError("once")
-    return status
-
-with CollectorProcess() as collector:
-    playhead.configure(endpoint=collector.url)
-    os.environ["FAILS"] = "1"
-    try:
-        agent("where?")
-    except ValueError:
-        pass
-    assert playhead.flush(60)
-    with playhead.Client(collector.url) as client:
-        [run] = client.runs()
-        kinds = [event["kind"] for event in client.events(run["run"])]
-        assert kinds[:3] == ["run_started", "tool_called", "tool_completed"], kinds
-        del os.environ["FAILS"]
-        with playhead.resume(run["run"]):
-            print(agent("where?"))
-        assert playhead.flush(60)
-        assert client.run(run["run"])["status"] == "completed"
-    playhead.shutdown()
-"""
 
 
 @dataclass(frozen=True)
@@ -136,7 +99,7 @@ def test_it_is_installed_records_serves_resumes_and_goes_without_a_trace(
     asked = f"playhead[collector] @ {built.as_uri()}"
     container.run(UV, "pip", "install", "-q", "--python", there, "--constraint", constraints, asked)
     container.run(env / "bin" / "playhead", "--help")
-    assert container.run(there, "-W", "error::SyntaxWarning", "-c", PROGRAM) == "looked up\ndelayed\n"
+    assert container.run(there, "-W", "error::SyntaxWarning", "-c", RECORDS_AND_RESUMES) == PRINTS
 
     assert list(env.rglob("*playhead*"))
     container.run(UV, "pip", "uninstall", "-q", "--python", there, "playhead")
