@@ -627,6 +627,13 @@ RULES: dict[str, Rule] = {
     "get /storage": lambda run: [
         Question(f"{PREFIX}/storage", holds=lambda body: body["project"]["contents"]["value"] > 0)
     ],
+    "get /contents": lambda run: [
+        Question(
+            f"{PREFIX}/contents",
+            {"limit": 1000},
+            holds=lambda body: all(each["size"] > 32 * 1024 for each in body["items"]),
+        )
+    ],
     "get /session": lambda run: [Question(f"{PREFIX}/session", holds=lambda body: body["needs_key"] is False)],
     "delete /session": lambda run: [Question(f"{PREFIX}/session", holds=lambda body: body["scopes"] == [])],
     "post /session": lambda run: [Question(f"{PREFIX}/session", status=401, body={"key": "none"})],

@@ -1,12 +1,16 @@
 """[read]: the kind of a content, and the runs and calls that had it."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
+from typing import TypedDict
 
 from playhead.model.canonical import Content
+from playhead.model.content_kinds import OF_EVENT_FIELD, ContentKind, kind_of_part, kind_of_role
 from playhead.model.message import read_message
 from playhead.model.ref import ContentRef
 from playhead.model.thread import THREAD, ThreadNode
 from playhead.model.times import rfc3339
+from playhead.model.token_estimates import estimate_content
 from playhead.projection.content_uses import PlaceOfUse, call_threads, count_calls, places_of
 from playhead.projection.run_row import RunRow
 from playhead.wire.operations.content import ContentAbout, ContentRun
@@ -29,9 +33,8 @@ async def read_about(
     """Returns the kind of the content, totals of its uses, and a page of the runs that had it.  Raises
     ContentMissing."""
     content = await store.contents.get(project_id, ref)
-    kind, role = kind_of(content)
     before = read_row_cursor(cursor)
-    if kind == "thread":
+    if content.media_type == THREAD:
         totals = await _of_thread(store, project_id, ref)
         rest: Sequence[ContentUse] = ()
     else:
@@ -39,19 +42,16 @@ async def read_about(
         rest = await store.uses.page(project_id, ref, limit=limit + len(totals.recent) + 1, before=before)
     page = _merged(totals.recent, rest, before)
     uses = page[:limit]
+    items = [item for use in uses if (item := await _run(store, project_id, ref, use)) is not None]
     return {
-        "ref": ref,
-        "kind": kind,
-        "role": role,
-        "media_type": content.media_type,
-        "size": len(content.data),
+        **await _description(store, project_id, ref, content, items),
         "first_seen": None if totals.first_ns is None else rfc3339(totals.first_ns),
         "last_seen": None if totals.last_ns is None else rfc3339(totals.last_ns),
         "runs": totals.runs,
         "calls": totals.calls,
         "bytes_sent": len(content.data) * totals.calls,
         "complete": not totals.unread,
-        "items": [item for use in uses if (item := await _run(store, project_id, ref, use)) is not None],
+        "items": items,
         "next_cursor": run_cursor(uses[-1].started_ns, uses[-1].run) if len(page) > limit else None,
     }
 
@@ -65,22 +65,60 @@ async def read_about_in_run(store: ReadStore, project_id: int, ref: ContentRef, 
     row = (await stored_record(store, project_id, run)).row
     places, complete = await _places(store, project_id, ref, run, shared=True)
     calls = count_calls(places)
-    kind, role = kind_of(content)
     seen = rfc3339(row.started_ns) if places else None
+    items = [_item(row, calls, places, _MOST_PLACES_OF_ONE_RUN)] if places else []
     return {
-        "ref": ref,
-        "kind": kind,
-        "role": role,
-        "media_type": content.media_type,
-        "size": len(content.data),
+        **await _description(store, project_id, ref, content, items),
         "first_seen": seen,
         "last_seen": seen,
         "runs": 1 if places else 0,
         "calls": calls,
         "bytes_sent": len(content.data) * calls,
         "complete": complete,
-        "items": [_item(row, calls, places, _MOST_PLACES_OF_ONE_RUN)] if places else [],
+        "items": items,
         "next_cursor": None,
+    }
+
+
+class _Description(TypedDict):
+    """The part of `ContentAbout` that says what a content is."""
+
+    ref: str
+    kind: str
+    role: str | None
+    content_kind: ContentKind | None
+    media_type: str
+    size: int
+    tokens: int | None
+    tier: str | None
+    first_stored: str | None
+    last_named: str | None
+
+
+async def _description(
+    store: ReadStore, project_id: int, ref: ContentRef, content: Content, items: Sequence[ContentRun]
+) -> _Description:
+    kind, role = kind_of(content)
+    facts = await store.contents.facts(project_id, ref)
+    content_kind: ContentKind | None = kind_of_role(role) or kind_of_part(content.data)
+    if facts is not None and facts.kind is not None:
+        content_kind = facts.kind
+    elif content_kind is None:  # of no run that was packed: the first use that says something, of the earliest runs
+        places = [place for item in reversed(items) for place in item["places"]]
+        used: list[ContentKind | None] = [OF_EVENT_FIELD.get(place["use"]) for place in places]
+        content_kind = next((found for found in used if found is not None), None)
+    first_stored = None if facts is None else facts.first_stored
+    return {
+        "ref": ref,
+        "kind": kind,
+        "role": role,
+        "content_kind": content_kind,
+        "media_type": content.media_type,
+        "size": len(content.data),
+        "tokens": None if content.media_type == THREAD else await asyncio.to_thread(estimate_content, content.data),
+        "tier": None if facts is None else facts.tier,
+        "first_stored": None if first_stored is None else first_stored.isoformat(),
+        "last_named": None if facts is None else facts.last_named.isoformat(),
     }
 
 

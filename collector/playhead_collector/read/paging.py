@@ -6,11 +6,13 @@ import json
 import math
 import re
 
+from playhead.model.ref import ContentRef
 from playhead.projection.run_row import RunRow
 from playhead_collector.errors import Refused
 from playhead_collector.store.ports.runs import NEWEST_FIRST, RunOrder, RunPosition
 
 _LARGEST = 2**63 - 1  # Postgres's bigint
+_LARGEST_SIZE = 2**31  # Postgres' int
 _MAX_SEQ_LENGTH = 9
 # A run's id, or the first digits of a ref.
 _NAME = re.compile("[0-9a-f]{16}(?:[0-9a-f]{16})?")
@@ -125,6 +127,25 @@ def read_text_cursor(cursor: str | None) -> str:
     if "\x00" in text:
         raise _bad_cursor()
     return text
+
+
+def size_cursor(size: int, ref: ContentRef) -> str:
+    """Returns the cursor for the contents after this one, in a list that is sorted by size."""
+    return _encoded(f"{size} {ref.digest.hex()}")
+
+
+def read_size_cursor(cursor: str | None) -> tuple[int, ContentRef] | None:
+    """Parses a cursor from `size_cursor`; returns None for None. Raises Refused."""
+    if not cursor:
+        return None
+    try:
+        size_text, digest = _decoded(cursor).split(" ")
+        size, ref = int(size_text), ContentRef.parse(f"sha256:{digest}")
+    except (ValueError, binascii.Error):
+        raise _bad_cursor() from None
+    if not 0 <= size < _LARGEST_SIZE:
+        raise _bad_cursor()
+    return size, ref
 
 
 def position_cursor(time_ns: int, name: str, seq: int) -> str:

@@ -36,6 +36,7 @@ class Packer:
         self._rest = rest
         self._poll_s = poll_s
         self._again_ns = 0
+        self._older = True  # whether an older version may have stored contents whose size is not known
         self._emptied = False  # whether packing has emptied tables
         self._loop = BackgroundLoop(self._work_on, "playhead packer")
 
@@ -55,7 +56,9 @@ class Packer:
         due = await self._store.runs_to_pack(_AT_A_TIME)
         for number in dict.fromkeys(run.project_id for run in due):
             await self._pack([run for run in due if run.project_id == number])
-        if not due and self._emptied:
+        if not due and self._older:
+            self._older = await self._store.measure_older() > 0
+        elif not due and self._emptied:
             self._emptied = not await self._store.shrink()
         now = self._clock()
         self._again_ns = now + self._rest() * max(now - began, 0)

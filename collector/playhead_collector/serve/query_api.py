@@ -144,6 +144,7 @@ def add_routes(
     declared.add(limited, ContentOperations.about)
     declared.add(limited, ContentOperations.contents)
     declared.add(limited, StorageOperations.storage)
+    declared.add(limited, StorageOperations.large_contents)
     _add_all(declared, limited, SearchOperations)
     declared.add(limited, ExportOperations.otlp)
     declared.add(limited, RunOperations.test_of)

@@ -8,7 +8,7 @@
     rewind    rewinding (resume, fork), starting_again (starts the program for them)
     wait      promises (promises, approve, deny, answer, interrupt)
     operate   start (serve, run, demo, ship, migrate), doctor, journal, keys, projects, forward,
-              storage (storage, delete, gc)
+              storage (storage, contents, delete, gc)
     archives  commands (export, import)
 
     application   the table of all commands, and the command line

@@ -94,6 +94,7 @@ COMMANDS: Mapping[str, Command] = {
     "ship": Command("start", "ship", "Operate"),
     "migrate": Command("start", "migrate", "Operate"),
     "storage": Command("storage", "storage", "Operate"),
+    "contents": Command("storage", "contents", "Operate"),
     "export": Command("archives.commands", "export", "Operate"),
     "delete": Command("storage", "delete", "Operate"),
     "gc": Command("storage", "gc", "Operate"),

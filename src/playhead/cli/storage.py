@@ -1,27 +1,73 @@
-"""Commands for stored data: `playhead storage` shows its amounts; `delete` deletes a run, and `gc` content that no run
-refers to any more.
+"""Commands for stored data: `playhead storage` shows its amounts, `contents` the largest contents;
+`delete` deletes a run, and `gc` content that no run refers to any more.
 """
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from playhead.cli import output
 from playhead.cli.connection import ask_collector, run_id
-from playhead.cli.options import Json, Run
-from playhead.wire.operations.storage import Amount, Collected, DeletedRuns, Storage, StoredKind
+from playhead.cli.options import Json, Limit, Run, first_rows, parse_time_option
+from playhead.wire.operations.storage import (
+    LARGEST_SMALL,
+    Amount,
+    Collected,
+    ContentTotals,
+    DeletedRuns,
+    Storage,
+    StoredContent,
+    StoredContentKind,
+    StoredKind,
+)
+
+OfKind = Annotated[
+    StoredContentKind | None, typer.Option("--kind", help="Only contents that are this.", show_default=False)
+]
 
 
-def storage(ctx: typer.Context, json: Json = False) -> None:
-    """Say how much is stored, by kind, and the inline bytes that it stands for; ~ marks estimates."""
+def storage(
+    ctx: typer.Context,
+    kind: OfKind = None,
+    tier: Annotated[
+        Literal["hot", "warm", "cold", "archive"] | None,
+        typer.Option(help="Only contents in this tier.", show_default=False),
+    ] = None,
+    before: Annotated[
+        str | None, typer.Option(help="Only contents stored before: 30d (ago), 2026-01-31.", show_default=False)
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Say how much is stored, by kind, and the inline bytes that it stands for; ~ marks estimates.
+
+    --kind, --tier and --before select the contents that are counted by what they are, tier and age.
+    """
     with ask_collector(ctx) as client:
-        answer = client.storage()
+        answer = client.storage(kind=kind, tier=tier, before=parse_time_option(before))
     output.answer_as(json, answer, _print_storage)
 
 
 def _print_storage(answer: Storage) -> None:
+    project = answer["project"]
     output.facts(_storage_facts(answer))
-    output.rows_of(_KIND_COLUMNS, answer["project"]["kinds"].items())
+    output.rows_of(_KIND_COLUMNS, project["kinds"].items())
+    for name, totals in (("content", project["by_kind"]), ("tier", project["by_tier"]), ("stored", project["by_age"])):
+        output.rows_of(_totals_columns(name), totals.items())
+
+
+def contents(
+    ctx: typer.Context,
+    kind: OfKind = None,
+    larger: Annotated[
+        int, typer.Option(min=LARGEST_SMALL, help="Only contents of more than so many bytes.")
+    ] = LARGEST_SMALL,
+    limit: Limit = 50,
+    json: Json = False,
+) -> None:
+    """List the largest contents, and what they are.  Those up to 32 KiB are packed together, and not listed."""
+    with ask_collector(ctx) as client:
+        found = list(client.large_contents(kind=kind, larger=larger, limit=limit + 1))
+    output.list_as(json, first_rows(ctx, "contents", found, limit), _CONTENT_COLUMNS)
 
 
 def _storage_facts(answer: Storage) -> dict[str, object]:
@@ -58,6 +104,27 @@ _KIND_COLUMNS: output.Columns[tuple[str, StoredKind]] = (
     ("rows", lambda pair: _count_text(pair[1]["rows"])),
     ("bytes", lambda pair: _size_text(pair[1]["bytes"])),
     ("indexes", lambda pair: _size_text(pair[1]["index_bytes"])),
+)
+
+
+def _totals_columns(name: str) -> output.Columns[tuple[str, ContentTotals]]:
+    return (
+        (name, lambda pair: pair[0].replace("_", " ")),
+        ("contents", lambda pair: _count_text(pair[1]["contents"])),
+        ("bytes", lambda pair: _size_text(pair[1]["bytes"])),
+        ("stored", lambda pair: _size_text(pair[1]["stored_bytes"])),
+        ("tokens", lambda pair: _count_text(pair[1]["tokens"])),
+    )
+
+
+_CONTENT_COLUMNS: output.Columns[StoredContent] = (
+    ("content", lambda content: content["ref"]),
+    ("kind", lambda content: content["kind"].replace("_", " ")),
+    ("bytes", lambda content: output.size(content["size"])),
+    ("stored", lambda content: output.size(content["stored_bytes"])),
+    ("tokens", lambda content: "" if content["tokens"] is None else f"~{content['tokens']:,}"),
+    ("first stored", lambda content: content["first_stored"] or ""),
+    ("last named", lambda content: content["last_named"]),
 )
 
 

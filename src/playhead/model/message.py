@@ -7,7 +7,7 @@ result that is in several messages is stored once.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, NotRequired, TypedDict, cast
+from typing import Any, NotRequired, TypedDict, TypeGuard, cast
 
 import orjson
 
@@ -76,10 +76,15 @@ def resolve_parts(message: Message, fetch: Callable[[ContentRef], bytes | None])
 def read_message(data: bytes) -> Message:
     """Reads a message's canonical bytes; raises ValueError."""
     value = parse_json(data)
-    parts = cast(dict[str, Any], value).get("parts") if isinstance(value, dict) else None
-    if not isinstance(parts, list) or not all(isinstance(part, dict) for part in cast(list[Any], parts)):
+    if not is_message(value):
         raise ValueError("this content is not a message: it has no list of parts")
-    return cast(Message, value)
+    return value
+
+
+def is_message(value: object) -> TypeGuard[Message]:
+    """Whether a JSON value is a message: an object with a list of parts."""
+    parts = cast(dict[str, Any], value).get("parts") if isinstance(value, dict) else None
+    return isinstance(parts, list) and all(isinstance(part, dict) for part in cast(list[Any], parts))
 
 
 def message_text(message: Message) -> str:

@@ -190,6 +190,7 @@ ONLY_A_COLLECTOR: dict[str, tuple[str, ...]] = {
     "delete": ("last", "--yes"),
     "gc": (),
     "storage": (),
+    "contents": (),
     "import": (".",),
     "keys create": ("name",),
     "keys list": (),

@@ -100,6 +100,9 @@ class MemoryStore:
     async def skip_packing(self, due: Sequence[UnpackedRun]) -> None:
         self.to_pack = [each for each in self.to_pack if each not in due]
 
+    async def measure_older(self) -> int:
+        return 0
+
     async def shrink(self) -> bool:
         self.packed.append("shrunk")
         return True

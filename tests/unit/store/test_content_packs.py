@@ -1,7 +1,9 @@
 """What is packed is found again under its ref, and nothing else is."""
 
+import datetime
 import struct
 
+import orjson
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,11 +20,26 @@ from playhead_collector.store.packing.content_packs import (
 )
 
 
-def content(data: bytes, media: int = 1, role: int = 0) -> PackedContent:
-    return PackedContent(ContentRef.of(data), media, role, data)
+def content(
+    data: bytes,
+    media: int = 1,
+    role: int = 0,
+    kind: int = 0,
+    tokens: int | None = None,
+    first_stored: datetime.date | None = None,
+) -> PackedContent:
+    return PackedContent(ContentRef.of(data), media, role, data, kind, tokens, first_stored)
 
 
-contents = st.builds(content, st.binary(max_size=60), st.integers(1, 10**6), st.integers(0, 9))
+contents = st.builds(
+    content,
+    st.binary(max_size=60),
+    st.integers(1, 10**6),
+    st.integers(0, 9),
+    st.integers(0, 20),
+    st.none() | st.integers(0, 10**6),
+    st.none() | st.dates(),
+)
 
 
 @st.composite
@@ -55,6 +72,23 @@ def test_all_of_a_pack_is_found_and_nothing_else(made: tuple[PackItems, list[Thr
         assert pack.node(node.ref) == (node if node in items.nodes else None)
         assert pack.content(node.ref) is None
     assert pack.content(ContentRef.of(b"elsewhere" * 99)) is None
+
+
+def test_a_pack_of_an_older_version_says_nothing_of_kinds_and_an_older_version_reads_a_new_one():
+    today = datetime.date(2026, 11, 29)
+    items = PackItems([content(b"first", 1, 2, 3, 4, today), content(b"second", 2, 0, 6, None, None)])
+    body = encode(items)
+    end = 4 + struct.unpack_from(">I", body)[0]
+    head = orjson.loads(body[4:end])
+    assert head["c"] == [[1, 2, 5], [2, 0, 6]]  # all that older versions read, with "n"
+    older_head = orjson.dumps({"c": head["c"], "n": head["n"]})
+    older = OpenPack(items.keys, struct.pack(">I", len(older_head)) + older_head + body[end:])
+    assert [facts[:3] for facts in older.facts] == [(2, 5, 0), (0, 6, 0)]
+    assert [(facts.tokens, facts.first_stored) for facts in older.facts] == [(None, None)] * 2
+    assert [each.data for each in older.items().contents] == [b"first", b"second"]
+    new = OpenPack(items.keys, body, today, 40)
+    assert new.facts == [(2, 5, 3, 4, today), (0, 6, 6, None, None)]
+    assert new.stored_bytes == 40
 
 
 @given(packs())

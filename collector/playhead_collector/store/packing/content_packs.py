@@ -19,6 +19,7 @@ import orjson
 
 from playhead.model.ref import ContentRef
 from playhead.model.thread import ThreadNode, node_ref
+from playhead_collector.store.packing.kinds import NOT_KNOWN
 
 # Reading a content decompresses its whole pack, which takes 0.2 ms for this many bytes.
 PACK_BYTES = 128 * 1024
@@ -30,12 +31,26 @@ _LENGTH = struct.Struct(">I")
 
 
 class PackedContent(NamedTuple):
-    """A content in a pack. `media` and `role` are the numbers from its row before it was packed."""
+    """A content in a pack. `media`, `role`, `kind`, `tokens` and `first_stored` are those of its row before it was
+    packed; packs of older versions have only the first two."""
 
     ref: ContentRef
     media: int
     role: int
     data: bytes
+    kind: int = NOT_KNOWN
+    tokens: int | None = None
+    first_stored: datetime.date | None = None
+
+
+class PackedFacts(NamedTuple):
+    """What a pack says of a content without its bytes; `size` in bytes."""
+
+    role: int
+    size: int
+    kind: int
+    tokens: int | None
+    first_stored: datetime.date | None
 
 
 @dataclass(slots=True)
@@ -82,9 +97,10 @@ def encode(items: PackItems) -> bytes:
     """Returns the uncompressed body of a pack: length of the JSON head, head, refs to items outside of the pack,
     contents.
 
-    Head: `{"c": [[media, role, bytes]], "n": [[message, parent, depth]]}`.  Messages and parents are numbers of
-    contents and nodes of this pack. For an item outside of the pack, the number is -1 - the index of its ref. The
-    parent of a root is null.
+    Head: `{"c": [[media, role, bytes]], "n": [[message, parent, depth]], "k": [kind], "t": [tokens], "d": [day]}`.
+    Messages and parents are numbers of contents and nodes of this pack. For an item outside of the pack, the number is
+    -1 - the index of its ref. The parent of a root is null. The last three are of the contents, in their order; older
+    packs do not have them, and older versions do not read them. Days are counted as in `date.toordinal`.
     """
     contents = {item.ref: n for n, item in enumerate(items.contents)}
     nodes = {item.ref: n for n, item in enumerate(items.nodes)}
@@ -97,7 +113,16 @@ def encode(items: PackItems) -> bytes:
     rows = [
         [number(item.message, contents), item.parent and number(item.parent, nodes), item.depth] for item in items.nodes
     ]
-    head = orjson.dumps({"c": [[item.media, item.role, len(item.data)] for item in items.contents], "n": rows})
+    days = [item.first_stored and item.first_stored.toordinal() for item in items.contents]
+    head = orjson.dumps(
+        {
+            "c": [[item.media, item.role, len(item.data)] for item in items.contents],
+            "n": rows,
+            "k": [item.kind for item in items.contents],
+            "t": [item.tokens for item in items.contents],
+            "d": days,
+        }
+    )
     refs = b"".join([ref.digest for ref in others])
     return _LENGTH.pack(len(head)) + head + refs + b"".join([item.data for item in items.contents])
 
@@ -105,13 +130,21 @@ def encode(items: PackItems) -> bytes:
 class OpenPack:
     """A decoded pack. The refs of its items are computed on first use."""
 
-    def __init__(self, keys: Sequence[int], body: bytes, packed: datetime.date = datetime.date.min) -> None:
-        """`keys`: the pack's keys; `body`: its uncompressed body; `packed`: the day when it was packed."""
+    def __init__(
+        self, keys: Sequence[int], body: bytes, packed: datetime.date = datetime.date.min, stored_bytes: int = 0
+    ) -> None:
+        """`keys`: the pack's keys; `body`: its uncompressed body; `packed`: the day when it was packed; `stored_bytes`:
+        the size of its compressed body."""
         self.packed = packed
+        self.stored_bytes = stored_bytes
         head_end = _LENGTH.size + _LENGTH.unpack_from(body)[0]
         head = orjson.loads(body[_LENGTH.size : head_end])
         self._contents: list[tuple[int, int, int]] = head["c"]
         self._nodes: list[tuple[int, int | None, int]] = head["n"]
+        nothing: list[int | None] = [None] * len(self._contents)
+        self._kinds: list[int] = head.get("k", [NOT_KNOWN] * len(self._contents))
+        self._tokens: list[int | None] = head.get("t", nothing)
+        self._days: list[int | None] = head.get("d", nothing)
         offset = len(body) - sum(size for _, _, size in self._contents)
         self._others = [ContentRef.from_digest(body[n : n + 32]) for n in range(head_end, offset, 32)]
         self._spans: list[tuple[int, int]] = []
@@ -127,9 +160,9 @@ class OpenPack:
         self.bytes = len(body) + 400 * len(self._nodes) + 200 * len(self._contents)
 
     @property
-    def content_sizes(self) -> list[int]:
-        """The size of each content in bytes."""
-        return [size for _, _, size in self._contents]
+    def facts(self) -> list[PackedFacts]:
+        """What the pack says of each content."""
+        return [self._facts(n) for n in range(len(self._contents))]
 
     def content(self, ref: ContentRef) -> PackedContent | None:
         """Returns the content with this ref; None if the pack does not have it."""
@@ -173,7 +206,14 @@ class OpenPack:
     def _content(self, n: int) -> PackedContent:
         media, role, _ = self._contents[n]
         start, end = self._spans[n]
-        return PackedContent(self._content_ref(n), media, role, self._body[start:end])
+        data, facts = self._body[start:end], self._facts(n)
+        return PackedContent(self._content_ref(n), media, role, data, facts.kind, facts.tokens, facts.first_stored)
+
+    def _facts(self, n: int) -> PackedFacts:
+        _, role, size = self._contents[n]
+        day = self._days[n]
+        first_stored = None if day is None else datetime.date.fromordinal(day)
+        return PackedFacts(role, size, self._kinds[n], self._tokens[n], first_stored)
 
     def _content_ref(self, n: int) -> ContentRef:
         if n not in self._content_refs:

@@ -1,10 +1,12 @@
 """The store's interface for reading contents and threads by their refs."""
 
+import datetime
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from playhead.model.canonical import Content
+from playhead.model.content_kinds import ContentKind
 from playhead.model.ref import ContentRef
 from playhead.model.thread import ThreadNode
 
@@ -14,6 +16,21 @@ class ThreadNodes(NamedTuple):
 
     nodes: Mapping[ContentRef, ThreadNode]
     unread: AbstractSet[ContentRef]
+
+
+Tier = Literal["hot", "warm", "cold", "archive"]
+"""How much of what a run recorded is kept, and where. All is hot until a policy moves it."""
+
+
+class ContentFacts(NamedTuple):
+    """What is stored about a content besides its bytes. `kind` None: not known yet; `tokens` None: not counted yet;
+    `first_stored` None: stored by an older version. `last_named`: the day when something that arrived last named it."""
+
+    kind: ContentKind | None
+    tokens: int | None
+    first_stored: datetime.date | None
+    last_named: datetime.date
+    tier: Tier = "hot"
 
 
 class ContentReader(Protocol):
@@ -32,6 +49,10 @@ class ContentReader(Protocol):
 
     async def get_many(self, project_id: int, refs: Sequence[ContentRef]) -> Mapping[ContentRef, Content]:
         """Returns the given contents that are stored, in a few round trips for any number of refs."""
+        ...
+
+    async def facts(self, project_id: int, ref: ContentRef) -> ContentFacts | None:
+        """Returns what is stored about a content besides its bytes; None for a thread, and where nothing is stored."""
         ...
 
     async def refs_with_prefix(self, project_id: int, prefixes: Sequence[bytes]) -> Sequence[ContentRef]:

@@ -148,6 +148,10 @@ class ProjectionStore(Protocol):
         """Removes runs from the list of runs to pack, until they get new data."""
         ...
 
+    async def measure_older(self) -> int:
+        """Fills in size and kind of some contents that an older version stored. Returns how many; 0: none are left."""
+        ...
+
     async def shrink(self) -> bool:
         """Frees the space of tables that packing has emptied. Returns False when a table was in use: try again
         later."""

@@ -1,8 +1,13 @@
 """The store's interface for how much is stored: sizes of tables as Postgres knows them, and samples of contents and
 runs."""
 
+import datetime
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
+
+from playhead.model.content_kinds import ContentKind
+from playhead.model.ref import ContentRef
+from playhead_collector.store.ports.contents import Tier
 
 
 class TableSize(NamedTuple):
@@ -16,17 +21,45 @@ class TableSize(NamedTuple):
     share: float | None
 
 
-class ContentSample(NamedTuple):
-    """Sizes of a random sample of contents, in bytes before compression.
+class SampledContent(NamedTuple):
+    """A content of a sample: its size in bytes before compression, and the bytes that are stored for it (in a pack, its
+    share of the pack). `kind` None: not known yet; `tokens` None: not counted yet; `first_stored` None: stored by an
+    older version. `stored_until`: a day on which it was stored already."""
 
-    `sizes`: of contents that are rows. `is_all`: the sample has all such contents. `packs`: (contents, bytes) of each
-    sampled pack. `are_all_packs`: the sample has all packs.
+    kind: ContentKind | None
+    size: int
+    stored_bytes: float
+    tokens: int | None
+    first_stored: datetime.date | None
+    stored_until: datetime.date
+    tier: Tier = "hot"
+
+
+class ContentSample(NamedTuple):
+    """A random sample of contents.
+
+    `rows`: contents that are rows. `is_all`: the sample has all such contents. `packs`: the contents of each sampled
+    pack. `are_all_packs`: the sample has all packs.
     """
 
-    sizes: Sequence[int]
+    rows: Sequence[SampledContent]
     is_all: bool
-    packs: Sequence[tuple[int, int]]
+    packs: Sequence[Sequence[SampledContent]]
     are_all_packs: bool
+
+
+class LargeContent(NamedTuple):
+    """A content of more than 32 KiB. `stored_bytes`: its size compressed; else as in `SampledContent`
+    and `contents.ContentFacts`."""
+
+    ref: ContentRef
+    kind: ContentKind | None
+    size: int
+    stored_bytes: int
+    tokens: int | None
+    first_stored: datetime.date | None
+    last_named: datetime.date
+    tier: Tier = "hot"
 
 
 class InlineRun(NamedTuple):
@@ -52,7 +85,20 @@ class StorageReader(Protocol):
         ...
 
     async def sample_contents(self, project_id: int) -> ContentSample:
-        """Returns the sizes of a sample of the project's contents."""
+        """Returns a sample of the project's contents."""
+        ...
+
+    async def large_contents(
+        self,
+        project_id: int,
+        kinds: Sequence[ContentKind | None],
+        *,
+        larger: int,
+        limit: int,
+        after: tuple[int, ContentRef] | None = None,
+    ) -> Sequence[LargeContent]:
+        """Returns contents of these kinds (None: not known yet) of more than `larger` bytes, and of more than 32 KiB,
+        the largest first. `after`: size and ref of the last one of the previous page."""
         ...
 
     async def sample_inline(self, project_id: int) -> InlineSample:

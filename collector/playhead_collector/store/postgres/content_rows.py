@@ -17,8 +17,10 @@ from playhead.model.canonical import BYTES, JSON, TEXT, Content, content_as
 from playhead.model.ref import ContentRef
 from playhead.model.thread import THREAD, node_bytes
 from playhead_collector.errors import ContentCorrupt
+from playhead_collector.store.packing.kinds import kind_in, kind_named
 from playhead_collector.store.packing.roles import role_in, role_named
 from playhead_collector.store.packing.zstd import ARRIVING_LEVEL, Zstd
+from playhead_collector.store.ports.contents import ContentFacts
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import WriteContext
 from playhead_collector.store.postgres.dictionaries import AS_IT_IS, Dictionaries
@@ -31,6 +33,8 @@ log = logging.getLogger(__name__)
 _MEDIA = {1: JSON, 2: TEXT, 3: BYTES, 4: "image/png", 5: "image/jpeg", 6: "text/plain"}
 _MEDIA_NUMBERS = {name: number for number, name in _MEDIA.items()}
 
+# Stored frames begin without the magic number. With it, the header of a frame has at most 18 bytes.
+_MAGIC = b"\x28\xb5\x2f\xfd"
 # Compressing more bytes than this takes milliseconds, in which the event loop would answer no other request.
 _BUSY_BYTES = 64 * 1024
 
@@ -41,6 +45,8 @@ class _Row:
     media: int
     encoding: int
     role: int
+    kind: int
+    size: int
     body: bytes
 
 
@@ -89,6 +95,8 @@ async def put(
         media=[row.media for row in rows],
         encodings=[row.encoding for row in rows],
         roles=[row.role for row in rows],
+        kinds=[row.kind for row in rows],
+        sizes=[row.size for row in rows],
         bodies=[row.body for row in rows],
     )
     return StoredContents(list(new), sum(len(content.data) for content in new.values()), awaited)
@@ -162,6 +170,20 @@ async def missing(
     return list(by_digest.values())
 
 
+async def facts_of(conn: Conn, packs: Packs, project_id: int, ref: ContentRef) -> ContentFacts | None:
+    """Returns what is stored about a content besides its bytes; None for a thread, and for what is not stored."""
+    row = await sql.row(conn, "content_facts", project_id=project_id, ref=ref.digest)
+    if row is not None:
+        return ContentFacts(kind_named(row["kind"]), row["tokens"], row["first_stored"], row["last_seen"])
+    # After the row: contents move from rows to packs, never back.
+    return await packs.facts(conn, project_id, ref)
+
+
+def plain_size(encoding: int, stored: int, head: bytes) -> int:
+    """Returns the size that a body had before it was compressed. `stored`: its size now; `head`: its first 14 bytes."""
+    return stored if encoding == AS_IT_IS else zstandard.frame_content_size(_MAGIC + head)
+
+
 async def _media_numbers(conn: Conn, project_id: int, names: Iterable[str]) -> Mapping[str, int]:
     # A media type is ASCII; for any other text, the content is stored with the type of unknown bytes.
     others = [name for name in names if name not in _MEDIA_NUMBERS and name.isascii() and name.isprintable()]
@@ -185,6 +207,8 @@ def _encode(new: Mapping[bytes, Content], media: Mapping[str, int], encoding: in
                 number,
                 encoding if smaller else AS_IT_IS,
                 role,
+                kind_in(content.data, role),
+                len(content.data),
                 body if smaller else content.data,
             )
         )

@@ -7,7 +7,7 @@ from playhead.model.ref import ContentRef
 from playhead.model.thread import ThreadNode
 from playhead.wire.pack import ThreadExtension
 from playhead_collector.errors import ContentMissing
-from playhead_collector.store.ports.contents import ThreadNodes
+from playhead_collector.store.ports.contents import ContentFacts, ThreadNodes
 from playhead_collector.store.postgres import content_rows, ingest, threads
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database, begin_write
@@ -82,6 +82,10 @@ class PostgresContents:
     async def get_many(self, project_id: int, refs: Sequence[ContentRef]) -> Mapping[ContentRef, Content]:
         async with self._db.reading() as conn:
             return await content_rows.read(conn, self._memory.packs, project_id, refs)
+
+    async def facts(self, project_id: int, ref: ContentRef) -> ContentFacts | None:
+        async with self._db.reading() as conn:
+            return await content_rows.facts_of(conn, self._memory.packs, project_id, ref)
 
     async def refs_with_prefix(self, project_id: int, prefixes: Sequence[bytes]) -> Sequence[ContentRef]:
         lows, highs = ([beginning.ljust(32, fill) for beginning in prefixes] for fill in (b"\x00", b"\xff"))

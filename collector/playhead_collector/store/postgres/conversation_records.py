@@ -10,6 +10,7 @@ from typing import Final
 
 from playhead.model.ref import ContentRef
 from playhead.model.thread import node_ref
+from playhead_collector.store.packing.kinds import kind_number
 from playhead_collector.store.packing.zstd import NEWEST_FOR_RECORDS, builtin
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.dictionaries import AS_IT_IS
@@ -50,6 +51,8 @@ async def add(conn: Conn, project_id: int, log: int, after: int, records: Sequen
         after=after,
         encodings=[-NEWEST_FOR_RECORDS if is_smaller else AS_IT_IS for is_smaller in smaller],
         refs=[b"".join(bytes.fromhex(match[1].decode()) for match in _REF.finditer(text)) for text in texts],
+        named=[ref.digest for ref in refs_of(records)],
+        kind=kind_number("checkpoint"),
         bodies=[body if small else text for small, body, text in zip(smaller, packed, plain, strict=True)],
     )
 

@@ -12,6 +12,8 @@ from playhead.model.ref import ContentRef
 from playhead.model.thread import ThreadNode
 from playhead_collector.errors import ContentCorrupt
 from playhead_collector.store.packing.content_packs import OpenPack, PackedContent, key_of
+from playhead_collector.store.packing.kinds import kind_of_stored
+from playhead_collector.store.ports.contents import ContentFacts
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.dictionaries import Dictionaries
 from playhead_collector.store.postgres.statements import Conn
@@ -36,6 +38,16 @@ class Packs:
         """Returns contents by their refs."""
         packs = await self._with(conn, project_id, refs)
         return {ref: content for ref in refs for pack in packs if (content := pack.content(ref)) is not None}
+
+    async def facts(self, conn: Conn, project_id: int, ref: ContentRef) -> ContentFacts | None:
+        """Returns what is stored about a content besides its bytes; None if it is not packed."""
+        for pack in await self._with(conn, project_id, [ref.plain]):
+            if (content := pack.content(ref.plain)) is not None:
+                seen = await sql.value(conn, "packed_last_seen", project_id=project_id, ref=ref.digest)
+                last_named = max(pack.packed, seen or pack.packed)
+                kind = kind_of_stored(content.kind, content.role)
+                return ContentFacts(kind, content.tokens, content.first_stored, last_named)
+        return None
 
     async def refs_with_prefix(self, conn: Conn, project_id: int, prefixes: Collection[bytes]) -> set[ContentRef]:
         """Returns refs of contents whose digest begins with one of these prefixes."""
@@ -116,7 +128,8 @@ class Packs:
 
         def unpacked() -> list[OpenPack]:
             return [
-                OpenPack(row["keys"], read(row["body"]), row["packed"]) for row, read in zip(rows, readers, strict=True)
+                OpenPack(row["keys"], read(row["body"]), row["packed"], len(row["body"]))
+                for row, read in zip(rows, readers, strict=True)
             ]
 
         try:

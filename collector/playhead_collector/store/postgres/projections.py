@@ -10,7 +10,7 @@ from playhead_collector.store.ports.projections import (
     UnpackedRun,
     UnprojectedRun,
 )
-from playhead_collector.store.postgres import changes, outcomes, projecting, sealing
+from playhead_collector.store.postgres import changes, descriptions, outcomes, projecting, sealing
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database
 from playhead_collector.store.postgres.ingest import StoreMemory, date_of
@@ -91,6 +91,9 @@ class PostgresProjections:
         runs, times = [id_of(entry.run) for entry in due], [entry.times for entry in due]
         async with self._db.transaction() as conn:
             await sql.run(conn, "are_packed", project_id=due[0].project_id, runs=runs, times=times)
+
+    async def measure_older(self) -> int:
+        return await descriptions.measure_older(self._db)
 
     async def shrink(self) -> bool:
         return await sealing.shrink(self._db)

@@ -22,11 +22,14 @@ from asyncpg.exceptions import LockNotAvailableError
 
 from playhead.model.ref import ContentRef
 from playhead.model.thread import ThreadNode
+from playhead.model.token_estimates import estimate_content
 from playhead_collector.store.packing import content_packs
 from playhead_collector.store.packing.content_packs import LARGEST_PACKED, PackedContent, PackItems
+from playhead_collector.store.packing.kinds import OTHER_NUMBER, add_kind, kind_in, refs_with_kinds
 from playhead_collector.store.packing.zstd import Zstd, decompress_json
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Collision, Database, begin_exclusive_write
+from playhead_collector.store.postgres.descriptions import describe_rows
 from playhead_collector.store.postgres.packs import Packs
 from playhead_collector.store.postgres.statements import Conn
 
@@ -48,7 +51,7 @@ async def pack_runs(
     async for mentioned in _mentioned(db, project_id, runs):
         began = time.perf_counter()
         async with db.reading() as conn:
-            items = await _rows_named(conn, packs, project_id, mentioned)
+            items, kinds = await _rows_named(conn, packs, project_id, mentioned)
         for start in range(0, len(items), _MOVED):
             part = content_packs.split(items[start : start + _MOVED])
             async with db.reading() as conn:
@@ -61,6 +64,7 @@ async def pack_runs(
                 await asyncio.sleep(time.perf_counter() - began)
                 began = time.perf_counter()
             moved.update(item.ref for pack in part for item in (*pack.contents, *pack.nodes))
+        await describe_rows(db, packs, project_id, {ref: kind for ref, kind in kinds.items() if ref not in moved})
     return moved
 
 
@@ -94,8 +98,9 @@ async def _move(
 # --- what a run names -------------------------------------------------------------------------------------------------
 
 
-async def _mentioned(db: Database, project_id: int, runs: Sequence[UUID]) -> AsyncIterator[list[ContentRef]]:
-    """Yields the refs that the runs' spans, events and states name, in their order, some pages at a time."""
+async def _mentioned(db: Database, project_id: int, runs: Sequence[UUID]) -> AsyncIterator[dict[ContentRef, int]]:
+    """Yields the refs that the runs' spans, events and states name, in their order, some pages at a time. With
+    each, the number of the kind that its name tells."""
     part, size = list[Record](), 0
     for run in runs:
         async with db.reading() as conn:
@@ -109,12 +114,13 @@ async def _mentioned(db: Database, project_id: int, runs: Sequence[UUID]) -> Asy
     yield await asyncio.to_thread(_refs_of_pages, part)
 
 
-def _refs_of_pages(rows: Iterable[Record]) -> list[ContentRef]:
-    refs: dict[ContentRef, None] = {}
+def _refs_of_pages(rows: Iterable[Record]) -> dict[ContentRef, int]:
+    kinds: dict[ContentRef, int] = {}
     for row in rows:
         beside = row["beside"]
-        refs |= dict.fromkeys(_refs_in(decompress_json(row["body"], beside and decompress_json(beside))))
-    return list(refs)
+        for ref, kind in refs_with_kinds(decompress_json(row["body"], beside and decompress_json(beside))):
+            add_kind(kinds, ref, kind)
+    return kinds
 
 
 def _refs_in(text: bytes) -> Iterator[ContentRef]:
@@ -122,20 +128,22 @@ def _refs_in(text: bytes) -> Iterator[ContentRef]:
 
 
 async def _rows_named(
-    conn: Conn, packs: Packs, project_id: int, mentioned: Sequence[ContentRef]
-) -> list[PackedContent | ThreadNode]:
+    conn: Conn, packs: Packs, project_id: int, mentioned: Mapping[ContentRef, int]
+) -> tuple[list[PackedContent | ThreadNode], dict[ContentRef, int]]:
     """Returns the rows of contents and nodes that `mentioned` refs name, directly or indirectly. Each node comes after
-    its parent."""
-    items = dict[ContentRef, PackedContent | ThreadNode]()
+    its parent. Also returns the kind of each ref: what another content names, and nothing else, has that one's kind."""
+    items, kinds = dict[ContentRef, PackedContent | ThreadNode](), dict(mentioned)
     wanted, seen = list(mentioned), set[ContentRef]()
     while wanted:
         seen.update(wanted)
         nodes = await _nodes_named(conn, project_id, wanted)
         refs = [*wanted, *(node.message for node in nodes.values())]
-        contents = await _contents_named(conn, packs, project_id, refs)
+        contents = await _contents_named(conn, packs, project_id, refs, kinds)
         inside = await asyncio.to_thread(_add_all, items, wanted, nodes, contents)
+        for ref, kind in inside.items():
+            add_kind(kinds, ref, kind)
         wanted = [ref for ref in inside if ref not in seen]
-    return list(items.values())
+    return list(items.values()), kinds
 
 
 async def _nodes_named(conn: Conn, project_id: int, refs: Collection[ContentRef]) -> dict[ContentRef, ThreadNode]:
@@ -157,17 +165,17 @@ def _nodes_of(rows: Sequence[Record]) -> dict[ContentRef, ThreadNode]:
 
 
 async def _contents_named(
-    conn: Conn, packs: Packs, project_id: int, refs: Sequence[ContentRef]
+    conn: Conn, packs: Packs, project_id: int, refs: Sequence[ContentRef], kinds: Mapping[ContentRef, int]
 ) -> dict[ContentRef, PackedContent]:
     digests = [ref.digest for ref in refs]
     rows = await sql.rows(conn, "contents_to_pack", project_id=project_id, refs=digests, largest=LARGEST_PACKED)
     encodings = {row["encoding"] for row in rows}
     readers = {encoding: await packs.dictionaries.reader(conn, project_id, encoding) for encoding in encodings}
-    return await asyncio.to_thread(_contents_of, rows, readers)
+    return await asyncio.to_thread(_contents_of, rows, readers, kinds)
 
 
 def _contents_of(
-    rows: Iterable[Record], readers: Mapping[int, Callable[[bytes], bytes]]
+    rows: Iterable[Record], readers: Mapping[int, Callable[[bytes], bytes]], kinds: Mapping[ContentRef, int]
 ) -> dict[ContentRef, PackedContent]:
     contents: dict[ContentRef, PackedContent] = {}
     for row in rows:
@@ -176,7 +184,9 @@ def _contents_of(
             data = readers[row["encoding"]](row["body"])
         # A damaged content is not moved; reading it raises ContentCorrupt.
         if len(data) <= LARGEST_PACKED and ContentRef.of(data) == ref:
-            contents[ref] = PackedContent(ref, row["media"], row["role"], data)
+            kind = row["kind"] or kinds.get(ref) or kind_in(data, row["role"]) or OTHER_NUMBER
+            tokens = estimate_content(data) if row["tokens"] is None else row["tokens"]
+            contents[ref] = PackedContent(ref, row["media"], row["role"], data, kind, tokens, row["first_stored"])
     return contents
 
 
@@ -185,13 +195,18 @@ def _add_all(
     refs: Iterable[ContentRef],
     nodes: Mapping[ContentRef, ThreadNode],
     contents: Mapping[ContentRef, PackedContent],
-) -> dict[ContentRef, None]:
-    """Adds the contents and threads with these refs to `items`. Returns the refs that `contents` name."""
+) -> dict[ContentRef, int]:
+    """Adds the contents and threads with these refs to `items`. Returns the refs that `contents` name, with the kind of
+    the first that names each."""
     for ref in refs:
         _add_thread(items, ref, nodes, contents)
         if ref in contents:
             items.setdefault(ref, contents[ref])
-    return dict.fromkeys(ref for content in contents.values() for ref in _refs_in(content.data))
+    inside: dict[ContentRef, int] = {}
+    for content in contents.values():
+        for ref in _refs_in(content.data):
+            inside.setdefault(ref, content.kind)
+    return inside
 
 
 def _add_thread(

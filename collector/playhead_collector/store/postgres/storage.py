@@ -4,13 +4,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-import zstandard
+from asyncpg import Record
 
+from playhead.model.content_kinds import ContentKind
 from playhead.model.ref import ContentRef
-from playhead_collector.store.ports.storage import ContentSample, InlineRun, InlineSample, TableSize
+from playhead_collector.store.packing.content_packs import OpenPack
+from playhead_collector.store.packing.kinds import NOT_KNOWN, kind_named, kind_number, kind_of_stored
+from playhead_collector.store.ports.storage import (
+    ContentSample,
+    InlineRun,
+    InlineSample,
+    LargeContent,
+    SampledContent,
+    TableSize,
+)
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database
-from playhead_collector.store.postgres.dictionaries import AS_IT_IS
+from playhead_collector.store.postgres.content_rows import plain_size
 from playhead_collector.store.postgres.packs import Packs
 from playhead_collector.store.postgres.statements import Conn
 from playhead_collector.store.postgres.uses import uses_of
@@ -20,8 +30,7 @@ _CONTENTS, _PACKS = 1_000, 32
 # Reading a run takes a few milliseconds. Longer runs would take seconds; the runs that are read represent them.
 _RUNS, _MOST_EVENTS = 30, 3_000
 _REFS = 1_000
-# Stored frames begin without the magic number. With it, the header of a frame has at most 18 bytes.
-_MAGIC = b"\x28\xb5\x2f\xfd"
+_LARGEST = 2**31 - 1
 _CONTENT_TABLES = ("content", "media_type", "dictionary", "thread_node", "thread_orphan", "content_pack")
 
 
@@ -58,9 +67,36 @@ class PostgresStorage:
                 probes = _spread(packs[0], last, _PACKS)
                 packs = await sql.column(conn, "packs_from", project_id=project_id, probes=probes)
             opened = await self._packs.open(conn, project_id, packs)
-        sizes = [_plain_size(*row) for row in rows[:_CONTENTS]]
-        counted = [(len(pack.content_sizes), sum(pack.content_sizes)) for pack in opened.values()]
-        return ContentSample(sizes, len(rows) <= _CONTENTS, counted, are_all)
+        sampled = [_sampled_row(row) for row in rows[:_CONTENTS]]
+        packed = [_sampled_pack(pack) for pack in opened.values()]
+        return ContentSample(sampled, len(rows) <= _CONTENTS, packed, are_all)
+
+    async def large_contents(
+        self,
+        project_id: int,
+        kinds: Sequence[ContentKind | None],
+        *,
+        larger: int,
+        limit: int,
+        after: tuple[int, ContentRef] | None = None,
+    ) -> Sequence[LargeContent]:
+        after_size, after_ref = (_LARGEST, b"") if after is None else (after[0], after[1].digest)
+        numbers = [NOT_KNOWN if kind is None else kind_number(kind) for kind in kinds]
+        parameters = {"kinds": numbers, "larger": larger, "after_size": after_size, "after_ref": after_ref}
+        async with self._db.reading() as conn:
+            rows = await sql.rows(conn, "large_contents", project_id=project_id, how_many=limit, **parameters)
+        return [
+            LargeContent(
+                ContentRef.from_digest(row["ref"]),
+                kind_named(row["kind"]),
+                row["size"],
+                row["stored"],
+                row["tokens"],
+                row["first_stored"],
+                row["last_seen"],
+            )
+            for row in rows
+        ]
 
     async def sample_inline(self, project_id: int) -> InlineSample:
         async with self._db.reading() as conn:
@@ -86,7 +122,7 @@ class PostgresStorage:
             rows = await sql.rows(
                 conn, "plain_content_sizes", project_id=project_id, refs=[ref.digest for ref in portion]
             )
-            sizes |= {ContentRef.from_digest(ref): _plain_size(*rest) for ref, *rest in rows}
+            sizes |= {ContentRef.from_digest(ref): plain_size(*rest) for ref, *rest in rows}
             packed = await self._packs.contents(conn, project_id, [ref for ref in portion if ref not in sizes])
             sizes |= {ref: len(content.data) for ref, content in packed.items()}
         return sizes
@@ -96,9 +132,32 @@ def _inline_bytes(uses: Mapping[ContentRef, int], sizes: Mapping[ContentRef, int
     return sum(max(calls, 1) * sizes.get(ref, 0) for ref, calls in uses.items())
 
 
-def _plain_size(encoding: int, stored: int, head: bytes) -> int:
-    """Returns the size that a body had before it was compressed."""
-    return stored if encoding == AS_IT_IS else zstandard.frame_content_size(_MAGIC + head)
+def _sampled_row(row: Record) -> SampledContent:
+    size = row["size"]
+    return SampledContent(
+        kind_of_stored(row["kind"], row["role"]),
+        plain_size(row["encoding"], row["stored"], row["head"]) if size is None else size,
+        row["stored"],
+        row["tokens"],
+        row["first_stored"],
+        row["first_stored"] or row["last_seen"],
+    )
+
+
+def _sampled_pack(pack: OpenPack) -> list[SampledContent]:
+    every = pack.facts
+    share = pack.stored_bytes / (sum(facts.size for facts in every) or 1)
+    return [
+        SampledContent(
+            kind_of_stored(facts.kind, facts.role),
+            facts.size,
+            facts.size * share,
+            facts.tokens,
+            facts.first_stored,
+            facts.first_stored or pack.packed,
+        )
+        for facts in every
+    ]
 
 
 def _spread(first: int, last: int, count: int) -> list[int]:

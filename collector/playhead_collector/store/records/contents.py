@@ -6,7 +6,7 @@ from playhead.model.canonical import Content, content_as
 from playhead.model.ref import ContentRef
 from playhead.model.thread import THREAD, ThreadNode, node_bytes
 from playhead_collector.errors import ContentCorrupt, ContentMissing
-from playhead_collector.store.ports.contents import ThreadNodes
+from playhead_collector.store.ports.contents import ContentFacts, ThreadNodes
 from playhead_collector.store.records.ports import RecordSource
 from playhead_collector.store.records.projecting import RecordProjector, chain_to
 
@@ -39,6 +39,9 @@ class RecordContents:
             for ref in refs
             if (stored_content := stored.get(ref.plain)) is not None
         }
+
+    async def facts(self, project_id: int, ref: ContentRef) -> ContentFacts | None:
+        return None
 
     async def refs_with_prefix(self, project_id: int, prefixes: Sequence[bytes]) -> Sequence[ContentRef]:
         return self._source.refs_with_prefix(prefixes)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from playhead.model.canonical import Content
+from playhead.model.content_kinds import ContentKind
 from playhead.model.names import PACK_LOOKED_AT_HEADER
 from playhead.wire.operations.bounds import RUN_ID, Bounds, Cursor, Ref, Refs
 from playhead.wire.operations.operation import READ, as_content, download, get, post
@@ -43,7 +44,10 @@ class ContentRun(TypedDict):
 class ContentAbout(TypedDict):
     """What a content is, and who had it.
 
-    `kind` is `message`, `thread`, `json`, `text` or `bytes`; `role` that of a message.  `calls` model calls of `runs`
+    `kind` is `message`, `thread`, `json`, `text` or `bytes`; `role` that of a message.  `content_kind` is what it is in
+    runs (null: a thread, or not known yet), `tokens` an estimate (null for a thread).  `tier` says how much is kept of
+    it.  `first_stored` and `last_named` are days (UTC): when it was first stored, and when something that arrived last
+    named it; null: not known.  `calls` model calls of `runs`
     runs were given it, which makes `bytes_sent` bytes (`size` times `calls`).  `first_seen` and `last_seen`: when the
     first and the last of these runs began.  `items` is a page of the runs.  `complete` is false if there are so many
     runs that are not indexed yet (they go on, or ended only just) that not all of them were read.
@@ -52,8 +56,13 @@ class ContentAbout(TypedDict):
     ref: str
     kind: str
     role: str | None
+    content_kind: ContentKind | None
     media_type: str
     size: int
+    tokens: int | None
+    tier: str | None
+    first_stored: str | None
+    last_named: str | None
     first_seen: str | None
     last_seen: str | None
     runs: int

@@ -6,13 +6,15 @@ with touched as (
 )
 select ref from content where project_id = :project_id and ref = any(:refs);
 
--- name: insert_contents(project_id, today, refs, media, encodings, roles, bodies)$
+-- name: insert_contents(project_id, today, refs, media, encodings, roles, kinds, sizes, bodies)$
 -- Whether any run of the project waits for anything.
 with new as (
-    insert into content (project_id, last_seen, ref, media, encoding, role, body)
-    select :project_id, :today, ref, media, encoding, role, body
-    from unnest(:refs::bytea[], :media::int[], :encodings::smallint[], :roles::smallint[], :bodies::bytea[])
-        as given (ref, media, encoding, role, body)
+    insert into content (project_id, last_seen, first_stored, ref, media, encoding, role, kind, size, body)
+    select :project_id, :today, :today, ref, media, encoding, role, kind, size, body
+    from unnest(
+        :refs::bytea[], :media::int[], :encodings::smallint[], :roles::smallint[], :kinds::smallint[], :sizes::int[],
+        :bodies::bytea[]
+    ) as given (ref, media, encoding, role, kind, size, body)
     on conflict (project_id, ref) do nothing
 )
 select exists (select from pending_ref where project_id = :project_id) as awaited;
@@ -116,6 +118,12 @@ order by ref limit :wanted;
 
 -- name: insert_dictionary(project_id, dictionary, contents, body)!
 insert into dictionary (project_id, dictionary, contents, body) values (:project_id, :dictionary, :contents, :body);
+
+-- name: content_facts(project_id, ref)^
+select kind, tokens, first_stored, last_seen from content where project_id = :project_id and ref = :ref;
+
+-- name: packed_last_seen(project_id, ref)$
+select last_seen from packed_seen where project_id = :project_id and ref = :ref;
 
 -- name: roles_of(project_id, refs)
 -- Of those that are stored.

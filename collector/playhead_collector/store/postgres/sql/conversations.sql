@@ -58,7 +58,11 @@ select seq, encoding, refs, body from conversation_record where log = :log and s
 -- name: clear_records(log)!
 delete from conversation_record where log = :log;
 
--- name: add_records(project_id, log, after, encodings, refs, bodies)!
+-- name: add_records(project_id, log, after, encodings, refs, bodies, named, kind)!
+-- What the records name, and nothing else has told the kind of, is of this kind.
+with named as (
+    update content set kind = :kind where project_id = :project_id and ref = any(:named::bytea[]) and kind = 0
+)
 insert into conversation_record (project_id, log, seq, encoding, refs, body)
 select :project_id, :log, :after + given.at, given.encoding, given.refs, given.body
 from unnest(:encodings::smallint[], :refs::bytea[], :bodies::bytea[]) with ordinality as given (encoding, refs, body, at);

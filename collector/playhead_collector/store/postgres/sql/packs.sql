@@ -20,8 +20,31 @@ select distinct ref from pending_ref where project_id = :project_id and run_id =
 select exists (select from gc_sweep where project_id = :project_id);
 
 -- name: contents_to_pack(project_id, refs, largest)
-select ref, media, encoding, role, body from content
+select ref, media, encoding, role, kind, tokens, first_stored, body from content
 where project_id = :project_id and ref = any(:refs) and octet_length(body) <= :largest;
+
+-- name: undescribed(project_id, refs)
+-- Those that are rows and of which it is not known what they are.
+select ref from content where project_id = :project_id and ref = any(:refs) and (kind = 0 or tokens is null);
+
+-- name: describe_contents(project_id, refs, kinds, tokens)!
+update content set
+    kind = case when content.kind = 0 then given.kind else content.kind end,
+    tokens = coalesce(content.tokens, given.tokens)
+from unnest(:refs::bytea[], :kinds::smallint[], :tokens::int[]) as given (ref, kind, tokens)
+where content.project_id = :project_id and content.ref = given.ref;
+
+-- name: unmeasured(how_many)
+-- Rows of an older version. Of a large body only the header is read.
+select project_id, ref, encoding, role, octet_length(body) as stored, substring(body from 1 for 14) as head
+from content where size is null limit :how_many;
+
+-- name: measure(projects, refs, kinds, sizes)!
+update content set
+    size = given.size,
+    kind = case when content.kind = 0 then given.kind else content.kind end
+from unnest(:projects::int[], :refs::bytea[], :kinds::smallint[], :sizes::int[]) as given (project_id, ref, kind, size)
+where content.project_id = given.project_id and content.ref = given.ref and content.size is null;
 
 -- name: nodes_to_pack(project_id, refs)
 -- All nodes of these threads that are rows, with the lineage that their parents are in. `offset 0`: see find_nodes in

@@ -19,8 +19,22 @@ order by c.relname;
 
 -- name: first_content_sizes(project_id, how_many)
 -- In the order of their hashes, which has nothing to do with their size. Of a large body only the header is read.
-select encoding, octet_length(body) as stored, substring(body from 1 for 14) as head
+select encoding, octet_length(body) as stored, substring(body from 1 for 14) as head, kind, role, size, tokens,
+    first_stored, last_seen
 from content where project_id = :project_id order by ref limit :how_many;
+
+-- name: large_contents(project_id, kinds, larger, after_size, after_ref, how_many)
+-- Of each kind the largest by the index, of these the largest of all. `offset 0`: the index is used for each kind.
+select found.*
+from unnest(:kinds::smallint[]) as given (kind)
+cross join lateral (
+    select ref, kind, size, octet_length(body) as stored, tokens, first_stored, last_seen
+    from content
+    where project_id = :project_id and kind = given.kind and size > 32768 and size > :larger
+        and size <= :after_size and (size < :after_size or ref > :after_ref)
+    order by size desc, ref limit :how_many offset 0
+) as found
+order by size desc, ref limit :how_many;
 
 -- name: plain_content_sizes(project_id, refs)
 select ref, encoding, octet_length(body) as stored, substring(body from 1 for 14) as head
