@@ -43,6 +43,8 @@ FAMILIES = {
     "conversations:measure_histories": ("CV5", "CV6"),
     "durable.matrix:measure": ("MATRIX",),
     "graph_threads.measuring:measure": ("G1",),
+    "projects.beside:measure": ("P1",),
+    "projects.told_by_time:measure": ("P2",),
 }
 # These take many minutes or need a browser, and are measured only when they are named.
 ON_REQUEST = {

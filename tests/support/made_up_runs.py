@@ -1,8 +1,9 @@
 """Runs of any length, as our SDK records them, and how to give them to a collector without it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from types import MappingProxyType
 from typing import Any, TypeVar
 from uuid import uuid4
 
@@ -128,13 +129,13 @@ def send(url: str, runs: Sequence[MadeUpRun], *, spans_at_a_time: int = 1_000) -
             post_packed(http, "/v1/traces", packed(traces_request(spans)), PROTOBUF)
 
 
-def send_content(url: str, runs: Sequence[MadeUpRun]) -> None:
-    """What the spans name."""
+def send_content(url: str, runs: Sequence[MadeUpRun], headers: Mapping[str, str] = MappingProxyType({})) -> None:
+    """What the spans name.  `headers`: a key, where one is needed."""
     contents = {ref: content for run in runs for ref, content in run.contents.items()}
     threads = tuple(thread for run in runs for thread in run.threads)
     bodies = [Pack(some, ()) for some in _portions(tuple(contents.values()), _CONTENTS_AT_A_TIME)]
     bodies += [Pack((), some) for some in _portions(threads, _CONTENTS_AT_A_TIME)]
-    with httpx.Client(base_url=url, timeout=120, trust_env=False) as http:
+    with httpx.Client(base_url=url, headers=headers, timeout=120, trust_env=False) as http:
         for body in bodies:
             post_packed(http, "/v1/content", packed(encode_pack(body)), PACK)
 

@@ -9,9 +9,10 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from uuid import uuid4
 
 import httpx
@@ -28,17 +29,18 @@ _ENV = {"PLAYHEAD_SEAL_AFTER_SECONDS": "1", "PLAYHEAD_ADMIN_KEY": "", "PLAYHEAD_
 _SECONDS = float(os.environ.get("PLAYHEAD_BENCH_SECONDS", "600"))
 _TIMES, _FIND_OUT_SECONDS = 3, 10.0
 _STEPS, _RUNS_PER_REQUEST = 10, 25
-_SPANS = (2 * _STEPS + 1) * _RUNS_PER_REQUEST
+_SPANS = SPANS_PER_REQUEST = (2 * _STEPS + 1) * _RUNS_PER_REQUEST
 _SENDERS, _CHECKED_RUNS = 64, 400
 _MEGABYTE = 1 << 20
 
 
-class _Template:
+class Template:
     """A request of many runs, made once; each copy is of runs of its own, since only their ids differ."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, headers: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Sends the contents that the runs name.  `headers`: a key, where one is needed."""
         runs = [MadeUpRun(_STEPS) for _ in range(_RUNS_PER_REQUEST)]
-        send_content(url, runs)
+        send_content(url, runs, headers)
         self._body = traces_request([span for run in runs for span in run.spans])
         self._ids = [run.run for run in runs]
 
@@ -57,7 +59,7 @@ class _Offers:
     """Senders that do not wait for each other, and what they were answered."""
 
     collector: CollectorProcess
-    template: _Template
+    template: Template
     statuses: Counter[int] = field(default_factory=Counter[int])
     without_retry_after: int = 0
     acknowledged: list[str] = field(default_factory=list[str])
@@ -124,7 +126,7 @@ class _Offers:
 def measure() -> Iterator[Row]:
     """Senders and collector share the machine, so what is offered is what the senders manage."""
     with CollectorProcess(env=_ENV) as collector:
-        offers = _Offers(collector, _Template(collector.url))
+        offers = _Offers(collector, Template(collector.url))
         capacity = offers.taken_per_second()
         offers.offer(_TIMES * capacity, _SECONDS)
         lost = _lost(collector.url, offers.acknowledged)

@@ -30,6 +30,7 @@ const ConversationsPage = page(() =>
 );
 const ContentPage = page(() => import("./content/ContentPage").then((module) => module.ContentPage));
 const ProjectPage = page(() => import("./project/ProjectPage").then((module) => module.ProjectPage));
+const StoragePage = page(() => import("./storage/StoragePage").then((module) => module.StoragePage));
 const SearchPage = page(() => import("./search/SearchPage").then((module) => module.SearchPage));
 
 export function App() {
@@ -73,6 +74,9 @@ export function App() {
               <Route path="/content/:ref">{({ ref }) => <ContentPage key={ref} target={ref} />}</Route>
               <Route path="/project">
                 <ProjectPage />
+              </Route>
+              <Route path="/storage">
+                <StoragePage />
               </Route>
               <Route path="/search">
                 <SearchPage />

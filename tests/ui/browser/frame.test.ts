@@ -126,6 +126,37 @@ test("all runs are listed, however many there are", async () => {
   await page.locator("tr[aria-rowindex='321']").waitFor();
 });
 
+test("the page of storage counts contents by what they are, and lists the largest", async () => {
+  const { page, problems } = await open("/");
+  await page.getByRole("button", { name: "More" }).click();
+  await page.getByRole("link", { name: "Storage" }).click();
+  await page.getByRole("heading", { level: 1, name: "Storage" }).waitFor();
+  const kinds = page.getByRole("region", { name: "Contents by what they are" });
+  await kinds.getByRole("cell", { name: "user message", exact: true }).waitFor();
+  await page.getByText(/times as much$/).waitFor();
+  await page.getByText("no limit", { exact: true }).waitFor();
+  await page.getByRole("region", { name: "Contents by tier" }).getByRole("cell", { name: "hot" }).waitFor();
+  const largest = page.getByRole("region", { name: "The largest contents" });
+  await largest.getByRole("link").first().waitFor();
+  await largest.getByRole("combobox", { name: "Only" }).selectOption("checkpoint");
+  await page.waitForURL("**/storage?kind=checkpoint");
+  assert.deepEqual(await violationsInBothThemes(page), []);
+  assert.deepEqual(problems, []);
+});
+
+test("the page of storage fits a narrow window", async () => {
+  const { page } = await open("/storage", { viewport: { width: 390, height: 900 } });
+  await page.getByRole("region", { name: "Tables" }).waitFor();
+  const { wide, shown } = await page.evaluate(() => ({
+    wide: document.documentElement.scrollWidth,
+    shown: document.documentElement.clientWidth,
+  }));
+  assert.equal(wide, shown);
+  const main = page.getByRole("main", { name: "Storage" });
+  assert.ok(await main.evaluate((element) => element.scrollWidth <= element.clientWidth));
+  assert.deepEqual(await violationsInBothThemes(page), []);
+});
+
 test("the page of the project says what it sent today, and that it has no limit", async () => {
   const { page, problems } = await open("/");
   await page.getByRole("button", { name: "More" }).click();

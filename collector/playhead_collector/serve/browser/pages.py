@@ -24,6 +24,7 @@ ASSETS: Final = "/assets/"
 # Paths of the UI's pages. All other unknown paths stay a 404 in JSON, since most clients are programs.
 _UI_PATHS: Final = (
     "/", "/runs", "/compare", "/calls", "/content", "/search", "/across", "/approvals", "/conversations", "/project",
+    "/storage",
 )  # fmt: skip
 _BUILT: Final = Path(__file__).parents[2] / "ui"
 # No inline scripts, nothing from other hosts, never in a frame. Scripts set the positions of rows and bars through the

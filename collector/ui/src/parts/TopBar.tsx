@@ -41,6 +41,7 @@ export function TopBar({ session, onSession }: Props) {
     { label: "Light or dark", onChoose: turnTheme },
     { label: "Keys", key: "?", onChoose: () => setOpen("keys") },
     { label: "Project", href: "project" },
+    { label: "Storage", href: "storage" },
     { label: "API", href: "api/v1/docs" },
     ...(session.needs_key ? [{ label: "Sign out", onChoose: signOut }] : []),
   ];

@@ -1,0 +1,1 @@
+"""Measurements with several projects on one collector."""
