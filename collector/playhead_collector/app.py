@@ -445,6 +445,8 @@ def _make_limits(settings: CollectorSettings, metrics: Metrics) -> tuple[Request
         settings.max_request_bytes // IN_WORK_SHARE,
         max_reading_bytes=settings.max_request_bytes,
         body_seconds=settings.body_seconds,
+        # Of the connections to the database, readers and the projector have the other half.
+        at_a_time=max(settings.pool_size // 2, 1),
     )
     guard = Guard(
         limits_of(settings),

@@ -3,6 +3,7 @@
 A client asks which refs are missing and uploads only those, as a pack with a digest over all of it.
 """
 
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
@@ -89,7 +90,7 @@ class ContentHttp:
     async def missing(self, request: Request) -> MissingAnswer:
         """Which of these refs, of contents or threads, are not stored."""
         _require_type(request, "application/json")
-        async with self.flow.take(request, MAX_QUESTION_BYTES) as share:
+        async with self.flow.take(request, MAX_QUESTION_BYTES) as share, self._turn(request):
             body = await self._body(share)
             answer = await self._intake(request).missing(_refs(body))
         return MissingAnswer(missing=[*answer.refs], epoch=answer.epoch)
@@ -99,7 +100,7 @@ class ContentHttp:
         _require_type(request, PACK)
         # A content of the largest size must fit, also if the limit of other requests is smaller.
         limit = max(self.max_request_bytes, self.max_content_bytes + PACK_OVERHEAD)
-        async with self.flow.take(request, limit) as share:
+        async with self.flow.take(request, limit) as share, self._turn(request):
             pack, refused = await self._pack(share)
             result = await self._intake(request).put(pack)
         taken_bytes = sum(len(content.data) for content in pack.contents)
@@ -108,6 +109,9 @@ class ContentHttp:
         self.counts.rejected("content", len(refused))
         parents: list[str] = [*result.unknown_parents]
         return StoredAnswer(stored=len(pack.contents), refused=refused, unknown_parents=parents, epoch=result.epoch)
+
+    def _turn(self, request: Request) -> AbstractAsyncContextManager[None]:
+        return self.flow.turns.of(access_of(request).project_id)
 
     def _intake(self, request: Request) -> ContentIntake:
         return self.intake(access_of(request).project_id)

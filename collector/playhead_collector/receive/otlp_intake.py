@@ -109,6 +109,12 @@ class OtlpIntake:
 
         Raises Refused, StoreUnavailable; then a part may be stored, and storing it again changes nothing.
         """
+        async with self.flow.turns.of(project_id):
+            return await self._store_all(signal, wire, share, project_id, phoenix_project)
+
+    async def _store_all(
+        self, signal: Signal, wire: Wire, share: AdmittedRequest, project_id: int, phoenix_project: str | None
+    ) -> PartialSuccessMessage:
         result, items = PartialSuccessMessage(), 0
         portions, size = await self._portions(signal, wire, share)
         # Each portion is durable before the next is read, and storing one twice changes nothing. So if a later portion

@@ -26,7 +26,11 @@ export function StoragePage() {
           <Facts storage={data} />
           <Contents title="Contents by what they are" column="kind" totals={data.project.by_kind} />
           <Contents title="Contents by tier" column="tier" totals={data.project.by_tier} />
-          <Contents title="Contents by when they were first stored" column="first stored" totals={data.project.by_age} />
+          <Contents
+            title="Contents by when they were first stored"
+            column="first stored"
+            totals={data.project.by_age}
+          />
           <Largest
             kinds={Object.keys(data.project.by_kind)}
             kind={kind}
