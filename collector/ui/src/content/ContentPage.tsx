@@ -66,7 +66,15 @@ function Content({ about, target }: { about: ContentAbout; target: string }) {
             {about.role !== null && ` of ${about.role}`}{" "}
             <Copy className="icon" text={about.ref} label={about.ref.slice(7, 15)} />
           </h1>
-          <div className="sub">{about.media_type}</div>
+          <div className="sub">
+            {[
+              about.media_type,
+              about.content_kind?.replaceAll("_", " "),
+              about.tokens === null ? null : `~${count(about.tokens)} tokens`,
+            ]
+              .filter((each) => each != null)
+              .join(" · ")}
+          </div>
         </div>
         <Fact name="size" value={bytesText(about.size)} title={`${count(about.size)} bytes`} />
         <Fact name="seen in" value={seenText(about)} />

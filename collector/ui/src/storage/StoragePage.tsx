@@ -95,7 +95,7 @@ function Contents({ title, column, totals }: { title: string; column: string; to
   return (
     <section aria-labelledby={id}>
       <h2 id={id}>{title}</h2>
-      <div className={table.table}>
+      <div className={table.table} tabIndex={0} role="group" aria-label={title}>
         <table>
           <thead>
             <tr>
@@ -163,7 +163,7 @@ function Largest({
 
 function LargestTable({ contents }: { contents: readonly StoredContent[] }) {
   return (
-    <div className={table.table}>
+    <div className={table.table} tabIndex={0} role="group" aria-label="The largest contents">
       <table>
         <thead>
           <tr>
@@ -203,7 +203,7 @@ function Tables({ kinds }: { kinds: Record<string, StoredKind> }) {
   return (
     <section aria-labelledby={id}>
       <h2 id={id}>Tables</h2>
-      <div className={table.table}>
+      <div className={table.table} tabIndex={0} role="group" aria-label="Tables">
         <table>
           <thead>
             <tr>
