@@ -1,6 +1,6 @@
 """The store's interfaces for the object store: whole objects by key, and parts of objects by location.
 
-    parts ──put_parts──▶ objects (state: writing) ──publish, with the rows that name them──▶ live ──no row──▶ doomed ──▶ gone
+    parts ─put_parts─▶ objects: writing ─publish, with the rows that name them─▶ live ─named by no row─▶ doomed ─▶ gone
 
 Objects are few and large: an object holds many parts, and a row of Postgres has the location of each.
 """
@@ -39,6 +39,13 @@ class ObjectSizes:
     bytes: int
     named_bytes: int
     doomed_bytes: int
+
+
+class Moved(NamedTuple):
+    """What was moved: contents or packs, and their bytes."""
+
+    items: int
+    bytes: int
 
 
 class ObjectStore(Protocol):
@@ -86,6 +93,8 @@ class PartStore(Protocol):
         `objects.publish(conn, locations)`. Objects that are not published within an hour are deleted. Give many parts
         at once: they fill objects of 16 MiB; parts that are given alone become small objects.
 
+        What is not named by a row of the view `object_part` is deleted: a table that stores locations is part of it.
+
         Raises ObjectStoreUnavailable, StoreUnavailable; nothing has changed then.
         """
         ...
@@ -98,4 +107,43 @@ class PartStore(Protocol):
 
     async def sizes(self, project_id: int | None = None) -> ObjectSizes:
         """Returns what is in the object store, of a project or of all.  Raises StoreUnavailable."""
+        ...
+
+
+class ObjectKeeping(Protocol):
+    """Deletes what is stored twice, and objects that no row names.  All methods raise ObjectStoreUnavailable and
+    StoreUnavailable."""
+
+    async def check_and_settle(self, wait_s: float, how_many: int) -> int:
+        """Deletes the bodies of rows that have been naming an object for `wait_s` seconds. Rows whose object is not as
+        it was written stop naming it, and keep their bodies. Returns how many objects were looked at."""
+        ...
+
+    async def delete_doomed(self, grace_s: float) -> int:
+        """Gives up objects that are being written for too long, and deletes some of those that have been doomed for
+        `grace_s` seconds. Returns how many were deleted."""
+        ...
+
+
+class BodyMoves(Protocol):
+    """Moves bodies from rows into the object store.  All methods raise ObjectStoreUnavailable and StoreUnavailable;
+    what was moved until then stays moved."""
+
+    async def move_content(self, least_bytes: int) -> Moved:
+        """Moves one content of at least so many stored bytes into an object of its own. Nothing is moved when there is
+        none, or another mover was faster."""
+        ...
+
+    async def large_waiting(self, least_bytes: int) -> int:
+        """Returns how many contents are large enough to move."""
+        ...
+
+    async def move_packs(self, project_id: int, packs: Sequence[int]) -> Moved:
+        """Moves the bodies of these packs into objects of about 16 MiB; their outlines stay. Packs that have moved
+        already, or are gone, are left out. Give many packs at once: few make a small object."""
+        ...
+
+    async def tidy(self) -> tuple[int, bool]:
+        """Looks at some objects, where the last call ended: those that no row names are doomed, and packs of those that
+        are mostly dead are written anew. Returns how many were changed, and whether these were the last objects."""
         ...
