@@ -1,4 +1,4 @@
-"""store → [retain]: moves large contents into the object store in the background, and deletes objects that nobody names.
+"""store → [retain]: moves large contents into the object store in the background, and deletes dead objects.
 
 An acknowledgement never waits for it. While the object store is down, full or refuses, contents stay in Postgres; the
 mover says so (`problem`, a line in the log), tries again later, and nothing is lost.

@@ -35,7 +35,8 @@ class Ready(Protocol):
 
 
 def router(store: Ready, object_store_problem: Callable[[], str | None] = lambda: None) -> APIRouter:
-    """The two routes. `object_store_problem`: what the object store said when it last failed. Migrations run before the store is opened, so readiness does not check them."""
+    """The two routes. `object_store_problem`: what the object store said when it last failed. Migrations run before the
+    store is opened, so readiness does not check them."""
     routes = APIRouter(tags=["health"])
 
     @routes.get("/healthz", summary="Whether the process is alive")

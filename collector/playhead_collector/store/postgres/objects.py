@@ -49,7 +49,8 @@ class ObjectState(IntEnum):
 
 
 class PostgresObjects:
-    """Implements `ports.objects.PartStore` and `ObjectKeeping`.  Without an object store, nothing moves, and no moved body can be read."""
+    """Implements `ports.objects.PartStore` and `ObjectKeeping`.  Without an object store, nothing moves, and no moved
+    body can be read."""
 
     def __init__(
         self,
@@ -223,8 +224,10 @@ class PostgresObjects:
 
 
 async def _settle(conn: Conn, *, number: int, is_there: bool) -> None:
-    await sql.run(conn, "settle_object" if is_there else "unpoint_object", object=number)
-    if not is_there:
+    if is_there:
+        await sql.run(conn, "settle_object", object=number)
+    else:
+        await sql.run(conn, "unpoint_object", object=number)
         await sql.run(conn, "doom_objects", objects=[number])
 
 
