@@ -318,6 +318,7 @@ def _object_mover(settings: CollectorSettings, store: PostgresStore, is_busy: Ca
         store.objects,
         least_bytes=settings.object_store_min_bytes,
         grace_s=settings.object_store_grace_seconds,
+        wait_s=settings.object_store_wait_seconds,
         is_busy=is_busy,
     )
 

@@ -330,6 +330,13 @@ class CollectorSettings:
     object_store_seconds: float = setting(
         "PLAYHEAD_OBJECT_STORE_SECONDS", 10.0, s.SECONDS, "time for one read from the object store; then 503"
     )
+    # A minute: longer than any read that has the row from before, and long enough to see whether an object stays.
+    object_store_wait_seconds: float = setting(
+        "PLAYHEAD_OBJECT_STORE_WAIT_SECONDS",
+        60.0,
+        s.SECONDS,
+        "how long a content that has moved stays in Postgres, too",
+    )
     # A day: a backup of the database finds its objects for so long.
     object_store_grace_seconds: float = setting(
         "PLAYHEAD_OBJECT_STORE_GRACE_SECONDS",

@@ -94,8 +94,9 @@ async def sweep(store: PostgresStore, clock: Clock) -> None:
 
 async def packed_run(store: PostgresStore, run: str = RUN, *texts: str) -> list[Content]:
     """A sealed run with a thread, in packs."""
-    made = thread(*(texts or ("hello", "hi", "more", "yes")))
-    contents = [message(*each) for each in zip(("user", "assistant") * 2, texts or ("hello", "hi", "more", "yes"))]
+    words = texts or ("hello", "hi", "more", "yes")
+    made = thread(*words)
+    contents = [message("user" if n % 2 == 0 else "assistant", word) for n, word in enumerate(words)]
     spans = [span(1, run=run, INPUT_MESSAGES_REF=ref_of(made))]
     await store.spans.ingest(P, Batch(spans=spans, contents=contents, threads=[whole(made)]))
     await store.projections.pack([UnpackedRun(P, run, 1)])

@@ -56,7 +56,11 @@ def _opened(url: str, seconds: float) -> "Obstore":
         return store.LocalStore(unquote(urlsplit(url).path), mkdir=True)
     return store.from_url(
         url,
-        client_options={"timeout": timedelta(seconds=seconds), "connect_timeout": timedelta(seconds=min(seconds, 5.0))},
+        client_options={
+            "timeout": timedelta(seconds=seconds),
+            "connect_timeout": timedelta(seconds=min(seconds, 5.0)),
+            "allow_http": True,  # only where the operator's endpoint begins with http://
+        },
         retry_config={"max_retries": 2, "retry_timeout": timedelta(seconds=seconds)},
     )
 
@@ -79,12 +83,14 @@ class ObstoreStore:
 
     async def put(self, key: str, data: bytes) -> None:
         import obstore  # noqa: PLC0415
-        from obstore.exceptions import NotSupportedError  # noqa: PLC0415
+        from obstore.exceptions import AlreadyExistsError, NotSupportedError  # noqa: PLC0415
 
         try:
             await self._answered(
                 obstore.put_async(self._writing, key, data, mode="create", use_multipart=False), self._write_seconds
             )
+        except AlreadyExistsError:
+            pass  # an attempt before this one, whose answer was lost; the caller reads what is there
         except NotSupportedError:  # a store that cannot create only: keys are unique all the same
             await self._answered(obstore.put_async(self._writing, key, data, use_multipart=False), self._write_seconds)
         if self._folder is not None:
@@ -140,14 +146,19 @@ class ObstoreStore:
         return await self._answered(listed(), self._write_seconds)
 
     async def _answered(self, request: Awaitable[T], seconds: float) -> T:
-        """Waits for a request. Raises ObjectStoreUnavailable; errors that say that there is no such object, or that the
-        request is not supported, pass."""
-        from obstore.exceptions import BaseError, NotFoundError, NotSupportedError  # noqa: PLC0415
+        """Waits for a request. Raises ObjectStoreUnavailable; errors that say that there is such an object already, or
+        none, or that the request is not supported, pass."""
+        from obstore.exceptions import (  # noqa: PLC0415
+            AlreadyExistsError,
+            BaseError,
+            NotFoundError,
+            NotSupportedError,
+        )
 
         try:
             async with asyncio.timeout(seconds):
                 return await request
-        except (NotFoundError, FileNotFoundError, NotSupportedError):
+        except (AlreadyExistsError, NotFoundError, FileNotFoundError, NotSupportedError):
             raise
         except TimeoutError as error:
             raise ObjectStoreUnavailable(
