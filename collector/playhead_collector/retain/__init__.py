@@ -1,5 +1,6 @@
 """store → [retain]: what happens to stored data later, in the background.
 
-packer    packs contents and thread nodes of sealed runs
-sweeper   deletes content that no run names any more, after a grace period
+packer        packs contents and thread nodes of sealed runs
+sweeper       deletes content that no run names any more, after a grace period
+object_mover  moves large contents into the object store, and deletes objects that no row names
 """

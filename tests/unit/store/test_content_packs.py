@@ -4,6 +4,7 @@ import datetime
 import struct
 
 import orjson
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +17,7 @@ from playhead_collector.store.packing.content_packs import (
     PackItems,
     encode,
     key_of,
+    outline_of,
     split,
 )
 
@@ -59,6 +61,32 @@ def packs(draw: st.DrawFn) -> tuple[PackItems, list[ThreadNode]]:
 
 @given(packs())
 @settings(deadline=None)
+def test_an_outline_has_all_but_the_bytes_of_contents(made: tuple[PackItems, list[ThreadNode]]):
+    items, everything = made
+    named = content(b"it names " + b" and ".join(str(node.ref).encode() for node in everything), 7, 3)
+    items.contents.append(named)
+    whole = OpenPack(items.keys, encode(items))
+    outline = OpenPack(items.keys, outline_of(whole), is_outline=True)
+    assert (outline.content_digests(), outline.node_digests()) == (whole.content_digests(), whole.node_digests())
+    assert outline.facts == whole.facts
+    for each in items.contents:
+        assert outline.facts_of(each.ref) == whole.facts_of(each.ref)
+        assert outline.digests_named_by(each.ref) == whole.digests_named_by(each.ref)
+        assert outline.ref_with_prefix(each.ref.digest[:16]) == each.ref
+        assert outline.has(each.ref)
+        with pytest.raises(ValueError, match="object store"):
+            outline.content(each.ref)
+    assert outline.digests_named_by(named.ref) == [node.ref.digest for node in everything]
+    for node in everything:
+        assert outline.node(node.ref) == (node if node in items.nodes else None)
+        assert outline.chain(node.ref) == whole.chain(node.ref)
+    elsewhere = ContentRef.of(b"elsewhere" * 99)
+    assert not outline.has(elsewhere)
+    assert outline.facts_of(elsewhere) is None
+
+
+@given(packs())
+@settings(deadline=None)
 def test_all_of_a_pack_is_found_and_nothing_else(made: tuple[PackItems, list[ThreadNode]]):
     items, everything = made
     pack = OpenPack(items.keys, encode(items))
@@ -86,7 +114,7 @@ def test_a_pack_of_an_older_version_says_nothing_of_kinds_and_an_older_version_r
     assert [facts[:3] for facts in older.facts] == [(2, 5, 0), (0, 6, 0)]
     assert [(facts.tokens, facts.first_stored) for facts in older.facts] == [(None, None)] * 2
     assert [each.data for each in older.items().contents] == [b"first", b"second"]
-    new = OpenPack(items.keys, body, today, 40)
+    new = OpenPack(items.keys, body, today, stored_bytes=40)
     assert new.facts == [(2, 5, 3, 4, today), (0, 6, 6, None, None)]
     assert new.stored_bytes == 40
 

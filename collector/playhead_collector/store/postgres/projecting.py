@@ -274,7 +274,9 @@ async def _read_messages(
     into: dict[ContentRef, Message],
     refs: Collection[ContentRef],
 ) -> None:
-    for ref, stored in (await content_rows.read(conn, packs, project_id, refs)).items():
+    # The runs stay locked while the object store is asked: only few messages are read, and seldom such ones.
+    contents = await packs.supplied(lambda packs: content_rows.read(conn, packs, project_id, refs))
+    for ref, stored in contents.items():
         with suppress(ValueError, RecursionError):
             into[ref] = read_message(stored.data)
 

@@ -18,9 +18,11 @@ where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r'
 order by c.relname;
 
 -- name: first_content_sizes(project_id, how_many)
--- In the order of their hashes, which has nothing to do with their size. Of a large body only the header is read.
-select encoding, octet_length(body) as stored, substring(body from 1 for 14) as head, kind, role, size, tokens,
-    first_stored, last_seen
+-- In the order of their hashes, which has nothing to do with their size. Of a large body only the header is read. The
+-- size of a body in the object store is in its row.
+select case when body is null then 0 else encoding end as encoding,
+    coalesce(octet_length(body), object_length, 0) as stored,
+    substring(body from 1 for 14) as head, kind, role, size, tokens, first_stored, last_seen
 from content where project_id = :project_id order by ref limit :how_many;
 
 -- name: large_contents(project_id, kinds, larger, after_size, after_ref, how_many)
@@ -28,7 +30,7 @@ from content where project_id = :project_id order by ref limit :how_many;
 select found.*
 from unnest(:kinds::smallint[]) as given (kind)
 cross join lateral (
-    select ref, kind, size, octet_length(body) as stored, tokens, first_stored, last_seen
+    select ref, kind, size, coalesce(octet_length(body), object_length) as stored, tokens, first_stored, last_seen
     from content
     where project_id = :project_id and kind = given.kind and size > 32768 and size > :larger
         and size <= :after_size and (size < :after_size or ref > :after_ref)
@@ -37,7 +39,8 @@ cross join lateral (
 order by size desc, ref limit :how_many;
 
 -- name: plain_content_sizes(project_id, refs)
-select ref, encoding, octet_length(body) as stored, substring(body from 1 for 14) as head
+select ref, case when body is null then 0 else encoding end as encoding,
+    coalesce(octet_length(body), size) as stored, substring(body from 1 for 14) as head
 from content where project_id = :project_id and ref = any(:refs);
 
 -- name: first_packs(project_id, how_many)
