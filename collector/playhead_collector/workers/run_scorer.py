@@ -115,7 +115,9 @@ class RunScorer:
         model = definition.judge_model or models.names[0]
         if model not in models.names:
             raise Refused(409, "unknown_model", f"the model {model[:100]!r} is not configured: see PLAYHEAD_ASK_MODELS")
-        calls = _JudgeCalls(models, JudgeRun(uuid.uuid4().hex, scorer.name, run.run, self.wall_ns()), self.wall_ns)
+        calls = _JudgeCalls(
+            models, JudgeRun(uuid.uuid4().hex, scorer.name, run.run, run.user, self.wall_ns()), self.wall_ns
+        )
         try:
             verdict = await calls.verdict(judge_body(model, judge_messages(definition.prompt, run)))
         except (NoVerdict, Refused) as error:

@@ -76,6 +76,9 @@ def scores_of(answer: object) -> list[GivenScore]:
         scores = [_score(answer)]
     if len({score.name for score in scores}) < len(scores):
         raise _bad("several scores of one name: give each a name of its own")
+    for score in scores:
+        if score.name is not None and not 0 < len(score.name) <= _MAX_NAME:
+            raise _bad(f"a name of {len(score.name)} characters: give from 1 to {_MAX_NAME}")
     if len(scores) > _MOST_SCORES:
         raise _bad(f"{len(scores)} scores: give at most {_MOST_SCORES}")
     return scores
@@ -91,8 +94,6 @@ def _score(value: object) -> GivenScore:
         pass
     elif not isinstance(number, int | float) or not math.isfinite(number):
         raise _bad(f"{number!r}: give a finite number, a boolean, the name of a category, or a GivenScore")
-    if score.name is not None and not 0 < len(score.name) <= _MAX_NAME:
-        raise _bad(f"a name of {len(score.name)} characters: give from 1 to {_MAX_NAME}")
     comment = None if score.comment is None else str(score.comment)[:_MAX_COMMENT]
     label = None if score.label is None or isinstance(number, str) else str(score.label)[:_MAX_CATEGORY] or None
     value = number if isinstance(number, str | bool) else float(cast(float, number))

@@ -1,6 +1,7 @@
 """Scorers over a real store: which runs they score, how often, and what comes of failures."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
@@ -112,7 +113,9 @@ async def make(
     store: PostgresStore, name: str = "good", *, project: int = PROJECT, enabled: bool = True, **selection: Any
 ) -> ScorerRow:
     where = RunFilter(**selection.get("where", {}))
-    definition = ScorerDefinition(kind="rule", score=selection.pop("score", name), rule=selection.pop("rule", LAST_TOOL))
+    definition = ScorerDefinition(
+        kind="rule", score=selection.pop("score", name), rule=selection.pop("rule", LAST_TOOL)
+    )
     return await store.scorers.set(
         project, name, definition, ScorerSelection(**selection), where, enabled=enabled, now_ns=NOW_NS
     )
@@ -185,7 +188,7 @@ async def test_what_a_person_or_the_program_says_counts_more_than_what_a_scorer_
 async def test_only_runs_that_have_ended_and_are_quiet_are_scored(store, wall, asking):
     await make(store)
     await store.spans.ingest(PROJECT, support(run_id(1)).batch(ended=False))
-    wall.ns = NOW_NS - 10**17  # long before: nothing is quiet yet
+    wall.ns = time.time_ns()  # the clock of the store: nothing is quiet yet
     await store.spans.ingest(PROJECT, support(run_id(2)).batch())
     await projected(store, wall)
     worker = worker_of(store, asking, wall)
@@ -297,17 +300,21 @@ async def test_projects_take_turns_and_see_nothing_of_each_other(store, wall, as
 
 
 async def begin(store: PostgresStore, scorer: ScorerRow, **times: Any) -> None:
-    progress = BackfillProgress(**{"state": "running", "started_ns": NOW_NS, "since_ns": None, "until_ns": None} | times)
+    progress = BackfillProgress(
+        **{"state": "running", "started_ns": NOW_NS, "since_ns": None, "until_ns": None} | times
+    )
     await store.scorers.begin_backfill(scorer, progress)
 
 
-async def test_stored_runs_are_scored_when_they_are_asked_for_and_those_of_the_same_version_are_not(store, wall, asking):
+async def test_stored_runs_are_scored_when_they_are_asked_for_and_those_of_the_same_version_are_not(
+    store, wall, asking
+):
     await record(store, wall, *(support(run_id(number), start_ns=number * NS) for number in range(1, 11)))
     scorer = await make(store)
     worker = worker_of(store, asking, wall)
     await done(worker)
     assert asking.asked == []
-    await begin(store, scorer, since_ns=3 * NS, until_ns=8 * NS)
+    await begin(store, scorer, since_ns=3 * NS, until_ns=9 * NS)
     await done(worker)
     assert sorted(run for _, run in asking.asked) == [run_id(number) for number in range(3, 9)]
     [row] = await store.scorers.of_project(PROJECT)
@@ -426,7 +433,7 @@ async def test_a_collector_goes_on_with_what_a_killed_one_has_taken_and_the_scor
     await done(worker)
     assert len(asking.asked) == 1
     # The killed one was only slow.
-    await worker_of(store, asking, wall)._score(scorer, taken)  # noqa: SLF001 - as if it had been asked before
+    await worker_of(store, asking, wall)._score(scorer, taken)  # as if it had been asked before
     assert len(await scores_of(store, run_id(1))) == 1
 
 
@@ -442,7 +449,7 @@ async def test_a_run_that_was_deleted_and_a_scorer_that_was_deleted_leave_nothin
     await make(store, "other")
     await record(store, wall, support(run_id(1)), support(run_id(2)))
     await store.scorers.note_arrived(9, wall())
-    await store.garbage.delete_run(PROJECT, run_id(1))
+    await store.garbage.delete_run(PROJECT, run_id(1), forks=False)
     assert await sql.fetchval("select count(*) from scoring_due") == 2
     assert await store.scorers.delete(PROJECT, "other")
     assert not await store.scorers.delete(PROJECT, "other")

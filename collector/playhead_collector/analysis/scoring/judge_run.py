@@ -17,11 +17,13 @@ from playhead_collector.store.ports.spans import Batch
 
 @dataclass(slots=True)
 class JudgeRun:
-    """The run of a judge. `run`: its id, 32 hex digits; `judged`: the run that it is about."""
+    """The run of a judge. `run`: its id, 32 hex digits; `judged`: the run that it is about, which is for `user`: so is
+    this one, since it holds texts of the other."""
 
     run: str
     scorer: str
     judged: str
+    user: str | None
     started_ns: int
     _spans: list[Span] = field(default_factory=list[Span])
     _contents: dict[ContentRef, Content] = field(default_factory=dict[ContentRef, Content])
@@ -60,6 +62,7 @@ class JudgeRun:
         count = len(self._spans)
         for number, span in enumerate(self._spans, 1):
             span.attributes |= {names.CALL_ENDED_AFTER: number + 1, names.CALL_END_ORDER: number}
+        user = {} if self.user is None else {names.USER: self.user}
         root = self._span(
             0,
             f"invoke_agent {JUDGE_AGENT}",
@@ -72,6 +75,7 @@ class JudgeRun:
                 names.LINKED_RUNS: [self.judged],
                 names.CALL_ENDED_AFTER: count + 1,
                 names.CALL_END_ORDER: count + 1,
+                **user,
             },
         )
         return Batch([root, *self._spans], [], list(self._contents.values()), self._threads)
