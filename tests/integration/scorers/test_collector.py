@@ -245,6 +245,18 @@ def test_what_a_function_failed_with_is_said_and_the_scores_of_others_are_stored
     assert figures["playhead_scorings_scored"] >= 2
 
 
+@pytest.mark.usefixtures("recorded")
+def test_a_pattern_that_takes_for_ever_fails_alone(client: Client, collector: CollectorProcess):
+    slow = f"(?:{'|'.join(f'{letter}?[A-Za-z. ]' for letter in 'bcdfghijkm')})+(?<!.)"
+    client.set_scorer("slow", "rule", rule={"fails_if": [{"output_matches": slow}]}, enabled=False)
+    client.set_scorer("quick", "rule", rule={"fails_if": [{"output_matches": "^$"}]}, enabled=False)
+    with pytest.raises(ClientError, match="too long|signal"):
+        client.try_scorer("slow", FAILED)
+    with httpx.Client(base_url=collector.url) as http:
+        assert http.get("/healthz").status_code == 200
+    assert [score["value"] for score in client.try_scorer("quick", FAILED)["scores"]] == [True]
+
+
 # --- a judge ---------------------------------------------------------------------------------------------------------
 
 
@@ -256,7 +268,7 @@ def test_a_judge_that_answers_nonsense_is_asked_once_more_and_then_has_failed(cl
     with pytest.raises(ClientError, match="gave no value"):
         client.try_scorer("judged", FAILED)
     assert len(judge.requests) == before + 2
-    judging = list(client.runs(linked=FAILED))[0]
+    judging = next(iter(client.runs(linked=FAILED)))
     assert len(list(client.llm_calls(judging["run"]))) == 2
     judge.otherwise(text('Here: {"reason": "fine", "value": 0.75}'))
     assert [score["value"] for score in client.try_scorer("judged", FAILED)["scores"]] == [0.75]

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any, Final, TypedDict
 
 from playhead_collector.analysis.scoring.reading import read_scored_run
-from playhead_collector.analysis.scoring.rules import Evidence, FoundSuspect, read_rule
+from playhead_collector.analysis.scoring.rules import CheckedRun, FoundSuspect, read_rule
 from playhead_collector.analysis.suspects.suspects import answer_suspects
 from playhead_collector.read.record import RunRecord
 
@@ -29,7 +29,7 @@ async def answer_scored_run(record: RunRecord, *, rule: Mapping[str, Any] | None
     read = read_rule(rule)
     suspects = await _suspects(record) if read.needs_suspects else []
     # In a thread: a pattern of the rule may take long, and then holds the interpreter until the process is ended.
-    score = await asyncio.to_thread(read.score, Evidence(run, suspects))
+    score = await asyncio.to_thread(read.score, CheckedRun(run, suspects))
     return {"events": record.last, "run": None, "score": asdict(score)}
 
 

@@ -92,7 +92,7 @@ async def read_scored_run(record: RunRecord) -> ScoredRun:
     for call in gathered.calls:
         refs += [call.begin.arguments, _result_of(call)]
     cache = await fetch(record.store, record.project_id, refs)
-    return _scored_run(record, gathered, shown, _Values(cache, cut))
+    return _scored_run(record, gathered, shown, _BoundedValues(cache, cut))
 
 
 def _result_of(call: CallEvents[ev.ToolCalled, ToolEnd]) -> ContentRef | None:
@@ -100,7 +100,7 @@ def _result_of(call: CallEvents[ev.ToolCalled, ToolEnd]) -> ContentRef | None:
 
 
 @dataclass(slots=True)
-class _Values:
+class _BoundedValues:
     """Contents within bounds. `cut`: what was left out."""
 
     cache: ContentCache
@@ -129,7 +129,9 @@ class _Values:
         return value
 
 
-def _scored_run(record: RunRecord, gathered: _Gathered, shown: Sequence[ContentRef], values: _Values) -> ScoredRun:
+def _scored_run(
+    record: RunRecord, gathered: _Gathered, shown: Sequence[ContentRef], values: _BoundedValues
+) -> ScoredRun:
     row = record.row
     # What counts most comes first: later values may find no room.
     output = values.of(gathered.output, "output")
@@ -166,7 +168,7 @@ def _scored_run(record: RunRecord, gathered: _Gathered, shown: Sequence[ContentR
     )
 
 
-def _tool_call(call: CallEvents[ev.ToolCalled, ToolEnd], values: _Values) -> ScoredToolCall:
+def _tool_call(call: CallEvents[ev.ToolCalled, ToolEnd], values: _BoundedValues) -> ScoredToolCall:
     begin, end = call.begin, call.end
     error = None
     status = "open" if end is None else "completed"

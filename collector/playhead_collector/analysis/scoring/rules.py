@@ -40,7 +40,7 @@ class FoundSuspect:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class CheckedRun:
     """What checks look at. `suspects`: empty, unless the rule needs them."""
 
     run: ScoredRun
@@ -55,7 +55,7 @@ class Check:
     argument: Any
     wanted: bool = True
 
-    def holds(self, evidence: Evidence) -> bool:
+    def holds(self, evidence: CheckedRun) -> bool:
         """Whether it is so."""
         return _CHECKS[self.name].holds(evidence, self.argument) is self.wanted
 
@@ -77,7 +77,7 @@ class ScoringRule:
         """Whether it is about suspected steps, which take long to find."""
         return any(check.name == "suspect" for check in (*self.fails_if, *self.passes_if))
 
-    def score(self, evidence: Evidence) -> GivenScore:
+    def score(self, evidence: CheckedRun) -> GivenScore:
         """Returns the value, and in the comment the checks that are not as they should be."""
         wrong = [f"{check} holds" for check in self.fails_if if check.holds(evidence)]
         wrong += [f"{check} does not hold" for check in self.passes_if if not check.holds(evidence)]
@@ -164,7 +164,7 @@ def _no_schema(value: object) -> str | None:
 # --- checks -----------------------------------------------------------------------------------------------------------
 
 
-def _tool_error(evidence: Evidence, which: str) -> bool:
+def _tool_error(evidence: CheckedRun, which: str) -> bool:
     calls = evidence.run.tool_calls
     return any(map(_has_failed, calls[-1:] if which == "last" else calls))
 
@@ -176,7 +176,7 @@ def _has_failed(call: ScoredToolCall) -> bool:
     return call.result is not None and failure_text(text_of(call.result)) is not None
 
 
-def _is_suspected(evidence: Evidence, wanted: str) -> bool:
+def _is_suspected(evidence: CheckedRun, wanted: str) -> bool:
     """`wanted`: the least strength, or the name of a rule of suspects."""
     least = {str(strength): level for strength, level in LEVELS.items()}.get(wanted)
     if least is not None:
@@ -184,16 +184,16 @@ def _is_suspected(evidence: Evidence, wanted: str) -> bool:
     return any(wanted in found.rules for found in evidence.suspects)
 
 
-def _is_empty(evidence: Evidence, _: object) -> bool:
+def _is_empty(evidence: CheckedRun, _: object) -> bool:
     run = evidence.run
     return not run.output_text.strip() and not any(line.startswith("output ") for line in run.cut)
 
 
-def _matches(evidence: Evidence, pattern: str) -> bool:
+def _matches(evidence: CheckedRun, pattern: str) -> bool:
     return re.search(pattern, evidence.run.output_text) is not None
 
 
-def _fits_schema(evidence: Evidence, schema: dict[str, Any]) -> bool:
+def _fits_schema(evidence: CheckedRun, schema: dict[str, Any]) -> bool:
     from jsonschema import Draft202012Validator  # noqa: PLC0415 - few rules have a schema
     from referencing import Registry  # noqa: PLC0415
 
@@ -208,18 +208,18 @@ def _fits_schema(evidence: Evidence, schema: dict[str, Any]) -> bool:
     return bool(validator.is_valid(value))
 
 
-def _says_it_could_not(evidence: Evidence, _: object) -> bool:
+def _says_it_could_not(evidence: CheckedRun, _: object) -> bool:
     return INABILITY.search(evidence.run.output_text) is not None
 
 
-def _calls_tool(evidence: Evidence, name: str) -> bool:
+def _calls_tool(evidence: CheckedRun, name: str) -> bool:
     return any(call.name == name for call in evidence.run.tool_calls)
 
 
-def _above(number_of: Callable[[ScoredRun], float | None]) -> Callable[[Evidence, float], bool]:
+def _above(number_of: Callable[[ScoredRun], float | None]) -> Callable[[CheckedRun, float], bool]:
     """Returns a check that a number of the run is above its argument; one that is not known is not."""
 
-    def holds(evidence: Evidence, limit: float) -> bool:
+    def holds(evidence: CheckedRun, limit: float) -> bool:
         number = number_of(evidence.run)
         return number is not None and number > limit
 
@@ -234,7 +234,7 @@ class _CheckKind:
     """What a check's argument has to be, and whether the check holds."""
 
     refusal: _Refusal
-    holds: Callable[[Evidence, Any], bool]
+    holds: Callable[[CheckedRun, Any], bool]
 
 
 def _one_of(*words: str) -> _Refusal:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from playhead.model.scored_run import ScoredRun, ScoredToolCall
-from playhead_collector.analysis.scoring.rules import CHECK_NAMES, BadRule, Evidence, FoundSuspect, read_rule
+from playhead_collector.analysis.scoring.rules import CHECK_NAMES, BadRule, CheckedRun, FoundSuspect, read_rule
 
 RUN = ScoredRun(
     run="0a" * 16,
@@ -37,7 +37,7 @@ SCHEMA = {"type": "object", "required": ["order"], "properties": {"order": {"typ
 
 
 def holds(check: dict[str, Any], run: ScoredRun = RUN, suspects: Any = ()) -> bool:
-    return read_rule({"passes_if": [check]}).score(Evidence(run, suspects)).value is True
+    return read_rule({"passes_if": [check]}).score(CheckedRun(run, suspects)).value is True
 
 
 def said(text: str) -> ScoredRun:
@@ -95,14 +95,14 @@ def test_every_check_has_a_test():
 
 def test_the_value_says_whether_all_is_as_it_should_be_or_what_share_of_it_and_the_comment_what_is_not():
     checks = {"fails_if": [{"tool_error": "last"}, {"output_empty": True}], "passes_if": [{"tool_called": "refund"}]}
-    score = read_rule(checks).score(Evidence(RUN))
+    score = read_rule(checks).score(CheckedRun(RUN))
     assert (score.value, score.comment) == (False, 'tool_called "refund" does not hold')
-    share = read_rule({**checks, "value": "share"}).score(Evidence(replace(RUN, tool_calls=(RAISED,))))
+    share = read_rule({**checks, "value": "share"}).score(CheckedRun(replace(RUN, tool_calls=(RAISED,))))
     assert share.value == pytest.approx(2 / 3, abs=1e-5)
     assert share.comment == 'tool_error "last" holds'
-    good = read_rule({"fails_if": [{"output_empty": True}]}).score(Evidence(RUN))
+    good = read_rule({"fails_if": [{"output_empty": True}]}).score(CheckedRun(RUN))
     assert (good.value, good.comment) == (True, "all checks are as they should be")
-    assert read_rule({"passes_if": [{"not": {"output_empty": True}}]}).score(Evidence(said(""))).comment == (
+    assert read_rule({"passes_if": [{"not": {"output_empty": True}}]}).score(CheckedRun(said(""))).comment == (
         "not output_empty true does not hold"
     )
 
@@ -137,5 +137,5 @@ def test_what_is_no_rule_is_refused_with_its_place(rule: Any, why: str):
 def test_a_schema_that_names_an_address_is_not_fetched():
     rule = read_rule({"passes_if": [{"output_schema": {"$ref": "http://127.0.0.1:1/schema.json"}}]})
     with pytest.raises(Exception, match="127.0.0.1:1") as error:
-        rule.score(Evidence(RUN))
+        rule.score(CheckedRun(RUN))
     assert "Unresolvable" in type(error.value).__name__ or "Wrapped" in type(error.value).__name__
