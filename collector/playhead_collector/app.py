@@ -79,12 +79,16 @@ from playhead_collector.workers.pool import AnalysisPools, WorkerPool
 from playhead_collector.workers.ports import InProcessAnalysis
 from playhead_collector.workers.process import BACKGROUND_NICE, WorkerProcess
 from playhead_collector.workers.protocol import Setup
+from playhead_collector.workers.run_scorer import RunScorer
+from playhead_collector.workers.scorer_functions import SCORER_PROCESS, ScorerFunctions, named_functions
+from playhead_collector.workers.scoring import ScoringWorker
 
 # Request bodies in work take up to nine times their size in memory (as spans, messages and contents). A limit of half
 # of the largest body bounds that to 300 MB. A body above the limit is taken when it is the only one.
 IN_WORK_SHARE = 2
 # The highest number of waiting runs that /metrics counts; a higher figure would say nothing new, and would cost a scan.
 _COUNT_WAITING = 1_000
+MIB = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,10 +175,19 @@ def create_app(
 def analysis_pools(settings: CollectorSettings, dsn: str) -> AnalysisPools:
     """Returns the processes that answer analysis questions, and one for background work; none is started before its
     first question."""
-    setup = Setup(
+    setup = _setup(settings, dsn, AnalysisSettings.of(configured(settings)))
+    processes = [WorkerProcess(setup) for _ in range(settings.analysis_processes)]
+    return AnalysisPools(
+        WorkerPool(processes, settings.analysis_seconds, settings.analysis_waiting),
+        WorkerPool([WorkerProcess(setup, nice=BACKGROUND_NICE)], settings.analysis_seconds, settings.analysis_waiting),
+    )
+
+
+def _setup(settings: CollectorSettings, dsn: str, given: AnalysisSettings) -> Setup:
+    return Setup(
         dsn=dsn,
         timeouts=timeouts_of(settings),
-        given=AnalysisSettings.of(configured(settings)),
+        given=given,
         seconds=settings.analysis_seconds,
         memory_bytes=settings.analysis_memory_bytes,
         answer_bytes=settings.max_answering_bytes,
@@ -182,11 +195,6 @@ def analysis_pools(settings: CollectorSettings, dsn: str) -> AnalysisPools:
         log_level=settings.log_level,
         object_store=settings.object_store,
         object_store_seconds=settings.object_store_seconds,
-    )
-    processes = [WorkerProcess(setup) for _ in range(settings.analysis_processes)]
-    return AnalysisPools(
-        WorkerPool(processes, settings.analysis_seconds, settings.analysis_waiting),
-        WorkerPool([WorkerProcess(setup, nice=BACKGROUND_NICE)], settings.analysis_seconds, settings.analysis_waiting),
     )
 
 
@@ -231,9 +239,16 @@ def build_collector(
         store.outcomes, background, answers.prices, find_suspects=settings.first_suspects, is_busy=is_busy,
         wall_ns=clock,
     )  # fmt: skip
+    functions = _scorer_functions(settings)
+    run_scorer = RunScorer(
+        background, functions, answers.chat_models, answers.prices, store.spans.ingest, clock
+    )  # fmt: skip
+    scoring = ScoringWorker(
+        store.scorers, store.scores.add, run_scorer, is_busy=is_busy, wall_ns=clock, close=functions.close
+    )
     metrics = Metrics()
     access_control = _access_control(settings, store, metrics, clock)
-    workers = [runner, packer, sweeper, mover, forwarder, announcer, indexer, finder, access_control.quotas]
+    workers = [runner, packer, sweeper, mover, forwarder, announcer, indexer, finder, scoring, access_control.quotas]
     app = _application(workers, hub)
     flow, guard = _make_limits(settings, metrics)
     intake = IngestPipeline(store, FIRST_PROJECT, settings.inline_attribute_characters, (runner.wake, forwarder.wake))
@@ -246,7 +261,7 @@ def build_collector(
     reads = _reads(settings, metrics)
     query_api.add_routes(
         app, store, runner, answers, access_control=access_control, analysis=pool, not_understood=metrics.scopes,
-        reads=reads, hub=hub, sweeper=sweeper, forwarder=forwarder,
+        reads=reads, hub=hub, sweeper=sweeper, forwarder=forwarder, scoring=run_scorer,
     )  # fmt: skip
     _attach_pages(app, store, mover)
     forwarding = ForwardMetrics(forwarder, clock, metrics.registry)
@@ -255,11 +270,21 @@ def build_collector(
     app.include_router(metrics.router(measure))
     _observe(metrics, flow, runner, sweeper, hub)
     _observe_finder(metrics, finder)
+    _observe_scoring(metrics, scoring)
     observe_announcer(metrics.gauge, announcer)
     if pool is not None:
         _observe_analysis(metrics, pool)
     _add_middleware(app, settings, flow, metrics, access_control)
     return BuiltCollector(app, guard, (_otlp_grpc(otlp, settings, metrics, access_control.sender), GrpcHealth(store)))
+
+
+def _scorer_functions(settings: CollectorSettings) -> ScorerFunctions:
+    """Returns the functions that scorers may name, and the pool of the one process that calls them. It is started at
+    the first call, and has no address of the database. Raises BadSetting."""
+    setup = replace(_setup(settings, "", AnalysisSettings()), answer_bytes=MIB)
+    process = WorkerProcess(setup, SCORER_PROCESS, nice=BACKGROUND_NICE)
+    pool = WorkerPool([process], settings.analysis_seconds, settings.analysis_waiting)
+    return ScorerFunctions(named_functions(settings.scorers), pool, pool.close)
 
 
 def _access_control(
@@ -519,6 +544,18 @@ def _observe_finder(metrics: Metrics, finder: OutcomeFinder) -> None:
         "Times that it was not found out what happened in a run",
         partial(finder.counts.__getitem__, "failed"),
     )
+
+
+def _observe_scoring(metrics: Metrics, worker: ScoringWorker) -> None:
+    figures = {
+        "scored": "Times that a scorer scored a run",
+        "failed": "Runs that a scorer could not score, and that were given up",
+        "retried": "Times that a scorer could not score a run, which was tried again later",
+        "not_sampled": "Runs that were not in the sample of a scorer",
+        "over_budget": "Runs that a scorer left out because its budget of the day was used up",
+    }
+    for name, text in figures.items():
+        metrics.gauge(f"scorings_{name}", text, partial(worker.counts.__getitem__, name))
 
 
 def _observe_analysis(metrics: Metrics, pool: WorkerPool) -> None:

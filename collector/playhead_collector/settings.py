@@ -426,6 +426,10 @@ class CollectorSettings:
     max_asked: int = setting(
         "PLAYHEAD_MAX_ASKED", 4, COUNT, "calls that are asked again at a time; beyond, callers are asked to come back"
     )
+    # None by default: functions run in a process of the collector, so the operator names them, and nobody over the API.
+    scorers: tuple[str, ...] = setting(
+        "PLAYHEAD_SCORERS", (), NAMES, "functions that score runs, as module:function, besides those of entry points"
+    )
     # None: links use the address it listens on, which is right on one machine and wrong behind a proxy.
     public_url: str | None = setting(
         "PLAYHEAD_PUBLIC_URL", None, s.HTTP_URL, "where people reach it: forwarded spans link to runs there"

@@ -6,14 +6,14 @@ from pathlib import Path
 from playhead.capture.entry_points import GROUP
 
 
-def write_metadata(folder: Path, name: str, captures: dict[str, str]) -> Path:
-    """Writes what an installer writes of a distribution with these captures (library → module). Returns the folder to
-    put on the import path."""
+def write_metadata(folder: Path, name: str, captures: dict[str, str], group: str = GROUP) -> Path:
+    """Writes what an installer writes of a distribution with these captures (library → module), or other entry points
+    of a `group`. Returns the folder to put on the import path."""
     metadata = folder / f"{name.replace('-', '_')}-1.0.dist-info"
     metadata.mkdir(parents=True, exist_ok=True)
     (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
     lines = [f"{library} = {module}" for library, module in captures.items()]
-    (metadata / "entry_points.txt").write_text("\n".join([f"[{GROUP}]", *lines, ""]))
+    (metadata / "entry_points.txt").write_text("\n".join([f"[{group}]", *lines, ""]))
     return folder
 
 

@@ -54,4 +54,4 @@ if __name__ == "__main__":
     worker.answer = _answer
     worker.connect = _connect
     worker.ALARM_MARGIN_SECONDS = 0.0
-    worker.main()
+    worker.serve_questions(worker.answering)

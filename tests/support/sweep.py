@@ -616,6 +616,29 @@ RULES: dict[str, Rule] = {
     "post /projects": lambda run: [Question(f"{PREFIX}/projects", status=409, body={"name": "swept"})],
     "put /projects/{name}": lambda run: [Question(f"{PREFIX}/projects/swept", status=409, body={})],
     "delete /projects/{name}": lambda run: [Question(f"{PREFIX}/projects/swept", status=409)],
+    "put /scorers/{name}": lambda run: [
+        Question(
+            f"{PREFIX}/scorers/swept",
+            body={"kind": "rule", "rule": {"fails_if": [{"tool_error": "last"}]}, "enabled": False},
+            holds=lambda body: body["score"] == "swept",
+        )
+    ],
+    "get /scorers": lambda run: [
+        Question(f"{PREFIX}/scorers", holds=lambda body: [each["name"] for each in body["items"]] == ["swept"])
+    ],
+    "get /scorers/{name}": lambda run: [Question(f"{PREFIX}/scorers/swept", holds=lambda body: body["due"] == 0)],
+    "post /scorers/{name}/backfill": lambda run: [Question(f"{PREFIX}/scorers/swept/backfill", status=409, body={})],
+    "post /scorers/{name}/stop": lambda run: [Question(f"{PREFIX}/scorers/swept/stop", body={})],
+    "post /scorers/{name}/try": lambda run: [
+        Question(
+            f"{PREFIX}/scorers/swept/try",
+            body={"run": run.run},
+            holds=lambda body: [score["name"] for score in body["scores"]] == ["swept"],
+        )
+    ],
+    "delete /scorers/{name}": lambda run: [
+        Question(f"{PREFIX}/scorers/swept", holds=lambda body: body["deleted"] is True)
+    ],
     "get /keys": _keys,
     "post /keys": _new_key,
     "delete /keys/{number}": _revoke,

@@ -41,6 +41,8 @@ MADE: dict[str, re.Pattern[Any]] = {
 OF_USERS = {
     "playhead.testing.rules", "playhead_collector.destination_settings",
     "playhead_collector.analysis.turns.run_search",  # a text, escaped
+    # Of whoever may set scorers; they run in a process with a limit of time.
+    "playhead_collector.analysis.scoring.rules",
 }  # fmt: skip
 ALL = os.environ.get("PLAYHEAD_LONG_TEXTS") == "all"
 SHORT, LONG = 2_500, 5_000

@@ -29,6 +29,7 @@ from playhead.wire.operations.projects import ProjectOperations
 from playhead.wire.operations.promises import PromiseOperations
 from playhead.wire.operations.reasoning import ReasoningOperations
 from playhead.wire.operations.runs import RunOperations
+from playhead.wire.operations.scorers import ScorerOperations
 from playhead.wire.operations.scores import ScoreOperations
 from playhead.wire.operations.search import SearchOperations
 from playhead.wire.operations.storage import StorageOperations
@@ -47,6 +48,7 @@ _MODULES: Mapping[type, str] = {
     ProjectOperations: "projects",
     RunOperations: "runs",
     ScoreOperations: "scores",
+    ScorerOperations: "scorers",
     NoteOperations: "notes",
     ConversationOperations: "conversations",
     VerdictOperations: "verdict",

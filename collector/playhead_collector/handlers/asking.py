@@ -14,6 +14,7 @@ from playhead_collector.errors import Refused
 from playhead_collector.read.record import RunProjector, RunRecord, open_record, stored_record
 
 if TYPE_CHECKING:
+    from playhead.model.scored_run import GivenScore
     from playhead.wire.operations.operation import Operation, OperationCall
     from playhead_collector.analysis.ask_again import ChatModels
     from playhead_collector.analysis.reasoning.explanation import Explainer
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from playhead_collector.store.ports import ReadStore
     from playhead_collector.store.ports.changes import ChangeStore
     from playhead_collector.store.ports.projects import Arrived, ProjectRow
+    from playhead_collector.store.ports.scorers import ScorerRow
     from playhead_collector.store.postgres.store import PostgresStore
 
 P = ParamSpec("P")
@@ -81,6 +83,28 @@ class ProjectMeter(Protocol):
         ...
 
 
+class ScoringService(Protocol):
+    """Asks scorers about runs."""
+
+    @property
+    def function_names(self) -> Sequence[str]:
+        """The functions that scorers may name."""
+        ...
+
+    @property
+    def model_names(self) -> Sequence[str]:
+        """The models that may judge; the first is the default."""
+        ...
+
+    def has_price(self, model: str | None) -> bool:
+        """Whether it is known what a judge costs. `model` None: the default."""
+        ...
+
+    async def try_on(self, scorer: ScorerRow, run: str) -> Sequence[GivenScore]:
+        """Returns the scores that a scorer would give a run that is projected. Raises Refused, StoreUnavailable."""
+        ...
+
+
 class Computing(Protocol):
     """Computes in a worker process, if there are some. What is computed is given up when its client has gone."""
 
@@ -101,6 +125,7 @@ class Services:
     `changes`: live streams. `not_understood`: spans and log events that no dialect could read, by project and scope.
     `reading` limits reads of the database at a time, `packing` packs and bundles that are made, `looking_up` contents
     that are read, `asking_models` calls that are asked again. `projects` and `meter`: tenants, and what they sent.
+    `scoring`: asks scorers about runs.
     """
 
     explainer: Explainer | None = None
@@ -111,6 +136,7 @@ class Services:
     changes: ChangeStore | None = None
     projects: ProjectCache | None = None
     meter: ProjectMeter | None = None
+    scoring: ScoringService | None = None
     reading: Turn = no_limit
     sweeper: Sweeper | None = None
     forwarder: Forwarder | None = None

@@ -29,7 +29,7 @@ from playhead_collector.read.content import pack_refs
 from playhead_collector.read.notes import note_answer
 from playhead_collector.read.record import RunRecord, line_of_forks
 from playhead_collector.read.scores import score_answer
-from playhead_collector.store.ports.scores import POSTED, ScoreFilter
+from playhead_collector.store.ports.scores import POSTED, SCORER, ScoreFilter
 
 # Contents are compressed little better at higher levels, which take several times as long.
 _COMPRESSION = 3
@@ -156,11 +156,14 @@ async def _write_records(record: RunRecord, archive: Archive) -> set[bytes]:
 
 
 async def _write_scores(record: RunRecord, run: str, archive: Archive) -> None:
-    """Writes the posted scores. Scores that programs recorded are in the log events."""
+    """Writes the scores that were posted or that scorers gave. Those that programs recorded are in the log events."""
+    for source in (POSTED, SCORER):
+        await _write_scores_of(record, ScoreFilter(run, source=source), archive)
+
+
+async def _write_scores_of(record: RunRecord, where: ScoreFilter, archive: Archive) -> None:
     before: tuple[int, str, str] | None = None
-    while page := await record.store.scores.page(
-        record.project_id, ScoreFilter(run, source=POSTED), limit=_ITEMS_A_LINE, before=before
-    ):
+    while page := await record.store.scores.page(record.project_id, where, limit=_ITEMS_A_LINE, before=before):
         for score in page:
             archive.line(layout.SCORES, layout.score_line(score_answer(score)))
         archive.counts.update(scores=len(page))

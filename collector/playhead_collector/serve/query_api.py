@@ -23,6 +23,7 @@ from playhead.wire.operations.projects import ProjectOperations
 from playhead.wire.operations.promises import PromiseOperations
 from playhead.wire.operations.reasoning import ReasoningOperations
 from playhead.wire.operations.runs import RunOperations
+from playhead.wire.operations.scorers import ScorerOperations
 from playhead.wire.operations.scores import ScoreOperations
 from playhead.wire.operations.search import SearchOperations
 from playhead.wire.operations.storage import StorageOperations
@@ -33,7 +34,7 @@ from playhead.wire.operations.verdict import VerdictOperations
 from playhead.wire.operations.waterfall import WaterfallOperations
 from playhead.wire.operations.why import WhyOperations
 from playhead_collector.analysis.configuration import Configured
-from playhead_collector.handlers.asking import Services
+from playhead_collector.handlers.asking import ScoringService, Services
 from playhead_collector.handlers.settings import AnalysisSettings
 from playhead_collector.live.hub import LiveHub, StreamLimits
 from playhead_collector.read.record import RunProjector
@@ -86,12 +87,13 @@ def add_routes(
     hub: LiveHub | None = None,
     sweeper: "Sweeper | None" = None,
     forwarder: "Forwarder | None" = None,
+    scoring: ScoringService | None = None,
 ) -> None:
     """Adds the routes of the query API to `app`. `runner` projects newly arrived spans of a run before it is read.
 
     `analysis` answers analysis questions; by default they are computed in this process. `reads` limits concurrent reads
     of the database. `hub` serves the live streams. Without `sweeper` there are no routes that delete, and without
-    `forwarder` none about forwarding.
+    `forwarder` none about forwarding, and without `scoring` none about scorers.
     """
     configured, reads = configured or Configured(), reads or ReadLimiter(_READS, _READS_WAITING)
     keyring = Keyring(store.keys, None) if access_control is None else access_control.keyring
@@ -113,6 +115,7 @@ def add_routes(
         keys=keyring,
         projects=None if access_control is None else access_control.projects,
         meter=None if access_control is None else access_control.quotas,
+        scoring=scoring,
         not_understood=not_understood,
         reading=reads.turn,
         packing=lambda: packing,
@@ -154,6 +157,8 @@ def add_routes(
     _add_all(declared, ApiRoutes(app, ReadLimiter(1, _READS_WAITING)), KeyOperations)
     if access_control is not None:
         _add_all(declared, limited, ProjectOperations)
+    if scoring is not None:
+        _add_all(declared, limited, ScorerOperations)
     if sweeper is not None:
         declared.add(limited, StorageOperations.delete_run)
         declared.add(limited, StorageOperations.collect_garbage)

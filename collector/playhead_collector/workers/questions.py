@@ -12,6 +12,7 @@ from playhead.wire.operations.operation import DeclaredOperation
 from playhead_collector.access import Access
 from playhead_collector.analysis.judging import read_judging_brief
 from playhead_collector.analysis.reasoning.explanation import read_brief
+from playhead_collector.analysis.scoring.answer import answer_scored_run
 from playhead_collector.analysis.search.indexing import index_runs
 from playhead_collector.analysis.texts.limits import begin_reading, with_cuts
 from playhead_collector.handlers import handler_of
@@ -81,6 +82,8 @@ _QUESTIONS: Mapping[str, tuple[_Ask, Callable[[Any], bytes]]] = MappingProxyType
         "brief": (read_brief, _as_object),
         # The same for the model that judges a compression.
         "judging": (read_judging_brief, _as_object),
+        # A run for a scorer, or its score by a rule; see `scoring`.
+        "scored_run": (answer_scored_run, _plain),
         # What happened in a run that an older version projected; see `outcome_finder`.
         "happened": (read_moment, _plain),
         # No question: it puts sealed runs into the search index, with the limits that questions have.

@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, BinaryIO
 
 import psutil
@@ -35,13 +35,17 @@ ALARM_MARGIN_SECONDS = 5.0
 GROWN_SHARE = 2
 
 
-class Worker:
-    """Answers questions. Connects to the store at the first question."""
+Respond = Callable[[dict[str, Any]], Awaitable[bytes]]
+"""Returns the answer to the question of a message. Its errors are raised where the question was asked."""
 
-    def __init__(self, setup: Setup, send: Callable[[bytes], object]) -> None:
+
+class Worker:
+    """Answers questions within the limits of the process."""
+
+    def __init__(self, setup: Setup, send: Callable[[bytes], object], respond: Respond) -> None:
         self._setup = setup
         self._send = send
-        self._store: PostgresStore | None = None
+        self._respond = respond
 
     async def answer(self, head: dict[str, Any]) -> bool:
         """Sends the answer to a question, or its error. Returns False if the process must end after it."""
@@ -49,30 +53,41 @@ class Worker:
         body = b""
         with _Alarm(self._setup.seconds + ALARM_MARGIN_SECONDS):
             try:
-                question = AnalysisQuestion(head["name"], head["project"], tuple(head["runs"]), head["options"])
-                body = await self._answered(question)
+                body = await self._respond(head)
+                if len(body) > self._setup.answer_bytes:
+                    raise protocol.too_large(self._setup.answer_bytes, "its answer")
             except MemoryError:
-                reply = {"error": protocol.to_json(protocol.too_large(self._setup.memory_bytes, "its work"))}
+                body, reply = b"", {"error": protocol.to_json(protocol.too_large(self._setup.memory_bytes, "its work"))}
             except Exception as error:  # noqa: BLE001 - it is raised where the question was asked
-                reply = {"error": protocol.to_json(error)}
+                body, reply = b"", {"error": protocol.to_json(error)}
         reply["last"] = _memory_bytes() > self._setup.memory_bytes // GROWN_SHARE
         self._send(protocol.encode(reply, body))
         return not reply["last"]
 
-    async def _answered(self, question: AnalysisQuestion) -> bytes:
-        if self._store is None:
-            url, seconds = self._setup.object_store, self._setup.object_store_seconds
-            self._store = await connect(
-                self._setup.dsn,
-                pool_size=POOL_SIZE,
-                timeouts=self._setup.timeouts,
-                kept_pages=KEPT_PAGES,
-                objects=None if url is None else open_object_store(url, seconds),
-            )
-        body = await answer(self._store, self._setup.given, question, self._store.search)
-        if len(body) > self._setup.answer_bytes:
-            raise protocol.too_large(self._setup.answer_bytes, "its answer")
-        return body
+
+def answering(setup: Setup) -> Respond:
+    """Returns what answers analysis questions. It connects to the store at the first one."""
+    store: PostgresStore | None = None
+
+    async def respond(head: dict[str, Any]) -> bytes:
+        nonlocal store
+        if store is None:
+            store = await _connected(setup)
+        question = AnalysisQuestion(head["name"], head["project"], tuple(head["runs"]), head["options"])
+        return await answer(store, setup.given, question, store.search)
+
+    return respond
+
+
+async def _connected(setup: Setup) -> PostgresStore:
+    url = setup.object_store
+    return await connect(
+        setup.dsn,
+        pool_size=POOL_SIZE,
+        timeouts=setup.timeouts,
+        kept_pages=KEPT_PAGES,
+        objects=None if url is None else open_object_store(url, setup.object_store_seconds),
+    )
 
 
 class _Alarm:
@@ -90,8 +105,8 @@ class _Alarm:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def main() -> None:
-    """Runs the process until its stdin ends, or its memory has grown too much."""
+def serve_questions(make: Callable[[Setup], Respond]) -> None:
+    """Runs the process until its stdin ends, or its memory has grown too much. `make`: what answers its questions."""
     requests, replies = _own_stdio()
     _ignore_signals()
     setup = Setup.from_json(protocol.read(_exactly(requests))[0])
@@ -100,10 +115,10 @@ def main() -> None:
     gc.collect()
     gc.freeze()  # objects of libraries, which are never freed
     with asyncio.Runner() as runner:
-        runner.run(_work(setup, requests, replies))
+        runner.run(_work(setup, requests, replies, make(setup)))
 
 
-async def _work(setup: Setup, requests: BinaryIO, replies: BinaryIO) -> None:
+async def _work(setup: Setup, requests: BinaryIO, replies: BinaryIO, respond: Respond) -> None:
     questions = asyncio.Queue[dict[str, Any]]()
     loop = asyncio.get_running_loop()
 
@@ -117,7 +132,7 @@ async def _work(setup: Setup, requests: BinaryIO, replies: BinaryIO) -> None:
         replies.flush()
 
     send(protocol.encode({"ready": os.getpid()}))
-    worker = Worker(setup, send)
+    worker = Worker(setup, send, respond)
     while await worker.answer(await questions.get()):
         pass
     os._exit(0)  # no question is in progress, and the process keeps no state
@@ -177,4 +192,4 @@ def _memory_bytes() -> int:
 
 
 if __name__ == "__main__":
-    main()
+    serve_questions(answering)

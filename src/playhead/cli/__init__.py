@@ -3,7 +3,7 @@
     look      runs (runs, show), tree, read (events, state, context, messages, content, checkpoints, watch),
               contexts (tokens, compressions)
     ask       why (why, decisions), suspects, reasoning (reasoning, explain, ask-again), differences (diff, compare)
-    score     scores (score, scores)
+    score     scores (score, scores), scorers
     across    across, search
     rewind    rewinding (resume, fork), starting_again (starts the program for them)
     wait      promises (promises, approve, deny, answer, interrupt)

@@ -102,6 +102,7 @@ COMMANDS: Mapping[str, Command] = {
     "across": Command("across", "app", "Ask"),
     "search": Command("search", "app", "Ask"),
     "keys": Command("keys", "app", "Operate"),
+    "scorers": Command("scorers", "app", "Operate"),
     "projects": Command("projects", "app", "Operate"),
     "forward": Command("forward", "app", "Operate"),
 }

@@ -10,7 +10,7 @@ from playhead.projection.happened import LastMoment
 from playhead.projection.run_row import FirstSuspect, RunRow
 from playhead.wire.operations.verdict import OutcomeWord
 from playhead.wire.operations.why import Strength
-from playhead_collector.store.ports.scores import StoredScore
+from playhead_collector.store.ports.scores import SCORER, StoredScore
 
 SUCCESS_FROM: Final = 0.5
 """The least score of a run that has succeeded; a boolean counts as 1 or 0."""
@@ -23,9 +23,10 @@ _ATTENTION: Final[Mapping[OutcomeWord, int]] = MappingProxyType(
 
 
 def deciding_score(scores: Iterable[StoredScore]) -> StoredScore | None:
-    """Returns the newest score of the run as a whole that is a number or a boolean; None if there is none."""
+    """Returns the newest score of the run as a whole that is a number or a boolean; None if there is none. What scorers
+    say counts only where neither the program nor a person has said something."""
     deciding = [score for score in scores if score.span is None and not isinstance(score.value, str)]
-    return max(deciding, key=lambda score: (score.scored_ns, score.id), default=None)
+    return max(deciding, key=lambda score: (score.source != SCORER, score.scored_ns, score.id), default=None)
 
 
 def outcome_word(status: str, score: float | None, *, waiting: bool) -> OutcomeWord:

@@ -8,6 +8,7 @@ from playhead.model.ref import ContentRef
 
 Comparison = Literal[">=", "<=", "=", ">", "<"]
 POSTED = "api"
+SCORER = "scorer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class ScoreToAdd:
     api_key: str | None = None
     comment: str | None = None
     scored_ns: int | None = None
+    source: str = POSTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +32,9 @@ class StoredScore:
     """A score of the run, or of the call `span`.
 
     `value` is a number, a boolean, or the name of a category; `label` is the evaluator's name for a number.  `source`
-    is `POSTED`, or the instrumentation that reported the score.  `scored_ns` is from the database's clock for a posted
-    score, else from the reporting program's.  `is_latest`: there is no later score with the same name, run and span.
+    is `POSTED`, `SCORER`, or the instrumentation that reported the score.  `scored_ns` is from the database's clock for
+    those two, else from the reporting program's.  `is_latest`: there is no later score with the same name, run and
+    span.
     """
 
     run: str

@@ -126,7 +126,7 @@ class PostgresRuns:
         before: RunPosition | None = None,
         order: RunOrder = NEWEST_FIRST,
     ) -> Sequence[RunRow]:
-        bounds = _conditions(where) | {
+        bounds = conditions_of(where) | {
             "before_started": BIGINT if before is None else before.started_ns,
             "before_run": LAST_RUN if before is None else id_of(before.run),
             "how_many": limit,
@@ -143,7 +143,7 @@ class PostgresRuns:
         return [_with_facts(by_id[run]) for run in ids if run in by_id]
 
     async def overview(self, project_id: int, where: RunFilter, steps: int) -> Sequence[OverviewCell]:
-        bounds = _conditions(where)
+        bounds = conditions_of(where)
         chosen = bounds | _outcome_conditions(where, bounds)
         widths = [step_s * 10**9 for step_s in STEPS_S]
         async with self._db.reading() as conn:
@@ -157,7 +157,7 @@ class PostgresRuns:
 
     async def facts(self, project_id: int, where: RunFilter, score: str | None, *, limit: int) -> Sequence[RunFacts]:
         name = None if score is None else without_nul(score)
-        parameters = {"score_name": name, "how_many": limit, **_conditions(where)}
+        parameters = {"score_name": name, "how_many": limit, **conditions_of(where)}
         async with self._db.reading() as conn:
             return _facts(await sql.rows(conn, "run_facts", project_id=project_id, **parameters))
 
@@ -225,7 +225,7 @@ def _facts(rows: Iterable[Record]) -> list[RunFacts]:
     return [RunFacts(_row(row), row["score_number"], row["score_label"], row["searched"]) for row in rows]
 
 
-def _conditions(where: RunFilter) -> dict[str, Any]:
+def conditions_of(where: RunFilter) -> dict[str, Any]:
     """Returns the parameters for conditions on the run's own row."""
     wanted = {name: getattr(where, name) for name in (*_ONE, *_MANY.values())}
     labels = [label(name, value) for name, value in wanted.items() if value is not None]
@@ -239,7 +239,7 @@ def _conditions(where: RunFilter) -> dict[str, Any]:
 
 
 def _outcome_conditions(where: RunFilter, bounds: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the parameters for conditions on what came of a run, and on its scores. `bounds`: see `_conditions`."""
+    """Returns the parameters for conditions on what came of a run, and on its scores. `bounds`: see `conditions_of`."""
     no_score = {"score_name": None, "score_low": None, "score_high": None, "score_label": None}
     return {
         "outcomes": list(where.outcomes),

@@ -13,7 +13,7 @@ from asyncpg import Record
 from playhead.model import names
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent
-from playhead_collector.store.ports.scores import POSTED, ScoreFilter, ScoreToAdd, StoredScore
+from playhead_collector.store.ports.scores import ScoreFilter, ScoreToAdd, StoredScore
 from playhead_collector.store.postgres import outcomes
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database, begin_write
@@ -110,7 +110,7 @@ def _columns(score: ScoreToAdd) -> dict[str, Any]:
         "scored_ns": None if score.scored_ns is None else clamp_int(score.scored_ns, BIGINT),
         "name": without_nul(score.name),
         "span": score.span,
-        "source": POSTED,
+        "source": score.source,
         "author": _cleaned(score.author),
         "api_key": _cleaned(score.api_key),
         "comment": _cleaned(score.comment),

@@ -28,6 +28,7 @@ from playhead_collector.store.postgres.projects import PostgresProjects
 from playhead_collector.store.postgres.promises import PostgresPromises
 from playhead_collector.store.postgres.recipients import Recipient
 from playhead_collector.store.postgres.runs import PostgresRuns
+from playhead_collector.store.postgres.scorers import PostgresScorers
 from playhead_collector.store.postgres.scores import PostgresScores
 from playhead_collector.store.postgres.search import PostgresSearch
 from playhead_collector.store.postgres.spans import PostgresSpans
@@ -83,6 +84,7 @@ class PostgresStore:
         self.search = PostgresSearch(db, self.contents.refs_with_prefix)
         self.outbox = PostgresOutbox(db, clock)
         self.promises = PostgresPromises(db)
+        self.scorers = PostgresScorers(db)
         self.leases = PostgresLeases(db, clock)
         self.projects = PostgresProjects(db)
         self.keys = PostgresKeys(db)

@@ -21,6 +21,7 @@ from playhead.wire.operations.projects import ProjectOperations
 from playhead.wire.operations.promises import PromiseOperations
 from playhead.wire.operations.reasoning import ReasoningOperations
 from playhead.wire.operations.runs import RunOperations
+from playhead.wire.operations.scorers import ScorerOperations
 from playhead.wire.operations.scores import ScoreOperations
 from playhead.wire.operations.search import SearchOperations
 from playhead.wire.operations.storage import StorageOperations
@@ -51,6 +52,7 @@ class DeclaredOperations(
     ReasoningOperations,
     SuspectOperations,
     ScoreOperations,
+    ScorerOperations,
     NoteOperations,
     ConversationOperations,
     AcrossOperations,

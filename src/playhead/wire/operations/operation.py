@@ -491,11 +491,12 @@ def put(
     also_refuses: Mapping[int, str] = _NO_TEXTS,
     deprecated: str | None = None,
     route_name: str | None = None,
+    strict_body: StrictBody | None = None,
 ) -> Callable[[Callable[Concatenate[Any, P], T]], Operation[P, T]]:
     """Declares a PUT operation, whose parameters are members of a JSON object. See `OperationFacts`."""
     facts = OperationFacts(
         method="PUT", path=path, scope=scope, tag=tag, also_refuses=also_refuses, deprecated=deprecated,
-        route_name=route_name,
+        route_name=route_name, strict_body=strict_body,
     )  # fmt: skip
     return lambda declare: Operation(declare, facts)
 

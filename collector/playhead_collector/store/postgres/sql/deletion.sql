@@ -47,6 +47,7 @@ news as (delete from run_news where project_id = :project_id and run_id = any(:r
 leases as (delete from run_lease where project_id = :project_id and run_id = any(:runs)),
 takeovers as (delete from run_takeover where project_id = :project_id and run_id = any(:runs)),
 explanations as (delete from explanation where project_id = :project_id and run_id = any(:runs)),
+scorings as (delete from scoring_due where project_id = :project_id and run_id = any(:runs)),
 scores as (delete from score where project_id = :project_id and run_id = any(:runs)),
 uses as (delete from content_use where project_id = :project_id and run_id = any(:runs)),
 changes as (delete from run_change where project_id = :project_id and run_id = any(:runs)),

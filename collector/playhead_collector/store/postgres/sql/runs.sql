@@ -10,7 +10,8 @@ update run set
     status = new.status, session = new.session, "user" = new."user", labels = new.labels, search = new.search,
     usage = new.usage, continued_by = new.continued_by, processes = new.processes,
     process_count = new.process_count, processes_open = new.processes_open, lost_ns = null, searched = false,
-    happened = new.happened
+    happened = new.happened,
+    scorers_due = exists (select from scorer where scorer.project_id = :project_id and scorer.enabled)
 from jsonb_to_recordset(:rows::jsonb) as new (
     run_id uuid, started_ns bigint, ended_ns bigint, input_tokens bigint, output_tokens bigint, attempt int, events int,
     llm_calls int, tool_calls int, errors int, context_peak int, compressions int, spans_missing int,

@@ -14,7 +14,7 @@ returning score_id;
 select * from score_in_time where project_id = :project_id and run_id = :run and score_id = :score_id;
 
 -- name: posted_scores(project_id, run)
-select * from score_in_time where project_id = :project_id and run_id = :run and source = 'api';
+select * from score_in_time where project_id = :project_id and run_id = :run and source in ('api', 'scorer');
 
 -- name: scores(project_id, run, name, source, latest, since, until, before_ns, before_run, before_id, how_many)
 -- Newest first; the row that `before_*` names is not among them.
