@@ -139,7 +139,7 @@ class PostgresObjects:
 
     @asynccontextmanager
     async def _turn(self) -> AsyncGenerator[None]:
-        """Waits until few other questions wait for the object store. Raises ObjectStoreUnavailable if they take long."""
+        """Waits until few others wait for the object store. Raises ObjectStoreUnavailable if they take long."""
         try:
             async with asyncio.timeout(_TURN_SECONDS):
                 await self._questions.acquire()
