@@ -201,6 +201,30 @@ async def test_a_failing_object_store_is_not_asked_again_at_once(
     assert objects.counts == {"get": 1}
 
 
+async def test_few_questions_wait_for_a_slow_object_store_and_the_others_are_told_soon(
+    store: PostgresStore, cold_store: PostgresStore, objects: FaultyObjects
+):
+    contents = [large(n) for n in range(5)]
+    await record(store, RUN, contents)
+    await move_all(store)
+    answered = asyncio.Event()
+
+    async def wait(_: str) -> None:
+        await answered.wait()
+
+    objects.before = wait
+    asked = [asyncio.create_task(cold_store.contents.get(P, content.ref)) for content in contents]
+    done, waiting = await asyncio.wait(asked, timeout=30, return_when=asyncio.FIRST_EXCEPTION)
+    while len(done) < 3:
+        more, waiting = await asyncio.wait(waiting, timeout=30, return_when=asyncio.FIRST_EXCEPTION)
+        done |= more
+    assert [str(task.exception()) for task in done] == [
+        "the object store is slow, and other questions wait for it: ask again later"
+    ] * 3
+    answered.set()
+    assert len(await asyncio.gather(*waiting)) == 2
+
+
 @pytest.mark.parametrize(
     "garble", [lambda data: data[:-1], lambda data: b"x" + data[1:], lambda _: b""], ids=["short", "other", "nothing"]
 )
