@@ -9,6 +9,7 @@ create table forgetting (
     requested_ns        bigint not null,
     completed_ns        bigint,             -- null: it is under way
     contents            bigint not null default 0,  -- erased so far, with nodes of threads
+    hold_ns             bigint not null,    -- what was stored or named within this time is erased after it
     candidates          bigint not null default 0,  -- contents and nodes that the runs and conversations named
     of_others           bigint not null default 0,  -- of these, what others name, so that it stays
     project_id          int not null,

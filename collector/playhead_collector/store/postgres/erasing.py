@@ -20,9 +20,15 @@ BELIEVED_NS: Final = 3_900 * 1_000_000_000
 
 
 async def add(
-    conn: Conn, packs: Packs, project_id: int, refs: Collection[bytes], now_ns: int, job: UUID | None = None
+    conn: Conn,
+    packs: Packs,
+    project_id: int,
+    refs: Collection[bytes],
+    now_ns: int,
+    hold_ns: int,
+    job: UUID | None = None,
 ) -> None:
-    """Adds contents and thread nodes. Call it while writers are excluded, or for what was dropped."""
+    """Adds contents and thread nodes. What was stored or named within `hold_ns` is erased after that time. Call it while writers are excluded, or for what was dropped."""
     in_order = sorted(refs)
     packed = await packs.packed_dates(conn, project_id, list(map(ContentRef.from_digest, in_order)))
     await sql.run(
@@ -32,7 +38,7 @@ async def add(
         job=job,
         refs=in_order,
         packed=[packed.get(ContentRef.from_digest(ref)) for ref in in_order],
-        young=day_of(now_ns - BELIEVED_NS),
+        young=day_of(now_ns - hold_ns),
         now=now_ns,
-        later=now_ns + BELIEVED_NS,
+        later=now_ns + hold_ns,
     )

@@ -15,13 +15,15 @@ deleted from their end, so that the rest stays valid.
 Senders assume for at most an hour that contents they have sent are stored (`playhead.export.ship`). The grace period
 has to be longer, or they would name deleted contents.
 
+What forgotten runs named (`erasing.py`) is not kept for being young: a sweep deletes it, unless it is marked.
+
 A run is deleted with its data in one transaction.  A tombstone remains, so that spans that arrive later do not create
 the run again.
 """
 
 import asyncio
 import datetime
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import IntEnum
 from typing import Any
 from uuid import UUID
@@ -335,7 +337,7 @@ async def take_nodes(conn: Conn, packs: Packs, project_id: int, numbers: Sequenc
 
 
 async def take_contents(conn: Conn, packs: Packs, project_id: int, numbers: Sequence[int]) -> list[bytes]:
-    """Deletes unmarked contents from these packs. Returns their digests. Call it when all unmarked nodes are deleted."""
+    """Deletes unmarked contents from these packs. Returns their digests. Call it when unmarked nodes are deleted."""
     return await _take_unmarked(conn, packs, project_id, numbers, of_nodes=False)
 
 
@@ -386,7 +388,7 @@ _DELETION_LOCK_TIMEOUT_MS = 2_000
 
 async def _delete(conn: Conn, project_id: int, run: UUID, now_ns: int, *, forks: bool) -> Deleted:
     await begin_exclusive_write(conn, project_id, _DELETION_LOCK_TIMEOUT_MS)
-    below = await _forks(conn, project_id, run)
+    below = await forks_of(conn, project_id, run)
     if below and not forks:
         return Deleted((), tuple(fork.hex for fork in below))
     stored = [row["run_id"] for row in await sql.rows(conn, "lock_runs", project_id=project_id, runs=[run, *below])]
@@ -398,7 +400,7 @@ async def _delete(conn: Conn, project_id: int, run: UUID, now_ns: int, *, forks:
     return Deleted((run.hex, *(fork.hex for fork in stored if fork != run)), ())
 
 
-async def _forks(conn: Conn, project_id: int, run: UUID) -> Sequence[UUID]:
+async def forks_of(conn: Conn, project_id: int, run: UUID) -> Sequence[UUID]:
     """Returns all runs that were forked from this run, directly or over other forks."""
     seen, latest = {run: None}, [run]
     while latest:

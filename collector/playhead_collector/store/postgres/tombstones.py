@@ -1,7 +1,7 @@
 """[store]: tombstones of erased contents: a digest with a secret of the project, never the ref.
 
-A text that can be guessed can be found by its ref, which is a plain digest. With a secret that is in the database alone,
-a tombstone tells whether a ref that somebody asks for was erased, and nothing to whoever has only a copy of the table.
+A text that can be guessed can be found by its ref, which is a plain digest. With a secret that is in the database
+alone, a tombstone tells whether a ref that somebody asks for was erased, and nothing to whoever has only the table.
 """
 
 import datetime

@@ -1,7 +1,7 @@
--- name: begin_forgetting(project_id, job, now, selector, digest, forks, requested_by)!
+-- name: begin_forgetting(project_id, job, now, selector, digest, forks, requested_by, hold_ns)!
 -- The same request sent again is one job.
-insert into forgetting (project_id, job, requested_ns, phase, selector, selector_digest, forks, requested_by)
-values (:project_id, :job::uuid, :now, 'runs', :selector::jsonb, :digest, :forks, :requested_by)
+insert into forgetting (project_id, job, requested_ns, phase, selector, selector_digest, forks, requested_by, hold_ns)
+values (:project_id, :job::uuid, :now, 'runs', :selector::jsonb, :digest, :forks, :requested_by, :hold_ns)
 on conflict do nothing;
 
 -- name: forgettings(project_id, job, how_many)
@@ -126,8 +126,13 @@ order by given.ref
 on conflict (project_id, ref) do update
 set due_ns = greatest(gc_erasing.due_ns, excluded.due_ns), job = coalesce(excluded.job, gc_erasing.job), in_sweep = false;
 
--- name: count_candidates(project_id, job, candidates)!
-update forgetting set candidates = candidates + :candidates where project_id = :project_id and job = :job::uuid;
+-- name: count_candidates(project_id, job)!
+-- With those that were erased, or stay because of others, already.
+update forgetting
+set candidates = contents + of_others + (
+    select count(*) from gc_erasing where gc_erasing.project_id = :project_id and gc_erasing.job = :job::uuid
+)
+where project_id = :project_id and job = :job::uuid;
 
 -- name: tombstones_erased(project_id, runs)!
 update run_tombstone set erased = true where project_id = :project_id and run_id = any(:runs::uuid[]);
@@ -149,8 +154,16 @@ order by scope, conversation_id limit 50;
 -- name: record_refs(log)
 select refs from conversation_record where log = :log;
 
--- name: scopes_with(project_id, conversation)
-select scope from conversation where project_id = :project_id and conversation_id = :conversation;
+-- name: conversations_of_scope(project_id, scope)
+-- Ids that no other scope has.
+select conversation_id from conversation as own
+where project_id = :project_id and scope = :scope and not exists (
+    select from conversation as other
+    where other.project_id = :project_id and other.conversation_id = own.conversation_id and other.scope <> :scope
+);
+
+-- name: span_bodies(project_id, run)
+select body from span_page where project_id = :project_id and run_id = :run;
 
 -- name: secret(project_id)$
 select forget_secret from project where project_id = :project_id;
@@ -167,8 +180,8 @@ with gone as (
     returning given.digest, gc_erasing.job
 ),
 counted as (
-    update forgetting set contents = contents + of_job.contents
-    from (select job, count(*) as contents from gone where job is not null group by job) as of_job
+    update forgetting set contents = forgetting.contents + of_job.erased
+    from (select job, count(*) as erased from gone where job is not null group by job) as of_job
     where forgetting.project_id = :project_id and forgetting.job = of_job.job
 )
 insert into content_tombstone (project_id, digest, forgotten) select :project_id, digest, :today from gone
