@@ -14,7 +14,7 @@ from playhead.wire.operations.forgetting import ForgetPreview, Forgetting
 
 if TYPE_CHECKING:
     from playhead.client import Client
-    from playhead.local.erasure import ErasedFromJournal
+    from playhead.cli.journal_erasure import ErasedFromJournal
 
 _POLL_SECONDS = 2.0
 
@@ -146,7 +146,7 @@ def _print_forgetting(answer: Forgetting) -> None:
 
 
 def _forget_here(by: By, value: str, *, dry_run: bool, yes: bool, json: bool) -> None:
-    from playhead.local.erasure import erase_from_journal  # noqa: PLC0415 - only for this
+    from playhead.cli.journal_erasure import erase_from_journal  # noqa: PLC0415 - only for this
 
     if not dry_run and not yes:
         _confirm(by, value)

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from playhead.client import AsyncClient
-from playhead.errors import ClientError, Conflict, NotFound
+from playhead.errors import Conflict, NotFound
 from playhead.model import names
 from playhead.model.canonical import content_of
 from playhead_collector.app import create_app
@@ -78,9 +78,9 @@ async def test_a_user_is_forgotten_and_the_report_says_what_stays_and_who_has_co
     assert (listed["id"], listed["requested_by"], listed["named_again"]) == (done["id"], None, 0)
     with pytest.raises(NotFound):
         await client.run(RUN)
-    with pytest.raises(ClientError, match="was forgotten on 20") as forgotten:
+    with pytest.raises(NotFound, match="was forgotten on 20") as forgotten:
         await client.content(content_of("only u1 had this").ref)
-    assert forgotten.value.status == 410
+    assert forgotten.value.code == "content_forgotten"
     assert (await client.content(content_of("both had this").ref)).data == b"both had this"
     assert (await client.forget("user", "u1"))["run_count"] == 0  # nothing is left
 

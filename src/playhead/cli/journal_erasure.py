@@ -1,0 +1,212 @@
+"""`playhead forget --local`: erases runs and conversations from this machine's journal.
+
+Records of the runs are overwritten where they are, with contents and threads that no other run of the journal names.
+Left alone is what is not delivered yet, since the collector is to have it first, and what a living process has recorded,
+which believes that its contents are here.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal, TypedDict
+
+import orjson
+
+from playhead.conversations.folder import ConversationFolder
+from playhead.conversations.heads import ConversationHead
+from playhead.export.dead_letters import dead_letters
+from playhead.journal.erasing import overwrite
+from playhead.journal.frame import ANNOUNCEMENT, CONTENT, LOG, SPAN, THREAD, read_content, read_thread, readable_frames
+from playhead.journal.index import database
+from playhead.journal.index.updating import run_in
+from playhead.journal.lane import LaneReader, Position, is_of_newer_format, lanes, lock_dead_lane
+from playhead.model import names
+from playhead.model.ref import ContentRef
+from playhead.model.thread import extend
+from playhead.wire.operations.conversations import GRAPH_THREAD_ID_PREFIX
+
+_REF: Final = re.compile(rb"sha256:([0-9a-f]{64})")
+_RECORDS: Final = (SPAN, ANNOUNCEMENT, LOG)
+
+By = Literal["run", "session", "user", "scope"]
+
+
+class ErasedFromJournal(TypedDict):
+    """What was erased: runs, records (spans, announcements, log events), contents with threads, bytes; conversations
+    that waited here; files of refused records. `not_delivered`: lanes of which a part stays."""
+
+    runs: int
+    records: int
+    contents: int
+    bytes: int
+    conversations: int
+    dead_letters: int
+    not_delivered: list[str]
+
+
+@dataclass(slots=True)
+class _Frame:
+    """A frame of a lane: where it is, what it is, and what it names."""
+
+    segment: Path
+    end: int
+    size: int
+    kind: bytes
+    run: bytes | None = None
+    own: tuple[bytes, ...] = ()
+    """Digests of the content, or of the nodes of the thread."""
+    named: frozenset[bytes] = frozenset()
+    is_delivered: bool = False
+
+
+@dataclass(slots=True)
+class _Journal:
+    """All frames of the journal, and the runs that are to be forgotten."""
+
+    frames: list[_Frame] = field(default_factory=list[_Frame])
+    runs: set[bytes] = field(default_factory=set[bytes])
+
+
+def erase_from_journal(journal_dir: Path, by: By, value: str, *, dry_run: bool = False) -> ErasedFromJournal:
+    """Erases a run, or all that a session, a user or a scope has in this folder. Raises OSError."""
+    pending = [each.head for each in ConversationFolder(journal_dir).all()]
+    sessions = {value} if by == "session" else set[str]()
+    if by == "scope":
+        of_others = {head.id for head in pending if head.scope != value}
+        sessions = {head.id.removeprefix(GRAPH_THREAD_ID_PREFIX) for head in pending if head.scope == value} - of_others
+    attribute = {"session": names.CONVERSATION, "scope": names.CONVERSATION, "user": names.USER}.get(by)
+    wanted = sessions if by in ("session", "scope") else {value}
+    with ExitStack() as locks:
+        journal = _read(journal_dir, attribute, wanted, locks)
+        return _erase(journal_dir, journal, pending, by, value, dry_run=dry_run)
+
+
+def _erase(
+    journal_dir: Path, journal: _Journal, pending: list[ConversationHead], by: By, value: str, *, dry_run: bool
+) -> ErasedFromJournal:
+    if by == "run":
+        journal.runs = {bytes.fromhex(value)}
+    gone = _to_erase(journal)
+    left = sorted({str(each.segment.parent) for each in gone if not each.is_delivered})
+    erasable = [each for each in gone if each.is_delivered]
+    folders = [
+        head for head in pending
+        if (by in ("scope", "user") and head.scope == value)
+        or (by == "session" and head.id in (value, GRAPH_THREAD_ID_PREFIX + value))
+    ]  # fmt: skip
+    letters = [path for path in dead_letters(journal_dir) if _names_any(path, journal.runs)]
+    if not dry_run:
+        _overwrite(erasable)
+        for head in folders:
+            ConversationFolder(journal_dir).delete(head.id, head.scope)
+        for path in letters:
+            path.unlink(missing_ok=True)
+        database.remove(journal_dir)  # it is made again from what is left
+    return {
+        "runs": len({each.run for each in erasable if each.run is not None}),
+        "records": sum(each.kind in _RECORDS for each in erasable),
+        "contents": sum(each.kind not in _RECORDS for each in erasable),
+        "bytes": sum(each.size for each in erasable),
+        "conversations": len(folders),
+        "dead_letters": len(letters),
+        "not_delivered": left,
+    }
+
+
+def _read(journal_dir: Path, attribute: str | None, wanted: set[str], locks: ExitStack) -> _Journal:
+    """Reads all lanes. Those of dead processes are locked, so that nobody delivers or deletes them meanwhile."""
+    journal = _Journal()
+    for path in lanes(journal_dir):
+        if is_of_newer_format(path):
+            continue
+        lane = LaneReader(path)
+        lock = lock_dead_lane(path)
+        if lock is not None:
+            locks.callback(lock.close)
+        released = Position(0, 0) if lock is None else lane.released()
+        for number in lane.segments():
+            segment = lane.segment_path(number)
+            for kind, payload, end in readable_frames(segment.read_bytes()):
+                made = _frame(segment, kind, payload, end)
+                if made is None:
+                    continue
+                made.is_delivered = Position(number, end) <= released
+                journal.frames.append(made)
+                if attribute is not None and made.run is not None and _names(kind, payload, attribute, wanted):
+                    journal.runs.add(made.run)
+    return journal
+
+
+def _frame(segment: Path, kind: bytes, payload: bytes, end: int) -> _Frame | None:
+    made = _Frame(segment, end, len(payload), kind)
+    if kind == CONTENT:
+        digest, content = read_content(payload)
+        made.own, made.named = (digest,), _refs_in(content.data)
+    elif kind == THREAD:
+        extension = read_thread(payload)
+        nodes = list(extend(extension.messages, extension.parent))
+        made.own = tuple(node.ref.digest for node in nodes)
+        named = [*extension.messages, *(() if extension.parent is None else (extension.parent,))]
+        made.named = frozenset(ref.digest for ref in named)
+    elif kind in _RECORDS:
+        made.run, made.named = run_in(kind, payload), _refs_in(payload)
+    else:
+        return None
+    return made
+
+
+def _to_erase(journal: _Journal) -> list[_Frame]:
+    """The records of the runs, and the contents and threads that these name and no other record does."""
+    by_digest: dict[bytes, list[_Frame]] = {}
+    for each in journal.frames:
+        for digest in each.own:
+            by_digest.setdefault(digest, []).append(each)
+    records = [each for each in journal.frames if each.kind in _RECORDS]
+    forgotten = [each for each in records if each.run in journal.runs]
+    kept = _reached((each for each in records if each.run not in journal.runs), by_digest)
+    named = _reached(forgotten, by_digest)
+    contents = [each for each in journal.frames if each.own and named & {*each.own} and not kept & {*each.own}]
+    return forgotten + contents
+
+
+def _reached(frames: Iterable[_Frame], by_digest: Mapping[bytes, list[_Frame]]) -> set[bytes]:
+    todo = {digest for each in frames for digest in each.named}
+    known: set[bytes] = set()
+    while todo:
+        digest = todo.pop()
+        known.add(digest)
+        for each in by_digest.get(digest, ()):
+            todo |= ({*each.named, *each.own}) - known
+    return known
+
+
+def _overwrite(frames: Iterable[_Frame]) -> None:
+    by_segment: dict[Path, list[tuple[int, int]]] = {}
+    for each in frames:
+        by_segment.setdefault(each.segment, []).append((each.end, each.size))
+    for segment, payloads in by_segment.items():
+        overwrite(segment, payloads)
+
+
+def _names(kind: bytes, payload: bytes, attribute: str, wanted: set[str]) -> bool:
+    """Whether a record has one of these values as an attribute."""
+    if attribute.encode() not in payload:
+        return False
+    return any(found.get(attribute) in wanted for found in _objects(orjson.loads(payload)))
+
+
+def _objects(record: Any) -> Iterator[dict[str, Any]]:
+    for value in record if isinstance(record, list) else ():
+        if isinstance(value, dict):
+            yield value
+
+
+def _refs_in(text: bytes) -> frozenset[bytes]:
+    return frozenset(bytes.fromhex(match[1].decode()) for match in _REF.finditer(text))
+
+
+def _names_any(path: Path, runs: set[bytes]) -> bool:
+    text = path.read_bytes()
+    return any(run.hex().encode() in text for run in runs)
