@@ -18,7 +18,7 @@ create table forgetting (
     forks               boolean not null,
     job                 uuid not null,
     at_run              uuid not null default '00000000-0000-0000-0000-000000000000',
-    phase               text not null,      -- runs, scan, conversations, contents, done
+    phase               text not null,      -- runs, scan, sessions, conversations, contents, done
     selector            jsonb,              -- {"run" | "session" | "user" | "scope": text}; null when it is completed
     selector_digest     bytea not null,     -- HMAC-SHA256 of the selector with the project's secret
     requested_by        text,               -- the name of the key

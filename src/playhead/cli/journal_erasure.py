@@ -63,10 +63,24 @@ class _Frame:
 
 @dataclass(slots=True)
 class _Journal:
-    """All frames of the journal, and the runs that are to be forgotten."""
+    """All frames of the journal; users and sessions that the records of each run name; the runs to be forgotten."""
 
     frames: list[_Frame] = field(default_factory=list[_Frame])
+    users: dict[bytes, set[str]] = field(default_factory=dict[bytes, set[str]])
+    sessions: dict[bytes, set[str]] = field(default_factory=dict[bytes, set[str]])
     runs: set[bytes] = field(default_factory=set[bytes])
+
+    def of_user(self, user: str) -> set[bytes]:
+        """Returns the runs that name the user, and those without a user in sessions that no other user has."""
+        runs = {run for run, users in self.users.items() if user in users}
+        of_others = {run for run, users in self.users.items() if users - {user}}
+        mine = {session for run in runs for session in self.sessions.get(run, ())}
+        mine -= {session for run in of_others for session in self.sessions.get(run, ())}
+        return runs | {run for run, sessions in self.sessions.items() if run not in self.users and sessions & mine}
+
+    def of_sessions(self, wanted: set[str]) -> set[bytes]:
+        """Returns the runs of these sessions."""
+        return {run for run, sessions in self.sessions.items() if sessions & wanted}
 
 
 def erase_from_journal(journal_dir: Path, by: By, value: str, *, dry_run: bool = False) -> ErasedFromJournal:
@@ -76,18 +90,21 @@ def erase_from_journal(journal_dir: Path, by: By, value: str, *, dry_run: bool =
     if by == "scope":
         of_others = {head.id for head in pending if head.scope != value}
         sessions = {head.id.removeprefix(GRAPH_THREAD_ID_PREFIX) for head in pending if head.scope == value} - of_others
-    attribute = {"session": names.CONVERSATION, "scope": names.CONVERSATION, "user": names.USER}.get(by)
-    wanted = sessions if by in ("session", "scope") else {value}
     with ExitStack() as locks:
-        journal = _read(journal_dir, attribute, wanted, locks)
+        journal = _read(journal_dir, locks)
+        match by:
+            case "run":
+                journal.runs = {bytes.fromhex(value)}
+            case "user":
+                journal.runs = journal.of_user(value)
+            case _:
+                journal.runs = journal.of_sessions(sessions)
         return _erase(journal_dir, journal, pending, by, value, dry_run=dry_run)
 
 
 def _erase(
     journal_dir: Path, journal: _Journal, pending: list[ConversationHead], by: By, value: str, *, dry_run: bool
 ) -> ErasedFromJournal:
-    if by == "run":
-        journal.runs = {bytes.fromhex(value)}
     gone = _to_erase(journal)
     left = sorted({str(each.segment.parent) for each in gone if not each.is_delivered})
     erasable = [each for each in gone if each.is_delivered]
@@ -115,7 +132,7 @@ def _erase(
     }
 
 
-def _read(journal_dir: Path, attribute: str | None, wanted: set[str], locks: ExitStack) -> _Journal:
+def _read(journal_dir: Path, locks: ExitStack) -> _Journal:
     """Reads all lanes. Those of dead processes are locked, so that nobody delivers or deletes them meanwhile."""
     journal = _Journal()
     for path in lanes(journal_dir):
@@ -134,8 +151,9 @@ def _read(journal_dir: Path, attribute: str | None, wanted: set[str], locks: Exi
                     continue
                 made.is_delivered = Position(number, end) <= released
                 journal.frames.append(made)
-                if attribute is not None and made.run is not None and _names(kind, payload, attribute, wanted):
-                    journal.runs.add(made.run)
+                if made.run is not None:
+                    _add_values(journal.users, made.run, payload, names.USER)
+                    _add_values(journal.sessions, made.run, payload, names.CONVERSATION)
     return journal
 
 
@@ -158,7 +176,8 @@ def _frame(segment: Path, kind: bytes, payload: bytes, end: int) -> _Frame | Non
 
 
 def _to_erase(journal: _Journal) -> list[_Frame]:
-    """The records of the runs, and the contents and threads that these name and no other record does."""
+    """The records of the runs, and of the lanes with these the contents and threads that no other record names: also
+    those that nothing names, as what a program recorded of a call that it did not end."""
     by_digest: dict[bytes, list[_Frame]] = {}
     for each in journal.frames:
         for digest in each.own:
@@ -167,7 +186,11 @@ def _to_erase(journal: _Journal) -> list[_Frame]:
     forgotten = [each for each in records if each.run in journal.runs]
     kept = _reached((each for each in records if each.run not in journal.runs), by_digest)
     named = _reached(forgotten, by_digest)
-    contents = [each for each in journal.frames if each.own and named & {*each.own} and not kept & {*each.own}]
+    lanes_of_them = {each.segment.parent for each in forgotten}
+    contents = [
+        each for each in journal.frames
+        if each.own and not kept & {*each.own} and (named & {*each.own} or each.segment.parent in lanes_of_them)
+    ]  # fmt: skip
     return forgotten + contents
 
 
@@ -190,11 +213,13 @@ def _overwrite(frames: Iterable[_Frame]) -> None:
         overwrite(segment, payloads)
 
 
-def _names(kind: bytes, payload: bytes, attribute: str, wanted: set[str]) -> bool:
-    """Whether a record has one of these values as an attribute."""
+def _add_values(values: dict[bytes, set[str]], run: bytes, payload: bytes, attribute: str) -> None:
+    """Adds the values that a record's attributes, or its resource's, have under this name."""
     if attribute.encode() not in payload:
-        return False
-    return any(found.get(attribute) in wanted for found in _objects(orjson.loads(payload)))
+        return
+    found = {str(each[attribute]) for each in _objects(orjson.loads(payload)) if each.get(attribute) is not None}
+    if found:
+        values.setdefault(run, set()).update(found)
 
 
 def _objects(record: Any) -> Iterator[dict[str, Any]]:

@@ -241,6 +241,8 @@ async def test_conversations_of_a_session_a_user_and_a_scope(
     assert (await store.conversations.save(P, log)).saved
     await record(store, RUN, [content_of("1")], user="u1", session="mine")
     await record(store, run_number(5), [content_of("5")], user="u1", session="both")
+    await record(store, run_number(6), [content_of("6")], session="mine")
+    await record(store, run_number(7), [content_of("7")], session="both")
     await record(store, OTHER, [content_of("2")], user="u2", session="both")
     await record(store, THIRD, [content_of("3")], user="u3", session="chat")
     clock.days_pass(1.1)
@@ -249,7 +251,8 @@ async def test_conversations_of_a_session_a_user_and_a_scope(
         return {each["conversation_id"] for each in await sql.fetch("select conversation_id from conversation")}
 
     done = await forget(store, "user", "u1")
-    assert (done.runs, done.conversations) == (2, 3)
+    assert (done.runs, done.conversations) == (3, 3)
+    assert await stored(store, [content_of("6").ref, content_of("7").ref]) == {content_of("7").ref}
     assert await left() == {"both", "chat", "s"}
     assert await stored(store, [kept.ref, texts_of("mine")[0].ref, texts_of("notes")[0].ref]) == set()
     assert await sql.fetchval("select count(*) from conversation_record") == 0

@@ -6,7 +6,7 @@ from typing import Any, Literal, Protocol
 from uuid import UUID
 
 SelectedBy = Literal["run", "session", "user", "scope"]
-ForgettingPhase = Literal["runs", "scan", "conversations", "contents", "done"]
+ForgettingPhase = Literal["runs", "scan", "sessions", "conversations", "contents", "done"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,11 @@
 """serve → [store]: forgets runs and conversations, in steps, each a transaction.
 
-    runs → scan → conversations → contents → done
+    runs → scan → sessions → conversations → contents → done
     |---- with their contents noted in `gc_erasing` ----|  a sweep erases these (see `erasing.py`)
 
 A request is a row, so that any collector can go on with it. Which runs are left follows from the runs that are there.
 `scan`: a user may be named by a span that is not the run's first one, which no index knows, so every run's spans are
-looked through.
+looked through. `sessions`: in those in which no other user has runs, runs without a user go, too.
 """
 
 import json
@@ -56,15 +56,18 @@ class PostgresForgetting:
     async def select(self, project_id: int, selector: Selector, limit: int) -> Selection:
         async with self._db.reading() as conn:
             runs = await _selected(conn, project_id, selector, limit)
+            sessions = await _own_sessions(conn, project_id, selector, await _sessions_of(conn, project_id, runs))
+            if sessions:
+                found = await _in_sessions(conn, project_id, sessions, limit)
+                runs = list(dict.fromkeys([*runs, *found]))[:limit]
+            ids = _conversation_ids(selector, sessions)
+            conversations = await sql.value(conn, "count_conversations", project_id=project_id, **ids)
             forks = await sql.column(conn, "forks_of_others", project_id=project_id, runs=runs)
-            sessions = await _sessions_of(conn, project_id, runs)
-            ids = await _conversation_ids(conn, project_id, selector, sessions, runs)
-            found = await sql.rows(conn, "selected_conversations", project_id=project_id, **ids)
             candidates = None
             if len(runs) <= _READ_FOR_DRY_RUN:
                 candidates = len(await self._named(conn, project_id, runs))
         destinations = self._destinations(project_id, runs)
-        return Selection([run.hex for run in runs], [run.hex for run in forks], len(found), destinations, candidates)
+        return Selection([run.hex for run in runs], [run.hex for run in forks], conversations, destinations, candidates)
 
     async def begin(
         self, project_id: int, job: UUID, selector: Selector, *, forks: bool, requested_by: str | None, hold_ns: int
@@ -107,6 +110,8 @@ class PostgresForgetting:
                 return await self._forget_selected(conn, project_id, row, selector)
             case "scan":
                 return await self._forget_scanned(conn, project_id, row, selector)
+            case "sessions":
+                return await self._forget_in_sessions(conn, project_id, row, selector)
             case "conversations":
                 return await self._forget_conversations(conn, project_id, row, selector)
             case _:
@@ -133,7 +138,7 @@ class PostgresForgetting:
         where = {"after": row["at_run"], "how_many": _SCANNED_PER_STEP}
         runs = await sql.column(conn, "runs_after", project_id=project_id, **where)
         if not runs:
-            await self._move(conn, project_id, row, "conversations", row["at_run"])
+            await self._move(conn, project_id, row, "sessions", row["at_run"])
             return True
         report = _report(row)
         kept = set(map(UUID, report.get("kept_for_forks", ())))
@@ -145,8 +150,20 @@ class PostgresForgetting:
         await self._move(conn, project_id, row, "scan", runs[-1])
         return True
 
+    async def _forget_in_sessions(self, conn: Conn, project_id: int, row: Record, selector: Selector) -> bool:
+        report = _report(row)
+        kept = set(map(UUID, report.get("kept_for_forks", ())))
+        sessions = await _own_sessions(conn, project_id, selector, row["sessions"])
+        found = await _in_sessions(conn, project_id, sessions, 1 + len(kept))
+        if left := [run for run in found if run not in kept]:
+            await self._forget_run(conn, project_id, row, report, left[0], selector)
+        else:
+            await self._move(conn, project_id, row, "conversations", row["at_run"])
+        return True
+
     async def _forget_conversations(self, conn: Conn, project_id: int, row: Record, selector: Selector) -> bool:
-        ids = await _conversation_ids(conn, project_id, selector, row["sessions"], ())
+        sessions = await _own_sessions(conn, project_id, selector, row["sessions"])
+        ids = _conversation_ids(selector, sessions)
         found = await sql.rows(conn, "selected_conversations", project_id=project_id, **ids)
         if not found:
             await self._move(conn, project_id, row, "contents", row["at_run"])
@@ -259,26 +276,32 @@ async def _sessions_of(conn: Conn, project_id: int, runs: Sequence[UUID]) -> lis
     return list(dict.fromkeys(row["session"] for row in rows if row["session"] is not None))
 
 
-async def _conversation_ids(
-    conn: Conn, project_id: int, selector: Selector, sessions: Sequence[str], runs: Sequence[UUID]
-) -> dict[str, Any]:
-    """Parameters for the conversations of a selector: those of a scope; of a session; of a user, those of the scope with
-    the user's name, and of the sessions in which only the user has runs. `runs`: runs that are to be forgotten."""
+async def _own_sessions(conn: Conn, project_id: int, selector: Selector, sessions: Sequence[str]) -> list[str]:
+    """Returns those of these sessions in which no other user has runs. Empty unless a user is selected."""
+    if selector.by != "user":
+        return []
+    where = {"project_id": project_id, "user": selector.value}
+    return [each for each in sessions if not await sql.value(conn, "has_other_user", session=each, **where)]
+
+
+async def _in_sessions(conn: Conn, project_id: int, sessions: Sequence[str], limit: int) -> list[UUID]:
+    labels = [label("session", session) for session in sessions]
+    return await sql.column(
+        conn, "selected_runs", project_id=project_id, run=None, labels=labels, how_many=limit
+    )
+
+
+def _conversation_ids(selector: Selector, own_sessions: Sequence[str]) -> dict[str, Any]:
+    """Parameters for the conversations of a selector: those of a scope; of a session; of a user, those of the scope
+    with the user's name, and of the sessions in which nobody else has runs."""
     match selector.by:
         case "scope":
             return {"scope": selector.value, "ids": None}
         case "session":
             return {"scope": None, "ids": _ids_of([selector.value])}
         case "user":
-            own = [
-                session
-                for session in sessions
-                if not await sql.value(
-                    conn, "other_users_of_session", project_id=project_id, session=session, runs=list(runs)
-                )
-            ]
-            return {"scope": selector.value, "ids": _ids_of(own)}
-        case _:
+            return {"scope": selector.value, "ids": _ids_of(own_sessions)}
+        case "run":
             return {"scope": None, "ids": None}
 
 

@@ -25,12 +25,12 @@ async def scrub(conn: Conn) -> None:
         raise DatabaseError(f"a collector uses this database ({others} connections): stop all of them, and try again")
     for project_id in await sql.column(conn, "projects_with_dictionaries"):
         await _without_dictionaries(conn, project_id)
-    await sql.run(conn, "vacuum_all")
-    await sql.run(conn, "vacuum_statistics")
+    await sql.rows(conn, "vacuum_all")
+    await sql.rows(conn, "vacuum_statistics")
     # The first checkpoint writes the tables; after the second one, no earlier file of the log is needed.
-    await sql.run(conn, "checkpoint")
-    await sql.run(conn, "switch_wal")
-    await sql.run(conn, "checkpoint")
+    await sql.rows(conn, "checkpoint")
+    await sql.rows(conn, "switch_wal")
+    await sql.rows(conn, "checkpoint")
 
 
 async def _without_dictionaries(conn: Conn, project_id: int) -> None:

@@ -36,7 +36,8 @@ class ForgetPreview(TypedDict):
 class Forgetting(TypedDict):
     """A request to forget, and what was done for it.
 
-    `phase`: `runs`, `scan` (spans of all runs are looked through for the user), `conversations`, `contents` (a sweep
+    `phase`: `runs`, `scan` (spans of all runs are looked through for the user), `sessions`
+    (runs without a user in sessions that are only theirs), `conversations`, `contents` (a sweep
     erases them), `done`. `contents` counts the erased ones, with thread nodes; `candidates` all that the runs and
     conversations named; `of_others` those that stay because others name them, `refs_of_others` up to 20 of them; and
     `named_again` those that somebody has stored or named since. `contents_until`: when the rest is erased, since a
@@ -49,7 +50,7 @@ class Forgetting(TypedDict):
     """
 
     id: str
-    phase: Literal["runs", "scan", "conversations", "contents", "done"]
+    phase: Literal["runs", "scan", "sessions", "conversations", "contents", "done"]
     requested: str
     completed: str | None
     requested_by: str | None
@@ -87,8 +88,9 @@ Job = Annotated[str, Bounds(pattern=RUN_ID, description="The request's id: 32 he
 By = Annotated[
     Literal["run", "session", "user", "scope"],
     Bounds(
-        description="`run`: one run. `session`: its runs, and the conversation with its id. `user`: their runs, the "
-        "conversations of the scope with their name, and those of sessions in which nobody else has runs. `scope`: its "
+        description="`run`: one run. `session`: its runs, and the conversation with its id. `user`: their runs; "
+        "the conversations of the scope with their name; and of sessions in which no other user has runs, the "
+        "conversations and the runs without a user. `scope`: its "
         "conversations, and the runs of their sessions."
     ),
 ]

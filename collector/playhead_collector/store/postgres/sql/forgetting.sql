@@ -65,11 +65,11 @@ select run_id from run
 where project_id = :project_id and run_id <> all(:runs::uuid[])
     and labels && array(select 'fork_of:' || replace(parent::text, '-', '') from unnest(:runs::uuid[]) as given (parent));
 
--- name: other_users_of_session(project_id, session, runs)$
--- Whether the session has runs beside these.
+-- name: has_other_user(project_id, session, user)$
+-- Whether another user has runs in the session.
 select exists (
     select from run
-    where project_id = :project_id and labels && array['session:' || :session::text] and run_id <> all(:runs::uuid[])
+    where project_id = :project_id and labels && array['session:' || :session::text] and "user" <> :user::text
 );
 
 -- name: histories_of(project_id, runs)
@@ -150,6 +150,11 @@ select scope, conversation_id, head, log from conversation
 where project_id = :project_id
     and (scope = :scope::text or (:ids::text[] is not null and conversation_id = any(:ids::text[])))
 order by scope, conversation_id limit 50;
+
+-- name: count_conversations(project_id, scope, ids)$
+select count(*) from conversation
+where project_id = :project_id
+    and (scope = :scope::text or (:ids::text[] is not null and conversation_id = any(:ids::text[])));
 
 -- name: record_refs(log)
 select refs from conversation_record where log = :log;
