@@ -17,8 +17,18 @@ import orjson
 from playhead.conversations.folder import ConversationFolder
 from playhead.conversations.heads import ConversationHead
 from playhead.export.dead_letters import dead_letters
-from playhead.journal.erasing import overwrite
-from playhead.journal.frame import ANNOUNCEMENT, CONTENT, LOG, SPAN, THREAD, read_content, read_thread, readable_frames
+from playhead.journal.erasing import filler, overwrite, shortened
+from playhead.journal.frame import (
+    ANNOUNCEMENT,
+    CONTENT,
+    HEADER_BYTES,
+    LOG,
+    SPAN,
+    THREAD,
+    read_content,
+    read_thread,
+    readable_frames,
+)
 from playhead.journal.index import database
 from playhead.journal.index.updating import run_in
 from playhead.journal.lane import LaneReader, Position, is_of_newer_format, lanes, lock_dead_lane
@@ -57,7 +67,10 @@ class _Frame:
     run: bytes | None = None
     own: tuple[bytes, ...] = ()
     """Digests of the content, or of the nodes of the thread."""
-    named: frozenset[bytes] = frozenset()
+    named: Mapping[bytes, frozenset[bytes]] = field(default_factory=dict[bytes, frozenset[bytes]])
+    """What each of `own` names; of a record, under an empty digest."""
+    thread: bytes = b""
+    """The payload of a thread."""
     is_delivered: bool = False
 
 
@@ -106,8 +119,9 @@ def _erase(
     journal_dir: Path, journal: _Journal, pending: list[ConversationHead], by: By, value: str, *, dry_run: bool
 ) -> ErasedFromJournal:
     gone = _to_erase(journal)
-    left = sorted({str(each.segment.parent) for each in gone if not each.is_delivered})
-    erasable = [each for each in gone if each.is_delivered]
+    left = sorted({str(each.segment.parent) for each, _ in gone if not each.is_delivered})
+    to_erase = [(each, replacement) for each, replacement in gone if each.is_delivered]
+    erasable = [each for each, _ in to_erase]
     folders = [
         head for head in pending
         if (by in ("scope", "user") and head.scope == value)
@@ -115,7 +129,7 @@ def _erase(
     ]  # fmt: skip
     letters = [path for path in dead_letters(journal_dir) if _names_any(path, journal.runs)]
     if not dry_run:
-        _overwrite(erasable)
+        _overwrite(to_erase)
         for head in folders:
             ConversationFolder(journal_dir).delete(head.id, head.scope)
         for path in letters:
@@ -161,56 +175,61 @@ def _frame(segment: Path, kind: bytes, payload: bytes, end: int) -> _Frame | Non
     made = _Frame(segment, end, len(payload), kind)
     if kind == CONTENT:
         digest, content = read_content(payload)
-        made.own, made.named = (digest,), _refs_in(content.data)
+        made.own, made.named = (digest,), {digest: _refs_in(content.data)}
     elif kind == THREAD:
         extension = read_thread(payload)
         nodes = list(extend(extension.messages, extension.parent))
         made.own = tuple(node.ref.digest for node in nodes)
-        named = [*extension.messages, *(() if extension.parent is None else (extension.parent,))]
-        made.named = frozenset(ref.digest for ref in named)
+        made.named = {
+            node.ref.digest: frozenset(ref.digest for ref in (node.message, node.parent) if ref is not None)
+            for node in nodes
+        }
+        made.thread = payload
     elif kind in _RECORDS:
-        made.run, made.named = run_in(kind, payload), _refs_in(payload)
+        made.run, made.named = run_in(kind, payload), {b"": _refs_in(payload)}
     else:
         return None
     return made
 
 
-def _to_erase(journal: _Journal) -> list[_Frame]:
+def _to_erase(journal: _Journal) -> list[tuple[_Frame, bytes]]:
     """The records of the runs, and of the lanes with these the contents and threads that no other record names: also
-    those that nothing names, as what a program recorded of a call that it did not end."""
-    by_digest: dict[bytes, list[_Frame]] = {}
+    those that nothing names, as what a program recorded of a call that it did not end. Each with what takes its
+    place."""
+    named: dict[bytes, set[bytes]] = {}
     for each in journal.frames:
         for digest in each.own:
-            by_digest.setdefault(digest, []).append(each)
+            named.setdefault(digest, set()).update(each.named[digest])
     records = [each for each in journal.frames if each.kind in _RECORDS]
     forgotten = [each for each in records if each.run in journal.runs]
-    kept = _reached((each for each in records if each.run not in journal.runs), by_digest)
-    named = _reached(forgotten, by_digest)
-    lanes_of_them = {each.segment.parent for each in forgotten}
-    contents = [
-        each for each in journal.frames
-        if each.own and not kept & {*each.own} and (named & {*each.own} or each.segment.parent in lanes_of_them)
-    ]  # fmt: skip
-    return forgotten + contents
+    kept = _reached((each for each in records if each.run not in journal.runs), named)
+    reached = _reached(forgotten, named)
+    of_them = {each.segment.parent for each in forgotten}
+    gone = [(each, filler(each.size)) for each in forgotten]
+    for each in journal.frames:
+        rest = sum(digest in kept for digest in each.own)  # of a thread: its first nodes, since each names the one before
+        if rest == len(each.own) or not (each.segment.parent in of_them or reached & {*each.own}):
+            continue
+        gone.append((each, shortened(each.thread, rest) if rest else filler(each.size)))
+    return gone
 
 
-def _reached(frames: Iterable[_Frame], by_digest: Mapping[bytes, list[_Frame]]) -> set[bytes]:
-    todo = {digest for each in frames for digest in each.named}
+def _reached(frames: Iterable[_Frame], named: Mapping[bytes, set[bytes]]) -> set[bytes]:
+    todo = {digest for each in frames for digest in each.named[b""]}
     known: set[bytes] = set()
     while todo:
         digest = todo.pop()
         known.add(digest)
-        for each in by_digest.get(digest, ()):
-            todo |= ({*each.named, *each.own}) - known
+        todo |= named.get(digest, set()) - known
     return known
 
 
-def _overwrite(frames: Iterable[_Frame]) -> None:
-    by_segment: dict[Path, list[tuple[int, int]]] = {}
-    for each in frames:
-        by_segment.setdefault(each.segment, []).append((each.end, each.size))
-    for segment, payloads in by_segment.items():
-        overwrite(segment, payloads)
+def _overwrite(gone: Iterable[tuple[_Frame, bytes]]) -> None:
+    by_segment: dict[Path, list[tuple[int, bytes]]] = {}
+    for each, replacement in gone:
+        by_segment.setdefault(each.segment, []).append((each.end - each.size - HEADER_BYTES, replacement))
+    for segment, replacements in by_segment.items():
+        overwrite(segment, replacements)
 
 
 def _add_values(values: dict[bytes, set[str]], run: bytes, payload: bytes, attribute: str) -> None:

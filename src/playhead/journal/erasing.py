@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from playhead.journal.frame import END, HEADER_BYTES, frame
+from playhead.journal.frame import END, frame, read_thread, thread_frame
 
 # No segment has this number, nor the one after it.
 _OF_NO_SEGMENT = b"[-2,0]"
@@ -24,13 +24,21 @@ def filler(payload_bytes: int) -> bytes:
     return frame(END, _OF_NO_SEGMENT.ljust(payload_bytes))
 
 
-def overwrite(segment: Path, payloads: Iterable[tuple[int, int]]) -> None:
-    """Overwrites frames of a segment. `payloads`: of each, the offset after it and the bytes of its payload. Durable
-    once this returns. Raises OSError."""
+def shortened(thread: bytes, kept: int) -> bytes:
+    """Returns frames of the size of a thread's frame with this payload: the thread's first `kept` messages alone, and a
+    filler. There has to be one message more at least."""
+    extension = read_thread(thread)
+    shorter = thread_frame(extension.parent, extension.messages[:kept])
+    return shorter + filler(len(thread) - len(shorter))
+
+
+def overwrite(segment: Path, replacements: Iterable[tuple[int, bytes]]) -> None:
+    """Overwrites frames of a segment: each offset with frames of the size of what is there. Durable once this returns.
+    Raises OSError."""
     fd = os.open(segment, os.O_WRONLY)
     try:
-        for end, size in payloads:
-            os.pwrite(fd, filler(size), end - size - HEADER_BYTES)
+        for offset, frames in replacements:
+            os.pwrite(fd, frames, offset)
         os.fsync(fd)
     finally:
         os.close(fd)

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from playhead.cli.journal_erasure import erase_from_journal
-from playhead.journal.erasing import filler
-from playhead.journal.frame import END, frames_in, read_end
+from playhead.journal.erasing import filler, shortened
+from playhead.journal.frame import END, HEADER_BYTES, THREAD, frames_in, read_end, read_thread, thread_frame
 from playhead.journal.lane import lanes
 from playhead.local.client import JournalClient
+from playhead.model.ref import ContentRef
 
 PROGRAM = """
 import sys
@@ -98,6 +99,17 @@ def test_what_is_not_delivered_stays_and_is_named(journal: tuple[Path, list[str]
     erased = erase_from_journal(folder, "user", "u1")
     assert (erased["runs"], erased["not_delivered"]) == (0, [str(lane)])
     assert holds(folder, "the secret of u1")
+
+
+def test_of_a_thread_the_beginning_that_others_have_stays():
+    messages = [ContentRef.of(f"{n}".encode()) for n in range(4)]
+    payload = thread_frame(None, messages)[HEADER_BYTES:]
+    for kept in (1, 2, 3):
+        frames = shortened(payload, kept)
+        assert len(frames) == len(payload) + HEADER_BYTES
+        (kind, thread, _), (other, _, end) = frames_in(frames)
+        assert (kind, other, end) == (THREAD, END, len(frames))
+        assert list(read_thread(thread).messages) == messages[:kept]
 
 
 def test_a_filler_is_the_end_of_no_segment():
