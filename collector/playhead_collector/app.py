@@ -50,6 +50,7 @@ from playhead_collector.receive.otlp_intake import OtlpIntake
 from playhead_collector.receive.ports import Authorize
 from playhead_collector.receive.request_limiter import RequestLimiter
 from playhead_collector.receive.transfer_budget import TransferBudget
+from playhead_collector.retain.forgetter import Forgetter
 from playhead_collector.retain.object_mover import ObjectMover
 from playhead_collector.retain.packer import Packer
 from playhead_collector.retain.sweeper import Sweeper
@@ -224,6 +225,7 @@ def build_collector(
     packer = Packer(store.projections, clock=clock, is_busy=runner.is_busy, rest=runner.rest_of_others)
     sweeper = _sweeper(settings, store)
     mover = _object_mover(settings, store, runner.is_busy)
+    forgetter = Forgetter(store.forgetting, sweeper, hold_s=settings.forget_after_seconds)
     hub = hub or LiveHub(store, store.changes, stream_limits(settings))
     forwarder = forwarder_of(settings, store, answers.prices, clock)
     announcer = announcer_of(settings, store.promises, clock)
@@ -248,7 +250,9 @@ def build_collector(
     )
     metrics = Metrics()
     access_control = _access_control(settings, store, metrics, clock)
-    workers = [runner, packer, sweeper, mover, forwarder, announcer, indexer, finder, scoring, access_control.quotas]
+    workers = [
+        runner, packer, sweeper, forgetter, mover, forwarder, announcer, indexer, finder, scoring, access_control.quotas,
+    ]  # fmt: skip
     app = _application(workers, hub)
     flow, guard = _make_limits(settings, metrics)
     intake = IngestPipeline(store, FIRST_PROJECT, settings.inline_attribute_characters, (runner.wake, forwarder.wake))
@@ -261,7 +265,7 @@ def build_collector(
     reads = _reads(settings, metrics)
     query_api.add_routes(
         app, store, runner, answers, access_control=access_control, analysis=pool, not_understood=metrics.scopes,
-        reads=reads, hub=hub, sweeper=sweeper, forwarder=forwarder, scoring=run_scorer,
+        reads=reads, hub=hub, sweeper=sweeper, forgetter=forgetter, forwarder=forwarder, scoring=run_scorer,
     )  # fmt: skip
     _attach_pages(app, store, mover)
     forwarding = ForwardMetrics(forwarder, clock, metrics.registry)

@@ -17,6 +17,7 @@ CollectorError                 everything the collector raises on purpose
 │  ├─ StoreCollision           another transaction was in the way: nothing was stored, trying again is likely to work
 │  └─ ObjectStoreUnavailable   the object store does not do what is asked: what needs it has to wait
 ├─ ContentMissing              nothing is stored under this ref
+│  └─ ContentForgotten         it was erased, because somebody had it forgotten
 ├─ ContentCorrupt              what is stored no longer matches its ref
 └─ Refused                     a request that cannot be done as it is; has the HTTP status of the answer
 """
@@ -93,6 +94,10 @@ class ContentMissing(CollectorError):
     """Nothing is stored under this ref: it has not arrived, or was deleted."""
 
 
+class ContentForgotten(ContentMissing):
+    """What was stored under this ref was erased, because somebody had it forgotten."""
+
+
 class ContentCorrupt(CollectorError):
     """What is stored under this ref no longer matches it: the database was damaged."""
 
@@ -116,6 +121,8 @@ def refusal_of(error: CollectorError) -> Refused:
             return Refused(503, "object_store_unavailable", str(error))
         case StoreUnavailable():
             return Refused(503, "store_unavailable", str(error))
+        case ContentForgotten():
+            return Refused(410, "content_forgotten", str(error))
         case ContentMissing():
             return Refused(404, "content_missing", str(error))
         case ContentCorrupt():

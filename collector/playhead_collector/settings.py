@@ -344,6 +344,13 @@ class CollectorSettings:
         s.SECONDS,
         "how long an object is kept after the last content in it was deleted",
     )
+    # 65 minutes: the SDK forgets once an hour which contents a collector has, and some minutes for what is being sent.
+    forget_after_seconds: float = setting(
+        "PLAYHEAD_FORGET_AFTER_SECONDS",
+        3_900.0,
+        s.SECONDS,
+        "how long contents of forgotten runs are kept after they were stored or named; 0 if no program records now",
+    )
     # 30 days: journals of machines that were off for long arrive within it; each tombstone is a row of 100 bytes.
     tombstone_seconds: float = setting(
         "PLAYHEAD_TOMBSTONE_SECONDS", 30 * 86_400.0, s.SECONDS, "how long late spans of a deleted run are dropped"

@@ -19,6 +19,7 @@ from playhead.wire.operations.compression import CompressionOperations
 from playhead.wire.operations.content import ContentOperations, ScopeOperations
 from playhead.wire.operations.conversations import ConversationOperations
 from playhead.wire.operations.exports import ExportOperations
+from playhead.wire.operations.forgetting import ForgettingOperations
 from playhead.wire.operations.forward import ForwardOperations
 from playhead.wire.operations.keys import KeyOperations
 from playhead.wire.operations.leases import LeaseOperations
@@ -69,6 +70,7 @@ _MODULES: Mapping[type, str] = {
     PromiseOperations: "promises",
     KeyOperations: "keys",
     StorageOperations: "storage",
+    ForgettingOperations: "forgetting",
     ForwardOperations: "forward",
 }
 """Module with the handlers of each class of operations."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from playhead_collector.handlers.settings import AnalysisSettings
     from playhead_collector.live.hub import LiveHub
     from playhead_collector.read.prices import Prices
+    from playhead_collector.retain.forgetter import Forgetter
     from playhead_collector.retain.sweeper import Sweeper
     from playhead_collector.store.ports import ReadStore
     from playhead_collector.store.ports.changes import ChangeStore
@@ -139,6 +140,7 @@ class Services:
     scoring: ScoringService | None = None
     reading: Turn = no_limit
     sweeper: Sweeper | None = None
+    forgetter: Forgetter | None = None
     forwarder: Forwarder | None = None
     keys: KeyCache | None = None
     not_understood: Mapping[int, Mapping[str, int]] = field(default_factory=dict[int, Mapping[str, int]])

@@ -68,7 +68,7 @@ class Sweeper:
         """Makes some steps of the current sweep, or of a new one. Raises StoreUnavailable."""
         until = self._clock() + _BY_HAND_SECONDS
         while True:
-            swept = await self._step(project_id)
+            swept = await self.step(project_id)
             if swept.phase is None or self._clock() >= until:
                 return swept
 
@@ -92,11 +92,12 @@ class Sweeper:
     async def _sweep(self, project_id: int) -> None:
         while True:
             began = self._clock()
-            if (await self._step(project_id)).phase is None:
+            if (await self.step(project_id)).phase is None:
                 return
             await self._sleep(_REST * (self._clock() - began))
 
-    async def _step(self, project_id: int) -> Swept:
+    async def step(self, project_id: int) -> Swept:
+        """Makes the next step of a sweep, or begins one. Raises StoreUnavailable."""
         swept = await self._store.sweep_step(project_id, int(self.grace_s * _NS))
         if swept.phase is None:
             self.counts.update(sweeps=1, contents=swept.contents, nodes=swept.nodes)

@@ -13,6 +13,7 @@ from playhead.wire.operations.compression import CompressionOperations
 from playhead.wire.operations.content import ContentOperations, ScopeOperations
 from playhead.wire.operations.conversations import ConversationOperations
 from playhead.wire.operations.exports import ExportOperations
+from playhead.wire.operations.forgetting import ForgettingOperations
 from playhead.wire.operations.forward import ForwardOperations
 from playhead.wire.operations.keys import KeyOperations
 from playhead.wire.operations.leases import LeaseOperations
@@ -49,6 +50,7 @@ from playhead_collector.workers.ports import Analysis, InProcessAnalysis
 
 if TYPE_CHECKING:  # the journal of a machine is read without Postgres' driver
     from playhead_collector.forward.forwarder import Forwarder
+    from playhead_collector.retain.forgetter import Forgetter
     from playhead_collector.retain.sweeper import Sweeper
     from playhead_collector.store.postgres.store import PostgresStore
 
@@ -86,6 +88,7 @@ def add_routes(
     reads: ReadLimiter | None = None,
     hub: LiveHub | None = None,
     sweeper: "Sweeper | None" = None,
+    forgetter: "Forgetter | None" = None,
     forwarder: "Forwarder | None" = None,
     scoring: ScoringService | None = None,
 ) -> None:
@@ -111,6 +114,7 @@ def add_routes(
         hub=hub or LiveHub(store, store.changes, StreamLimits()),
         changes=store.changes,
         sweeper=sweeper,
+        forgetter=forgetter,
         forwarder=forwarder,
         keys=keyring,
         projects=None if access_control is None else access_control.projects,
@@ -162,6 +166,8 @@ def add_routes(
     if sweeper is not None:
         declared.add(limited, StorageOperations.delete_run)
         declared.add(limited, StorageOperations.collect_garbage)
+    if forgetter is not None:
+        _add_all(declared, limited, ForgettingOperations)
     if forwarder is not None:
         _add_all(declared, limited, ForwardOperations)
 

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -46,16 +47,20 @@ def _table() -> Any:
 
 
 def _collector() -> Any:
-    """Returns the module that starts the collector. Raises SettingInvalid if the extra for it is not installed; the
-    message says how to install it."""
+    """Returns the module that starts the collector. Raises SettingInvalid if it is not installed."""
+    return collector_part("cli")
+
+
+def collector_part(module: str) -> Any:
+    """Returns a module of the collector. Raises SettingInvalid if the extra for it is not installed; the message says
+    how to install it."""
     try:
-        from playhead_collector import cli  # noqa: PLC0415 - the collector is an extra
+        return import_module(f"playhead_collector.{module}")
     except ImportError as error:
         if (error.name or "playhead").startswith("playhead"):
             raise  # an error in our own code, not a missing extra
         problem = f"this needs the collector, and {error.name or 'a part of it'} is not installed"
         raise SettingInvalid(f'{problem}: pip install "playhead[collector]"') from error
-    return cli
 
 
 serve = _serve_command()

@@ -9,6 +9,7 @@ _ERRORS: Mapping[int, type[ClientError]] = {
     403: NotAuthorized,
     404: NotFound,
     409: Conflict,
+    410: NotFound,  # it was forgotten
     **dict.fromkeys((400, 413, 416, 422), BadRequest),
 }
 

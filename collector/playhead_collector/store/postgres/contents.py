@@ -6,9 +6,9 @@ from playhead.model.canonical import Content
 from playhead.model.ref import ContentRef
 from playhead.model.thread import ThreadNode
 from playhead.wire.pack import ThreadExtension
-from playhead_collector.errors import ContentMissing
+from playhead_collector.errors import ContentForgotten, ContentMissing
 from playhead_collector.store.ports.contents import ContentFacts, ThreadNodes
-from playhead_collector.store.postgres import content_rows, ingest, threads
+from playhead_collector.store.postgres import content_rows, ingest, threads, tombstones
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database, begin_write
 from playhead_collector.store.postgres.dictionaries import DictionaryTrainer
@@ -77,8 +77,16 @@ class PostgresContents:
     async def get(self, project_id: int, ref: ContentRef) -> Content:
         stored = (await self.get_many(project_id, [ref])).get(ref)
         if stored is None:
+            await self._check_not_forgotten(project_id, ref)
             raise ContentMissing(f"nothing is stored under {ref}: it has not arrived yet, or was deleted")
         return stored
+
+    async def _check_not_forgotten(self, project_id: int, ref: ContentRef) -> None:
+        """Raises ContentForgotten."""
+        async with self._db.reading() as conn:
+            day = await tombstones.date_of(conn, project_id, ref)
+        if day is not None:
+            raise ContentForgotten(f"{ref} was forgotten on {day.isoformat()}: ask for another content")
 
     async def get_many(self, project_id: int, refs: Sequence[ContentRef]) -> Mapping[ContentRef, Content]:
         async def read(packs: Packs) -> Mapping[ContentRef, Content]:
@@ -116,6 +124,7 @@ class PostgresContents:
             async with self._db.reading() as conn:
                 nodes = await threads.read(conn, self._memory.packs, project_id, ref)
         if not nodes:
+            await self._check_not_forgotten(project_id, ref)
             raise ContentMissing(f"no thread is stored under {ref}: it has not arrived yet, or was deleted")
         return nodes
 

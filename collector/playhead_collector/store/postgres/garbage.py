@@ -15,13 +15,15 @@ deleted from their end, so that the rest stays valid.
 Senders assume for at most an hour that contents they have sent are stored (`playhead.export.ship`). The grace period
 has to be longer, or they would name deleted contents.
 
+What forgotten runs named (`erasing.py`) is not kept for being young: a sweep deletes it, unless it is marked.
+
 A run is deleted with its data in one transaction.  A tombstone remains, so that spans that arrive later do not create
 the run again.
 """
 
 import asyncio
 import datetime
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import IntEnum
 from typing import Any
 from uuid import UUID
@@ -32,9 +34,9 @@ from playhead.model.ref import ContentRef
 from playhead_collector.errors import StoreCollision
 from playhead_collector.store.packing import content_packs
 from playhead_collector.store.packing.content_packs import OpenPack, PackItems
-from playhead_collector.store.packing.zstd import Zstd, decompress_json
+from playhead_collector.store.packing.zstd import Zstd
 from playhead_collector.store.ports.retention import Deleted, Swept
-from playhead_collector.store.postgres import changes, search_blocks
+from playhead_collector.store.postgres import changes, named_refs, search_blocks, tombstones
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database, begin_exclusive_write
 from playhead_collector.store.postgres.packs import Packs
@@ -78,7 +80,8 @@ class PostgresGarbage:
 
     async def sweeps_due(self, grace_ns: int) -> Sequence[int]:
         async with self._db.reading() as conn:
-            return await sql.column(conn, "sweeps_due", until=ripe_ns(self._clock(), grace_ns) - 1)
+            now_ns = self._clock()
+            return await sql.column(conn, "sweeps_due", until=ripe_ns(now_ns, grace_ns) - 1, now=now_ns)
 
     async def sweep_step(self, project_id: int, grace_ns: int) -> Swept:
         # A step that needs bodies from the object store is rolled back and made again with them: writers do not wait.
@@ -87,8 +90,10 @@ class PostgresGarbage:
         )
 
     async def forget_tombstones(self, older_ns: int) -> int:
+        before_ns = self._clock() - older_ns
         async with self._db.transaction() as conn:
-            return await sql.run(conn, "forget_tombstones", before=self._clock() - older_ns)
+            await sql.run(conn, "forget_content_tombstones", before=cutoff_of(before_ns, 0))
+            return await sql.run(conn, "forget_tombstones", before=before_ns)
 
     async def forget_leases(self) -> int:
         async with self._db.transaction() as conn:
@@ -119,9 +124,12 @@ async def _step(conn: Conn, packs: Packs, project_id: int, now_ns: int, grace_ns
         # Writers after this see that a sweep is running.
         await begin_exclusive_write(conn, project_id, _SWEEP_LOCK_TIMEOUT_MS)
         await sql.run(conn, "clear_news", project_id=project_id)
+        await sql.run(conn, "begin_erasing", project_id=project_id, now=now_ns)
         await sql.run(conn, "begin_sweep", project_id=project_id, now=now_ns, cutoff=cutoff_of(now_ns, grace_ns))
         return Swept(SweepPhase.RUNS.name.lower())
     moved = await _STEPS[SweepPhase(row["phase"])](conn, packs, project_id, row)
+    if moved.get("phase") == SweepPhase.MARKS:  # before marks are removed: they say what others name
+        await sql.run(conn, "settle_erasing", project_id=project_id)
     where = {name: row[name] for name in ("phase", "at_run", "at_ref", "at_lineage", "at_depth")}
     where |= {"contents": 0, "nodes": 0} | dict(moved)
     if where["phase"] > SweepPhase.MARKS:
@@ -201,7 +209,8 @@ async def _delete_nodes(conn: Conn, packs: Packs, project_id: int, row: Record) 
     done = await sql.row(conn, "delete_nodes", project_id=project_id, cutoff=row["cutoff"], how_many=_DELETED_PER_STEP)
     if done is None or not done["looked"]:
         return _next_phase(row)
-    return {"nodes": done["gone"], "at_depth": 0}
+    await tombstones.leave(conn, project_id, done["gone"], row["started_ns"])
+    return {"nodes": len(done["gone"]), "at_depth": 0}
 
 
 async def _delete_contents(conn: Conn, packs: Packs, project_id: int, row: Record) -> Moved:
@@ -211,6 +220,7 @@ async def _delete_contents(conn: Conn, packs: Packs, project_id: int, row: Recor
     done = await sql.row(conn, "delete_contents", project_id=project_id, **parameters)
     if done is None or done["ref"] is None:
         return _next_phase(row)
+    await tombstones.leave(conn, project_id, done["gone"], row["started_ns"])
     return {"contents": len(done["gone"]), "at_ref": done["ref"]}
 
 
@@ -220,7 +230,9 @@ async def _take_packed_nodes(conn: Conn, packs: Packs, project_id: int, row: Rec
     numbers = await _old_packs(conn, project_id, row)
     if not numbers:
         return _next_phase(row)
-    return {"nodes": await take_nodes(conn, packs, project_id, numbers), "at_lineage": numbers[-1]}
+    gone = await take_nodes(conn, packs, project_id, numbers)
+    await tombstones.leave(conn, project_id, gone, row["started_ns"])
+    return {"nodes": len(gone), "at_lineage": numbers[-1]}
 
 
 async def _take_packed_contents(conn: Conn, packs: Packs, project_id: int, row: Record) -> Moved:
@@ -229,7 +241,9 @@ async def _take_packed_contents(conn: Conn, packs: Packs, project_id: int, row: 
     numbers = await _old_packs(conn, project_id, row)
     if not numbers:
         return _next_phase(row)
-    return {"contents": await take_contents(conn, packs, project_id, numbers), "at_lineage": numbers[-1]}
+    gone = await take_contents(conn, packs, project_id, numbers)
+    await tombstones.leave(conn, project_id, gone, row["started_ns"])
+    return {"contents": len(gone), "at_lineage": numbers[-1]}
 
 
 async def _old_packs(conn: Conn, project_id: int, row: Record) -> list[int]:
@@ -276,15 +290,13 @@ _STEPS = {
 
 # --- marking ---------------------------------------------------------------------------------------------------------
 
-# 500 contents or threads take a few ms; large contents are limited by their compressed bytes.
+# 500 contents or threads take a few ms.
 REFS_AT_A_TIME = 500
-_BYTES_AT_A_TIME = 4 * 1024 * 1024
 
 
 async def mark_run(conn: Conn, project_id: int, run: UUID) -> None:
     """Marks the refs in a run's spans, log events, events and states."""
-    rows = await sql.rows(conn, "bodies_of", project_id=project_id, run=run)
-    refs = await asyncio.to_thread(_named_by_pages, rows)
+    refs = await named_refs.in_run(conn, project_id, run)
     await sql.run(conn, "mark", project_id=project_id, refs=list(refs))
     await sql.run(conn, "mark_history", project_id=project_id, run=run)
 
@@ -295,12 +307,7 @@ async def trace(conn: Conn, packs: Packs, project_id: int) -> bool:
     if not refs:
         return False
     await sql.run(conn, "trace_threads", project_id=project_id, refs=refs)
-    await sql.run(conn, "mark_named", project_id=project_id, refs=refs)
-    sizes = await sql.rows(conn, "content_sizes", project_id=project_id, refs=refs)
-    for portion in _portions_by_size(sizes):
-        rows = await sql.rows(conn, "content_bodies", project_id=project_id, refs=portion)
-        bodies = [(await packs.dictionaries.reader(conn, project_id, row["encoding"]), row["body"]) for row in rows]
-        named = await asyncio.to_thread(_named_by_contents, bodies)
+    async for named in named_refs.in_rows(conn, packs, project_id, refs):
         await sql.run(conn, "mark", project_id=project_id, refs=list(named))
     nodes = await _trace_packed(conn, packs, project_id, list(map(ContentRef.from_digest, refs)))
     await sql.run(conn, "traced", project_id=project_id, refs=refs + nodes)
@@ -309,77 +316,49 @@ async def trace(conn: Conn, packs: Packs, project_id: int) -> bool:
 
 async def _trace_packed(conn: Conn, packs: Packs, project_id: int, refs: Sequence[ContentRef]) -> list[bytes]:
     """Marks the refs in packed contents and threads. Returns the digests of all nodes in the packed threads."""
-    named = await packs.digests_named(conn, project_id, refs)
-    nodes = await packs.chains(conn, project_id, refs)
-    named.update(ref.digest for node in nodes.values() for ref in (node.ref, node.message))
+    named, nodes = await named_refs.in_packs(conn, packs, project_id, refs)
     if named:
         await sql.run(conn, "mark", project_id=project_id, refs=list(named))
-    return [ref.digest for ref in nodes]
-
-
-def _named_by_pages(rows: Sequence[Record]) -> set[bytes]:
-    def plain() -> Iterator[bytes]:
-        for row in rows:
-            yield decompress_json(row["body"], None if row["beside"] is None else decompress_json(row["beside"]))
-
-    return set(_digests_in(plain()))
-
-
-def _named_by_contents(bodies: Sequence[tuple[Callable[[bytes], bytes], bytes]]) -> set[bytes]:
-    return set(_digests_in(read(body) for read, body in bodies))
-
-
-def _digests_in(texts: Iterable[bytes]) -> Iterator[bytes]:
-    for text in texts:
-        yield from content_packs.digests_in(text)
-
-
-def _portions_by_size(sizes: Iterable[Record]) -> Iterator[list[bytes]]:
-    portion: list[bytes] = []
-    held = 0
-    for row in sizes:
-        if portion and held + row["bytes"] > _BYTES_AT_A_TIME:
-            yield portion
-            portion, held = [], 0
-        portion.append(row["ref"])
-        held += row["bytes"]
-    if portion:
-        yield portion
+    return nodes
 
 
 # --- packs -----------------------------------------------------------------------------------------------------------
 
 
 async def mark_all(conn: Conn, packs: Packs, project_id: int, numbers: Sequence[int]) -> None:
-    """Marks all items of these packs."""
+    """Marks all items of these packs, but for those that are to be erased."""
     opened = await packs.open(conn, project_id, numbers)
     refs = await asyncio.to_thread(_digests_of, list(opened.values()))
+    erasing = set(await sql.column(conn, "erasing_among", project_id=project_id, refs=refs))
+    refs = [ref for ref in refs if ref not in erasing]
     await sql.run(conn, "mark", project_id=project_id, refs=refs)
 
 
-async def take_nodes(conn: Conn, packs: Packs, project_id: int, numbers: Sequence[int]) -> int:
-    """Deletes unmarked thread nodes from these packs. Returns how many."""
+async def take_nodes(conn: Conn, packs: Packs, project_id: int, numbers: Sequence[int]) -> list[bytes]:
+    """Deletes unmarked thread nodes from these packs. Returns their digests."""
     return await _take_unmarked(conn, packs, project_id, numbers, of_nodes=True)
 
 
-async def take_contents(conn: Conn, packs: Packs, project_id: int, numbers: Sequence[int]) -> int:
-    """Deletes unmarked contents from these packs. Returns how many. Call it when all unmarked nodes are deleted."""
+async def take_contents(conn: Conn, packs: Packs, project_id: int, numbers: Sequence[int]) -> list[bytes]:
+    """Deletes unmarked contents from these packs. Returns their digests. Call it when unmarked nodes are deleted."""
     return await _take_unmarked(conn, packs, project_id, numbers, of_nodes=False)
 
 
-async def _take_unmarked(conn: Conn, packs: Packs, project_id: int, numbers: Sequence[int], *, of_nodes: bool) -> int:
+async def _take_unmarked(
+    conn: Conn, packs: Packs, project_id: int, numbers: Sequence[int], *, of_nodes: bool
+) -> list[bytes]:
     opened = await packs.open(conn, project_id, numbers)
     digests = await asyncio.to_thread(_digests_of, list(opened.values()))
     marked = set(await sql.column(conn, "marked", project_id=project_id, refs=digests))
     losing = [
         number for number, pack in opened.items() if not marked.issuperset(_digests_of([pack], of_nodes=of_nodes))
     ]
-    gone = 0
+    gone: list[bytes] = []
     # Only packs that keep something are needed with their bodies, which may be in the object store.
     for number in list(losing):
         if marked.isdisjoint(_digests_of([opened[number]])) and not (of_nodes or opened[number].node_digests()):
             losing.remove(number)
-            gone += len(opened[number].content_digests())
+            gone += opened[number].content_digests()
             await sql.run(conn, "delete_packs", project_id=project_id, packs=[number])
     if not losing:
         return gone
@@ -387,7 +366,8 @@ async def _take_unmarked(conn: Conn, packs: Packs, project_id: int, numbers: Seq
     zstd = await packs.dictionaries.zstd(conn, project_id, encoding)
     for number, pack in (await packs.open(conn, project_id, losing, whole=True)).items():
         items, remaining = pack.items(), _without_unmarked(pack.items(), marked, of_nodes=of_nodes)
-        gone += len(items.contents) + len(items.nodes) - len(remaining.contents) - len(remaining.nodes)
+        looked = items.nodes if of_nodes else items.contents
+        gone += [item.ref.digest for item in looked if item.ref.digest not in marked]
         if not remaining.contents and not remaining.nodes:
             await sql.run(conn, "delete_packs", project_id=project_id, packs=[number])
         else:
@@ -422,7 +402,7 @@ _DELETION_LOCK_TIMEOUT_MS = 2_000
 
 async def _delete(conn: Conn, project_id: int, run: UUID, now_ns: int, *, forks: bool) -> Deleted:
     await begin_exclusive_write(conn, project_id, _DELETION_LOCK_TIMEOUT_MS)
-    below = await _forks(conn, project_id, run)
+    below = await forks_of(conn, project_id, run)
     if below and not forks:
         return Deleted((), tuple(fork.hex for fork in below))
     stored = [row["run_id"] for row in await sql.rows(conn, "lock_runs", project_id=project_id, runs=[run, *below])]
@@ -434,7 +414,7 @@ async def _delete(conn: Conn, project_id: int, run: UUID, now_ns: int, *, forks:
     return Deleted((run.hex, *(fork.hex for fork in stored if fork != run)), ())
 
 
-async def _forks(conn: Conn, project_id: int, run: UUID) -> Sequence[UUID]:
+async def forks_of(conn: Conn, project_id: int, run: UUID) -> Sequence[UUID]:
     """Returns all runs that were forked from this run, directly or over other forks."""
     seen, latest = {run: None}, [run]
     while latest:

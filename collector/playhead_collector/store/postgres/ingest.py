@@ -29,7 +29,7 @@ from playhead_collector.store.packing.span_pages import (
     span_key,
 )
 from playhead_collector.store.ports.spans import Batch, Ingested
-from playhead_collector.store.postgres import content_rows, threads
+from playhead_collector.store.postgres import content_rows, erasing, threads
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Takeover, WriteContext, begin_write
 from playhead_collector.store.postgres.dictionaries import Dictionaries
@@ -143,7 +143,7 @@ async def ingest(
     """Stores the batch without data of deleted runs and of superseded attempts, and adds it to the outbox of
     `recipients`. `by_run` is `arrivals(batch)`, computed once for all attempts."""
     write_context = await begin_write(conn, project_id, map(UUID, by_run))
-    dropped = await _drop_late(conn, write_context, by_run, now_ns)
+    dropped = await _drop_late(conn, memory.packs, write_context, by_run, now_ns)
     by_run = {run: arrival for run, arrival in by_run.items() if UUID(run) not in write_context.deleted_runs}
     before = sum(arrival.items for arrival in by_run.values())
     by_run, takeovers = _without_superseded(by_run, write_context.takeovers)
@@ -194,14 +194,22 @@ def _is_superseded(item: Span | LogEvent, takeover: Takeover) -> bool:
     return isinstance(attempt, int) and attempt < takeover.attempt and last_ns > takeover.since_ns
 
 
-async def _drop_late(conn: Conn, write_context: WriteContext, by_run: Mapping[str, RunArrival], now_ns: int) -> int:
-    """Adds the number of spans and log events of deleted runs to the runs' tombstones. Returns the total."""
+async def _drop_late(
+    conn: Conn, packs: Packs, write_context: WriteContext, by_run: Mapping[str, RunArrival], now_ns: int
+) -> int:
+    """Adds the number of spans and log events of deleted runs to the runs' tombstones. Returns the total. What those of
+    forgotten runs name is erased, as what came before."""
     late = {
         UUID(run): arrival.items for run, arrival in sorted(by_run.items()) if UUID(run) in write_context.deleted_runs
     }
     if late:
         runs, items = list(late), list(late.values())
-        await sql.run(conn, "drop_late", project_id=write_context.project_id, runs=runs, items=items, now=now_ns)
+        project_id = write_context.project_id
+        await sql.run(conn, "drop_late", project_id=project_id, runs=runs, items=items, now=now_ns)
+        erased = set(await sql.column(conn, "erased_of", project_id=project_id, runs=runs))
+        named = {ref.digest for run, arrival in by_run.items() if UUID(run) in erased for ref in arrival.refs}
+        if named:
+            await erasing.add(conn, packs, project_id, named, now_ns, erasing.BELIEVED_NS)
     return sum(late.values())
 
 

@@ -168,22 +168,23 @@ class Packs:
 
     async def packed_refs(self, conn: Conn, project_id: int, refs: Collection[ContentRef]) -> set[ContentRef]:
         """Returns the given refs that are packed, as contents or as nodes."""
-        return set(await self._packed_dates(conn, project_id, refs))
+        return set(await self.packed_dates(conn, project_id, refs))
 
     async def mark_used(
         self, conn: Conn, project_id: int, refs: Collection[ContentRef], today: datetime.date
     ) -> set[ContentRef]:
         """Returns the same as `packed_refs`. Also sets the refs' last use to today, if their packs are older, so that a
         sweep keeps them."""
-        dates = await self._packed_dates(conn, project_id, refs)
+        dates = await self.packed_dates(conn, project_id, refs)
         # Packs of today are kept anyway.
         if old := [ref.digest for ref, packed in dates.items() if packed < today]:
             await sql.run(conn, "note_packed_seen", project_id=project_id, refs=old, today=today)
         return set(dates)
 
-    async def _packed_dates(
+    async def packed_dates(
         self, conn: Conn, project_id: int, refs: Collection[ContentRef]
     ) -> dict[ContentRef, datetime.date]:
+        """Returns the day on which each was packed, of those of these refs that are."""
         packs = await self._with(conn, project_id, refs)
         return {ref: pack.packed for ref in refs for pack in packs if pack.has(ref)}
 

@@ -14,6 +14,7 @@ from playhead_collector.store.postgres.contents import PostgresContents
 from playhead_collector.store.postgres.conversations import PostgresConversations
 from playhead_collector.store.postgres.dictionaries import DictionaryTrainer
 from playhead_collector.store.postgres.events import PostgresEvents
+from playhead_collector.store.postgres.forgetting import PostgresForgetting
 from playhead_collector.store.postgres.garbage import PostgresGarbage
 from playhead_collector.store.postgres.ingest import StoreMemory
 from playhead_collector.store.postgres.keys import PostgresKeys
@@ -92,6 +93,7 @@ class PostgresStore:
         self.conversations = PostgresConversations(db, clock, memory.packs)
         self.storage = PostgresStorage(db, memory.packs)
         self.garbage = PostgresGarbage(db, clock, memory.packs)
+        self.forgetting = PostgresForgetting(db, clock, memory.packs, recipients)
 
     async def ready(self) -> None:
         """Returns if the database answers; otherwise raises StoreUnavailable."""

@@ -132,7 +132,7 @@ class ContentOperations:
             206: "The requested range.",
             304: "The caller has this content already (`If-None-Match`).",
         },
-        also_refuses={416: "The range lies outside the content."},
+        also_refuses={410: "The content was forgotten.", 416: "The range lies outside the content."},
     )
     def content(self, ref: Ref, *, view: View = None) -> Content:
         """Bytes of a content, with its media type. A thread's ref gives its last node, or with `as=messages` its list.

@@ -11,6 +11,7 @@ from playhead.wire.operations.compression import CompressionOperations
 from playhead.wire.operations.content import ContentOperations, ScopeOperations
 from playhead.wire.operations.conversations import ConversationOperations
 from playhead.wire.operations.exports import ExportOperations
+from playhead.wire.operations.forgetting import ForgettingOperations
 from playhead.wire.operations.forward import ForwardOperations
 from playhead.wire.operations.keys import KeyOperations
 from playhead.wire.operations.leases import LeaseOperations
@@ -64,6 +65,7 @@ class DeclaredOperations(
     KeyOperations,
     ProjectOperations,
     StorageOperations,
+    ForgettingOperations,
     ForwardOperations,
 ):
     """All declared operations: both clients inherit them."""

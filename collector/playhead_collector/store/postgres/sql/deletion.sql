@@ -16,8 +16,17 @@ select set_config('lock_timeout', :milliseconds::text, true);
 select pg_advisory_xact_lock(hashtext('playhead.content'), :project_id::int);
 
 -- name: note_news(project_id, refs)!
--- A sweep is under way: what is stored or named from now on stays.
-insert into gc_news (project_id, ref) select :project_id, ref from unnest(:refs::bytea[]) as given (ref);
+-- A sweep is under way, or something is to be erased: what is stored or named from now on stays. Rows are locked in one
+-- order, so that writers of the same refs do not wait for each other in a circle.
+with named as materialized (
+    select ref from gc_erasing where project_id = :project_id and ref = any(:refs::bytea[]) order by ref for update
+),
+kept as (
+    delete from gc_erasing using named where gc_erasing.project_id = :project_id and gc_erasing.ref = named.ref
+)
+insert into gc_news (project_id, ref)
+select :project_id, ref from unnest(:refs::bytea[]) as given (ref)
+where exists (select from gc_sweep where gc_sweep.project_id = :project_id);
 
 -- name: drop_late(project_id, runs, items, now)!
 -- What arrived of runs that were deleted.

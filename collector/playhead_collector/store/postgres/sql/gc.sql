@@ -1,14 +1,16 @@
 -- name: sweep(project_id)^
 select * from gc_sweep where project_id = :project_id;
 
--- name: sweeps_due(until)
+-- name: sweeps_due(until, now)
 -- Projects with a sweep under way, or with runs that were deleted (or still arrived) before then and were not swept, or
--- with conversations that were.
+-- with conversations that were, or with what is to be erased now.
 select project_id from gc_sweep
 union
 select project_id from run_tombstone where not swept and late_ns <= :until
 union
-select project_id from sweep_due where since_ns <= :until;
+select project_id from sweep_due where since_ns <= :until
+union
+select project_id from gc_erasing where due_ns <= :now;
 
 -- name: lock_sweep(project_id)$
 -- One step at a time, whoever makes it.
@@ -87,19 +89,31 @@ on conflict (project_id, ref) do nothing;
 -- name: forget_orphans(project_id, cutoff)!
 -- Extensions of threads that never came, and that nobody waits for any more.
 delete from thread_orphan as orphan
-where project_id = :project_id and kept_since < :cutoff
+where project_id = :project_id
+    and (
+        kept_since < :cutoff or exists (
+            select from gc_erasing
+            where gc_erasing.project_id = :project_id and gc_erasing.ref = any(array[orphan.tip, orphan.parent])
+                and gc_erasing.in_sweep
+        )
+    )
     and not exists (select from pending_ref where pending_ref.project_id = :project_id and pending_ref.ref = orphan.tip)
     and not exists (
         select from thread_orphan as next where next.project_id = :project_id and next.parent = orphan.tip
     );
 
 -- name: mark_young_contents(project_id, after, cutoff, how_many)$
--- Content that was seen lately stays. The last that was looked at, null at the end.
+-- Content that was seen lately stays, unless it is to be erased. The last that was looked at, null at the end.
 with part as materialized (
     select ref, last_seen from content where project_id = :project_id and ref > :after order by ref limit :how_many
 ),
 marked as (
-    insert into gc_mark (project_id, ref) select :project_id, ref from part where last_seen >= :cutoff
+    insert into gc_mark (project_id, ref)
+    select :project_id, ref from part
+    where last_seen >= :cutoff and not exists (
+            select from gc_erasing
+            where gc_erasing.project_id = :project_id and gc_erasing.ref = part.ref and gc_erasing.in_sweep
+        )
     on conflict (project_id, ref) do nothing
 )
 select ref from part order by ref desc limit 1;
@@ -110,7 +124,12 @@ with part as materialized (
     where project_id = :project_id and (lineage, depth) > (:lineage, :depth) order by lineage, depth limit :how_many
 ),
 marked as (
-    insert into gc_mark (project_id, ref) select distinct :project_id::int, ref from part where last_seen >= :cutoff
+    insert into gc_mark (project_id, ref)
+    select distinct :project_id::int, ref from part
+    where last_seen >= :cutoff and not exists (
+            select from gc_erasing
+            where gc_erasing.project_id = :project_id and gc_erasing.ref = part.ref and gc_erasing.in_sweep
+        )
     on conflict (project_id, ref) do nothing
 )
 select lineage, depth from part order by lineage desc, depth desc limit 1;
@@ -165,13 +184,9 @@ select :project_id, ref, bool_or(traced) from named group by ref
 on conflict (project_id, ref) do update set traced = true
 where excluded.traced and not gc_mark.traced;
 
--- name: mark_named(project_id, refs)!
--- What contents name whose bodies are in the object store: 32 bytes each.
-insert into gc_mark (project_id, ref)
-select distinct :project_id::int, substring(names from at * 32 + 1 for 32)
-from content, generate_series(0, octet_length(names) / 32 - 1) as at
-where project_id = :project_id and ref = any(:refs) and names is not null
-on conflict (project_id, ref) do nothing;
+-- name: names_of_moved(project_id, refs)
+-- What each content names whose body is in the object store: 32 bytes each.
+select names from content where project_id = :project_id and ref = any(:refs) and names is not null;
 
 -- name: content_sizes(project_id, refs)
 select ref, octet_length(body) as bytes from content
@@ -192,7 +207,12 @@ with part as materialized (
 doomed as (
     insert into gc_doomed (project_id, depth, lineage)
     select :project_id, depth, lineage from part
-    where last_seen < :cutoff
+    where (
+            part.last_seen < :cutoff or exists (
+                select from gc_erasing
+                where gc_erasing.project_id = :project_id and gc_erasing.ref = part.ref and gc_erasing.in_sweep
+            )
+        )
         and not exists (select from gc_mark where gc_mark.project_id = :project_id and gc_mark.ref = part.ref)
     on conflict do nothing
 )
@@ -211,11 +231,16 @@ looked as (
 gone as (
     delete from thread_node as node using batch
     where node.project_id = :project_id and node.lineage = batch.lineage and node.depth = batch.depth
-        and node.last_seen < :cutoff
+        and (
+            node.last_seen < :cutoff or exists (
+                select from gc_erasing
+                where gc_erasing.project_id = :project_id and gc_erasing.ref = node.ref and gc_erasing.in_sweep
+            )
+        )
         and not exists (select from gc_mark where gc_mark.project_id = :project_id and gc_mark.ref = node.ref)
-    returning node.depth
+    returning node.ref
 )
-select (select count(*) from batch) as looked, (select count(*) from gone) as gone;
+select (select count(*) from batch) as looked, array(select ref from gone) as gone;
 
 -- name: delete_contents(project_id, after, cutoff, how_many)^
 with part as materialized (
@@ -223,7 +248,13 @@ with part as materialized (
 ),
 gone as (
     delete from content using part
-    where content.project_id = :project_id and content.ref = part.ref and content.last_seen < :cutoff
+    where content.project_id = :project_id and content.ref = part.ref
+        and (
+            content.last_seen < :cutoff or exists (
+                select from gc_erasing
+                where gc_erasing.project_id = :project_id and gc_erasing.ref = content.ref and gc_erasing.in_sweep
+            )
+        )
         and not exists (select from gc_mark where gc_mark.project_id = :project_id and gc_mark.ref = part.ref)
     returning content.ref
 )

@@ -134,13 +134,23 @@ where project_id = :project_id and pack > :after and packed >= :cutoff order by 
 -- name: mark_packed_seen(project_id, cutoff)!
 with old as (delete from packed_seen where project_id = :project_id and last_seen < :cutoff)
 insert into gc_mark (project_id, ref)
-select project_id, ref from packed_seen where project_id = :project_id and last_seen >= :cutoff
+select project_id, ref from packed_seen
+where project_id = :project_id and last_seen >= :cutoff and not exists (
+    select from gc_erasing
+    where gc_erasing.project_id = :project_id and gc_erasing.ref = packed_seen.ref and gc_erasing.in_sweep
+)
 on conflict (project_id, ref) do nothing;
 
 -- name: old_packs(project_id, before, cutoff, how_many)
--- The latest first: what is in a pack is named by later ones.
+-- And those that have what is to be erased. The latest first: what is in a pack is named by later ones.
 select pack from content_pack
-where project_id = :project_id and (:before < 0 or pack < :before) and packed < :cutoff
+where project_id = :project_id and (:before < 0 or pack < :before) and (
+    packed < :cutoff or exists (
+        select from unnest(keys) as has (key)
+        join gc_erasing on gc_erasing.project_id = :project_id and playhead_key(gc_erasing.ref) = has.key
+        where gc_erasing.in_sweep
+    )
+)
 order by pack desc limit :how_many;
 
 -- name: marked(project_id, refs)
