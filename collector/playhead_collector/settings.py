@@ -3,6 +3,7 @@
 The composition root reads it once, at start. An unusable value ends the start with one sentence.
 """
 
+import base64
 import os
 import re
 import sys
@@ -22,6 +23,7 @@ __all__ = ["KIB", "MIB", "CollectorSettings", "InForce", "Setting", "in_force", 
 
 
 _MIN_GRACE = 7_200.0
+_ENCRYPTION_KEY_BYTES = 32
 _LANGUAGE_NAME = re.compile("[a-z][a-z0-9_]{0,62}")
 _TAG_NAME = re.compile(r"[A-Za-z][\w.-]{0,99}+", re.ASCII)
 
@@ -57,6 +59,12 @@ def _grpc_port(text: str) -> int | None:
     return None if text.lower() in {"off", "none"} else s.int_between(0, 65535)(text)
 
 
+def _encryption_key(text: str) -> str:
+    if len(base64.b64decode(text, validate=True)) != _ENCRYPTION_KEY_BYTES:
+        raise ValueError
+    return text
+
+
 def _postgres_url(text: str) -> str:
     if urlsplit(text).scheme not in {"postgres", "postgresql"}:
         raise ValueError
@@ -79,6 +87,7 @@ ON_OFF = s.ValueKind("on or off", lambda text: s.one_of("on", "off", "true", "fa
 LANGUAGE = s.ValueKind("the name of a text search configuration, e.g. simple or english", _language)
 FILE = s.ValueKind("the path of a file", lambda text: Path(text).expanduser())
 TAG = s.ValueKind("the name of a tag: a letter, then letters, digits, dots, dashes", _tag)
+ENCRYPTION_KEY = s.ValueKind("base64 of 32 bytes, from `openssl rand -base64 32`", _encryption_key)
 POSTGRES_URL = s.ValueKind("a Postgres URL, postgresql://user:password@host:5432/database", _postgres_url)
 
 
@@ -437,6 +446,23 @@ class CollectorSettings:
     # needed.
     promise_webhook_max_age_seconds: float = setting(
         "PLAYHEAD_PROMISE_WEBHOOK_MAX_AGE_SECONDS", 3 * 86_400.0, s.SECONDS, "how old promises are announced at most"
+    )
+    # None: no project can be encrypted.
+    encryption_key: str | None = setting(
+        "PLAYHEAD_ENCRYPTION_KEY",
+        None,
+        ENCRYPTION_KEY,
+        "the key that wraps the keys of encrypted projects: `openssl rand -base64 32`",
+        secret=True,
+    )
+    encryption_key_file: Path | None = setting(
+        "PLAYHEAD_ENCRYPTION_KEY_FILE", None, FILE, "a file with that key, instead of PLAYHEAD_ENCRYPTION_KEY"
+    )
+    encryption_command: str | None = setting(
+        "PLAYHEAD_ENCRYPTION_COMMAND",
+        None,
+        s.TEXT,
+        "a command that wraps and unwraps keys with a key service, instead of PLAYHEAD_ENCRYPTION_KEY",
     )
     log_format: Literal["text", "json"] = setting("PLAYHEAD_LOG_FORMAT", "text", s.one_of("text", "json"), "log lines")
     log_level: Literal["debug", "info", "warning", "error"] = setting(

@@ -16,9 +16,18 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, cast
 
 from playhead.model.models import ModelFacts
-from playhead_collector.errors import CollectorError, ContentCorrupt, ContentMissing, Refused, StoreUnavailable
+from playhead_collector.errors import (
+    CannotDecrypt,
+    CollectorError,
+    ContentCorrupt,
+    ContentMissing,
+    Refused,
+    StoreUnavailable,
+    WrongEncryptionKey,
+)
 from playhead_collector.handlers.settings import AnalysisSettings
 from playhead_collector.read.prices import Prices
+from playhead_collector.store.operator_key import KeySource
 from playhead_collector.store.postgres.connection import DatabaseTimeouts
 
 # --- frames ----------------------------------------------------------------------------------------------------------
@@ -48,7 +57,8 @@ def read(exactly: Callable[[int], bytes]) -> tuple[dict[str, Any], bytes]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """Settings of a worker process. `dsn` may contain a password; `seconds` and `memory_bytes` limit one question."""
+    """Settings of a worker process. `dsn` may contain a password, and `operator_key` is one; `seconds` and
+    `memory_bytes` limit one question."""
 
     dsn: str = field(repr=False)
     timeouts: DatabaseTimeouts
@@ -58,6 +68,7 @@ class Setup:
     answer_bytes: int
     log_format: str = "text"
     log_level: str = "info"
+    operator_key: KeySource = KeySource()
 
     def to_json(self) -> dict[str, Any]:
         """Returns the settings as a JSON object."""
@@ -74,6 +85,7 @@ class Setup:
             **fields,
             "given": AnalysisSettings(**analysis),
             "timeouts": DatabaseTimeouts(**fields["timeouts"]),
+            "operator_key": KeySource(**fields["operator_key"]),
         }
         return cls(**values)
 
@@ -81,7 +93,8 @@ class Setup:
 # --- errors ----------------------------------------------------------------------------------------------------------
 
 _ERRORS_BY_NAME: Mapping[str, type[CollectorError]] = {
-    kind.__name__: kind for kind in (StoreUnavailable, ContentMissing, ContentCorrupt)
+    kind.__name__: kind
+    for kind in (StoreUnavailable, ContentMissing, ContentCorrupt, CannotDecrypt, WrongEncryptionKey)
 }
 
 

@@ -61,7 +61,11 @@ class Worker:
     async def _answered(self, question: AnalysisQuestion) -> bytes:
         if self._store is None:
             self._store = await connect(
-                self._setup.dsn, pool_size=POOL_SIZE, timeouts=self._setup.timeouts, kept_pages=KEPT_PAGES
+                self._setup.dsn,
+                pool_size=POOL_SIZE,
+                timeouts=self._setup.timeouts,
+                kept_pages=KEPT_PAGES,
+                operator_key=self._setup.operator_key.open(),
             )
         body = await answer(self._store, self._setup.given, question, self._store.search)
         if len(body) > self._setup.answer_bytes:

@@ -41,16 +41,18 @@ update run_tombstone set swept = true where project_id = :project_id and late_ns
 select run_id from run where project_id = :project_id and run_id > :after order by run_id limit :how_many;
 
 -- name: bodies_of(project_id, run)
--- All that is stored of a run and may name content; `beside`: what a body has to be read with.
-select page.body, null as beside from span_page as page where page.project_id = :project_id and page.run_id = :run
+-- decrypts: spans=span_page, events=event_page, state=snapshot, beside=span_page
+-- All that is stored of a run and may name content, each in a column of its own; `beside`: what a page of events has to be
+-- read with.
+select page.body as spans, null::bytea as events, null::bytea as state, null::bytea as beside from span_page as page where page.project_id = :project_id and page.run_id = :run
 union all
-select page.body, beside.body
+select null, page.body, null, beside.body
 from event_page as page
 left join span_page as beside
     on beside.project_id = page.project_id and beside.run_id = page.run_id and beside.page = page.beside
 where page.project_id = :project_id and page.run_id = :run
 union all
-select body, null from run_snapshot where project_id = :project_id and run_id = :run;
+select null, null, body, null from run_snapshot where project_id = :project_id and run_id = :run;
 
 -- name: mark_history(project_id, run)!
 -- Messages of snapshots: 32 bytes each.
@@ -169,6 +171,7 @@ where excluded.traced and not gc_mark.traced;
 select ref, octet_length(body) as bytes from content where project_id = :project_id and ref = any(:refs);
 
 -- name: content_bodies(project_id, refs)
+-- decrypts: body=content
 select encoding, body from content where project_id = :project_id and ref = any(:refs);
 
 -- name: traced(project_id, refs)!
