@@ -8,14 +8,15 @@ A statement of `sql/*.sql` says it in comments below its name:
     -- refuses: search
 
 `=` encrypts bytes and texts for a purpose; `~` makes a token, by which can be looked up; `#` makes tokens of those
-labels that have texts of users. A dot leads into JSON. `?` names a column: the value is encrypted unless that is null.
+labels that have texts of users. A dot leads into JSON. `?` names a column: the value is encrypted unless that is null;
+`@` names the column that has the purpose.
 Each item of a list is a value of its own. `blanks` are stored as empty texts; `refuses` are conditions on these, which
 nothing would match.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 import orjson
@@ -25,7 +26,7 @@ from playhead_collector.errors import Refused
 from playhead_collector.store.packing.cipher import Cipher
 
 _LINE = re.compile(r"^-- (encrypts|decrypts|blanks|refuses): (.*)$", re.MULTILINE)
-_ITEM = re.compile(r"([\w.]+)(?:([=~#])(\w*)(?:\?(\w+))?)?")
+_ITEM = re.compile(r"([\w.]+)(?:([=~#])(@?\w*)(?:\?(\w+))?)?")
 LABELS_OF_USERS: Final = ("session:", "tag:", "user:")
 """Labels whose values are texts of users; the others name agents, models, tools, other runs and outcomes."""
 CONVERSATION: Final = "conversation"
@@ -184,6 +185,8 @@ def decrypted(fields: EncryptedFields, cipher: Cipher, columns: Mapping[str, Any
     plain = dict(columns)
     for field in fields.decrypts:
         if field.given is None or plain[field.given] is not None:
+            if field.purpose.startswith("@"):
+                field = replace(field, purpose=plain[field.purpose[1:]])  # noqa: PLW2901 - of this row
             plain[field.name] = _changed_at(plain[field.name], field.path, decrypting(field, cipher))
     return DecryptedRow(plain)
 

@@ -319,8 +319,7 @@ async def _trace_packed(conn: Conn, packs: Packs, project_id: int, refs: Sequenc
 def _named_by_pages(rows: Sequence[Record]) -> set[bytes]:
     def plain() -> Iterator[bytes]:
         for row in rows:
-            body = row["spans"] or row["events"] or row["state"]
-            yield decompress_json(body, None if row["beside"] is None else decompress_json(row["beside"]))
+            yield decompress_json(row["body"], None if row["beside"] is None else decompress_json(row["beside"]))
 
     return set(_digests_in(plain()))
 
