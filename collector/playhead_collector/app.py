@@ -385,7 +385,7 @@ def key_source(settings: CollectorSettings) -> KeySource:
     given = (settings.encryption_key, settings.encryption_key_file, settings.encryption_command)
     if sum(value is not None for value in given) > 1:
         raise BadSetting(
-            "PLAYHEAD_ENCRYPTION_KEY, PLAYHEAD_ENCRYPTION_KEY_FILE and PLAYHEAD_ENCRYPTION_COMMAND say the same: set one"
+            "PLAYHEAD_ENCRYPTION_KEY, PLAYHEAD_ENCRYPTION_KEY_FILE and PLAYHEAD_ENCRYPTION_COMMAND are one key: set one"
         )
     if (file := settings.encryption_key_file) is not None:
         return KeySource(_read_key(file))

@@ -125,8 +125,8 @@ class KeyDestroyed(Refused):
         super().__init__(
             410,
             "key_destroyed",
-            "the key of this project was destroyed, so that nothing of it can be read or added: the operator can delete "
-            "it (`playhead projects delete`)",
+            "the key of this project was destroyed, so that nothing of it can be read or added: the operator can "
+            "delete it (`playhead projects delete`)",
         )
 
 

@@ -90,8 +90,8 @@ async def _index(asking: Asking) -> SearchIndex:
     index = asking.store.search
     if await index.is_off(asking.project_id):
         message = (
-            "the search of texts and decisions is off in this project, because it is encrypted: an index would tell what "
-            "they say; list runs by agent, model, tool, tag, session, user, outcome or time instead"
+            "the search of texts and decisions is off in this project, because it is encrypted: an index would tell "
+            "what they say; list runs by agent, model, tool, tag, session, user, outcome or time instead"
         )
         raise Refused(409, "search_off", message)
     if isinstance(asking.store, RecordStore):

@@ -8,7 +8,6 @@ key service.
 import asyncio
 import base64
 import binascii
-import os
 import shlex
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -108,7 +107,7 @@ class KeyCommand:
     async def _ask(self, what: str, data: bytes) -> bytes:
         try:
             process = await asyncio.create_subprocess_exec(
-                *self._command, what, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, env=os.environ
+                *self._command, what, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
             )
         except (OSError, ValueError) as error:
             raise WrongEncryptionKey(f"PLAYHEAD_ENCRYPTION_COMMAND cannot be started ({error})") from error

@@ -15,7 +15,7 @@ from playhead.client import Client
 from playhead_collector.process import CollectorProcess
 from playhead_collector.store.operator_key import KeySource
 from playhead_collector.store.postgres.store import connect
-from tests.integration.encryption.secrets import RUNS, send_the_rest, store_runs
+from tests.integration.encryption.recorded_texts import RUNS, send_the_rest, store_runs
 
 OPERATOR = "the operator's key"
 KEY = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
@@ -60,8 +60,9 @@ async def until_there_is_nothing_to_do(dsn: str) -> None:
     """Waits until all runs are sealed, packed, and looked through."""
     left = (
         "select (select count(*) from packing_due) + (select count(*) from run where not (sealed and searched))"
-        " + (select count(*) from run_outcome where undescribed or suspects_ns is null and outcome in ('failed', 'crashed'))"
-        f" + abs({RUNS} - (select count(*) from run)) + (select count(*) from content_pack having count(*) = 0)"
+        " + (select count(*) from run_outcome where undescribed"
+        "    or suspects_ns is null and outcome in ('failed', 'crashed'))"
+        f" + abs({RUNS} - (select count(*) from run)) + (select (count(*) = 0)::int from content_pack)"
     )
     connection = await asyncpg.connect(dsn)
     deadline = time.monotonic() + 120
@@ -75,7 +76,7 @@ async def until_there_is_nothing_to_do(dsn: str) -> None:
 
 @dataclass
 class Filled:
-    """A collector that has the records of `secrets.py` in a project."""
+    """A collector that has the records of `recorded_texts.py` in a project."""
 
     collector: CollectorProcess
     folder: Path

@@ -1,4 +1,4 @@
-"""Looks for texts in all files of a folder: as they are, and in frames of zstd, as which the collector stores bodies."""
+"""Looks for texts in all files of a folder: as they are, and in frames of zstd, as the collector stores bodies."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

@@ -11,10 +11,9 @@ import pytest
 
 from playhead.errors import Conflict
 from tests.integration.encryption.conftest import Filled, client_of, http_of
+from tests.integration.encryption.recorded_texts import RUNS, TEXTS, run_id
 from tests.integration.encryption.scanning import found_in
-from tests.integration.encryption.secrets import RUNS, TEXTS, run_id
 from tests.support.sweep import PREFIX, RULES, Question, Swept
-
 
 # --- answers ----------------------------------------------------------------------------------------------------------
 

@@ -26,8 +26,8 @@ from tests.integration.encryption.conftest import (
     http_of,
     open_folder,
 )
+from tests.integration.encryption.recorded_texts import RUNS, TEXTS, run_id
 from tests.integration.encryption.scanning import found_in
-from tests.integration.encryption.secrets import RUNS, TEXTS, run_id
 from tests.support.sweep import PREFIX
 
 
@@ -43,6 +43,11 @@ def make_blue(collector: CollectorProcess) -> None:
     asyncio.run(fill(collector.database))
 
 
+def start(folder: Path, key: str | None = KEY, **more: str) -> None:
+    with collector_in(folder, key, **more):
+        pass
+
+
 def prompt_of(collector: CollectorProcess, number: int = 0) -> str:
     with client_of(collector.url) as client:
         return str(client.context(run_id(number))["messages"])
@@ -54,22 +59,22 @@ def test_with_a_wrong_key_or_none_the_collector_does_not_start_and_nothing_is_da
         assert TEXTS["prompt"] in prompt_of(collector)
     for key, said in ((OTHER_KEY, "wrapped by the key"), (None, "there is no operator's key")):
         with pytest.raises(CannotStart, match=f"'{PROJECT}'.*{said}"):
-            collector_in(folder, key).start()
+            start(folder, key)
     with collector_in(folder) as collector:
         assert TEXTS["prompt"] in prompt_of(collector)
 
 
 def test_a_text_that_is_no_key_is_refused_before_anything_is_started(folder: Path):
     with pytest.raises(CannotStart, match="PLAYHEAD_ENCRYPTION_KEY cannot be"):
-        collector_in(folder, "c2hvcnQ=").start()
+        start(folder, "c2hvcnQ=")
     assert not (folder / "postgres").exists()
     file = folder / "key"
     file.write_text(KEY)
     with pytest.raises(CannotStart, match="set one"):
-        collector_in(folder, KEY, PLAYHEAD_ENCRYPTION_KEY_FILE=str(file)).start()
+        start(folder, KEY, PLAYHEAD_ENCRYPTION_KEY_FILE=str(file))
     file.write_text("no key")
     with pytest.raises(CannotStart, match="openssl rand"):
-        collector_in(folder, None, PLAYHEAD_ENCRYPTION_KEY_FILE=str(file)).start()
+        start(folder, None, PLAYHEAD_ENCRYPTION_KEY_FILE=str(file))
 
 
 def test_without_an_operator_s_key_no_project_can_be_encrypted(database_url: str):
@@ -102,7 +107,7 @@ def test_keys_are_wrapped_by_another_operator_s_key(folder: Path):
     done = rewrap(folder, KEY, OTHER_KEY)
     assert (done.returncode, done.stdout) == (0, "wrapped the keys of 1 projects with the new key\n"), done.stderr
     with pytest.raises(CannotStart, match="wrapped by the key"):
-        collector_in(folder, KEY).start()
+        start(folder, KEY)
     with collector_in(folder, OTHER_KEY) as collector:
         assert TEXTS["prompt"] in prompt_of(collector)
 
@@ -129,9 +134,9 @@ def test_a_command_wraps_and_unwraps_keys(folder: Path):
     ):
         assert client.promise(PROMISE["id"])["key"] == PROMISE["key"]
     with pytest.raises(CannotStart, match="ended with 1"):
-        collector_in(folder, None, PLAYHEAD_ENCRYPTION_COMMAND=f"{sys.executable} -c raise(SystemExit(1))").start()
+        start(folder, None, PLAYHEAD_ENCRYPTION_COMMAND=f"{sys.executable} -c raise(SystemExit(1))")
     with pytest.raises(CannotStart, match="wrapped by a command"):
-        collector_in(folder, KEY).start()
+        start(folder, KEY)
 
 
 PROMISE = {"id": "d" * 32, "kind": "approval", "key": "refund of Ann"}
@@ -164,10 +169,11 @@ def test_without_its_key_a_project_is_gone_for_all_and_can_be_deleted(folder: Pa
         path.read_bytes() for path in (folder / "postgres" / "base").rglob("*") if path.is_file()
     )
     with collector_in(folder) as collector:  # what is destroyed keeps nobody from starting
-        with Client(collector.url, OPERATOR) as operator, pytest.raises(ClientError, match="destroyed"):
-            list(Client(collector.url, OPERATOR, project=PROJECT).runs())
+        with client_of(collector.url) as client, pytest.raises(ClientError, match="destroyed"):
+            list(client.runs())
+        with Client(collector.url, OPERATOR, project="red") as red:
+            assert list(red.runs()) == []
         with Client(collector.url, OPERATOR) as operator:
-            assert list(Client(collector.url, OPERATOR, project="red").runs()) == []
             assert operator.delete_project(PROJECT) == {"deleted": True}
             assert [project["name"] for project in operator.projects()["items"]] == ["default", "red"]
         assert "Traceback" not in collector.log()

@@ -34,17 +34,17 @@ class Ciphers:
         for row in await sql.rows(conn, "project_keys"):
             self._known[row["project_id"]] = await self._unwrapped(row["name"], row["project_id"], row["wrapped_key"])
 
-    async def add(self, conn: Conn, project_id: int) -> None:
-        """Makes the key of a new project. Raises WrongEncryptionKey if there is no operator's key, or it does not
-        work."""
+    async def new_key(self) -> bytes:
+        """Returns the wrapped key of a new project. Raises WrongEncryptionKey if there is no operator's key, or it does
+        not work; EncryptionMissing."""
         if self._operator_key is None:
             raise WrongEncryptionKey("there is no operator's key: set PLAYHEAD_ENCRYPTION_KEY for the collector")
         key = os.urandom(KEY_BYTES)
-        Cipher(key, project_id)  # raises EncryptionMissing before anything is stored
+        Cipher(key, 0)  # raises EncryptionMissing before anything is stored
         wrapped = await self._operator_key.wrap(key)
         if await self._operator_key.unwrap(wrapped) != key:
             raise WrongEncryptionKey("PLAYHEAD_ENCRYPTION_COMMAND does not unwrap what it has wrapped: correct it")
-        await sql.run(conn, "write_project_key", project_id=project_id, wrapped_key=wrapped)
+        return wrapped
 
     def forget(self, project_ids: Iterable[int]) -> None:
         """Drops the keys of these projects."""

@@ -91,8 +91,8 @@ def encrypted(fields: EncryptedFields, cipher: Cipher, parameters: Mapping[str, 
         raise Refused(
             409,
             "encrypted",
-            "the project is encrypted, so that its texts cannot be searched: filter by agent, model, tool, tag, session, "
-            "user, outcome or time",
+            "the project is encrypted, so that its texts cannot be searched: filter by agent, model, tool, tag, "
+            "session, user, outcome or time",
         )
     sent = dict(parameters)
     for field in fields.encrypts:

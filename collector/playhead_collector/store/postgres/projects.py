@@ -23,10 +23,11 @@ class PostgresProjects:
             return [_project(row) for row in await sql.rows(conn, "projects")]
 
     async def create(self, name: str, *, encrypted: bool = False) -> ProjectRow | None:
+        wrapped = await self._db.ciphers.new_key() if encrypted else None
         async with self._db.transaction() as conn:
             row = await sql.row(conn, "create_project", name=name, encrypted=encrypted)
-            if row is not None and encrypted:
-                await self._db.ciphers.add(conn, row["project_id"])
+            if row is not None and wrapped is not None:
+                await sql.run(conn, "write_project_key", project_id=row["project_id"], wrapped_key=wrapped)
         return None if row is None else _project(row)
 
     async def check_keys(self) -> None:

@@ -7,6 +7,7 @@ from playhead.client import Client
 from playhead.model import names
 from playhead.model.canonical import content_of
 from playhead.model.message import Message, message_contents, text_message
+from playhead.model.span import STATUS_ERROR
 from playhead.wire.pack import PACK, Pack, ThreadExtension, encode_pack
 from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.read.recorded import Recorder, tool_call
@@ -15,8 +16,8 @@ RUNS = 20
 PLACES = (
     "system", "prompt", "reply", "arguments", "result", "error", "reasoning", "state", "step", "attribute", "event",
     "run_name", "tag", "session", "user", "recorded_comment", "recorded_label", "score_comment", "score_label",
-    "score_author", "note_text", "note_label", "note_author", "conversation", "scope", "record", "message", "promise_key",
-    "promise_details", "answer_reason", "answer_by", "view_name", "view_query", "upload",
+    "score_author", "note_text", "note_label", "note_author", "conversation", "scope", "record", "message",
+    "promise_key", "promise_details", "answer_reason", "answer_by", "view_name", "view_query", "upload",
 )  # fmt: skip
 TEXTS = {place: f"zq{n:02d}{place.replace('_', '')}wx" for n, place in enumerate(PLACES)}
 """A text for each place, which is one word, and compresses badly."""
@@ -44,7 +45,7 @@ def recorded(number: int) -> Recorder:
     recorder.model(messages, asked, **{names.REASONING_REF: recorder.keep(f"I look for {text['reasoning']}.")})
     recorder.tool("search", {"where": text["arguments"], "number": number}, [f"it is in {text['result']}"])
     step = recorder.begin("step", f"look into {text['step']}")
-    step.status, step.status_message = "error", f"ValueError: {text['error']}"
+    step.status, step.status_message = STATUS_ERROR, f"ValueError: {text['error']}"
     recorder.end(step, **{names.ERROR_TYPE: "ValueError"})
     recorder.change("found", f"{text['state']} {number}")
     scored = {
@@ -57,7 +58,8 @@ def recorded(number: int) -> Recorder:
     recorder.say("shop.opened", **{"shop.place": text["event"]})
     answered = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": text["result"]}]}
     recorder.model([*messages, asked, answered], text_message("assistant", f"It is in {text['reply']}."))
-    recorder.root.status, recorder.root.status_message = "error", f"ValueError: {text['error']}"
+    recorder.root.attributes[names.ERROR_TYPE] = "ValueError"
+    recorder.root.status, recorder.root.status_message = STATUS_ERROR, f"ValueError: {text['error']}"
     return recorder
 
 
