@@ -93,7 +93,9 @@ def test_what_people_and_programs_say_is_read_back(encrypted: Filled):
         assert by_name["relevance"]["comment"] == f"since {TEXTS['recorded_comment']}"
         [note] = client.notes(run_id(0))
         assert (note["text"], note["label"]) == (f"look at {TEXTS['note_text']}", TEXTS["note_label"])
-        assert client.promise("a" * 32)["answer"]["reason"] == f"since {TEXTS['answer_reason']}"
+        answer = client.promise("a" * 32)["answer"]
+        assert answer is not None
+        assert answer["reason"] == f"since {TEXTS['answer_reason']}"
         assert [view["name"] for view in client.views()] == ["another", TEXTS["view_name"]]
         assert [view["name"] for view in client.views(limit=1)] == ["another"]
         chats = {(chat["scope"], chat["id"]) for chat in client.conversations()}

@@ -102,8 +102,9 @@ class Database:
         """Opens the pool. `operator_key` unwraps the keys of encrypted projects. Raises StoreUnavailable."""
         ciphers = Ciphers(operator_key)
 
-        async def give_ciphers(conn: StoreConnection) -> None:
-            conn.ciphers = ciphers
+        async def give_ciphers(conn: "asyncpg.Connection[asyncpg.Record]") -> None:
+            if isinstance(conn, StoreConnection):
+                conn.ciphers = ciphers
 
         statement_seconds = timeouts.statement_seconds
         with _translated_errors():

@@ -242,6 +242,7 @@ def _changed_in(value: Any, path: Sequence[str], change: Callable[[Any], Any]) -
     if not path:
         return change(value)
     key, *rest = path
-    if isinstance(value, dict) and key in value:
-        return {**value, key: _changed_in(value[key], rest, change)}
-    return value
+    if not isinstance(value, dict) or key not in value:
+        return cast("Any", value)
+    members = cast("dict[str, Any]", value)
+    return {**members, key: _changed_in(members[key], rest, change)}
