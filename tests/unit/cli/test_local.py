@@ -199,6 +199,7 @@ ONLY_A_COLLECTOR: dict[str, tuple[str, ...]] = {
     "projects create": ("name",),
     "projects limit": ("name",),
     "projects delete": ("name", "--yes"),
+    "projects destroy-key": ("name", "--yes"),
     "forward status": (),
     "forward retry": ("destination",),
     "forward drop": ("destination",),
