@@ -38,7 +38,7 @@ def answers(filled: Filled) -> Iterator[tuple[str, int, str]]:
 
 
 def asked(http: httpx.Client, operation: str, question: Question) -> tuple[str, int, str]:
-    params = {name: value for name, value in question.params.items() if name not in ("text", "q")}
+    params = {name: value for name, value in question.params.items() if name != "text"}
     answer = http.request(operation.partition(" ")[0].upper(), question.path, params=params, json=question.body)
     text = _TIMES.sub("", answer.text)
     if operation == "post /content/batch":  # contents come in any order
