@@ -639,6 +639,7 @@ RULES: dict[str, Rule] = {
     "delete /scorers/{name}": lambda run: [
         Question(f"{PREFIX}/scorers/swept", holds=lambda body: body["deleted"] is True)
     ],
+    "delete /projects/{name}/key": lambda run: [Question(f"{PREFIX}/projects/swept/key", status=409)],
     "get /keys": _keys,
     "post /keys": _new_key,
     "delete /keys/{number}": _revoke,

@@ -87,6 +87,7 @@ async def _connected(setup: Setup) -> PostgresStore:
         timeouts=setup.timeouts,
         kept_pages=KEPT_PAGES,
         objects=None if url is None else open_object_store(url, setup.object_store_seconds),
+        operator_key=setup.operator_key.open(),
     )
 
 

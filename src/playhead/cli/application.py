@@ -96,6 +96,7 @@ COMMANDS: Mapping[str, Command] = {
     "restore": Command("upkeep", "restore", "Operate"),
     "scrub": Command("upkeep", "scrub", "Operate"),
     "migrate": Command("start", "migrate", "Operate"),
+    "rewrap": Command("start", "rewrap", "Operate"),
     "storage": Command("storage", "storage", "Operate"),
     "contents": Command("storage", "contents", "Operate"),
     "export": Command("archives.commands", "export", "Operate"),

@@ -206,6 +206,7 @@ ONLY_A_COLLECTOR: dict[str, tuple[str, ...]] = {
     "scorers delete": ("name",),
     "scorers backfill": ("name",),
     "scorers test": ("name", "last"),
+    "projects destroy-key": ("name", "--yes"),
     "forward status": (),
     "forward retry": ("destination",),
     "forward drop": ("destination",),

@@ -37,6 +37,7 @@ CHANGES = {
     ("POST", "/api/v1/projects"): ADMIN,
     ("PUT", "/api/v1/projects/{name}"): ADMIN,
     ("DELETE", "/api/v1/projects/{name}"): ADMIN,
+    ("DELETE", "/api/v1/projects/{name}/key"): ADMIN,
     ("DELETE", "/api/v1/keys/{number}"): ADMIN,
     ("PUT", "/api/v1/scorers/{name}"): ADMIN,
     ("DELETE", "/api/v1/scorers/{name}"): ADMIN,

@@ -14,6 +14,7 @@ from contextlib import suppress
 import zstandard
 from asyncpg import Record
 
+from playhead_collector.errors import CannotDecrypt, KeyDestroyed, WrongEncryptionKey
 from playhead_collector.store.packing import content_packs
 from playhead_collector.store.packing.content_packs import OpenPack
 from playhead_collector.store.packing.zstd import compress_json
@@ -47,7 +48,7 @@ class PostgresMoves:
             return Moved(0, 0)
         project_id, ref, body = row["project_id"], row["ref"], row["body"]
         async with self._db.reading() as conn:
-            read = await self._packs.dictionaries.reader(conn, project_id, row["encoding"])
+            read = await self._reader(conn, project_id, row["encoding"], "content")
         names, size = await asyncio.to_thread(_names_and_size, read, body)
         location = (await self._objects.put_parts(project_id, {ref: body}))[ref]
 
@@ -62,11 +63,17 @@ class PostgresMoves:
         moved = await self._db.transact(point)
         return Moved(moved, moved * len(body))
 
+    async def _reader(self, conn: Conn, project_id: int, encoding: int, purpose: str) -> Callable[[bytes], bytes]:
+        """Returns what reads a stored body, which is encrypted in projects that are. It moves as it is stored."""
+        read = await self._packs.dictionaries.reader(conn, project_id, encoding)
+        cipher = await sql.cipher_of(conn, project_id)
+        return read if cipher is None else lambda body: read(cipher.decrypt(body, purpose))
+
     async def _next_content(self, least_bytes: int) -> Record | None:
         """Returns a content that may move. It begins at a random ref, so that two movers seldom take the same."""
         async with self._db.reading() as conn:
             projects = await sql.column(conn, "projects_with_large", least=least_bytes)
-            for project_id in projects:
+            for project_id in await self._readable(conn, projects):
                 for after in (os.urandom(2), b""):
                     rows = await sql.rows(
                         conn, "contents_to_move", least=least_bytes, project_id=project_id, after=after, how_many=1
@@ -74,6 +81,15 @@ class PostgresMoves:
                     if rows:
                         return rows[0]
         return None
+
+    async def _readable(self, conn: Conn, projects: Sequence[int]) -> list[int]:
+        """Returns the projects whose contents can be read: the key of the others was destroyed, or is wrong."""
+        readable: list[int] = []
+        for project_id in projects:
+            with suppress(KeyDestroyed, WrongEncryptionKey):
+                await sql.cipher_of(conn, project_id)
+                readable.append(project_id)
+        return readable
 
     async def large_waiting(self, least_bytes: int) -> int:
         async with self._db.reading() as conn:
@@ -89,7 +105,7 @@ class PostgresMoves:
                     conn, "packs_to_move", project_id=project_id, packs=packs[start : start + _PACKS_AT_A_TIME]
                 )
                 encodings = {row["encoding"] for row in rows}
-                readers = {each: await self._packs.dictionaries.reader(conn, project_id, each) for each in encodings}
+                readers = {each: await self._reader(conn, project_id, each, "pack") for each in encodings}
             for portion in _portions(rows):
                 outlines = await asyncio.to_thread(_outlines, portion, readers)
                 bodies = {row["pack"]: row["body"] for row in portion if row["pack"] in outlines}
@@ -162,7 +178,7 @@ def _names_and_size(read: Callable[[bytes], bytes], body: bytes) -> tuple[bytes,
     """Returns the refs in a content, and its size. A damaged one moves as it is: whoever reads it is told."""
     try:
         data = read(body)
-    except zstandard.ZstdError:
+    except (zstandard.ZstdError, CannotDecrypt):
         return b"", 0
     return b"".join(dict.fromkeys(content_packs.digests_in(data))), len(data)
 
@@ -171,7 +187,7 @@ def _outlines(rows: Sequence[Record], readers: Mapping[int, Callable[[bytes], by
     """Returns the outlines of packs by their numbers, without those of damaged packs."""
     outlines: dict[int, bytes] = {}
     for row in rows:
-        with suppress(zstandard.ZstdError):
+        with suppress(zstandard.ZstdError, CannotDecrypt):
             pack = OpenPack(row["keys"], readers[row["encoding"]](row["body"]))
             outlines[row["pack"]] = compress_json(content_packs.outline_of(pack))
     return outlines

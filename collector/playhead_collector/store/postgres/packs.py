@@ -106,11 +106,13 @@ class Packs:
                     raise
                 supplied |= await self.part_reader.read_parts(needed.locations - supplied.keys())
 
-    def bodies_of(self, rows: Iterable[Record]) -> list[bytes]:
-        """Returns the bodies of rows, wherever they are. The rows have the columns `body`, `object`, `object_start`,
-        `object_length` and `object_digest`. Raises BodiesNeeded."""
+    async def bodies_of(self, conn: Conn, project_id: int, rows: Iterable[Record], purpose: str) -> list[bytes]:
+        """Returns the bodies of rows, wherever they are. The rows have the columns `body` (decrypted), `object`,
+        `object_start`, `object_length` and `object_digest`; `purpose` is what bodies are encrypted for. Raises
+        BodiesNeeded."""
         bodies: list[bytes] = []
         needed: list[PartLocation] = []
+        cipher = None
         for row in rows:
             body = row["body"]
             if body is None:
@@ -118,6 +120,8 @@ class Packs:
                 if body is None:
                     needed.append(location)
                     continue
+                cipher = cipher or await sql.cipher_of(conn, project_id)
+                body = body if cipher is None else cipher.decrypt(body, purpose)
             bodies.append(body)
         if needed:
             raise BodiesNeeded(needed)
@@ -247,7 +251,8 @@ class Packs:
     async def _unpacked(self, conn: Conn, project_id: int, rows: Sequence[Record], *, whole: bool) -> list[OpenPack]:
         """Decodes packs. Those in the object store become outlines, unless `whole`."""
         outlined = [not whole and row["body"] is None for row in rows]
-        bodies = iter(self.bodies_of([row for row, is_outline in zip(rows, outlined, strict=True) if not is_outline]))
+        read = [row for row, is_outline in zip(rows, outlined, strict=True) if not is_outline]
+        bodies = iter(await self.bodies_of(conn, project_id, read, "pack"))
         encoded = [
             row["outline"] if is_outline else next(bodies) for row, is_outline in zip(rows, outlined, strict=True)
         ]

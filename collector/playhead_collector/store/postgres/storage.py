@@ -122,7 +122,7 @@ class PostgresStorage:
             rows = await sql.rows(
                 conn, "plain_content_sizes", project_id=project_id, refs=[ref.digest for ref in portion]
             )
-            sizes |= {ContentRef.from_digest(ref): plain_size(*rest) for ref, *rest in rows}
+            sizes |= {ContentRef.from_digest(row["ref"]): _size_of(row) for row in rows}
             packed = await self._packs.facts_of_many(conn, project_id, [ref for ref in portion if ref not in sizes])
             sizes |= {ref: facts.size for ref, facts in packed.items()}
         return sizes
@@ -132,11 +132,15 @@ def _inline_bytes(uses: Mapping[ContentRef, int], sizes: Mapping[ContentRef, int
     return sum(max(calls, 1) * sizes.get(ref, 0) for ref, calls in uses.items())
 
 
+def _size_of(row: Record) -> int:
+    size: int | None = row["size"]
+    return plain_size(row["encoding"], row["stored"], row["head"]) if size is None else size
+
+
 def _sampled_row(row: Record) -> SampledContent:
-    size = row["size"]
     return SampledContent(
         kind_of_stored(row["kind"], row["role"]),
-        plain_size(row["encoding"], row["stored"], row["head"]) if size is None else size,
+        _size_of(row),
         row["stored"],
         row["tokens"],
         row["first_stored"],

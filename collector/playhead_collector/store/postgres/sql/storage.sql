@@ -18,11 +18,11 @@ where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r'
 order by c.relname;
 
 -- name: first_content_sizes(project_id, how_many)
--- In the order of their hashes, which has nothing to do with their size. Of a large body only the header is read. The
--- size of a body in the object store is in its row.
-select case when body is null then 0 else encoding end as encoding,
-    coalesce(octet_length(body), object_length, 0) as stored,
-    substring(body from 1 for 14) as head, kind, role, size, tokens, first_stored, last_seen
+-- In the order of their hashes, which has nothing to do with their size. Contents of an older version have no size: of
+-- a large body only the header is read.
+select encoding, coalesce(octet_length(body), object_length, 0) as stored,
+    case when size is null then substring(body from 1 for 14) end as head,
+    kind, role, size, tokens, first_stored, last_seen
 from content where project_id = :project_id order by ref limit :how_many;
 
 -- name: large_contents(project_id, kinds, larger, after_size, after_ref, how_many)
@@ -39,8 +39,8 @@ cross join lateral (
 order by size desc, ref limit :how_many;
 
 -- name: plain_content_sizes(project_id, refs)
-select ref, case when body is null then 0 else encoding end as encoding,
-    coalesce(octet_length(body), size) as stored, substring(body from 1 for 14) as head
+select ref, size, encoding, octet_length(body) as stored,
+    case when size is null then substring(body from 1 for 14) end as head
 from content where project_id = :project_id and ref = any(:refs);
 
 -- name: first_packs(project_id, how_many)
