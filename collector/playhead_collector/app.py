@@ -560,7 +560,7 @@ def _make_limits(settings: CollectorSettings, metrics: Metrics) -> tuple[Request
         max_reading_bytes=settings.max_request_bytes,
         body_seconds=settings.body_seconds,
         # Of the connections to the database, readers and the projector have the other half.
-        at_a_time=max(settings.pool_size // 2, 1),
+        at_a_time=2,
     )
     guard = Guard(
         limits_of(settings),

@@ -42,6 +42,12 @@ _FINISH_S = 10.0
 # Runs in one transaction: a fraction of a second's work, since a query for one of them waits for all.
 _RUNS_TOGETHER = 64
 _BYTES_TOGETHER = 256 * 1024
+# If several projects have news, so many runs of each at a time: the others wait for them, which is not long.
+_RUNS_IN_TURN = 8
+# So often news are looked for before anything else is done, such as sealing.
+_LOOKS = 32
+# A project that had news so long ago is expected to have some again.
+_HAD_NEWS_NS = 10_000_000_000
 # A reader waits for at most this many runs. Each takes a few ms.
 _WORTH_WAITING_FOR = 20
 # A list of runs shows the last projection of runs that took long to project and therefore rest for long.
@@ -170,6 +176,7 @@ class ProjectionRunner:
         self._pricing = pricing
         self._price_table = None if pricing is None else pricing.number
         self._delayed: dict[Key, _RetryState] = {}
+        self._had_news: dict[int, int] = {}  # when each project had news, of the last while
         self._running: dict[Key, asyncio.Task[set[Key]]] = {}
         self._unavailable = 0  # times in a row
         self._waiting = 0  # runs with news, as of the last look
@@ -220,11 +227,11 @@ class ProjectionRunner:
             return False
         return await self._shared([key], wait=True)
 
-    async def catch_up(self) -> None:
-        """Projects recent data, so that a list of runs is up to date. If much data waits, projects only as much as a
-        reader can wait for.  Raises StoreUnavailable."""
+    async def catch_up(self, project_id: int) -> None:
+        """Projects recent data of a project, so that its list of runs is up to date. If much data waits, projects only
+        as much as a reader can wait for.  Raises StoreUnavailable."""
         wanted: list[UnprojectedRun] = []
-        for dirty_run in await self._store.unprojected_runs(_WORTH_WAITING_FOR):
+        for dirty_run in await self._store.unprojected_runs(_WORTH_WAITING_FOR, project_id):
             rest = self._delayed.get(dirty_run[:2])
             if rest is None or (not rest.failures and rest.until_ns - self._clock() < _SHORT_NS):
                 wanted.append(dirty_run)
@@ -238,19 +245,25 @@ class ProjectionRunner:
             self._delayed = {key: rest for key, rest in self._delayed.items() if rest.failures or rest.until_ns > now}
             limit = _AT_A_TIME + len(self._delayed)  # resting runs must not crowd out the others
             dirty = await self._store.unprojected_runs(limit)
-            due_s = await self._project_all(dirty)
+            due_s, is_rest = await self._project_ready(dirty)
+            for _ in range(_LOOKS):
+                if not is_rest:
+                    break
+                # Another project may have news by now, which should not wait for all that there is of this one.
+                dirty = await self._store.unprojected_runs(_AT_A_TIME + len(self._delayed))
+                due_s, is_rest = await self._project_ready(dirty)
             # One ns more than quiet enough, since `project` seals runs that have been quiet for longer than that.
             quiet_since = now - self._settings.seal_after_ns - 1
             self.counts["sealed"] += await self._store.seal(quiet_since, _SEALED_AT_A_TIME)
             lost_since = now - self._settings.quiet_after_ns(is_under_way=True) - 1
             sealable = await self._store.sealable_runs(quiet_since, lost_since, limit)
-            await self._project_all(UnprojectedRun(*key, 0) for key in sealable)
+            await self._project_together(UnprojectedRun(*key, 0) for key in sealable)
             await self._mark_lost(now)
             self._waiting = len(dirty)
         except StoreUnavailable as error:
             return self._back_off(error)
         self._unavailable = 0
-        return 0.0 if len(dirty) == limit and due_s == float("inf") else min(self._poll_s, due_s)
+        return 0.0 if is_rest or (len(dirty) == limit and due_s == float("inf")) else min(self._poll_s, due_s)
 
     async def _mark_lost(self, now: int) -> None:
         if now < self._look_for_lost_ns:
@@ -273,9 +286,10 @@ class ProjectionRunner:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._woken.wait(), wait_s)
 
-    async def _project_all(self, runs: Iterable[UnprojectedRun]) -> float:
-        """Projects all runs except resting ones. Returns the seconds until the first resting one is due; infinity if
-        none rests."""
+    async def _project_ready(self, runs: Iterable[UnprojectedRun]) -> tuple[float, bool]:
+        """Projects runs except resting ones: all, or if there are several projects, only so many of each that the next
+        look is soon. Returns the seconds until the first resting one is due (infinity if none rests), and whether some
+        that are not resting are left."""
         due_s = float("inf")
         ready: list[UnprojectedRun] = []
         for dirty_run in runs:
@@ -284,8 +298,19 @@ class ProjectionRunner:
                 ready.append(dirty_run)
             else:
                 due_s = min(due_s, (rest.until_ns - now) / _NS)
-        await self._project_together(ready)
-        return due_s
+        if not self._is_shared(ready):
+            await self._project_together(ready)
+            return due_s, False
+        turn = first_turn(ready, _RUNS_IN_TURN)
+        await self._project_together(turn)
+        return due_s, len(turn) < len(ready)
+
+    def _is_shared(self, ready: Iterable[UnprojectedRun]) -> bool:
+        """Whether several projects had news in the last while."""
+        now = self._clock()
+        self._had_news |= dict.fromkeys((run.project_id for run in ready), now)
+        self._had_news = {number: at for number, at in self._had_news.items() if now - at < _HAD_NEWS_NS}
+        return len(self._had_news) > 1
 
     async def _project_together(self, runs: Iterable[UnprojectedRun]) -> None:
         for batch in batches(runs):
@@ -420,6 +445,17 @@ class ProjectionRunner:
         elif failures == 1:
             text = "run %s cannot be projected, please report this; trying again in %.0f s"
             log.error(text, key[1], penalty, exc_info=error)
+
+
+def first_turn(runs: Iterable[UnprojectedRun], at_most: int) -> list[UnprojectedRun]:
+    """Returns the first runs of each project, so many at most, in the given order.  Pure."""
+    counts: Counter[int] = Counter()
+    turn: list[UnprojectedRun] = []
+    for dirty_run in runs:
+        counts[dirty_run.project_id] += 1
+        if counts[dirty_run.project_id] <= at_most:
+            turn.append(dirty_run)
+    return turn
 
 
 def batches(runs: Iterable[UnprojectedRun]) -> Iterator[list[Key]]:

@@ -218,10 +218,11 @@ class Asking:
             return await open_record(self.store, self.projector, self.project_id, run)
 
     async def catch_up(self) -> None:
-        """Projects runs with recent news, for operations that look at other runs than those that they name."""
+        """Projects runs of the project with recent news, for operations that look at other runs than those that they
+        name."""
         if self.projector is not None:
             async with self.turn():
-                await self.projector.catch_up()
+                await self.projector.catch_up(self.project_id)
 
     async def answer_of(self, operation: Operation[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Returns the answer of another operation with `in_worker`. Raises what its handler raises, and Refused over

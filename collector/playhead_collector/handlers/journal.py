@@ -7,5 +7,5 @@ class NothingToProject:
     async def project_now(self, project_id: int, run: str) -> None:
         """Does nothing."""
 
-    async def catch_up(self) -> None:
+    async def catch_up(self, project_id: int) -> None:
         """Does nothing."""

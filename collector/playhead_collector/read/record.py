@@ -29,8 +29,8 @@ class RunProjector(Protocol):
         """Returns when everything that has arrived for this run is projected.  Does nothing for unknown runs."""
         ...
 
-    async def catch_up(self) -> None:
-        """Projects runs with recent news; if there are many, only a part of them."""
+    async def catch_up(self, project_id: int) -> None:
+        """Projects runs of the project with recent news; if there are many, only a part of them."""
         ...
 
 
@@ -118,7 +118,7 @@ async def open_record(store: ReadStore, runner: RunProjector, project_id: int, r
     """Projects all that has arrived for the run, and returns the run. `run`: an id, a part of one, or `last`.  Raises
     Refused (404)."""
     if not WHOLE_ID.fullmatch(run):
-        await runner.catch_up()
+        await runner.catch_up(project_id)
         run = await run_named(store, project_id, run)
     row = await _projected(store, runner, project_id, run)
     return _record(store, project_id, run, row)

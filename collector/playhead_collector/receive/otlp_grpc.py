@@ -107,10 +107,10 @@ class OtlpGrpc:
     async def _export(self, signal: Signal, call: GrpcCall) -> bytes:
         access = await self.authorize(_headers(call))
         intake = self.intake
-        if intake.flow.is_full():
+        if intake.flow.is_full(access.project_id):
             raise try_later(f"{intake.flow.requests} requests are in work")
         message = await self.turns.read(partial(_message, call), MessageSender.of(call.peer()))
-        with intake.flow.admit() as share:
+        with intake.flow.admit(access.project_id) as share:
             share.hold(len(message))
             share.sent, share.encoding, share.limit = message, encoding_in(message), intake.max_bytes
             del message  # the admitted request frees it after decompression

@@ -9,6 +9,7 @@ A request is admitted when its body has arrived completely: until then, the time
 
 import asyncio
 import threading
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
@@ -18,6 +19,7 @@ from typing import TypeVar
 
 from fastapi import Request
 
+from playhead_collector.access import FIRST_PROJECT, access_of
 from playhead_collector.receive.body import check_length, decompress, encoding_of, receive
 from playhead_collector.receive.transfer_budget import RETRY_SECONDS, TransferBudget, try_later
 from playhead_collector.receive.work_turns import WorkTurns
@@ -37,14 +39,18 @@ _T = TypeVar("_T")
 @dataclass(slots=True)
 class RequestLimiter:
     """Admits requests up to a number of requests and a total size of decompressed bodies in bytes. `turns`: those that
-    were admitted are worked on in turn, `at_a_time` of them."""
+    were admitted are worked on in turn, `at_a_time` of them.
+
+    One project may have `max_requests` in progress. Others have a quarter of that besides, so that they are not refused
+    because of it.
+    """
 
     max_requests: int
     max_bytes: int
     max_reading_bytes: int = 64 * MIB
     body_seconds: float = 60.0
     at_a_time: int = 5
-    requests: int = field(default=0, init=False)
+    by_project: Counter[int] = field(default_factory=Counter[int], init=False)
     bytes: int = field(default=0, init=False)
     reading: TransferBudget = field(init=False)
     turns: WorkTurns = field(init=False)
@@ -55,36 +61,47 @@ class RequestLimiter:
         self.reading = TransferBudget(self.max_reading_bytes)
         self.turns = WorkTurns(self.at_a_time)
 
-    def is_full(self) -> bool:
-        """Whether one more request would be refused."""
-        return self.requests >= self.max_requests
+    @property
+    def requests(self) -> int:
+        """The number of requests in progress."""
+        return self.by_project.total()
+
+    def is_full(self, project_id: int | None = None) -> bool:
+        """Whether one more request of the project would be refused; None: of any project."""
+        return self.requests >= self.max_requests + self.max_requests // 4 or (
+            project_id is not None and self.by_project[project_id] >= self.max_requests
+        )
 
     @asynccontextmanager
     async def take(self, request: Request, limit: int) -> "AsyncGenerator[AdmittedRequest]":
         """Reads a request's body without decompressing it, and admits the request. Raises Refused."""
         encoding = encoding_of(request.headers.get("content-encoding"))
         check_length(request.headers.get("content-length"), limit)
-        if self.is_full():  # before the body is read, so that no megabytes are sent in vain
+        project_id = access_of(request).project_id
+        if self.is_full(project_id):  # before the body is read, so that no megabytes are sent in vain
             raise try_later(f"{self.requests} requests are in work")
         with self.reading.one() as arriving:
             sent = await receive(request.stream(), limit, arriving, body_seconds=self.body_seconds)
-        with self.admit() as share:
+        with self.admit(project_id) as share:
             share.hold(len(sent))
             share.sent, share.encoding, share.limit = sent, encoding, limit
             del sent  # the admitted request frees it after decompression
             yield share
 
     @contextmanager
-    def admit(self) -> "Generator[AdmittedRequest]":
-        """Admits one request until the block ends. Raises Refused: 503 with Retry-After when there is no room."""
-        if self.is_full():
+    def admit(self, project_id: int = FIRST_PROJECT) -> "Generator[AdmittedRequest]":
+        """Admits one request of a project until the block ends. Raises Refused: 503 with Retry-After when there is no
+        room."""
+        if self.is_full(project_id):
             raise try_later(f"{self.requests} requests are in work")
-        self.requests += 1
+        self.by_project[project_id] += 1
         share = AdmittedRequest(self)
         try:
             yield share
         finally:
-            self.requests -= 1
+            self.by_project[project_id] -= 1
+            if not self.by_project[project_id]:
+                del self.by_project[project_id]
             with self.lock:
                 self.bytes -= share.bytes
 

@@ -46,10 +46,11 @@ class AnalysisHandlers:
         async with self.reads.turn():
             return await open_record(self.store, self.runner, project_id, run)
 
-    async def catch_up(self) -> None:
-        """Projects runs with recent news, for questions that look at other runs than those that are named."""
+    async def catch_up(self, project_id: int) -> None:
+        """Projects runs of the project with recent news, for questions that look at other runs than those that are
+        named."""
         async with self.reads.turn():
-            await self.runner.catch_up()
+            await self.runner.catch_up(project_id)
 
     async def answered(self, request: Request, question: AnalysisQuestion) -> bytes:
         """The answer as JSON. Raises Refused, and the errors of the question."""

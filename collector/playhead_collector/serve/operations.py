@@ -298,7 +298,7 @@ class RequestComputing:
     async def body_of(self, operation: DeclaredOperation, values: Mapping[str, Any], cursor: str | None) -> bytes:
         """Returns the answer of a worker as JSON. Runs are named by their ids there, and projected before."""
         if operation.facts.looks_beyond:
-            await self.analysis.catch_up()
+            await self.analysis.catch_up(self._project_id)
         values = dict(values)
         for parameter in operation.parameters:
             if parameter.bounds.names_run and (named := values.get(parameter.name)) is not None:

@@ -4,6 +4,7 @@ import datetime
 from collections.abc import Sequence
 from typing import Any
 
+import httpx
 import pytest
 
 from playhead.client import AsyncClient
@@ -14,9 +15,11 @@ from playhead.model.message import Message, message_contents, text_message
 from playhead.model.ref import ContentRef
 from playhead.model.token_estimates import estimate_content
 from playhead_collector.access import FIRST_PROJECT as PROJECT
+from playhead_collector.app import create_app
+from playhead_collector.settings import CollectorSettings
+from playhead_collector.store.ports.conversations import ConversationSave
 from playhead_collector.store.ports.projections import UnpackedRun
 from playhead_collector.store.postgres.store import PostgresStore
-from tests.integration.conftest import CONNECTIONS
 from tests.integration.read.recorded import Recorder
 from tests.integration.read.test_storage import analyze
 
@@ -251,13 +254,42 @@ async def test_the_largest_contents_come_first(store: PostgresStore, client: Asy
     assert len(listed) == 8
     pages = [item async for item in client.large_contents(limit=5)]
     assert pages == listed[:5]
-    answer = await client.request("GET", "/contents", params={"limit": 3}) if hasattr(client, "request") else None
-    assert answer is None or len(answer["items"]) == 3
+    paged, cursor = list[Any](), None
+    while True:
+        page = await one_page(store, cursor)
+        paged += page["items"]
+        if (cursor := page["next_cursor"]) is None:
+            break
+        assert len(page["items"]) == 3
+    assert paged == listed
     results = [item async for item in client.large_contents(kind="tool_result", larger=sizes[listed[3]["ref"]])]
     assert results == [item for item in listed[:3] if item["kind"] == "tool_result"]
     assert [item async for item in client.large_contents(kind="unknown")] == []
     assert {item["kind"] for item in listed} == {"tool_result", "checkpoint"}
     assert all(0 < item["stored_bytes"] < item["size"] and item["tokens"] for item in listed)
+
+
+async def one_page(store: PostgresStore, cursor: str | None) -> Any:
+    parameters = {"limit": 3} if cursor is None else {"limit": 3, "cursor": cursor}
+    transport = httpx.ASGITransport(create_app(CollectorSettings(), store))
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+        return (await http.get("/api/v1/contents", params=parameters)).raise_for_status().json()
+
+
+@pytest.mark.parametrize("cursor", ["x", "MTI", "LTEgYWI", "OTk5OTk5OTk5OTk5IGFi"])
+async def test_a_cursor_that_was_not_given_is_refused(store: PostgresStore, cursor: str):
+    with pytest.raises(httpx.HTTPStatusError, match="400"):
+        await one_page(store, cursor)
+
+
+async def test_what_records_of_a_conversation_name_is_a_checkpoint(store: PostgresStore, client: AsyncClient):
+    state, said = content_of({"state": LARGE}), message_contents(text_message("user", "Hello"))[0]
+    await store.contents.put(PROJECT, [state, said])
+    assert (await client.about(state.ref))["content_kind"] is None
+    records = [f'{{"state":"{state.ref}","said":"{said.ref}"}}']
+    await store.conversations.save(PROJECT, ConversationSave("log", "", 0, None, previous=None, records=records))
+    kinds = [(await client.about(content.ref))["content_kind"] for content in (state, said)]
+    assert kinds == ["checkpoint", "user_message"]
 
 
 async def test_what_an_older_version_stored_is_measured_in_the_background(store: PostgresStore, client: AsyncClient):
@@ -279,7 +311,3 @@ async def test_what_an_older_version_stored_is_measured_in_the_background(store:
     question = message_contents(text_message("user", "Where is it?"))[0]
     about = await client.about(question.ref)
     assert (about["content_kind"], about["first_stored"]) == ("user_message", None)
-
-
-def test_there_are_connections():
-    assert CONNECTIONS

@@ -9,11 +9,13 @@ from typing import Any
 import asyncpg
 import httpx
 import pytest
+from typer.testing import CliRunner
 
+from playhead.cli.application import app
 from playhead.client import Client
 from playhead.errors import BadRequest, ClientError, Conflict, NotAuthorized, NotFound
 from playhead.model.canonical import content_of
-from playhead.model.message import text_message
+from playhead.model.message import message_contents, text_message
 from playhead.wire.pack import PACK, Pack, encode_pack
 from playhead_collector.process import CollectorProcess
 from playhead_collector.store.postgres.store import connect
@@ -281,6 +283,33 @@ def test_a_deleted_project_has_no_key_no_name_and_after_a_while_no_row(tenants: 
     assert asyncio.run(rows_of(number)) == {}
     with tenants.client("blue") as client:
         assert len(list(client.runs())) == 1
+
+
+def test_the_commands_about_storage_count_what_the_project_of_the_key_has(
+    tenants: Tenants, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PLAYHEAD_COLLECTOR_URL", tenants.url)
+    monkeypatch.setenv("PLAYHEAD_API_KEY", tenants.keys["red"])
+    large = message_contents(text_message("assistant", "x" * 50_000))[1]
+    with tenants.http("red") as http:
+        pack = encode_pack(Pack((large,), ()))
+        http.post("/v1/content", content=pack, headers={"content-type": PACK}).raise_for_status()
+
+    def said(*words: str) -> list[list[str]]:
+        result = CliRunner().invoke(app, words)
+        assert result.exit_code == 0, result.output
+        return [line.split("\t") for line in result.stdout.splitlines()]
+
+    [heads, listed] = said("contents")
+    assert heads[:4] == ["content", "kind", "bytes", "stored"]
+    assert listed[:3] == [large.ref, "unknown", "48.9 KiB"]
+    assert said("contents", "--kind", "tool_result") == [heads]
+    kinds = {line[0]: line for line in said("storage", "--kind", "assistant_message", "--before", "2999-01-01")}
+    assert kinds["assistant message"][1] == "1"  # what the model said, without the large part
+    assert "unknown" not in kinds
+    assert kinds["hot"][1] == kinds["today"][1] == "1"
+    monkeypatch.setenv("PLAYHEAD_API_KEY", tenants.keys["blue"])
+    assert said("contents") == [heads]
 
 
 def test_without_an_operator_s_key_there_are_no_projects_to_make(database_url: str):

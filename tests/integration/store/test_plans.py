@@ -40,6 +40,7 @@ STATEMENTS: Mapping[str, Mapping[str, Any]] = {
     "read_contents": {},
     "trace_threads": {},
     "content_sizes": {},
+    "undescribed": {},
 }
 
 

@@ -128,6 +128,16 @@ async def test_a_run_is_listed_from_its_first_span_on(store: PostgresStore, sql:
     assert (await store.projections.unprojected_runs(10))[0].bytes == await sql.fetchval(stored) > 0
 
 
+async def test_runs_that_wait_to_be_projected_are_found_by_project(store: PostgresStore):
+    for project, run in ((P, RUN), (P + 1, run_number(5)), (P + 1, run_number(6))):
+        await store.spans.ingest(project, Batch(spans=[span(1, run=run)]))
+    found = await store.projections.unprojected_runs(10, P + 1)
+    assert [(each.project_id, each.run) for each in found] == [(P + 1, run_number(5)), (P + 1, run_number(6))]
+    assert all(each.bytes for each in found)
+    assert len(await store.projections.unprojected_runs(1, P + 1)) == 1
+    assert len(await store.projections.unprojected_runs(10)) == 3
+
+
 async def test_refs_that_spans_name_and_that_are_not_here_are_pending(store: PostgresStore):
     here, absent, talk = json({"a": 1}), ContentRef.of(b"absent"), thread("hi")
     batch = Batch(

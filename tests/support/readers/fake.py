@@ -150,7 +150,7 @@ class FakeRunner:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    async def catch_up(self) -> None:
+    async def catch_up(self, project_id: int) -> None:
         """Nothing is ever behind here."""
 
     async def project_now(self, project_id: int, run: str) -> None:

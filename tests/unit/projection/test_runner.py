@@ -63,8 +63,9 @@ class MemoryStore:
         self._answer()
         return self.runs[run].dirty if run in self.runs else None
 
-    async def unprojected_runs(self, limit: int) -> Sequence[UnprojectedRun]:
+    async def unprojected_runs(self, limit: int, project_id: int | None = None) -> Sequence[UnprojectedRun]:
         self._answer()
+        assert project_id in (None, P)
         return [UnprojectedRun(P, run, self.size) for run, kept in self.runs.items() if kept.dirty][:limit]
 
     async def sealable_runs(self, quiet_since_ns: int, lost_since_ns: int, limit: int) -> Sequence[tuple[int, str]]:
@@ -492,6 +493,50 @@ async def test_one_that_cannot_be_stored_takes_nothing_from_those_around_it(stor
     assert [kept.dirty for kept in store.runs.values()] == [False, True, False]
     assert (runner.counts["projected"], runner.counts["failed"]) == (2, 1)
     assert not await runner.project_now(P, "b")
+
+
+class SharedStore(MemoryStore):
+    """A loud project, and a quiet one (2), whose next run arrives while the first batch is projected."""
+
+    batches: list[list[str]]
+
+    async def unprojected_runs(self, limit: int, project_id: int | None = None) -> Sequence[UnprojectedRun]:
+        waiting = [(2 if run.startswith("quiet") else P, run) for run, kept in self.runs.items() if kept.dirty]
+        found = [UnprojectedRun(*key, 100) for key in waiting if project_id in (None, key[0])]
+        return found[:limit]
+
+    @asynccontextmanager
+    async def locked_runs(
+        self, project_id: int, runs: Sequence[str], *, wait: bool = True, cached: Mapping[str, CachedRun]
+    ) -> AsyncIterator[list[RunWork]]:
+        self.batches.append(list(runs))
+        async with super().locked_runs(project_id, runs, wait=wait, cached=cached) as works:
+            yield works
+        if len(self.batches) == 2:
+            self.arrive("quiet again", ended())
+
+
+@pytest.fixture
+def shared(clock: Clock) -> SharedStore:
+    store = SharedStore(clock)
+    store.batches = []
+    for n in range(100):
+        store.arrive(f"loud {n}", ended())
+    store.arrive("quiet", ended())
+    return store
+
+
+async def test_a_project_with_much_news_delays_another_by_some_runs_at_most(shared: SharedStore):
+    runner = runner_of(shared)
+    await runner.run_once()
+    assert [len(batch) for batch in shared.batches[:2]] == [8, 1]
+    assert ["quiet again"] in shared.batches[2:4]
+    assert not any(kept.dirty for kept in shared.runs.values())  # all of the loud one too, without another cycle
+
+
+async def test_who_reads_a_list_does_not_wait_for_other_projects(shared: SharedStore):
+    await runner_of(shared).catch_up(2)
+    assert shared.batches == [["quiet"]]
 
 
 def test_a_batch_has_runs_of_one_project_and_no_more_than_a_moment_takes():

@@ -18,6 +18,21 @@ def test_more_requests_than_there_is_room_for_are_asked_to_come_back():
         assert flow.requests == 1
 
 
+def test_a_project_that_fills_its_places_leaves_some_to_the_others():
+    flow = RequestLimiter(max_requests=4, max_bytes=100)
+    with flow.admit(1), flow.admit(1), flow.admit(1), flow.admit(1):
+        assert flow.is_full(1)
+        assert not flow.is_full(2)
+        assert not flow.is_full()
+        with flow.admit(2):
+            assert flow.is_full()
+            with pytest.raises(Refused, match="5 requests are in work"), flow.admit(3):
+                pass
+        with flow.admit(3):
+            assert flow.requests == 5
+    assert (flow.requests, flow.by_project) == (0, {})
+
+
 def test_more_bytes_than_there_is_room_for_are_asked_to_come_back():
     flow = RequestLimiter(max_requests=10, max_bytes=100)
     with flow.admit() as first:

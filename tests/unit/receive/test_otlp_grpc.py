@@ -26,7 +26,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceResponse,
 )
 
-from playhead_collector.access import Access
+from playhead_collector.access import FIRST_PROJECT, Access
 from playhead_collector.errors import Refused, StoreUnavailable
 from playhead_collector.network.grpc_server import CannotBind, bind
 from playhead_collector.network.guard import Limits
@@ -265,7 +265,7 @@ async def test_a_key_is_checked_before_the_message_is_read(services: Services, s
 
 
 async def test_one_request_too_many_is_refused_before_its_message_is_read(services: Services):
-    services.flow.requests = services.flow.max_requests
+    services.flow.by_project[FIRST_PROJECT] = services.flow.max_requests
     answer = await call(services, never(), "traces")
     assert answer.code is Code.UNAVAILABLE
     assert "google.rpc.retryinfo-bin" in answer.trailers

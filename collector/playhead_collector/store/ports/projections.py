@@ -110,8 +110,9 @@ class ProjectionStore(Protocol):
         """Returns whether the run has data that is not projected; None when there is no such run."""
         ...
 
-    async def unprojected_runs(self, limit: int) -> Sequence[UnprojectedRun]:
-        """Returns runs with data that is not projected, longest waiting first."""
+    async def unprojected_runs(self, limit: int, project_id: int | None = None) -> Sequence[UnprojectedRun]:
+        """Returns runs with data that is not projected, longest waiting first, of this project; None: of all projects,
+        which take turns."""
         ...
 
     async def sealable_runs(self, quiet_since_ns: int, lost_since_ns: int, limit: int) -> Sequence[tuple[int, str]]:

@@ -51,9 +51,12 @@ class PostgresProjections:
             news = await sql.row(conn, "news", project_id=project_id, run=id_of(run))
         return None if news is None else news["dirty"]
 
-    async def unprojected_runs(self, limit: int) -> Sequence[UnprojectedRun]:
+    async def unprojected_runs(self, limit: int, project_id: int | None = None) -> Sequence[UnprojectedRun]:
         async with self._db.reading() as conn:
-            rows = await sql.rows(conn, "dirty_runs", how_many=limit)
+            if project_id is None:
+                rows = await sql.rows(conn, "dirty_runs", how_many=limit)
+            else:
+                rows = await sql.rows(conn, "dirty_runs_of", project_id=project_id, how_many=limit)
         return [UnprojectedRun(project_id, run.hex, size) for project_id, run, size in rows]
 
     async def sealable_runs(self, quiet_since_ns: int, lost_since_ns: int, limit: int) -> Sequence[tuple[int, str]]:

@@ -162,6 +162,18 @@ from (
 ) as dirty
 order by turn, dirty_since_ns;
 
+-- name: dirty_runs_of(project_id, how_many)
+-- The same for one project: the runs that wait longest.
+select dirty.project_id, dirty.run_id, (
+    select coalesce(sum(octet_length(body)), 0)::bigint from span_page as page
+    where page.project_id = dirty.project_id and page.run_id = dirty.run_id
+) as bytes
+from (
+    select project_id, run_id, dirty_since_ns from run_news
+    where project_id = :project_id and dirty_since_ns is not null order by dirty_since_ns limit :how_many
+) as dirty
+order by dirty_since_ns;
+
 -- name: seal_runs(quiet_since, how_many)
 -- Runs of which nothing is left to do but this, and to pack what they name. In the order of run ids, passing over those
 -- that somebody projects now.
