@@ -164,7 +164,7 @@ async def test_a_run_that_completed_and_has_failed_is_told_by_a_rule(store, wall
     await done(worker_of(store, rules(store, wall), wall))
     [score] = await scores_of(store, failed)
     assert (score.name, score.value, score.source, score.author) == ("resolved", False, "scorer", "resolved v1")
-    assert "tool_error" in score.comment
+    assert score.comment == 'tool_error "last" holds'
     assert [score.value for score in await scores_of(store, good)] == [True]
     failures = await store.runs.page(PROJECT, RunFilter(outcomes=("failed",)), limit=9)
     assert [row.run for row in failures] == [failed]
