@@ -8,6 +8,7 @@ stops it again.
 
 import asyncio
 import gc
+import os
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -70,6 +71,7 @@ from playhead_collector.serve.read_limiter import ReadLimiter
 from playhead_collector.serve.routing import PREFIX
 from playhead_collector.serve.trusted_proxies import TrustedProxies
 from playhead_collector.settings import CollectorSettings, without_password
+from playhead_collector.settings import table as settings_table
 from playhead_collector.store import schema
 from playhead_collector.store.objects.obstore_store import open_object_store
 from playhead_collector.store.operator_key import KeySource, OperatorKey
@@ -289,9 +291,11 @@ def build_collector(
 
 def _scorer_functions(settings: CollectorSettings) -> ScorerFunctions:
     """Returns the functions that scorers may name, and the pool of the one process that calls them. It is started at
-    the first call, and has no address of the database. Raises BadSetting."""
+    the first call, and gets neither the address of the database nor other secrets. Raises BadSetting."""
     setup = replace(_setup(settings, "", AnalysisSettings()), answer_bytes=MIB)
-    process = WorkerProcess(setup, SCORER_PROCESS, nice=BACKGROUND_NICE)
+    secrets = [setting.env for setting in settings_table() if setting.secret or setting.field == "database_url"]
+    secrets += [name for name in os.environ if name.startswith("PLAYHEAD_FORWARD_")]  # keys of destinations
+    process = WorkerProcess(setup, SCORER_PROCESS, nice=BACKGROUND_NICE, without=secrets)
     pool = WorkerPool([process], settings.analysis_seconds, settings.analysis_waiting)
     return ScorerFunctions(named_functions(settings.scorers), pool, pool.close)
 

@@ -8,7 +8,7 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
@@ -34,10 +34,19 @@ class WorkerProcess:
     """Holds at most one process: started at the first question, and started again at the next question after it has
     ended."""
 
-    def __init__(self, setup: Setup, module: str = WORKER, *, nice: int = QUESTIONS_NICE) -> None:
-        """`nice`: how much lower its priority is than that of this process."""
+    def __init__(
+        self,
+        setup: Setup,
+        module: str = WORKER,
+        *,
+        nice: int = QUESTIONS_NICE,
+        without: Collection[str] = (),
+    ) -> None:
+        """`nice`: how much lower its priority is than that of this process. `without`: environment variables that it
+        does not get."""
         self._setup = setup
         self._nice = nice
+        self._without = without
         self._module = module
         self._process: asyncio.subprocess.Process | None = None
         self._starting: asyncio.Task[asyncio.subprocess.Process] | None = None
@@ -133,12 +142,13 @@ class WorkerProcess:
     async def _start(self) -> asyncio.subprocess.Process:
         # A new interpreter, not a fork: this process has threads and connections. -P: modules are imported from our
         # path only, not from the working directory.
+        environ = {name: value for name, value in os.environ.items() if name not in self._without}
         process = await asyncio.create_subprocess_exec(
             sys.executable, "-P", "-m", self._module,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             limit=_READ_BUFFER,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            env={**environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )  # fmt: skip
         lower_priority(process.pid, self._nice)  # before its imports, which take a core for half a second
         return process

@@ -31,8 +31,8 @@ from playhead_collector.workers.questions import AnalysisQuestion
 from playhead_collector.workers.scorer_functions import ScorerFunctions
 from playhead_collector.workers.spare_time import ask_when_free
 
-# A judge that answers nonsense is asked once more.
-_JUDGE_CALLS: Final = 2
+ANSWERED_AN_ERROR: Final = "explainer_failed"
+"""Code of the refusal when a model's API answered with an error, or with nothing that is an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +121,9 @@ class RunScorer:
         try:
             verdict = await calls.verdict(judge_body(model, judge_messages(definition.prompt, run)))
         except (NoVerdict, Refused) as error:
-            raise JudgeFailed(str(error), calls.count, self._cost(model, calls)) from error
-        finally:
             await self.store_batch(scorer.project_id, calls.run.batch(self.wall_ns()))
+            raise JudgeFailed(str(error), calls.count, self._cost(model, calls)) from error
+        await self.store_batch(scorer.project_id, calls.run.batch(self.wall_ns()))
         reason = f"{verdict.comment} (judged in run {calls.run.run})".strip()
         return RunScores([GivenScore(verdict.value, reason)], events, calls.count, self._cost(model, calls))
 
@@ -148,14 +148,17 @@ class _JudgeCalls:
         return self.tokens.input_tokens + self.tokens.output_tokens
 
     async def verdict(self, body: dict[str, Any]) -> GivenScore:
-        """Asks the judge, and once more if it answers nonsense. Raises NoVerdict, Refused."""
-        for attempt in range(1, _JUDGE_CALLS + 1):
-            try:
-                return read_verdict(await self._answer(body))
-            except NoVerdict:
-                if attempt == _JUDGE_CALLS:
-                    raise
-        raise AssertionError("unreachable")
+        """Asks the judge, and once more if it answers nonsense or refuses. Raises NoVerdict, Refused."""
+        try:
+            return read_verdict(await self._answer(body))
+        except NoVerdict:
+            return read_verdict(await self._answer(body))
+        except Refused as error:
+            if error.code != ANSWERED_AN_ERROR:
+                raise
+            # Not all such APIs know schemas of answers; the words of the prompt ask for the same.
+            plain = {name: value for name, value in body.items() if name != "response_format"}
+            return read_verdict(await self._answer(plain))
 
     async def _answer(self, body: dict[str, Any]) -> str:
         began = self.wall_ns()

@@ -70,10 +70,10 @@ def nonsense(run):
     return float("nan")
 
 
-def knows_the_database(run):
-    return any("postgres" in str(value) for name, value in vars(sys.modules["__main__"]).items() if "dsn" in name)
+def knows_secrets(run):
+    return any(name in os.environ for name in ("PLAYHEAD_ADMIN_KEY", "PLAYHEAD_DATABASE_URL"))
 """
-OWN = ("prints", "waits", "hangs", "exits", "dies", "raises", "grows", "nonsense", "knows_the_database")
+OWN = ("prints", "waits", "hangs", "exits", "dies", "raises", "grows", "nonsense", "knows_secrets")
 
 
 @pytest.fixture(scope="module")
@@ -205,7 +205,7 @@ def test_a_function_may_print_wait_give_several_scores_or_none(client: Client):
     }  # fmt: skip
     assert [score["value"] for score in tried(client, "waits")] == ["bad"]
     assert tried(client, "waits", GOOD) == []
-    assert [score["value"] for score in tried(client, "knows_the_database")] == [False]
+    assert [score["value"] for score in tried(client, "knows_secrets")] == [False]
 
 
 @pytest.mark.usefixtures("recorded")
@@ -234,7 +234,9 @@ def test_what_a_function_failed_with_is_said_and_the_scores_of_others_are_stored
         client.backfill_scorer(name)
     eventually(lambda: client.scorer("fine")["total"]["scored"] >= 2)
     assert scores_of(client, GOOD)["fine"]["value"] == 1.0
-    assert client.scorer("fine")["backfill"]["state"] == "done"
+    backfill = client.scorer("fine")["backfill"]
+    assert backfill is not None
+    assert backfill["state"] == "done"
     assert eventually(lambda: client.scorer("broken")["today"]["begun"] >= 2)
     with httpx.Client(base_url=collector.url, headers={"authorization": f"Bearer {ADMIN_KEY}"}) as http:
         metrics = http.get("/metrics").text

@@ -164,7 +164,7 @@ async def test_a_run_that_completed_and_has_failed_is_told_by_a_rule(store, wall
     await done(worker_of(store, rules(store, wall), wall))
     [score] = await scores_of(store, failed)
     assert (score.name, score.value, score.source, score.author) == ("resolved", False, "scorer", "resolved v1")
-    assert "tool_error" in score.comment
+    assert score.comment == 'tool_error "last" holds'
     assert [score.value for score in await scores_of(store, good)] == [True]
     failures = await store.runs.page(PROJECT, RunFilter(outcomes=("failed",)), limit=9)
     assert [row.run for row in failures] == [failed]
@@ -174,7 +174,7 @@ async def test_a_run_that_completed_and_has_failed_is_told_by_a_rule(store, wall
     assert (status.today.begun, status.today.scored, status.due) == (2, 2, 0)
 
 
-async def test_what_a_person_or_the_program_says_counts_more_than_what_a_scorer_says(store, wall, asking):
+async def test_what_a_person_or_the_program_says_counts_more_than_what_a_scorer_says(store, client, wall, asking):
     run = run_id(1)
     await make(store)
     await record(store, wall, support(run))
@@ -183,6 +183,7 @@ async def test_what_a_person_or_the_program_says_counts_more_than_what_a_scorer_
     assert {score.name: score.value for score in await scores_of(store, run)} == {"checked": False, "good": True}
     row = await store.runs.get(PROJECT, run)
     assert (row.facts.score_name, row.facts.score) == ("checked", False)
+    assert (await client.verdict(run))["outcome"] == {"word": "failed", "because": "checked>=0.5", "value": False}
 
 
 async def test_only_runs_that_have_ended_and_are_quiet_are_scored(store, wall, asking):
@@ -214,6 +215,26 @@ async def test_a_run_that_gets_late_spans_is_scored_again_and_without_them_it_is
     await done(worker)
     assert len(asking.asked) == 2
     assert [(score.value, score.is_latest) for score in await scores_of(store, run)] == [(False, True), (True, False)]
+
+
+async def test_a_run_that_grows_while_it_is_scored_is_scored_again(store, wall):
+    run = run_id(1)
+    await make(store)
+    recorder = support(run)
+    await record(store, wall, recorder)
+
+    class Slow(Asking):
+        async def scores(self, scorer: ScorerRow, run: str) -> RunScores:
+            scores = await super().scores(scorer, run)
+            if len(self.asked) == 1:
+                recorder.tool("late_tool", {}, "late")
+                await record(store, wall, recorder)
+            return scores
+
+    asking = Slow(store)
+    await done(worker_of(store, asking, wall))
+    assert len(asking.asked) == 2
+    assert len(await scores_of(store, run)) == 2
 
 
 async def test_runs_that_judge_are_not_scored(store, wall, asking):

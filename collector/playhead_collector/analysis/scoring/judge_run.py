@@ -45,7 +45,7 @@ class JudgeRun:
             names.OPERATION: "chat",
             names.REQUEST_MODEL: body["model"],
             names.INPUT_MESSAGES_REF: asked,
-            names.REQUEST_REF: self._keep({"response_format": body["response_format"]}),
+            names.REQUEST_REF: self._keep({name: body[name] for name in ("response_format",) if name in body}),
             names.LINKED_RUNS: [self.judged],
         }
         if answer is not None:

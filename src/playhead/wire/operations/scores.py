@@ -16,8 +16,8 @@ class RecordedScore(TypedDict):
     what the evaluator calls a number.
 
     `source` is `api` for scores that were posted, `scorer` for those of scorers, or else the instrumentation that
-    reported them (`playhead`: the program).  `author` is what the poster said, `key` the name of the API key.  `time` of
-    a posted score and of a scorer's is the database's, else the program's.  `latest`: no later score of this name
+    reported them (`playhead`: the program).  `author` is what the poster said, `key` the name of the API key.  `time`
+    of a posted score and of a scorer's is the database's, else the program's.  `latest`: no later score of this name
     replaces it.  A comment that is too long for an event is content: its ref is `explanation`.
     """
 
