@@ -1,0 +1,180 @@
+"""The drill: a backup is made while programs record, restored into an empty place, and answers as the original does."""
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from playhead.client import Client
+from playhead.errors import NotFound
+from playhead_collector.access import FIRST_PROJECT as PROJECT
+from playhead_collector.process import CollectorProcess
+from playhead_collector.store.postgres.store import connect
+from tests.integration.read.recorded import Recorder, conversation
+from tests.support.readers.questions import across, answer, questions
+
+RUNS = [f"{n:02x}" * 16 for n in range(1, 7)]
+ENV = {"PLAYHEAD_SEAL_AFTER_SECONDS": "1", "PLAYHEAD_LOG_LEVEL": "warning", "PLAYHEAD_ADMIN_KEY": ""}
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    # Not tmp_path: its parents are closed to others, and as root Postgres runs as somebody else.
+    made = Path(tempfile.mkdtemp(prefix="playhead-backup-"))
+    made.chmod(0o711)
+    yield made
+    shutil.rmtree(made)
+
+
+def command(*arguments: str, data: Path, expect: int = 0, **env: str) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join(filter(None, sys.path))
+    done = subprocess.run(
+        [sys.executable, "-m", "playhead", *arguments],
+        env={**os.environ, "PYTHONPATH": path, "PLAYHEAD_DATA_DIR": str(data), **env},
+        capture_output=True, text=True, check=False, timeout=180,
+    )  # fmt: skip
+    assert done.returncode == expect, done.stderr
+    return done
+
+
+def with_a_tool(run: str) -> Recorder:
+    made = Recorder(run, name="refunds", session="s9")
+    made.tool("look_up", {"order": run[:4]}, {"state": "paid"})
+    made.change("plan", ["look up", "refund"])
+    for n in range(4):
+        made.tool("wait", {"n": n}, {"waited": n})
+    made.tool("refund", {"order": run[:4], "amount": 20}, {"ok": True})
+    return made
+
+
+async def record(database: str) -> None:
+    store = await connect(database, pool_size=1)
+    for n, run in enumerate(RUNS):
+        made = conversation(run, 2 + n) if n % 2 else with_a_tool(run)
+        await store.spans.ingest(PROJECT, made.batch())
+    await store.close()
+
+
+class Ingesting:
+    """Records runs in another thread, one after another, until it ends; `acknowledged` has those that are stored."""
+
+    def __init__(self, database: str) -> None:
+        self.acknowledged: list[str] = []
+        self._database = database
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._record()))
+
+    def __enter__(self) -> "Ingesting":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def wait(self, count: int) -> None:
+        deadline = time.monotonic() + 30
+        while len(self.acknowledged) < count:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+    async def _record(self) -> None:
+        store = await connect(self._database, pool_size=1)
+        n = 0
+        while not self._over.is_set():
+            n += 1
+            run = f"{n:04x}" + "ab" * 14
+            await store.spans.ingest(PROJECT, conversation(run, 3).batch())
+            self.acknowledged.append(run)
+        await store.close()
+
+
+async def answers(url: str, asked: Sequence[str] | None = None) -> dict[str, Any]:
+    async with httpx.AsyncClient(base_url=url, timeout=60, trust_env=False) as client:
+        if asked is None:
+            asked = [question for run in RUNS for question in await questions(client, run)]
+        return {question: await answer(client, question) for question in asked}
+
+
+def epoch_of(url: str) -> str:
+    asked = httpx.post(f"{url}/v1/content/missing", json={"refs": []}, trust_env=False)
+    return asked.raise_for_status().json()["epoch"]
+
+
+def settled(url: str, runs: Sequence[str]) -> None:
+    deadline = time.monotonic() + 60
+    with Client(url) as client:
+        while not all(client.run(run)["completeness"]["sealed"] for run in runs):
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+
+
+@pytest.mark.slow
+def test_a_backup_that_is_made_while_runs_arrive_answers_as_the_original(folder: Path):
+    data, saved, other = folder / "data", folder / "backup", folder / "restored"
+    with CollectorProcess(data_dir=data, env=ENV) as collector:
+        asyncio.run(record(collector.database))
+        with Client(collector.url) as client:
+            client.score(RUNS[0], "quality", 1.0, comment="good")
+            client.add_note(RUNS[1], "look at this")
+            client.save_conversation("chat", None, revision=0, scope="acme")
+        settled(collector.url, RUNS)
+        expected = asyncio.run(answers(collector.url))
+        with Ingesting(collector.database) as ingesting:
+            ingesting.wait(3)
+            before = list(ingesting.acknowledged)
+            command("backup", str(saved), data=data)
+        during = len(ingesting.acknowledged)
+        assert during > len(before), "nothing arrived during the backup, so that this test shows less than it says"
+        whole = asyncio.run(answers(collector.url, [f"/runs/{run}/messages?hydrate=true" for run in before]))
+        epoch = epoch_of(collector.url)
+    command("restore", str(saved), data=other)
+    with CollectorProcess(data_dir=other, env=ENV) as collector:
+        assert len(expected) > 100
+        restored = asyncio.run(answers(collector.url, [*expected]))
+        assert {question: (restored[question], expected[question]) for question in expected if restored[question] != expected[question]} == {}
+        assert asyncio.run(answers(collector.url, [*whole])) == whole
+        assert all(status == 200 for status, _ in asyncio.run(answers(collector.url, across())).values())
+        with Client(collector.url) as client:
+            assert client.conversation("chat", scope="acme")["revision"] == 1
+            # Of what arrived during the backup, a run is there whole or not at all.
+            for run in ingesting.acknowledged:
+                try:
+                    about = client.run(run)
+                except NotFound:
+                    assert run not in before
+                    continue
+                assert about["completeness"]["content_pending"] == 0
+                assert about["completeness"]["spans_missing"] == 0
+        assert epoch_of(collector.url) != epoch  # senders do not believe that what came after the backup is here
+
+
+@pytest.mark.slow
+def test_a_backup_of_a_stopped_collector_goes_into_a_database_of_ones_own(folder: Path, empty_database_url: str):
+    data, saved = folder / "data", folder / "backup"
+    with CollectorProcess(data_dir=data, env=ENV) as collector:
+        asyncio.run(record(collector.database))
+        settled(collector.url, RUNS)
+        expected = asyncio.run(answers(collector.url))
+    command("backup", str(saved), data=data)
+    assert "is not empty" in command("backup", str(saved), data=data, expect=2).stderr
+    assert "has a database already" in command("restore", str(saved), data=data, expect=2).stderr
+    assert "no readable backup.json" in command("restore", str(folder), data=data, expect=2).stderr
+    command("restore", str(saved), data=data, PLAYHEAD_DATABASE_URL=empty_database_url)
+    again = command("restore", str(saved), data=data, PLAYHEAD_DATABASE_URL=empty_database_url, expect=2)
+    assert "not empty" in again.stderr
+    with CollectorProcess(database_url=empty_database_url, env=ENV) as collector:
+        assert asyncio.run(answers(collector.url, [*expected])) == expected
+        refused = command("scrub", data=data, PLAYHEAD_DATABASE_URL=empty_database_url, expect=1)
+        assert "stop all of them" in refused.stderr
+    command("scrub", data=data, PLAYHEAD_DATABASE_URL=empty_database_url)
