@@ -51,6 +51,7 @@ from playhead_collector.receive.ports import Authorize
 from playhead_collector.receive.request_limiter import RequestLimiter
 from playhead_collector.receive.transfer_budget import TransferBudget
 from playhead_collector.retain.packer import Packer
+from playhead_collector.retain.retainer import Retainer
 from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.serve import drop_in, errors, health, identity, query_api
 from playhead_collector.serve.access_control import AccessControl
@@ -207,6 +208,7 @@ def build_collector(
     runner = _runner(settings, store, answers.prices, clock)
     packer = Packer(store.projections, clock=clock, is_busy=runner.is_busy, rest=runner.rest_of_others)
     sweeper = _sweeper(settings, store)
+    retainer = Retainer(store.tiers, wall_ns=clock)
     hub = hub or LiveHub(store, store.changes, stream_limits(settings))
     forwarder = forwarder_of(settings, store, answers.prices, clock)
     announcer = announcer_of(settings, store.promises, clock)
@@ -224,7 +226,7 @@ def build_collector(
     )  # fmt: skip
     metrics = Metrics()
     access_control = _access_control(settings, store, metrics, clock)
-    workers = [runner, packer, sweeper, forwarder, announcer, indexer, finder, access_control.quotas]
+    workers = [runner, packer, sweeper, retainer, forwarder, announcer, indexer, finder, access_control.quotas]
     app = _application(workers, hub)
     flow, guard = _make_limits(settings, metrics)
     intake = IngestPipeline(store, FIRST_PROJECT, settings.inline_attribute_characters, (runner.wake, forwarder.wake))
@@ -237,7 +239,7 @@ def build_collector(
     reads = _reads(settings, metrics)
     query_api.add_routes(
         app, store, runner, answers, access_control=access_control, analysis=pool, not_understood=metrics.scopes,
-        reads=reads, hub=hub, sweeper=sweeper, forwarder=forwarder,
+        reads=reads, hub=hub, sweeper=sweeper, retainer=retainer, forwarder=forwarder,
     )  # fmt: skip
     _attach_pages(app, store)
     forwarding = ForwardMetrics(forwarder, clock, metrics.registry)

@@ -28,6 +28,7 @@ from playhead.wire.operations.operation import DeclaredOperation
 from playhead.wire.operations.projects import ProjectOperations
 from playhead.wire.operations.promises import PromiseOperations
 from playhead.wire.operations.reasoning import ReasoningOperations
+from playhead.wire.operations.retention import RetentionOperations
 from playhead.wire.operations.runs import RunOperations
 from playhead.wire.operations.scores import ScoreOperations
 from playhead.wire.operations.search import SearchOperations
@@ -67,6 +68,7 @@ _MODULES: Mapping[type, str] = {
     PromiseOperations: "promises",
     KeyOperations: "keys",
     StorageOperations: "storage",
+    RetentionOperations: "retention",
     ForwardOperations: "forward",
 }
 """Module with the handlers of each class of operations."""

@@ -2,4 +2,6 @@
 
 packer    packs contents and thread nodes of sealed runs
 sweeper   deletes content that no run names any more, after a grace period
+policy    what a project's policy says about a run: its tier, why, and what comes next
+retainer  moves runs from tier to tier, once a day and on request
 """

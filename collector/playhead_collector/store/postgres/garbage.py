@@ -35,7 +35,7 @@ from playhead_collector.store.packing import content_packs
 from playhead_collector.store.packing.content_packs import OpenPack, PackItems
 from playhead_collector.store.packing.zstd import Zstd, decompress_json
 from playhead_collector.store.ports.retention import Deleted, Swept
-from playhead_collector.store.postgres import changes, search_blocks
+from playhead_collector.store.postgres import changes, packed_runs, search_blocks
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database, begin_exclusive_write
 from playhead_collector.store.postgres.packs import Packs
@@ -284,6 +284,7 @@ async def mark_run(conn: Conn, project_id: int, run: UUID) -> None:
     """Marks the refs in a run's spans, log events, events and states."""
     rows = await sql.rows(conn, "bodies_of", project_id=project_id, run=run)
     refs = await asyncio.to_thread(_named_by_pages, rows)
+    refs.update(await packed_runs.refs_kept(conn, project_id, run))
     await sql.run(conn, "mark", project_id=project_id, refs=list(refs))
     await sql.run(conn, "mark_history", project_id=project_id, run=run)
 
@@ -417,10 +418,15 @@ async def _delete(conn: Conn, project_id: int, run: UUID, now_ns: int, *, forks:
     stored = [row["run_id"] for row in await sql.rows(conn, "lock_runs", project_id=project_id, runs=[run, *below])]
     if run not in stored:
         return Deleted((), ())
-    await search_blocks.forget_runs(conn, project_id, stored)
-    await sql.run(conn, "delete_runs", project_id=project_id, runs=stored, now=now_ns)
-    await changes.notify(conn, project_id, stored)
+    await delete_runs(conn, project_id, stored, now_ns)
     return Deleted((run.hex, *(fork.hex for fork in stored if fork != run)), ())
+
+
+async def delete_runs(conn: Conn, project_id: int, runs: Sequence[UUID], now_ns: int) -> None:
+    """Deletes all that is stored of these runs. Call it when writers are excluded, and the runs are locked."""
+    await search_blocks.forget_runs(conn, project_id, runs)
+    await sql.run(conn, "delete_runs", project_id=project_id, runs=runs, now=now_ns)
+    await changes.notify(conn, project_id, runs)
 
 
 async def _forks(conn: Conn, project_id: int, run: UUID) -> Sequence[UUID]:

@@ -29,12 +29,14 @@ from playhead_collector.store.packing import span_pages
 from playhead_collector.store.packing.span_pages import MergedSpans, RepackedPages, SpanPage
 from playhead_collector.store.packing.zstd import decompress_json
 from playhead_collector.store.ports.projections import CachedRun, ProjectionCursor, RunWork
+from playhead_collector.store.ports.tiers import Tier
 from playhead_collector.store.postgres import (
     changes,
     content_rows,
     events,
     growing_runs,
     outcomes,
+    packed_runs,
     projected_rows,
     runs,
     threads,
@@ -154,6 +156,8 @@ async def lock_runs(
     if not rows:
         yield ()
         return
+    if thinned := [row["run_id"] for row in rows if row["tier"] >= Tier.COLD]:
+        await packed_runs.thaw(conn, project_id, thinned)
     reader = _RunWorkReader(conn, packs, project_id)
     locked = await reader.read(rows, cached)
     if missing := [thread for entry in locked for ref, thread in entry.threads.items() if ref not in entry.work.nodes]:
@@ -477,7 +481,9 @@ async def read_parent(conn: Conn, project_id: int, run: UUID, parent: UUID) -> P
     levels: list[Sequence[Span]] = []
     for row in above:
         pages = await sql.rows(conn, "read_pages", project_id=project_id, runs=[row["run_id"]], seen=[])
-        levels.append(await asyncio.to_thread(_valid_spans, [(page["page"], page["body"]) for page in pages]))
+        bodies = [(page["page"], page["body"]) for page in pages]
+        bodies = bodies or await packed_runs.span_bodies(conn, project_id, row["run_id"])
+        levels.append(await asyncio.to_thread(_valid_spans, bodies))
     return Parent(parent.hex, history, levels, above[0]["sealed"])
 
 

@@ -29,6 +29,7 @@ from playhead_collector.store.postgres.scores import PostgresScores
 from playhead_collector.store.postgres.search import PostgresSearch
 from playhead_collector.store.postgres.spans import PostgresSpans
 from playhead_collector.store.postgres.storage import PostgresStorage
+from playhead_collector.store.postgres.tiers import PostgresTiers
 from playhead_collector.store.postgres.uses import PostgresUses
 
 POOL_SIZE = 10
@@ -77,6 +78,7 @@ class PostgresStore:
         self.conversations = PostgresConversations(db, clock, memory.packs)
         self.storage = PostgresStorage(db, memory.packs)
         self.garbage = PostgresGarbage(db, clock, memory.packs)
+        self.tiers = PostgresTiers(db, clock)
 
     async def ready(self) -> None:
         """Returns if the database answers; otherwise raises StoreUnavailable."""

@@ -20,6 +20,7 @@ from playhead.wire.operations.operation import DeclaredOperation, operations_of,
 from playhead.wire.operations.projects import ProjectOperations
 from playhead.wire.operations.promises import PromiseOperations
 from playhead.wire.operations.reasoning import ReasoningOperations
+from playhead.wire.operations.retention import RetentionOperations
 from playhead.wire.operations.runs import RunOperations
 from playhead.wire.operations.scores import ScoreOperations
 from playhead.wire.operations.search import SearchOperations
@@ -52,6 +53,7 @@ class DeclaredOperations(
     SuspectOperations,
     ScoreOperations,
     NoteOperations,
+    RetentionOperations,
     ConversationOperations,
     AcrossOperations,
     SearchOperations,

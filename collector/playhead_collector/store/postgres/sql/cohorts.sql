@@ -1,6 +1,6 @@
 -- name: run_facts(project_id, labels, search, id_part, since, until, score_name, how_many)
 -- Runs that are no forks, newest first, with the latest score of that name of the whole run.
-select run.*, false as parent_missing, 0 as forks, scored.number as score_number, scored.label as score_label
+select run.*, false as parent_missing, 0 as forks, false as pinned, scored.number as score_number, scored.label as score_label
 from run
 left join lateral (
     select number, label from score
@@ -14,7 +14,7 @@ order by started_ns desc, run_id desc limit :how_many;
 
 -- name: facts_of_runs(project_id, runs, score_name)
 -- Those of these runs that are no forks, newest first, with their latest score as above.
-select run.*, false as parent_missing, 0 as forks, scored.number as score_number, scored.label as score_label
+select run.*, false as parent_missing, 0 as forks, false as pinned, scored.number as score_number, scored.label as score_label
 from run
 left join lateral (
     select number, label from score

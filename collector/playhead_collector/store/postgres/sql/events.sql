@@ -41,7 +41,12 @@ join event_page on event_page.project_id = :project_id and event_page.run_id = p
 left join span_page on span_page.project_id = :project_id and span_page.run_id = page.run_id
     and span_page.page = page.beside
 where coalesce(page.before, 0) < :how_many
-order by page.first_seq;
+union all
+-- A thinned run has all its pages in one row; `first_seq` 0 says so.
+select part.run_id, 0, packed_run.body, null, greatest(part.low, :after), part.high
+from part join packed_run on packed_run.project_id = :project_id and packed_run.run_id = part.run_id
+where greatest(part.low, :after) < part.high
+order by first_seq;
 
 -- name: read_pages_of_events(project_id, runs, pages)
 select event_page.run_id, event_page.page, event_page.first_seq, event_page.body, span_page.body as beside
