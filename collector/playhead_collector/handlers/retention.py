@@ -39,7 +39,7 @@ async def retention(asking: Changing) -> Retention:
 
 
 @changes(RetentionOperations.set_retention)
-async def set_retention(asking: Changing, policy: Any) -> Retention:
+async def set_retention(asking: Changing, policy: Any = None) -> Retention:
     if policy is not None:
         try:
             parse_policy(policy)

@@ -13,7 +13,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Final, NamedTuple, get_args
+from itertools import pairwise
+from typing import Any, Final, NamedTuple, cast, get_args
 
 from playhead.wire.operations.retention import TierName
 from playhead.wire.operations.verdict import OutcomeWord
@@ -173,7 +174,7 @@ def _settings(members: Mapping[str, Any], where: str, rule: Rule) -> Rule:
     limits = tuple(
         Limit(tier, parse_duration(members[name], f"{where}.{name}")) for name, tier in TIERS.items() if name in members
     )
-    for before, after in zip(limits, limits[1:], strict=False):
+    for before, after in pairwise(limits):
         if before.age_ns is None:
             raise BadPolicy(f'{where}.{NAMES[after.tier]}: never comes, since {NAMES[before.tier]} is "forever"')
         if after.age_ns is not None and after.age_ns <= before.age_ns:
@@ -200,7 +201,13 @@ def _table(value: object, where: str, known: Sequence[str]) -> Mapping[str, Any]
 
 
 def _words(value: object, where: str) -> frozenset[str]:
-    words: Sequence[Any] = () if value is None else [value] if isinstance(value, str) else value if isinstance(value, list) else (0,)  # pyright: ignore[reportUnknownVariableType] # fmt: skip
+    words: list[Any] = []
+    if isinstance(value, str):
+        words = [value]
+    elif isinstance(value, list):
+        words = cast("list[Any]", value)
+    elif value is not None:
+        words = [value]
     if len(words) > _MOST_WORDS or any(not isinstance(word, str) or not 0 < len(word) <= _LONGEST for word in words):
         raise BadPolicy(f"{where}: write a text, or a list of at most {_MOST_WORDS} texts")
     return frozenset(words)

@@ -37,7 +37,7 @@ def test_durations(text: str, days: float):
 
 
 @pytest.mark.parametrize(
-    "wrong", ["", "7", "d", "0d", "-1d", "1.5d", "7 d", "7m", "1000000d", "Forever", 7, None, "７d"]
+    "wrong", ["", "7", "d", "0d", "-1d", "1.5d", "7 d", "7m", "1000000d", "Forever", 7, None, "\uff17d"]
 )
 def test_what_is_no_duration_is_named(wrong: object):
     with pytest.raises(BadPolicy, match=r"^default\.hot: .* is no duration"):

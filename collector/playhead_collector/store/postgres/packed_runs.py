@@ -20,11 +20,11 @@ _REF = re.compile(rb"sha256:([0-9a-f]{64})")
 
 @dataclass(slots=True)
 class StoredRecord:
-    """The record of a run. `bytes`: what it takes, compressed. `pages`: numbers of its rows in `span_page`. `packed`:
-    it has a row in `packed_run`."""
+    """The record of a run. `size`: the bytes that it takes, compressed. `pages`: numbers of its rows in `span_page`.
+    `packed`: it has a row in `packed_run`."""
 
     record: WholeRecord = field(default_factory=WholeRecord)
-    bytes: int = 0
+    size: int = 0
     pages: list[int] = field(default_factory=list[int])
     packed: bool = False
 
@@ -60,16 +60,16 @@ def _records(
         entry = found[row["run_id"]]
         entry.record.spans.append(PlainSpanPage(row["page"], row["digest"], row["items"], decompress_json(row["body"])))
         entry.pages.append(row["page"])
-        entry.bytes += len(row["body"])
+        entry.size += len(row["body"])
     for row in event_rows:
         entry, beside = found[row["run_id"]], row["beside"]
         json = decompress_json(row["body"], None if beside is None else decompress_json(beside))
         entry.record.events.append(PlainEventPage(row["page"], row["first_seq"], row["last_seq"], json))
-        entry.bytes += len(row["body"])
+        entry.size += len(row["body"])
     for row in snapshot_rows:
         entry = found[row["run_id"]]
         entry.record.snapshots.append(PlainSnapshot(row["seq"], row["history"], decompress_json(row["body"])))
-        entry.bytes += len(row["history"]) + len(row["body"])
+        entry.size += len(row["history"]) + len(row["body"])
     return found
 
 

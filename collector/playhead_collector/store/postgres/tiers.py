@@ -199,7 +199,7 @@ def _make(entry: _Moving) -> None:
     stored = entry.stored
     named = stored.named
     if entry.move.tier is Tier.DELETED:
-        entry.lost, entry.freed = len(named), stored.bytes
+        entry.lost, entry.freed = len(named), stored.size
         return
     own = [event for page in stored.record.events for event in events.unpack(entry.run.hex, page.first, page.json)]
     if entry.move.tier is Tier.ARCHIVE:
@@ -210,7 +210,7 @@ def _make(entry: _Moving) -> None:
             kept = kept_refs(own, last_context=entry.move.contents == "last_context")
             entry.kept = digest_list(kept)
             entry.lost = len(named - {ref.digest for ref in kept})
-    entry.freed = max(0, stored.bytes - len(entry.packed))
+    entry.freed = max(0, stored.size - len(entry.packed))
 
 
 def _archived(own: Sequence[RunEvent]) -> WholeRecord:
