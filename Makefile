@@ -22,7 +22,7 @@ DEV := $(VENV)/.installed-dev
 
 # Libraries that do not install beside those of $(VENV), nor beside each other's newest versions. Each has its tests in
 # the folder of its name.
-SEPARATE := frameworks agents clients
+SEPARATE := frameworks agents clients objects
 SEPARATE_INSTALLED := $(SEPARATE:%=.venv-%/.installed)
 
 # The oldest supported versions of clients, and of frameworks of agents.

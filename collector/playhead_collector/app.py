@@ -50,6 +50,7 @@ from playhead_collector.receive.otlp_intake import OtlpIntake
 from playhead_collector.receive.ports import Authorize
 from playhead_collector.receive.request_limiter import RequestLimiter
 from playhead_collector.receive.transfer_budget import TransferBudget
+from playhead_collector.retain.object_mover import ObjectMover
 from playhead_collector.retain.packer import Packer
 from playhead_collector.retain.retainer import Retainer
 from playhead_collector.retain.sweeper import Sweeper
@@ -61,7 +62,7 @@ from playhead_collector.serve.browser.origin_guard import BrowserGuard
 from playhead_collector.serve.compressed_answers import CompressAnswers
 from playhead_collector.serve.health import GrpcHealth
 from playhead_collector.serve.keyring import Keyring
-from playhead_collector.serve.metrics import CountRequests, ForwardMetrics, Metrics
+from playhead_collector.serve.metrics import CountRequests, ForwardMetrics, Metrics, ObjectMetrics
 from playhead_collector.serve.project_directory import ProjectDirectory
 from playhead_collector.serve.quotas import Quotas
 from playhead_collector.serve.read_limiter import ReadLimiter
@@ -69,6 +70,8 @@ from playhead_collector.serve.routing import PREFIX
 from playhead_collector.serve.trusted_proxies import TrustedProxies
 from playhead_collector.settings import CollectorSettings, without_password
 from playhead_collector.store import schema
+from playhead_collector.store.objects.obstore_store import open_object_store
+from playhead_collector.store.ports.objects import ObjectStore
 from playhead_collector.store.postgres.connection import DatabaseTimeouts
 from playhead_collector.store.postgres.store import PostgresStore, connect
 from playhead_collector.workers.indexer import indexer_of
@@ -119,7 +122,10 @@ async def open_collector(settings: CollectorSettings) -> AsyncGenerator[RunningC
         await bring_to_newest_schema(dsn)
         recipients = [destination(destination_settings).recipient for destination_settings in settings.destinations]
         timeouts = timeouts_of(settings)
-        store = await connect(dsn, pool_size=settings.pool_size, timeouts=timeouts, recipients=recipients)
+        objects = object_store_of(settings)
+        store = await connect(
+            dsn, pool_size=settings.pool_size, timeouts=timeouts, recipients=recipients, objects=objects
+        )
         stack.push_async_callback(store.close)
         if settings.search and not await _prepare_search(store, settings.search_language):
             raise BadSetting("PLAYHEAD_SEARCH_LANGUAGE is no text search configuration of your Postgres: try simple")
@@ -175,6 +181,8 @@ def analysis_pools(settings: CollectorSettings, dsn: str) -> AnalysisPools:
         answer_bytes=settings.max_answering_bytes,
         log_format=settings.log_format,
         log_level=settings.log_level,
+        object_store=settings.object_store,
+        object_store_seconds=settings.object_store_seconds,
     )
     processes = [WorkerProcess(setup) for _ in range(settings.analysis_processes)]
     return AnalysisPools(
@@ -208,7 +216,8 @@ def build_collector(
     runner = _runner(settings, store, answers.prices, clock)
     packer = Packer(store.projections, clock=clock, is_busy=runner.is_busy, rest=runner.rest_of_others)
     sweeper = _sweeper(settings, store)
-    retainer = Retainer(store.tiers, wall_ns=clock)
+    mover = _object_mover(settings, store, runner.is_busy)
+    retainer = Retainer(store.tiers, wall_ns=clock, objects=store.moves if store.objects.is_on else None)
     hub = hub or LiveHub(store, store.changes, stream_limits(settings))
     forwarder = forwarder_of(settings, store, answers.prices, clock)
     announcer = announcer_of(settings, store.promises, clock)
@@ -226,7 +235,9 @@ def build_collector(
     )  # fmt: skip
     metrics = Metrics()
     access_control = _access_control(settings, store, metrics, clock)
-    workers = [runner, packer, sweeper, retainer, forwarder, announcer, indexer, finder, access_control.quotas]
+    workers = [
+        runner, packer, sweeper, retainer, mover, forwarder, announcer, indexer, finder, access_control.quotas
+    ]  # fmt: skip
     app = _application(workers, hub)
     flow, guard = _make_limits(settings, metrics)
     intake = IngestPipeline(store, FIRST_PROJECT, settings.inline_attribute_characters, (runner.wake, forwarder.wake))
@@ -241,9 +252,11 @@ def build_collector(
         app, store, runner, answers, access_control=access_control, analysis=pool, not_understood=metrics.scopes,
         reads=reads, hub=hub, sweeper=sweeper, retainer=retainer, forwarder=forwarder,
     )  # fmt: skip
-    _attach_pages(app, store)
+    _attach_pages(app, store, mover)
     forwarding = ForwardMetrics(forwarder, clock, metrics.registry)
-    app.include_router(metrics.router(partial(_measure, metrics, forwarding, store, asyncio.Lock())))
+    in_objects = None if mover is None else ObjectMetrics(mover, metrics.registry)
+    measure = partial(_measure, metrics, forwarding, in_objects, settings, store, asyncio.Lock())
+    app.include_router(metrics.router(measure))
     _observe(metrics, flow, runner, sweeper, hub)
     _observe_finder(metrics, finder)
     observe_announcer(metrics.gauge, announcer)
@@ -276,10 +289,10 @@ def _runner(
     )
 
 
-def _attach_pages(app: FastAPI, store: PostgresStore) -> None:
+def _attach_pages(app: FastAPI, store: PostgresStore, mover: ObjectMover | None) -> None:
     """Attaches the routes that are not about runs."""
     app.include_router(pages.router(PREFIX))
-    app.include_router(health.router(store))
+    app.include_router(health.router(store, (lambda: None) if mover is None else lambda: mover.problem))
     app.include_router(identity.router())
     app.include_router(drop_in.router(version()))
 
@@ -291,6 +304,25 @@ def _sweeper(settings: CollectorSettings, store: PostgresStore) -> Sweeper:
         grace_s=settings.content_grace_seconds,
         tombstone_s=settings.tombstone_seconds,
         changes_s=settings.stream_resume_seconds,
+    )
+
+
+def object_store_of(settings: CollectorSettings) -> ObjectStore | None:
+    """Returns the object store that the operator set; None: there is none. Raises BadSetting."""
+    if settings.object_store is None:
+        return None
+    return open_object_store(settings.object_store, settings.object_store_seconds)
+
+
+def _object_mover(settings: CollectorSettings, store: PostgresStore, is_busy: Callable[[], bool]) -> ObjectMover | None:
+    if not store.objects.is_on:
+        return None
+    return ObjectMover(
+        store.moves,
+        store.objects,
+        least_bytes=settings.object_store_min_bytes,
+        grace_s=settings.object_store_grace_seconds,
+        is_busy=is_busy,
     )
 
 
@@ -499,7 +531,12 @@ def _observe_analysis(metrics: Metrics, pool: WorkerPool) -> None:
 
 
 async def _measure(
-    metrics: Metrics, forwarding: ForwardMetrics, store: PostgresStore, one_at_a_time: asyncio.Lock
+    metrics: Metrics,
+    forwarding: ForwardMetrics,
+    in_objects: ObjectMetrics | None,
+    settings: CollectorSettings,
+    store: PostgresStore,
+    one_at_a_time: asyncio.Lock,
 ) -> None:
     """Sets the metrics that come from the database. While it is down, `waiting` is NaN and the other metrics are still
     answered."""
@@ -508,6 +545,9 @@ async def _measure(
             metrics.waiting.set(len(await store.projections.unprojected_runs(_COUNT_WAITING)))
             counts = await store.storage.counts()
             await forwarding.measure()
+            if in_objects is not None:
+                waiting = await store.moves.large_waiting(settings.object_store_min_bytes)
+                in_objects.measured(await store.objects.sizes(), waiting)
         metrics.stored(counts["content_bytes"], counts["database_bytes"])
     except StoreUnavailable:
         metrics.waiting.set(float("nan"))

@@ -14,7 +14,8 @@ CollectorError                 everything the collector raises on purpose
 │  ├─ SchemaTooOld             it needs `playhead migrate`
 │  └─ SchemaUnreleased         a version before the first release has created it
 ├─ StoreUnavailable            the database does not answer at present: nothing was stored, try again
-│  └─ StoreCollision           another transaction was in the way: nothing was stored, trying again is likely to work
+│  ├─ StoreCollision           another transaction was in the way: nothing was stored, trying again is likely to work
+│  └─ ObjectStoreUnavailable   the object store does not do what is asked: what needs it has to wait
 ├─ ContentMissing              nothing is stored under this ref
 ├─ ContentCorrupt              what is stored no longer matches its ref
 └─ Refused                     a request that cannot be done as it is; has the HTTP status of the answer
@@ -84,6 +85,10 @@ class StoreCollision(StoreUnavailable):
     """Another transaction was in the way; trying again at once is likely to work."""
 
 
+class ObjectStoreUnavailable(StoreUnavailable):
+    """The object store does not answer, is full or refuses: what needs it has to wait, all else goes on."""
+
+
 class ContentMissing(CollectorError):
     """Nothing is stored under this ref: it has not arrived, or was deleted."""
 
@@ -107,6 +112,8 @@ def refusal_of(error: CollectorError) -> Refused:
     match error:
         case Refused():
             return error
+        case ObjectStoreUnavailable():
+            return Refused(503, "object_store_unavailable", str(error))
         case StoreUnavailable():
             return Refused(503, "store_unavailable", str(error))
         case ContentMissing():

@@ -20,7 +20,7 @@ from playhead.projection.projector import ProjectSettings, project
 from playhead.projection.run_row import OutcomeFacts
 from playhead.wire.delays import delay_s
 from playhead_collector.background import BackgroundLoop
-from playhead_collector.errors import StoreCollision, StoreUnavailable
+from playhead_collector.errors import ContentCorrupt, ObjectStoreUnavailable, StoreCollision, StoreUnavailable
 from playhead_collector.store.ports.projections import CachedRun, ProjectionStore, RunWork, UnprojectedRun
 
 log = logging.getLogger(__name__)
@@ -374,8 +374,11 @@ class ProjectionRunner:
         ]:
             for computed, refs in unread:
                 computed.work.looked_up.update(refs)
-                await computed.work.read(refs)
-            await self._compute([computed for computed, _ in unread])
+                try:
+                    await computed.work.read(refs)
+                except (ObjectStoreUnavailable, ContentCorrupt) as error:  # it waits alone
+                    computed.error, computed.work.result = error, None
+            await self._compute([computed for computed, _ in unread if computed.error is None])
         return done
 
     async def _compute(self, batch: Sequence[_Computed]) -> None:
@@ -412,7 +415,9 @@ class ProjectionRunner:
         failures = self._delayed[key].failures + 1 if key in self._delayed else 1
         penalty = delay_s(failures, _FIRST_PENALTY_S, _LAST_PENALTY_S)
         self._delayed[key] = _RetryState(self._clock() + int(penalty * _NS), failures)
-        if failures == 1:
+        if isinstance(error, ObjectStoreUnavailable):
+            log.warning("run %s needs the object store, trying again in %.0f s: %s", key[1], penalty, error)
+        elif failures == 1:
             text = "run %s cannot be projected, please report this; trying again in %.0f s"
             log.error(text, key[1], penalty, exc_info=error)
 

@@ -63,6 +63,20 @@ def _postgres_url(text: str) -> str:
     return text
 
 
+def _object_store(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in {"s3", "gs", "az", "file"} or not (parts.netloc or parts.path.strip("/")):
+        raise ValueError
+    return text
+
+
+def _object_bytes(text: str) -> int:
+    size = int(s.BYTES.read(text))
+    if size < 64 * KIB:
+        raise ValueError
+    return size
+
+
 # Zero takes any free port, which is useful in tests.
 PORT = s.ValueKind("a port number, 0 to 65535", s.int_between(0, 65535))
 GRPC_PORT = s.ValueKind("a port number, 0 to 65535, or off", _grpc_port)
@@ -79,6 +93,9 @@ ON_OFF = s.ValueKind("on or off", lambda text: s.one_of("on", "off", "true", "fa
 LANGUAGE = s.ValueKind("the name of a text search configuration, e.g. simple or english", _language)
 FILE = s.ValueKind("the path of a file", lambda text: Path(text).expanduser())
 TAG = s.ValueKind("the name of a tag: a letter, then letters, digits, dots, dashes", _tag)
+OBJECT_STORE_URL = s.ValueKind("s3://bucket/prefix, gs://..., az://account/container or file:///folder", _object_store)
+# The least size by which the database finds contents that may move.
+OBJECT_BYTES = s.ValueKind("a number of bytes, 64 KiB or more: 500000, 512 KiB, 1 MiB", _object_bytes)
 POSTGRES_URL = s.ValueKind("a Postgres URL, postgresql://user:password@host:5432/database", _postgres_url)
 
 
@@ -293,6 +310,32 @@ class CollectorSettings:
         86_400.0,
         GRACE,
         "how long content is kept after the last run that named it was deleted, and up to a day more",
+    )
+    # None: everything stays in Postgres, which is enough for most.
+    object_store: str | None = setting(
+        "PLAYHEAD_OBJECT_STORE",
+        None,
+        OBJECT_STORE_URL,
+        "where large contents and warm runs move: s3://bucket/prefix, ...",
+    )
+    # 1 MiB: reading it from an object store takes hardly longer than asking for it does, and a request for each is
+    # cheaper than a month in Postgres.
+    object_store_min_bytes: int = setting(
+        "PLAYHEAD_OBJECT_STORE_MIN_BYTES",
+        MIB,
+        OBJECT_BYTES,
+        "contents that take so many bytes in Postgres (compressed) move to the object store",
+    )
+    # 10 s: a content of the largest size at 50 Mbit/s; who asks gets 503 then.
+    object_store_seconds: float = setting(
+        "PLAYHEAD_OBJECT_STORE_SECONDS", 10.0, s.SECONDS, "time for one read from the object store; then 503"
+    )
+    # A day: a backup of the database finds its objects for so long.
+    object_store_grace_seconds: float = setting(
+        "PLAYHEAD_OBJECT_STORE_GRACE_SECONDS",
+        86_400.0,
+        s.SECONDS,
+        "how long an object is kept after the last content in it was deleted",
     )
     # 30 days: journals of machines that were off for long arrive within it; each tombstone is a row of 100 bytes.
     tombstone_seconds: float = setting(

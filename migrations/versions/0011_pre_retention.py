@@ -3,7 +3,7 @@
 from playhead_collector.store.migrate import run_sql_beside
 
 revision = "0011_pre_retention"
-down_revision = "0006_pre_projects"
+down_revision = "0010_pre_objects"
 
 
 def upgrade() -> None:

@@ -16,12 +16,26 @@ create index run_tier on run (project_id, tier) where tier > 0;
 create table packed_run (
     project_id  int not null,
     run_id      uuid not null,
-    -- Digests of the contents and threads that it keeps, 32 bytes each; null: all that its record names.
+    -- Where the body is: a part of an object. Null: here.
+    object      bigint,
+    object_start bigint,
+    object_length int,
+    object_digest bytea,    -- the first 16 bytes of the SHA-256 of this part
+    -- Digests of the contents and threads that it keeps, 32 bytes each; null: all that its record names, which is here.
     kept        bytea,
-    body        bytea not null,
+    body        bytea,      -- null: in the object store alone
     primary key (project_id, run_id)
 );
 alter table packed_run alter column body set storage external;
+create index packed_run_object on packed_run (object) where object is not null;
+create index packed_run_here on packed_run (project_id, run_id) where object is null;
+
+create or replace view object_part as
+select project_id, object, object_start, object_length, 'content' as kind from content where object is not null
+union all
+select project_id, object, object_start, object_length, 'pack' from content_pack where object is not null
+union all
+select project_id, object, object_start, object_length, 'run' from packed_run where object is not null;
 
 -- Runs that no rule thins or deletes.
 create table pin (

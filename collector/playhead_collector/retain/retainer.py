@@ -18,12 +18,15 @@ import orjson
 from playhead_collector.background import BackgroundLoop
 from playhead_collector.errors import StoreUnavailable
 from playhead_collector.retain.policy import DAY_NS, BadPolicy, Decision, Policy, decide, next_step, parse_policy
+from playhead_collector.store.ports.objects import BodyMoves
 from playhead_collector.store.ports.tiers import Move, RemovalRow, RunAge, StoredPin, Tier, TierStore
 
 log = logging.getLogger(__name__)
 
 # Looking at so many runs takes some tens of milliseconds; packing so many, about as long.
 _LOOKED_AT, _MOVED = 500, 16
+# Packs and records that go into the object store together: some 16 and 4 MiB.
+_PACKS, _RECORDS = 512, 2_000
 _DAY_SECONDS, _AGAIN_SECONDS = 86_400.0, 60.0
 _FIRST_SECONDS = 600.0
 # The background worker rests so many times as long as it worked.
@@ -79,15 +82,16 @@ class Retainer:
         store: TierStore,
         *,
         wall_ns: Callable[[], int],
-        has_objects: bool = False,
+        objects: BodyMoves | None = None,
         clock: Callable[[], float] = monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         first_s: float = _FIRST_SECONDS,
     ) -> None:
-        """`wall_ns`: ns since 1970. `has_objects`: there is an object store for warm runs. `clock`: seconds.
-        `first_s`: seconds from the start to the first pass."""
+        """`wall_ns`: ns since 1970. `objects`: moves packs into the object store; None: there is none. `clock` gives
+        seconds. `first_s`: seconds from the start to the first pass."""
         self.counts: Counter[str] = Counter()  # thinned, deleted, passes
-        self.has_objects = has_objects
+        self.has_objects = objects is not None
+        self._objects = objects
         self._store = store
         self._wall_ns = wall_ns
         self._clock = clock
@@ -117,13 +121,17 @@ class Retainer:
                 log.error("the retention policy of project %d is not applied: %s", project_id, error)  # noqa: TRY400
                 continue
             await self._apply(project_id, policy, Done(), None)
+            await self._move_out(project_id, None)
         self.counts["passes"] += 1
 
     async def retain_now(self, project_id: int) -> Done:
         """Does what is due in a project, for some seconds at most. Raises StoreUnavailable."""
         done, policy = Done(), await self.policy_of(project_id)
         if policy is not None:
-            done.complete = await self._apply(project_id, policy, done, self._clock() + _BY_HAND_SECONDS)
+            until = self._clock() + _BY_HAND_SECONDS
+            done.complete = await self._apply(project_id, policy, done, until) and await self._move_out(
+                project_id, until
+            )
         return done
 
     async def standing(self, project_id: int, run: str) -> Standing:
@@ -230,13 +238,33 @@ class Retainer:
             await self._sleep(_REST * (self._clock() - began))
         return moved
 
+    async def _move_out(self, project_id: int, until: float | None) -> bool:
+        """Moves packs that no hot run has, and records of thinned runs, into the object store, if there is one. Returns
+        whether it came to the end. Raises ObjectStoreUnavailable: what was moved until then stays moved."""
+        if self._objects is None:
+            return True
+        after = 0
+        while packs := await self._store.packs_to_warm(project_id, after, _PACKS):
+            if until is not None and self._clock() >= until:
+                return False
+            await self._objects.move_packs(project_id, packs)
+            after = packs[-1]
+        last: str | None = None
+        while True:
+            if until is not None and self._clock() >= until:
+                return False
+            last = await self._store.move_records(project_id, last, _RECORDS)
+            if last is None:
+                return True
+
     async def _work_on(self) -> None:
         await self._sleep(self._first_s)
         while True:
             wait_s = _DAY_SECONDS
             try:
                 await self.run_once()
-            except StoreUnavailable:
+            except StoreUnavailable as error:  # also of the object store
+                log.warning("applying retention policies has to wait: %s", error)
                 wait_s = _AGAIN_SECONDS
             except Exception:  # an error must not end all later passes
                 log.exception("applying retention policies failed; trying again in %.0f s", _DAY_SECONDS)

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from time import monotonic
 
 from playhead_collector.background import BackgroundLoop
-from playhead_collector.errors import StoreUnavailable
+from playhead_collector.errors import ObjectStoreUnavailable, StoreUnavailable
 from playhead_collector.store.ports.projects import ProjectStore
 from playhead_collector.store.ports.retention import RetentionStore, Swept
 
@@ -80,12 +80,21 @@ class Sweeper:
             await self._sleep(_BETWEEN_SECONDS)
         while self._projects is not None and await self._projects.remove_deleted(_ROWS_AT_A_TIME):
             await self._sleep(_BETWEEN_SECONDS)
+        waiting: ObjectStoreUnavailable | None = None
         for project_id in await self._store.sweeps_due(int(self.grace_s * _NS)):
-            while True:
-                began = self._clock()
-                if (await self._step(project_id)).phase is None:
-                    break
-                await self._sleep(_REST * (self._clock() - began))
+            try:
+                await self._sweep(project_id)
+            except ObjectStoreUnavailable as error:  # other projects may not need the object store
+                waiting = error
+        if waiting is not None:
+            raise waiting
+
+    async def _sweep(self, project_id: int) -> None:
+        while True:
+            began = self._clock()
+            if (await self._step(project_id)).phase is None:
+                return
+            await self._sleep(_REST * (self._clock() - began))
 
     async def _step(self, project_id: int) -> Swept:
         swept = await self._store.sweep_step(project_id, int(self.grace_s * _NS))

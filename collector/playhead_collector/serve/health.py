@@ -6,6 +6,7 @@ Probes do not wait behind other requests: `network.protocol` answers /healthz be
 store checks the database continuously, over its own connection.
 """
 
+from collections.abc import Callable
 from typing import Any, Protocol, cast
 
 import grpc
@@ -18,9 +19,11 @@ from playhead_collector.receive.otlp_grpc import SERVICES
 
 
 class Health(BaseModel):
-    """`status`: `alive` or `ready`. Otherwise the response is an error."""
+    """`status`: `alive` or `ready`. Otherwise the response is an error. `object_store`: why contents cannot move to the
+    object store at present; null if they can, or there is none."""
 
     status: str
+    object_store: str | None = None
 
 
 class Ready(Protocol):
@@ -31,8 +34,9 @@ class Ready(Protocol):
         ...
 
 
-def router(store: Ready) -> APIRouter:
-    """The two routes. Migrations run before the store is opened, so readiness does not check them."""
+def router(store: Ready, object_store_problem: Callable[[], str | None] = lambda: None) -> APIRouter:
+    """The two routes. `object_store_problem`: what the object store said when it last failed. Migrations run before the
+    store is opened, so readiness does not check them."""
     routes = APIRouter(tags=["health"])
 
     @routes.get("/healthz", summary="Whether the process is alive")
@@ -46,7 +50,7 @@ def router(store: Ready) -> APIRouter:
         """Whether the database answers; 503 while it does not."""
         await store.ready()
         response.headers["Cache-Control"] = "no-store"
-        return Health(status="ready")
+        return Health(status="ready", object_store=object_store_problem())
 
     return routes
 

@@ -14,6 +14,8 @@ from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from playhead_collector.forward.forwarder import DestinationStatus, Forwarder
+from playhead_collector.retain.object_mover import ObjectMover
+from playhead_collector.store.ports.objects import ObjectSizes
 
 _MAX_SCOPES = 50
 OTHER_SCOPES = "other"
@@ -223,3 +225,34 @@ class ForwardMetrics(Collector):
     def _lag(self, status: DestinationStatus) -> float:
         oldest = status.outbox.oldest_ns
         return 0.0 if oldest is None else max(0.0, (self._clock() - oldest) / _NS)
+
+
+# --- the object store ------------------------------------------------------------------------------------------------
+
+
+class ObjectMetrics:
+    """Metrics of the object store, where one is set. The figures from the database are those of the last scrape."""
+
+    def __init__(self, mover: ObjectMover, registry: CollectorRegistry) -> None:
+        """Registers its gauges in `registry`."""
+
+        def gauge(name: str, help_text: str) -> Gauge:
+            return Gauge(f"playhead_object_store_{name}", help_text, registry=registry)
+
+        gauge("ok", "Whether the object store did what it was last asked").set_function(lambda: mover.problem is None)
+        gauge("moved", "Contents moved by this process").set_function(lambda: mover.counts["contents"])
+        gauge("failures", "Times that the object store failed").set_function(lambda: mover.counts["failures"])
+        gauge("deleted", "Objects deleted by this process").set_function(lambda: mover.counts["deleted"])
+        self._waiting = gauge("waiting", "Contents in Postgres that are large enough to move")
+        self._objects = gauge("objects", "Objects")
+        self._bytes = gauge("bytes", "Bytes of objects")
+        self._named = gauge("named_bytes", "Bytes in objects that are in use")
+        self._doomed = gauge("doomed_bytes", "Bytes of objects that are going to be deleted")
+
+    def measured(self, sizes: ObjectSizes, waiting: int) -> None:
+        """Sets the figures from the database."""
+        self._waiting.set(waiting)
+        self._objects.set(sizes.objects)
+        self._bytes.set(sizes.bytes)
+        self._named.set(sizes.named_bytes)
+        self._doomed.set(sizes.doomed_bytes)

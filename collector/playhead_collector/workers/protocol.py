@@ -16,7 +16,14 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, cast
 
 from playhead.model.models import ModelFacts
-from playhead_collector.errors import CollectorError, ContentCorrupt, ContentMissing, Refused, StoreUnavailable
+from playhead_collector.errors import (
+    CollectorError,
+    ContentCorrupt,
+    ContentMissing,
+    ObjectStoreUnavailable,
+    Refused,
+    StoreUnavailable,
+)
 from playhead_collector.handlers.settings import AnalysisSettings
 from playhead_collector.read.prices import Prices
 from playhead_collector.store.postgres.connection import DatabaseTimeouts
@@ -58,6 +65,8 @@ class Setup:
     answer_bytes: int
     log_format: str = "text"
     log_level: str = "info"
+    object_store: str | None = None
+    object_store_seconds: float = 10.0
 
     def to_json(self) -> dict[str, Any]:
         """Returns the settings as a JSON object."""
@@ -81,7 +90,7 @@ class Setup:
 # --- errors ----------------------------------------------------------------------------------------------------------
 
 _ERRORS_BY_NAME: Mapping[str, type[CollectorError]] = {
-    kind.__name__: kind for kind in (StoreUnavailable, ContentMissing, ContentCorrupt)
+    kind.__name__: kind for kind in (StoreUnavailable, ObjectStoreUnavailable, ContentMissing, ContentCorrupt)
 }
 
 

@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 import psutil
 
 from playhead_collector.logs import configure_logging
+from playhead_collector.store.objects.obstore_store import open_object_store
 from playhead_collector.store.postgres.store import PostgresStore, connect
 from playhead_collector.workers import protocol
 from playhead_collector.workers.protocol import Setup
@@ -60,8 +61,13 @@ class Worker:
 
     async def _answered(self, question: AnalysisQuestion) -> bytes:
         if self._store is None:
+            url, seconds = self._setup.object_store, self._setup.object_store_seconds
             self._store = await connect(
-                self._setup.dsn, pool_size=POOL_SIZE, timeouts=self._setup.timeouts, kept_pages=KEPT_PAGES
+                self._setup.dsn,
+                pool_size=POOL_SIZE,
+                timeouts=self._setup.timeouts,
+                kept_pages=KEPT_PAGES,
+                objects=None if url is None else open_object_store(url, seconds),
             )
         body = await answer(self._store, self._setup.given, question, self._store.search)
         if len(body) > self._setup.answer_bytes:

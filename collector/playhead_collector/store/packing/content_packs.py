@@ -6,11 +6,15 @@ Only refs to items outside of the pack are stored.
 
 Items are looked up by `keys`, the first four bytes of each ref. Two refs may have the same key, so a look-up also
 compares the whole hash.
+
+The outline of a pack has all of it but the bytes of its contents: their refs instead, and the refs that they name. It
+stays in Postgres when the pack moves to the object store, so that only reading a content needs the object store.
 """
 
 import datetime
+import re
 import struct
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import NamedTuple
@@ -27,6 +31,8 @@ LARGEST_PACKED = 32 * 1024
 # Each node is hashed once when its pack is read: this many take 3 ms.
 PACK_NODES = 1_000
 _LENGTH = struct.Struct(">I")
+_REF = re.compile(rb"sha256:([0-9a-f]{64})")
+_DIGEST = 32
 
 
 class PackedContent(NamedTuple):
@@ -54,6 +60,11 @@ class PackItems:
 def key_of(ref: ContentRef) -> int:
     """Returns the first four bytes of a ref as a signed number; `playhead_key` in SQL."""
     return int.from_bytes(ref.digest[:4], signed=True)
+
+
+def digests_in(text: bytes) -> Iterator[bytes]:
+    """Yields the digest of everything in the text that looks like a ref."""
+    return (bytes.fromhex(match[1].decode()) for match in _REF.finditer(text))
 
 
 def array_of(keys: Iterable[int]) -> str:
@@ -102,19 +113,57 @@ def encode(items: PackItems) -> bytes:
     return _LENGTH.pack(len(head)) + head + refs + b"".join([item.data for item in items.contents])
 
 
-class OpenPack:
-    """A decoded pack. The refs of its items are computed on first use."""
+def outline_of(pack: "OpenPack") -> bytes:
+    """Returns the outline of a pack, not compressed: as a body, with digests instead of contents.
 
-    def __init__(self, keys: Sequence[int], body: bytes, packed: datetime.date = datetime.date.min) -> None:
-        """`keys`: the pack's keys; `body`: its uncompressed body; `packed`: the day when it was packed."""
-        self.packed = packed
+    Head: as in `encode`, and `"r"`, the number of refs that each content names. After the refs to items outside of the
+    pack come the digests of its contents, and the digests that they name.
+    """
+    items = pack.items()
+    named = [list(dict.fromkeys(digests_in(item.data))) for item in items.contents]
+    body = encode(items)
+    head_end = _LENGTH.size + _LENGTH.unpack_from(body)[0]
+    head = orjson.loads(body[_LENGTH.size : head_end]) | {"r": [len(digests) for digests in named]}
+    encoded = orjson.dumps(head)
+    others = body[head_end : len(body) - sum(len(item.data) for item in items.contents)]
+    digests = b"".join([item.ref.digest for item in items.contents])
+    return b"".join((_LENGTH.pack(len(encoded)), encoded, others, digests, *(each for row in named for each in row)))
+
+
+class OpenPack:
+    """A decoded pack, or the outline of one. The refs of a pack's items are computed on first use.
+
+    Of an outline, contents cannot be read: `content` and `items` raise ValueError.
+    """
+
+    def __init__(
+        self,
+        keys: Sequence[int],
+        body: bytes,
+        packed: datetime.date = datetime.date.min,
+        *,
+        number: int = 0,
+        is_outline: bool = False,
+    ) -> None:
+        """`keys`: the pack's keys; `body`: its uncompressed body or outline; `packed`: the day when it was packed;
+        `number`: its number in its project."""
+        self.packed, self.number = packed, number
+        self.is_outline = is_outline
         head_end = _LENGTH.size + _LENGTH.unpack_from(body)[0]
         head = orjson.loads(body[_LENGTH.size : head_end])
         self._contents: list[tuple[int, int, int]] = head["c"]
         self._nodes: list[tuple[int, int | None, int]] = head["n"]
-        offset = len(body) - sum(size for _, _, size in self._contents)
-        self._others = [ContentRef.from_digest(body[n : n + 32]) for n in range(head_end, offset, 32)]
+        self._content_refs: dict[int, ContentRef] = {}
+        self._named: list[list[bytes]] = []
         self._spans: list[tuple[int, int]] = []
+        if is_outline:
+            offset = len(body) - _DIGEST * (len(self._contents) + sum(head["r"]))
+            digests = _split_digests(body[offset:])
+            self._content_refs = {n: ContentRef.from_digest(next(digests)) for n in range(len(self._contents))}
+            self._named = [[next(digests) for _ in range(count)] for count in head["r"]]
+        else:
+            offset = len(body) - sum(size for _, _, size in self._contents)
+        self._others = [ContentRef.from_digest(digest) for digest in _split_digests(body[head_end:offset])]
         for _, _, size in self._contents:
             self._spans.append((offset, offset + size))
             offset += size
@@ -122,9 +171,36 @@ class OpenPack:
         self._at: dict[int, list[int]] = {}
         for n, key in enumerate(keys):
             self._at.setdefault(key, []).append(n)
-        self._content_refs: dict[int, ContentRef] = {}
         self._hashed: list[ThreadNode] = []
         self.bytes = len(body) + 400 * len(self._nodes) + 200 * len(self._contents)
+
+    def has(self, ref: ContentRef) -> bool:
+        """Returns whether the pack has this content or thread node."""
+        return self._content_number(ref) is not None or self._number(ref) is not None
+
+    def has_content(self, ref: ContentRef) -> bool:
+        """Returns whether the pack has this content."""
+        return self._content_number(ref) is not None
+
+    def role_and_size(self, ref: ContentRef) -> tuple[int, int] | None:
+        """Returns the role's number and the size in bytes of the content with this ref; None if there is none."""
+        n = self._content_number(ref)
+        return None if n is None else self._contents[n][1:]
+
+    def content_digests(self) -> list[bytes]:
+        """Returns the digests of all contents."""
+        return [self._content_ref(n).digest for n in range(len(self._contents))]
+
+    def node_digests(self) -> list[bytes]:
+        """Returns the digests of all thread nodes."""
+        return [node.ref.digest for node in self._hash_nodes()]
+
+    def digests_named_by(self, ref: ContentRef) -> list[bytes]:
+        """Returns the digests that look like refs in the content with this ref; none if there is no such content."""
+        n = self._content_number(ref)
+        if n is None:
+            return []
+        return self._named[n] if self.is_outline else list(digests_in(self._content(n).data))
 
     @property
     def content_sizes(self) -> list[int]:
@@ -133,10 +209,8 @@ class OpenPack:
 
     def content(self, ref: ContentRef) -> PackedContent | None:
         """Returns the content with this ref; None if the pack does not have it."""
-        for n in self._at.get(key_of(ref), ()):
-            if n < len(self._contents) and self._content_ref(n) == ref:
-                return self._content(n)
-        return None
+        n = self._content_number(ref)
+        return None if n is None else self._content(n)
 
     def ref_with_prefix(self, prefix: bytes) -> ContentRef | None:
         """Returns the ref of a content whose digest begins with these bytes (at least four); None if there is none."""
@@ -163,6 +237,12 @@ class OpenPack:
         """Returns all items of the pack."""
         return PackItems([self._content(n) for n in range(len(self._contents))], list(self._hash_nodes()))
 
+    def _content_number(self, ref: ContentRef) -> int | None:
+        for n in self._at.get(key_of(ref), ()):
+            if n < len(self._contents) and self._content_ref(n) == ref:
+                return n
+        return None
+
     def _number(self, ref: ContentRef) -> int | None:
         first = len(self._contents)
         for n in self._at.get(key_of(ref), ()):
@@ -171,6 +251,8 @@ class OpenPack:
         return None
 
     def _content(self, n: int) -> PackedContent:
+        if self.is_outline:
+            raise ValueError("an outline has no contents: read the pack's body from the object store")
         media, role, _ = self._contents[n]
         start, end = self._spans[n]
         return PackedContent(self._content_ref(n), media, role, self._body[start:end])
@@ -190,3 +272,7 @@ class OpenPack:
                 hashed.append(ThreadNode(node_ref(message_ref, before), before, message_ref, depth))
             self._hashed = hashed
         return self._hashed
+
+
+def _split_digests(digests: bytes) -> Iterator[bytes]:
+    return (digests[start : start + _DIGEST] for start in range(0, len(digests), _DIGEST))

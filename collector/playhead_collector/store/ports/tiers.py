@@ -103,6 +103,16 @@ class TierStore(Protocol):
         so. Runs that somebody else works on are left out. Returns what was done, as it stands in the audit."""
         ...
 
+    async def packs_to_warm(self, project_id: int, after: int, limit: int) -> Sequence[int]:
+        """Returns packs of contents after this one that are in Postgres, and of which no run is hot any more."""
+        ...
+
+    async def move_records(self, project_id: int, after: str | None, limit: int) -> str | None:
+        """Moves the records of some thinned runs, those after this one, into the object store. Give a great limit: few
+        make a small object. Returns the run at which to go on; None: these were the last. Raises
+        ObjectStoreUnavailable."""
+        ...
+
     async def tiers(self, project_id: int) -> Mapping[Tier, int]:
         """Returns how many runs are in each tier."""
         ...

@@ -96,16 +96,17 @@ async def put(
 
 async def read(conn: Conn, packs: Packs, project_id: int, refs: Iterable[ContentRef]) -> dict[ContentRef, Content]:
     """Returns the stored contents and thread nodes by ref, in the form that the ref's suffix names. Raises
-    ContentCorrupt."""
+    ContentCorrupt; raises BodiesNeeded for contents in the object store."""
     wanted: dict[bytes, set[ContentRef]] = {}
     for ref in refs:
         wanted.setdefault(ref.digest, set()).add(ref)
     contents: dict[ContentRef, Content] = {}
     missing = set(wanted)
-    for row in await sql.rows(conn, "read_contents", project_id=project_id, refs=list(wanted)):
+    rows = await sql.rows(conn, "read_contents", project_id=project_id, refs=list(wanted))
+    for row, body in zip(rows, packs.bodies_of(rows), strict=True):
         ref = ContentRef.from_digest(row["ref"])
         try:
-            content = await _content(conn, packs.dictionaries, project_id, row)
+            content = await _content(conn, packs.dictionaries, project_id, row, body)
         except zstandard.ZstdError as error:
             raise ContentCorrupt(f"{ref} cannot be decompressed ({error}): restore it from a backup") from error
         if content.ref.digest != row["ref"]:
@@ -144,8 +145,8 @@ async def roles_of(conn: Conn, packs: Packs, project_id: int, refs: Iterable[Con
         return {}
     rows = await sql.rows(conn, "roles_of", project_id=project_id, refs=[ref.digest for ref in wanted])
     roles = {ContentRef.from_digest(row["ref"]): role_named(row["role"]) or "" for row in rows}
-    packed = await packs.contents(conn, project_id, wanted - roles.keys())
-    return roles | {ref: role_named(content.role) or "" for ref, content in packed.items()}
+    packed = await packs.roles_and_sizes(conn, project_id, wanted - roles.keys())
+    return roles | {ref: role_named(role) or "" for ref, (role, _) in packed.items()}
 
 
 async def missing(
@@ -191,8 +192,7 @@ def _encode(new: Mapping[bytes, Content], media: Mapping[str, int], encoding: in
     return rows
 
 
-async def _content(conn: Conn, dictionaries: Dictionaries, project_id: int, row: Record) -> Content:
-    body: bytes = row["body"]
+async def _content(conn: Conn, dictionaries: Dictionaries, project_id: int, row: Record, body: bytes) -> Content:
     if row["encoding"] is None:
         parent = ContentRef.from_digest(body[32:]) if len(body) > 32 else None
         return Content(node_bytes(ContentRef.from_digest(body[:32]), parent), THREAD)

@@ -13,6 +13,7 @@ from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database, begin_write
 from playhead_collector.store.postgres.dictionaries import DictionaryTrainer
 from playhead_collector.store.postgres.ingest import StoreMemory, StoreResult, date_of
+from playhead_collector.store.postgres.packs import Packs
 from playhead_collector.store.postgres.runs import id_of
 from playhead_collector.store.postgres.statements import Conn
 
@@ -80,8 +81,11 @@ class PostgresContents:
         return stored
 
     async def get_many(self, project_id: int, refs: Sequence[ContentRef]) -> Mapping[ContentRef, Content]:
-        async with self._db.reading() as conn:
-            return await content_rows.read(conn, self._memory.packs, project_id, refs)
+        async def read(packs: Packs) -> Mapping[ContentRef, Content]:
+            async with self._db.reading() as conn:
+                return await content_rows.read(conn, packs, project_id, refs)
+
+        return await self._memory.packs.supplied(read)
 
     async def refs_with_prefix(self, project_id: int, prefixes: Sequence[bytes]) -> Sequence[ContentRef]:
         lows, highs = ([beginning.ljust(32, fill) for beginning in prefixes] for fill in (b"\x00", b"\xff"))

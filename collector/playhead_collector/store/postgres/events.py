@@ -19,8 +19,10 @@ from playhead.model.event import RunEvent, event_from_json, event_to_json
 from playhead.model.state import RunState, state_from_json, state_to_json
 from playhead_collector.store.packing import packed_runs
 from playhead_collector.store.packing.zstd import compress_json, decompress_json
+from playhead_collector.store.postgres import packed_runs as stored_records
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database
+from playhead_collector.store.postgres.packs import PartReader
 from playhead_collector.store.postgres.runs import id_of
 from playhead_collector.store.postgres.statements import Conn
 
@@ -288,12 +290,12 @@ class ReadPage(NamedTuple):
         return decompress_json(self.body, None if self.beside is None else decompress_json(self.beside))
 
 
-async def _read_pages(rows: Sequence[Record]) -> list[ReadPage]:
+async def _read_pages(rows: Sequence[Record], parts: PartReader | None) -> list[ReadPage]:
     """Returns the pages in these rows of `read_event_pages`, in the order of their events: those of thinned runs are
-    all in one row."""
+    all in one row. `parts` reads those that are in the object store."""
     pages: list[ReadPage] = []
-    for row in rows:
-        run, low, high, body = row["run_id"].hex, row["low"], row["high"], row["body"]
+    for row, body in zip(rows, await stored_records.bodies(parts, rows), strict=True):
+        run, low, high = row["run_id"].hex, row["low"], row["high"]
         if row["first_seq"]:
             pages.append(ReadPage(run, row["first_seq"], low, high, body, row["beside"]))
             continue
@@ -317,12 +319,19 @@ async def read(
     after: int = 0,
     upto: int | None = None,
     limit: int | None = None,
-    decoded: DecodedPages | None = None,
+    parts: PartReader | None = None,
 ) -> list[RunEvent]:
     """Returns events with after < seq <= upto, in order, at most `limit`. The events that a fork shares with its parent
-    come first. `decoded`: pages that need not be decoded again."""
+    come first. `parts` reads the object store."""
+    rows = await _page_rows(conn, project_id, run, after, upto, limit)
+    return await _events_in(rows, limit, parts, None)
+
+
+async def _page_rows(
+    conn: Conn, project_id: int, run: str, after: int, upto: int | None, limit: int | None
+) -> Sequence[Record]:
     last = _LAST if upto is None else upto
-    rows = await sql.rows(
+    return await sql.rows(
         conn,
         "read_event_pages",
         project_id=project_id,
@@ -331,8 +340,13 @@ async def read(
         upto=last,
         how_many=_LAST if limit is None else limit,
     )
+
+
+async def _events_in(
+    rows: Sequence[Record], limit: int | None, parts: PartReader | None, decoded: DecodedPages | None
+) -> list[RunEvent]:
     events: list[RunEvent] = []
-    for page in await _read_pages(rows):
+    for page in await _read_pages(rows, parts):
         events += _decoded(page) if decoded is None else decoded.events(page)
         if limit is not None and len(events) >= limit:
             break
@@ -340,17 +354,20 @@ async def read(
 
 
 class PostgresEvents:
-    """Implements `ports.events.EventReader`. `kept_pages`: see `DecodedPages`; 0 keeps none."""
+    """Implements `ports.events.EventReader`. `kept_pages`: see `DecodedPages`; 0 keeps none. `parts` reads the object
+    store."""
 
-    def __init__(self, db: Database, kept_pages: int = 0) -> None:
+    def __init__(self, db: Database, kept_pages: int = 0, parts: PartReader | None = None) -> None:
         self._db = db
+        self._parts = parts
         self._decoded = DecodedPages(kept_pages) if kept_pages else None
 
     async def read(
         self, project_id: int, run: str, *, after: int = 0, upto: int | None = None, limit: int | None = None
     ) -> Sequence[RunEvent]:
         async with self._db.reading() as conn:
-            return await read(conn, project_id, run, after=after, upto=upto, limit=limit, decoded=self._decoded)
+            rows = await _page_rows(conn, project_id, run, after, upto, limit)
+        return await _events_in(rows, limit, self._parts, self._decoded)
 
     async def pages(self, project_id: int, run: str, after: int = 0) -> AsyncIterator[Sequence[RunEvent]]:
         while portion := await self.read(project_id, run, after=after, limit=_PORTION):
@@ -363,8 +380,7 @@ class PostgresEvents:
             rows = await sql.rows(
                 conn, "read_event_pages", project_id=project_id, run=id_of(run), after=0, upto=_LAST, how_many=_LAST
             )
-            pages = await _read_pages(rows)
-        return _seq_in(pages, event_id)
+        return _seq_in(await _read_pages(rows, self._parts), event_id)
 
     async def snapshot(self, project_id: int, run: str, seq: int) -> RunState | None:
         async with self._db.reading() as conn:

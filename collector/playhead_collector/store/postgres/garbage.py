@@ -21,7 +21,6 @@ the run again.
 
 import asyncio
 import datetime
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import Any
@@ -82,7 +81,10 @@ class PostgresGarbage:
             return await sql.column(conn, "sweeps_due", until=ripe_ns(self._clock(), grace_ns) - 1)
 
     async def sweep_step(self, project_id: int, grace_ns: int) -> Swept:
-        return await self._db.transact(lambda conn: _step(conn, self._packs, project_id, self._clock(), grace_ns))
+        # A step that needs bodies from the object store is rolled back and made again with them: writers do not wait.
+        return await self._packs.supplied(
+            lambda packs: self._db.transact(lambda conn: _step(conn, packs, project_id, self._clock(), grace_ns))
+        )
 
     async def forget_tombstones(self, older_ns: int) -> int:
         async with self._db.transaction() as conn:
@@ -274,7 +276,6 @@ _STEPS = {
 
 # --- marking ---------------------------------------------------------------------------------------------------------
 
-_REF = re.compile(rb"sha256:([0-9a-f]{64})")
 # 500 contents or threads take a few ms; large contents are limited by their compressed bytes.
 REFS_AT_A_TIME = 500
 _BYTES_AT_A_TIME = 4 * 1024 * 1024
@@ -295,6 +296,7 @@ async def trace(conn: Conn, packs: Packs, project_id: int) -> bool:
     if not refs:
         return False
     await sql.run(conn, "trace_threads", project_id=project_id, refs=refs)
+    await sql.run(conn, "mark_named", project_id=project_id, refs=refs)
     sizes = await sql.rows(conn, "content_sizes", project_id=project_id, refs=refs)
     for portion in _portions_by_size(sizes):
         rows = await sql.rows(conn, "content_bodies", project_id=project_id, refs=portion)
@@ -308,9 +310,8 @@ async def trace(conn: Conn, packs: Packs, project_id: int) -> bool:
 
 async def _trace_packed(conn: Conn, packs: Packs, project_id: int, refs: Sequence[ContentRef]) -> list[bytes]:
     """Marks the refs in packed contents and threads. Returns the digests of all nodes in the packed threads."""
-    contents = await packs.contents(conn, project_id, refs)
+    named = await packs.digests_named(conn, project_id, refs)
     nodes = await packs.chains(conn, project_id, refs)
-    named = set(await asyncio.to_thread(lambda: set(_digests_in(content.data for content in contents.values()))))
     named.update(ref.digest for node in nodes.values() for ref in (node.ref, node.message))
     if named:
         await sql.run(conn, "mark", project_id=project_id, refs=list(named))
@@ -331,8 +332,7 @@ def _named_by_contents(bodies: Sequence[tuple[Callable[[bytes], bytes], bytes]])
 
 def _digests_in(texts: Iterable[bytes]) -> Iterator[bytes]:
     for text in texts:
-        for match in _REF.finditer(text):
-            yield bytes.fromhex(match[1].decode())
+        yield from content_packs.digests_in(text)
 
 
 def _portions_by_size(sizes: Iterable[Record]) -> Iterator[list[bytes]]:
@@ -372,16 +372,26 @@ async def _take_unmarked(conn: Conn, packs: Packs, project_id: int, numbers: Seq
     opened = await packs.open(conn, project_id, numbers)
     digests = await asyncio.to_thread(_digests_of, list(opened.values()))
     marked = set(await sql.column(conn, "marked", project_id=project_id, refs=digests))
+    losing = [
+        number for number, pack in opened.items() if not marked.issuperset(_digests_of([pack], of_nodes=of_nodes))
+    ]
+    gone = 0
+    # Only packs that keep something are needed with their bodies, which may be in the object store.
+    for number in list(losing):
+        if marked.isdisjoint(_digests_of([opened[number]])) and not (of_nodes or opened[number].node_digests()):
+            losing.remove(number)
+            gone += len(opened[number].content_digests())
+            await sql.run(conn, "delete_packs", project_id=project_id, packs=[number])
+    if not losing:
+        return gone
     encoding = await packs.dictionaries.newest(conn, project_id)
     zstd = await packs.dictionaries.zstd(conn, project_id, encoding)
-    gone = 0
-    for number, pack in opened.items():
+    for number, pack in (await packs.open(conn, project_id, losing, whole=True)).items():
         items, remaining = pack.items(), _without_unmarked(pack.items(), marked, of_nodes=of_nodes)
-        removed = len(items.contents) + len(items.nodes) - len(remaining.contents) - len(remaining.nodes)
-        gone += removed
+        gone += len(items.contents) + len(items.nodes) - len(remaining.contents) - len(remaining.nodes)
         if not remaining.contents and not remaining.nodes:
             await sql.run(conn, "delete_packs", project_id=project_id, packs=[number])
-        elif removed:
+        else:
             body = await asyncio.to_thread(_compressed, remaining, zstd)
             keys = content_packs.array_of(remaining.keys)
             changed = {"pack": number, "encoding": encoding, "keys": keys, "body": body}
@@ -389,9 +399,10 @@ async def _take_unmarked(conn: Conn, packs: Packs, project_id: int, numbers: Seq
     return gone
 
 
-def _digests_of(packs: Sequence[OpenPack]) -> list[bytes]:
-    every = [pack.items() for pack in packs]
-    return [item.ref.digest for items in every for item in (*items.contents, *items.nodes)]
+def _digests_of(packs: Sequence[OpenPack], *, of_nodes: bool | None = None) -> list[bytes]:
+    """Returns the digests of the packs' items: of nodes, of contents, or with None of all."""
+    contents = [] if of_nodes else [digest for pack in packs for digest in pack.content_digests()]
+    return contents + ([] if of_nodes is False else [digest for pack in packs for digest in pack.node_digests()])
 
 
 def _without_unmarked(items: PackItems, marked: Collection[bytes], *, of_nodes: bool) -> PackItems:

@@ -1,4 +1,8 @@
-"""[store]: records of thinned runs: read from their rows, packed, and put back into rows."""
+"""[store]: records of thinned runs: read from their rows or the object store, packed, and put back into rows.
+
+The body of a record is in its row of `packed_run` or in the object store. Functions that read bodies take `parts`,
+which reads the object store; None: there is none.
+"""
 
 import asyncio
 import re
@@ -9,10 +13,14 @@ from uuid import UUID
 from asyncpg import Record
 
 from playhead.model.ref import ContentRef
+from playhead_collector.errors import ObjectStoreUnavailable
 from playhead_collector.store.packing import packed_runs
 from playhead_collector.store.packing.packed_runs import PlainEventPage, PlainSnapshot, PlainSpanPage, WholeRecord
 from playhead_collector.store.packing.zstd import compress_json, decompress_json
+from playhead_collector.store.ports.objects import PartLocation
 from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.connection import Database
+from playhead_collector.store.postgres.packs import PartReader, location_of
 from playhead_collector.store.postgres.statements import Conn
 
 _REF = re.compile(rb"sha256:([0-9a-f]{64})")
@@ -37,12 +45,49 @@ class StoredRecord:
         return found
 
 
+class RecordsElsewhere(Exception):
+    """Records are in the object store that are needed in rows: call `bring_back` without a connection, and repeat."""
+
+    def __init__(self, runs: Sequence[UUID]) -> None:
+        super().__init__(f"{len(runs)} records")
+        self.runs = runs
+
+
+async def bodies(parts: PartReader | None, rows: Sequence[Record]) -> list[bytes]:
+    """Returns the bodies of these rows of `packed_run`. Hold no connection if one of them has none. Raises
+    ObjectStoreUnavailable, ContentCorrupt."""
+    places = [None if row["body"] is not None else location_of(row) for row in rows]
+    wanted = [place for place in places if place is not None]
+    found = await _fetched(parts, wanted) if wanted else {}
+    return [row["body"] if place is None else found[place] for row, place in zip(rows, places, strict=True)]
+
+
+async def _fetched(parts: PartReader | None, wanted: Sequence[PartLocation]) -> Mapping[PartLocation, bytes]:
+    if parts is None:
+        raise ObjectStoreUnavailable("records are in an object store, and none is set: set PLAYHEAD_OBJECT_STORE")
+    return await parts.read_parts(wanted)
+
+
+async def bring_back(db: Database, parts: PartReader | None, project_id: int, runs: Sequence[UUID]) -> None:
+    """Reads the bodies of these records from the object store into their rows. Raises ObjectStoreUnavailable."""
+    async with db.reading() as conn:
+        rows = [row for row in await _packed_rows(conn, project_id, runs) if row["body"] is None]
+    for row, body in zip(rows, await bodies(parts, rows), strict=True):
+        async with db.transaction() as conn:
+            await sql.run(conn, "bring_back", project_id=project_id, run=row["run_id"], object=row["object"], body=body)
+
+
+async def _packed_rows(conn: Conn, project_id: int, runs: Sequence[UUID]) -> Sequence[Record]:
+    return await sql.rows(conn, "packed_rows", project_id=project_id, runs=runs)
+
+
 async def read_records(conn: Conn, project_id: int, runs: Sequence[UUID]) -> dict[UUID, StoredRecord]:
-    """Returns the records of these runs, wherever they stand. Call it under the locks of the runs."""
+    """Returns the records of these runs. Call it under the locks of the runs. Raises RecordsElsewhere."""
     span_rows = await sql.rows(conn, "span_rows", project_id=project_id, runs=runs)
     event_rows = await sql.rows(conn, "event_rows", project_id=project_id, runs=runs)
     snapshot_rows = await sql.rows(conn, "snapshot_rows", project_id=project_id, runs=runs)
-    packed_rows = await sql.rows(conn, "packed_rows", project_id=project_id, runs=runs)
+    packed_rows = await _packed_rows(conn, project_id, runs)
+    _check_here(packed_rows)
     return await asyncio.to_thread(_records, runs, span_rows, event_rows, snapshot_rows, packed_rows)
 
 
@@ -75,12 +120,13 @@ def _records(
 
 async def thaw(conn: Conn, project_id: int, runs: Sequence[UUID]) -> None:
     """Puts the records of these runs, and of those above them whose events they share, back into rows. Call it under
-    the locks of the runs. Runs that are not packed stay as they are."""
+    the locks of the runs. Runs that are not packed stay as they are. Raises RecordsElsewhere."""
     above = [row["run_id"] for run in runs for row in await sql.rows(conn, "above", project_id=project_id, run=run)]
     every = list(dict.fromkeys([*runs, *above]))
-    rows = await sql.rows(conn, "packed_rows", project_id=project_id, runs=every)
+    rows = await _packed_rows(conn, project_id, every)
     if not rows:
         return
+    _check_here(rows)
     records = await asyncio.to_thread(lambda: {row["run_id"]: packed_runs.decode(row["body"]) for row in rows})
     await _restore(conn, project_id, records)
     await sql.run(conn, "delete_packed", project_id=project_id, runs=list(records))
@@ -122,18 +168,25 @@ async def _restore(conn: Conn, project_id: int, records: Mapping[UUID, WholeReco
     )
 
 
-async def span_bodies(conn: Conn, project_id: int, run: UUID) -> list[tuple[int, bytes]]:
+def _check_here(rows: Sequence[Record]) -> None:
+    if elsewhere := [row["run_id"] for row in rows if row["body"] is None]:
+        raise RecordsElsewhere(elsewhere)
+
+
+async def span_bodies(
+    conn: Conn, project_id: int, run: UUID, parts: PartReader | None = None
+) -> list[tuple[int, bytes]]:
     """Returns number and body of each page of spans of a run that is packed, in their order; nothing for others."""
-    rows = await sql.rows(conn, "packed_rows", project_id=project_id, runs=[run])
+    rows = await _packed_rows(conn, project_id, [run])
     if not rows:
         return []
-    record = await asyncio.to_thread(packed_runs.decode, rows[0]["body"])
+    record = await asyncio.to_thread(packed_runs.decode, (await bodies(parts, rows))[0])
     return await asyncio.to_thread(lambda: [(page.page, compress_json(page.json)) for page in record.spans])
 
 
 async def refs_kept(conn: Conn, project_id: int, run: UUID) -> list[bytes]:
     """Returns digests of the contents and threads that a packed run keeps; nothing for others."""
-    rows = await sql.rows(conn, "packed_rows", project_id=project_id, runs=[run])
+    rows = await _packed_rows(conn, project_id, [run])
     if not rows:
         return []
     if rows[0]["kept"] is not None:

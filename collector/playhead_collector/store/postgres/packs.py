@@ -1,9 +1,17 @@
-"""[store] → read, project: finds packed contents and thread nodes by their refs."""
+"""[store] → read, project: finds packed contents and thread nodes by their refs.
+
+Of a pack in the object store, Postgres has the outline. Whoever needs more than that gets `BodiesNeeded`, which
+`Packs.supplied` answers: it reads what is needed and calls again, so that nobody waits for the object store while it
+holds a connection or a lock of Postgres.
+"""
 
 import asyncio
+import copy
 import datetime
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, Self, TypeVar
 
 import zstandard
 from asyncpg import Record
@@ -12,9 +20,13 @@ from playhead.model.ref import ContentRef
 from playhead.model.thread import ThreadNode
 from playhead_collector.errors import ContentCorrupt
 from playhead_collector.store.packing.content_packs import OpenPack, PackedContent, key_of
+from playhead_collector.store.packing.zstd import decompress_json
+from playhead_collector.store.ports.objects import PartLocation
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.dictionaries import Dictionaries
 from playhead_collector.store.postgres.statements import Conn
+
+T = TypeVar("T")
 
 # A cache of recently read packs: all messages of a context are in a few packs, and are read often.
 _KEPT_BYTES = 16 * 1024 * 1024
@@ -22,20 +34,113 @@ _KEPT_BYTES = 16 * 1024 * 1024
 _BUSY_BYTES = 256 * 1024
 
 
+class BodiesNeeded(Exception):
+    """Bodies that are in the object store and have to be read first: see `Packs.supplied`."""
+
+    def __init__(self, locations: Collection[PartLocation]) -> None:
+        super().__init__(f"{len(locations)} bodies are in the object store")
+        self.locations = frozenset(locations)
+
+
+class PartReader(Protocol):
+    """Reads parts of objects, see `ports.objects.PartStore`."""
+
+    async def read_parts(self, locations: Collection[PartLocation]) -> Mapping[PartLocation, bytes]:
+        """Returns parts. Raises ObjectStoreUnavailable, ContentCorrupt."""
+        ...
+
+
+@dataclass(slots=True)
+class _PackCache:
+    """Packs that were read lately, by project, pack and version."""
+
+    most_bytes: int
+    packs: OrderedDict[tuple[int, int, int], OpenPack] = field(
+        default_factory=OrderedDict[tuple[int, int, int], OpenPack]
+    )
+    bytes: int = 0
+
+    def get(self, key: tuple[int, int, int]) -> OpenPack | None:
+        if (pack := self.packs.get(key)) is not None:
+            self.packs.move_to_end(key)
+        return pack
+
+    def put(self, key: tuple[int, int, int], pack: OpenPack) -> None:
+        if (before := self.packs.pop(key, None)) is not None:
+            self.bytes -= before.bytes
+        self.packs[key] = pack
+        self.bytes += pack.bytes
+        while self.bytes > self.most_bytes and self.packs:
+            _, oldest = self.packs.popitem(last=False)
+            self.bytes -= oldest.bytes
+
+
 class Packs:
-    """Reads packs, and caches them. Methods that take refs return only packed items."""
+    """Reads packs, and caches them. Methods that take refs return only packed items.
+
+    Methods that return contents raise BodiesNeeded for packs in the object store.
+    """
 
     def __init__(self, dictionaries: Dictionaries, kept_bytes: int = _KEPT_BYTES) -> None:
         self.dictionaries = dictionaries
-        self._kept: OrderedDict[tuple[int, int, int], OpenPack] = OrderedDict()
-        self._bytes, self._most = 0, kept_bytes
+        self.part_reader: PartReader | None = None
+        """Where moved bodies are read; None: there is no object store."""
+        self._kept = _PackCache(kept_bytes)
+        self._supplied: Mapping[PartLocation, bytes] = {}
+
+    async def supplied(self, work: Callable[[Self], Awaitable[T]]) -> T:
+        """Runs `work` with packs that have the bodies which it needs: after each BodiesNeeded, reads them and runs
+        `work` again. It must have changed nothing when it raises.
+
+        Raises ObjectStoreUnavailable; raises ContentCorrupt if the object store has other bytes.
+        """
+        here, supplied = copy.copy(self), dict[PartLocation, bytes]()
+        here._supplied = supplied
+        while True:
+            try:
+                return await work(here)
+            except BodiesNeeded as needed:
+                if self.part_reader is None:
+                    raise
+                supplied |= await self.part_reader.read_parts(needed.locations - supplied.keys())
+
+    def bodies_of(self, rows: Iterable[Record]) -> list[bytes]:
+        """Returns the bodies of rows, wherever they are. The rows have the columns `body`, `object`, `object_start`,
+        `object_length` and `object_digest`. Raises BodiesNeeded."""
+        bodies: list[bytes] = []
+        needed: list[PartLocation] = []
+        for row in rows:
+            body = row["body"]
+            if body is None:
+                body = self._supplied.get(location := location_of(row))
+                if body is None:
+                    needed.append(location)
+                    continue
+            bodies.append(body)
+        if needed:
+            raise BodiesNeeded(needed)
+        return bodies
 
     async def contents(
         self, conn: Conn, project_id: int, refs: Collection[ContentRef]
     ) -> dict[ContentRef, PackedContent]:
         """Returns contents by their refs."""
-        packs = await self._with(conn, project_id, refs)
+        packs = await self._whole(conn, project_id, await self._with(conn, project_id, refs), refs)
         return {ref: content for ref in refs for pack in packs if (content := pack.content(ref)) is not None}
+
+    async def roles_and_sizes(
+        self, conn: Conn, project_id: int, refs: Collection[ContentRef]
+    ) -> dict[ContentRef, tuple[int, int]]:
+        """Returns the role's number and the size in bytes of contents by their refs, wherever the contents are."""
+        packs = await self._with(conn, project_id, refs)
+        return {ref: found for ref in refs for pack in packs if (found := pack.role_and_size(ref)) is not None}
+
+    async def digests_named(self, conn: Conn, project_id: int, refs: Collection[ContentRef]) -> set[bytes]:
+        """Returns the digests of all that these contents name, wherever the contents are."""
+        packs = await self._with(conn, project_id, refs)
+        return await asyncio.to_thread(
+            lambda: {digest for ref in refs for pack in packs for digest in pack.digests_named_by(ref)}
+        )
 
     async def refs_with_prefix(self, conn: Conn, project_id: int, prefixes: Collection[bytes]) -> set[ContentRef]:
         """Returns refs of contents whose digest begins with one of these prefixes."""
@@ -68,7 +173,7 @@ class Packs:
         self, conn: Conn, project_id: int, refs: Collection[ContentRef]
     ) -> dict[ContentRef, datetime.date]:
         packs = await self._with(conn, project_id, refs)
-        return {ref: pack.packed for ref in refs for pack in packs if pack.content(ref) or pack.node(ref)}
+        return {ref: pack.packed for ref in refs for pack in packs if pack.has(ref)}
 
     async def chains(self, conn: Conn, project_id: int, refs: Iterable[ContentRef]) -> dict[ContentRef, ThreadNode]:
         """Returns all packed nodes of these threads. The parent of a packed node is always packed, too; its children
@@ -84,43 +189,68 @@ class Packs:
             wanted = above - nodes.keys()
         return nodes
 
-    async def open(self, conn: Conn, project_id: int, numbers: Sequence[int]) -> dict[int, OpenPack]:
-        """Returns packs by their numbers, without using the cache. Raises ContentCorrupt."""
+    async def open(
+        self, conn: Conn, project_id: int, numbers: Sequence[int], *, whole: bool = False
+    ) -> dict[int, OpenPack]:
+        """Returns packs by their numbers, without using the cache: outlines of packs in the object store, or with
+        `whole` the packs themselves. Raises ContentCorrupt."""
         rows = await sql.rows(conn, "read_packs", project_id=project_id, packs=numbers)
-        return {row["pack"]: pack for row, pack in zip(rows, await self._unpacked(conn, project_id, rows), strict=True)}
+        packs = await self._unpacked(conn, project_id, rows, whole=whole)
+        return {row["pack"]: pack for row, pack in zip(rows, packs, strict=True)}
 
     async def _with(self, conn: Conn, project_id: int, refs: Collection[ContentRef]) -> list[OpenPack]:
         """Returns packs that may have some of these refs."""
         if not refs:
             return []
         rows = await sql.rows(conn, "find_packs", project_id=project_id, keys=[key_of(ref) for ref in refs])
-        open_packs: list[OpenPack] = []
+        found: list[OpenPack] = []
         unread: list[int] = []
         for row in rows:
-            cached = self._kept.get(key := (project_id, row["pack"], row["version"]))
-            if cached is None:
+            if (cached := self._kept.get((project_id, row["pack"], row["version"]))) is None:
                 unread.append(row["pack"])
             else:
-                self._kept.move_to_end(key)
-                open_packs.append(cached)
-        if unread:
-            bodies = await sql.rows(conn, "read_packs", project_id=project_id, packs=unread)
-            packs = await self._unpacked(conn, project_id, bodies)
-            for row, pack in zip(bodies, packs, strict=True):
-                self._keep((project_id, row["pack"], row["version"]), pack)
-            open_packs += packs
-        return open_packs
+                found.append(cached)
+        return found + await self._read(conn, project_id, unread)
 
-    async def _unpacked(self, conn: Conn, project_id: int, rows: Sequence[Record]) -> list[OpenPack]:
-        readers = [await self.dictionaries.reader(conn, project_id, row["encoding"]) for row in rows]
+    async def _read(
+        self, conn: Conn, project_id: int, numbers: Sequence[int], *, whole: bool = False
+    ) -> list[OpenPack]:
+        if not numbers:
+            return []
+        rows = await sql.rows(conn, "read_packs", project_id=project_id, packs=numbers)
+        packs = await self._unpacked(conn, project_id, rows, whole=whole)
+        for row, pack in zip(rows, packs, strict=True):
+            self._kept.put((project_id, row["pack"], row["version"]), pack)
+        return packs
+
+    async def _whole(
+        self, conn: Conn, project_id: int, packs: Sequence[OpenPack], refs: Collection[ContentRef]
+    ) -> list[OpenPack]:
+        """Returns the packs, and those that have one of these contents with their bytes."""
+        outlines = [pack for pack in packs if pack.is_outline and any(map(pack.has_content, refs))]
+        whole = await self._read(conn, project_id, [pack.number for pack in outlines], whole=True)
+        return [pack for pack in packs if not pack.is_outline] + whole
+
+    async def _unpacked(self, conn: Conn, project_id: int, rows: Sequence[Record], *, whole: bool) -> list[OpenPack]:
+        """Decodes packs. Those in the object store become outlines, unless `whole`."""
+        outlined = [not whole and row["body"] is None for row in rows]
+        bodies = iter(self.bodies_of([row for row, is_outline in zip(rows, outlined, strict=True) if not is_outline]))
+        encoded = [
+            row["outline"] if is_outline else next(bodies) for row, is_outline in zip(rows, outlined, strict=True)
+        ]
+        readers = [
+            decompress_json if is_outline else await self.dictionaries.reader(conn, project_id, row["encoding"])
+            for row, is_outline in zip(rows, outlined, strict=True)
+        ]
 
         def unpacked() -> list[OpenPack]:
             return [
-                OpenPack(row["keys"], read(row["body"]), row["packed"]) for row, read in zip(rows, readers, strict=True)
+                OpenPack(row["keys"], read(body), row["packed"], number=row["pack"], is_outline=is_outline)
+                for row, read, body, is_outline in zip(rows, readers, encoded, outlined, strict=True)
             ]
 
         try:
-            if sum(len(row["body"]) for row in rows) > _BUSY_BYTES:
+            if sum(map(len, encoded)) > _BUSY_BYTES:
                 return await asyncio.to_thread(unpacked)
             return unpacked()
         except zstandard.ZstdError as error:
@@ -129,14 +259,10 @@ class Packs:
                 f"one of the packs {numbers} cannot be decompressed ({error}): restore it from a backup"
             ) from error
 
-    def _keep(self, key: tuple[int, int, int], pack: OpenPack) -> None:
-        if key in self._kept:
-            return
-        self._kept[key] = pack
-        self._bytes += pack.bytes
-        while self._bytes > self._most and self._kept:
-            _, oldest = self._kept.popitem(last=False)
-            self._bytes -= oldest.bytes
+
+def location_of(row: Record) -> PartLocation:
+    """Returns the location that a row of `content` or `content_pack` has."""
+    return PartLocation(row["object"], row["object_start"], row["object_length"], row["object_digest"])
 
 
 def _take(chain: Sequence[ThreadNode], nodes: dict[ContentRef, ThreadNode]) -> set[ContentRef]:

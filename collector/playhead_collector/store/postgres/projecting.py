@@ -45,7 +45,8 @@ from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.changes import EventsDifference, difference
 from playhead_collector.store.postgres.connection import Database, begin_write
 from playhead_collector.store.postgres.ingest import StoreMemory, date_of
-from playhead_collector.store.postgres.packs import Packs
+from playhead_collector.store.postgres.packed_runs import RecordsElsewhere
+from playhead_collector.store.postgres.packs import Packs, PartReader
 from playhead_collector.store.postgres.runs import Summary, id_of, label
 from playhead_collector.store.postgres.spans import unpack_spans
 from playhead_collector.store.postgres.statements import Conn
@@ -124,6 +125,8 @@ async def locked_runs(
             ):
                 yield run_works
             return
+        except RecordsElsewhere as elsewhere:
+            await packed_runs.bring_back(db, memory.packs.part_reader, project_id, elsewhere.runs)
         except ThreadsNotStored as missing:
             await _store_threads(db, memory, project_id, missing.threads, date_of(now_ns))
     raise StoreCollision("log records of these runs arrive faster than their threads are stored: try again")
@@ -238,7 +241,7 @@ class _RunWorkReader:
         if parent := parent_of(work.spans):
             number = (await _projections(self.conn, self.project_id, [parent])).get(parent)
             locked.parent = parent, number
-            work.parent = await read_parent(self.conn, self.project_id, row["run_id"], parent)
+            work.parent = await read_parent(self.conn, self.project_id, row["run_id"], parent, self.packs.part_reader)
         if row["sealed"]:
             work.sealed = await events.read(self.conn, self.project_id, work.run, after=row["shared"] or 0)
         return refs | set(threads_in(work.parent.events if work.parent else ()))
@@ -278,7 +281,9 @@ async def _read_messages(
     into: dict[ContentRef, Message],
     refs: Collection[ContentRef],
 ) -> None:
-    for ref, stored in (await content_rows.read(conn, packs, project_id, refs)).items():
+    # The runs stay locked while the object store is asked: only few messages are read, and seldom such ones.
+    contents = await packs.supplied(lambda packs: content_rows.read(conn, packs, project_id, refs))
+    for ref, stored in contents.items():
         with suppress(ValueError, RecursionError):
             into[ref] = read_message(stored.data)
 
@@ -467,7 +472,9 @@ def parent_of(spans: Iterable[Span]) -> UUID | None:
     return None if named is None else id_of(named)
 
 
-async def read_parent(conn: Conn, project_id: int, run: UUID, parent: UUID) -> Parent | None:
+async def read_parent(
+    conn: Conn, project_id: int, run: UUID, parent: UUID, parts: PartReader | None = None
+) -> Parent | None:
     """Returns the parent of a fork; None when the parent is not stored, or when `run` is among the parent's own
     ancestors (a circle)."""
     rows = await sql.rows(conn, "above", project_id=project_id, run=parent)
@@ -477,12 +484,12 @@ async def read_parent(conn: Conn, project_id: int, run: UUID, parent: UUID) -> P
     above = [by_id.pop(parent)]
     while above[-1]["shared_run"] in by_id:
         above.append(by_id.pop(above[-1]["shared_run"]))
-    history = await events.read(conn, project_id, parent.hex)
+    history = await events.read(conn, project_id, parent.hex, parts=parts)
     levels: list[Sequence[Span]] = []
     for row in above:
         pages = await sql.rows(conn, "read_pages", project_id=project_id, runs=[row["run_id"]], seen=[])
         bodies = [(page["page"], page["body"]) for page in pages]
-        bodies = bodies or await packed_runs.span_bodies(conn, project_id, row["run_id"])
+        bodies = bodies or await packed_runs.span_bodies(conn, project_id, row["run_id"], parts)
         levels.append(await asyncio.to_thread(_valid_spans, bodies))
     return Parent(parent.hex, history, levels, above[0]["sealed"])
 

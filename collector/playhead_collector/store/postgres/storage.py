@@ -87,8 +87,8 @@ class PostgresStorage:
                 conn, "plain_content_sizes", project_id=project_id, refs=[ref.digest for ref in portion]
             )
             sizes |= {ContentRef.from_digest(ref): _plain_size(*rest) for ref, *rest in rows}
-            packed = await self._packs.contents(conn, project_id, [ref for ref in portion if ref not in sizes])
-            sizes |= {ref: len(content.data) for ref, content in packed.items()}
+            packed = await self._packs.roles_and_sizes(conn, project_id, [ref for ref in portion if ref not in sizes])
+            sizes |= {ref: size for ref, (_, size) in packed.items()}
         return sizes
 
 

@@ -7,6 +7,7 @@ transaction or one statement. Only data that never changes is cached in memory.
 import time
 from collections.abc import Callable, Sequence
 
+from playhead_collector.store.ports.objects import ObjectStore
 from playhead_collector.store.postgres.changes import PostgresChanges
 from playhead_collector.store.postgres.connection import Database, DatabaseTimeouts
 from playhead_collector.store.postgres.contents import PostgresContents
@@ -17,7 +18,9 @@ from playhead_collector.store.postgres.garbage import PostgresGarbage
 from playhead_collector.store.postgres.ingest import StoreMemory
 from playhead_collector.store.postgres.keys import PostgresKeys
 from playhead_collector.store.postgres.leases import PostgresLeases
+from playhead_collector.store.postgres.moving import PostgresMoves
 from playhead_collector.store.postgres.notes import PostgresNotes
+from playhead_collector.store.postgres.objects import PostgresObjects
 from playhead_collector.store.postgres.outbox import PostgresOutbox
 from playhead_collector.store.postgres.outcomes import PostgresOutcomes
 from playhead_collector.store.postgres.projections import PostgresProjections
@@ -43,33 +46,43 @@ async def connect(
     clock: Callable[[], int] = time.time_ns,
     recipients: Sequence[Recipient] = (),
     kept_pages: int = 0,
+    objects: ObjectStore | None = None,
 ) -> "PostgresStore":
     """Opens a store on a database that has the schema. Raises StoreUnavailable.  `clock`: current time in ns since
     1970. `recipients`: the destinations in whose outboxes ingest enters what arrives.
-    `kept_pages`: so many pages of events that were read stay decoded in memory."""
-    return PostgresStore(await Database.open(dsn, pool_size, timeouts), clock, recipients, kept_pages)
+    `kept_pages`: so many pages of events that were read stay decoded in memory. `objects`: where large contents and
+    packs of warm runs are."""
+    return PostgresStore(await Database.open(dsn, pool_size, timeouts), clock, recipients, kept_pages, objects)
 
 
 class PostgresStore:
     """All that is stored, by subject. Implements `ports.ReadStore`."""
 
     def __init__(
-        self, db: Database, clock: Callable[[], int], recipients: Sequence[Recipient] = (), kept_pages: int = 0
+        self,
+        db: Database,
+        clock: Callable[[], int],
+        recipients: Sequence[Recipient] = (),
+        kept_pages: int = 0,
+        objects: ObjectStore | None = None,
     ) -> None:
         self._db = db
         memory = StoreMemory()
+        self.objects = PostgresObjects(db, objects, clock)
+        memory.packs.part_reader = self.objects
+        self.moves = PostgresMoves(db, memory.packs, self.objects)
         trainer = DictionaryTrainer(db, memory.packs.dictionaries)
         self.contents = PostgresContents(db, clock, memory, trainer)
         self.spans = PostgresSpans(db, clock, memory, trainer, recipients)
-        self.events = PostgresEvents(db, kept_pages)
+        self.events = PostgresEvents(db, kept_pages, self.objects)
         self.runs = PostgresRuns(db)
         self.outcomes = PostgresOutcomes(db)
         self.scores = PostgresScores(db, clock, recipients)
         self.uses = PostgresUses(db, memory.packs)
         self.projections = PostgresProjections(db, clock, memory)
-        self.changes = PostgresChanges(db)
+        self.changes = PostgresChanges(db, self.objects)
         self.search = PostgresSearch(db, self.contents.refs_with_prefix)
-        self.outbox = PostgresOutbox(db, clock)
+        self.outbox = PostgresOutbox(db, clock, self.objects)
         self.promises = PostgresPromises(db)
         self.leases = PostgresLeases(db, clock)
         self.projects = PostgresProjects(db)
@@ -78,7 +91,7 @@ class PostgresStore:
         self.conversations = PostgresConversations(db, clock, memory.packs)
         self.storage = PostgresStorage(db, memory.packs)
         self.garbage = PostgresGarbage(db, clock, memory.packs)
-        self.tiers = PostgresTiers(db, clock)
+        self.tiers = PostgresTiers(db, clock, self.objects)
 
     async def ready(self) -> None:
         """Returns if the database answers; otherwise raises StoreUnavailable."""

@@ -23,20 +23,29 @@ from playhead_collector.store.ports.tiers import Move, RemovalRow, RunAge, Store
 from playhead_collector.store.postgres import changes, events, garbage, search_blocks
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database, begin_exclusive_write
-from playhead_collector.store.postgres.packed_runs import StoredRecord, digest_list, read_records
+from playhead_collector.store.postgres.objects import ObjectState, PostgresObjects
+from playhead_collector.store.postgres.packed_runs import (
+    RecordsElsewhere,
+    StoredRecord,
+    bring_back,
+    digest_list,
+    read_records,
+)
 from playhead_collector.store.postgres.runs import BIGINT, id_of, without_nul
 from playhead_collector.store.postgres.statements import Conn
 
 _LOCK_TIMEOUT_MS = 2_000
+_MOST_ATTEMPTS = 3
 _NO_RUN = UUID(int=0)
 
 
 class PostgresTiers:
     """Implements `ports.tiers.TierStore`."""
 
-    def __init__(self, db: Database, clock: Callable[[], int]) -> None:
+    def __init__(self, db: Database, clock: Callable[[], int], objects: PostgresObjects) -> None:
         self._db = db
         self._clock = clock
+        self._objects = objects
 
     async def policies(self) -> Mapping[int, str]:
         async with self._db.reading() as conn:
@@ -72,7 +81,38 @@ class PostgresTiers:
         self, project_id: int, runs: Sequence[str], to: Tier, choose: Callable[[RunAge], Move | None]
     ) -> Sequence[RemovalRow]:
         ids = [id_of(run) for run in runs]
-        return await self._db.transact(lambda conn: _move(conn, project_id, ids, to, choose, self._clock()))
+        for _ in range(_MOST_ATTEMPTS):
+            try:
+                return await self._db.transact(lambda conn: _move(conn, project_id, ids, to, choose, self._clock()))
+            except RecordsElsewhere as elsewhere:
+                await bring_back(self._db, self._objects, project_id, elsewhere.runs)
+        return ()  # another collector moves them at the same time
+
+    async def packs_to_warm(self, project_id: int, after: int, limit: int) -> Sequence[int]:
+        async with self._db.reading() as conn:
+            return await sql.column(conn, "packs_to_warm", project_id=project_id, after=after, how_many=limit)
+
+    async def move_records(self, project_id: int, after: str | None, limit: int) -> str | None:
+        async with self._db.reading() as conn:
+            start = _NO_RUN if after is None else id_of(after)
+            rows = await sql.rows(conn, "packed_here", project_id=project_id, after=start, how_many=limit)
+        if not rows:
+            return None
+        kept = await asyncio.to_thread(_all_kept, rows)
+        located = await self._objects.put_parts(project_id, {row["run_id"]: row["body"] for row in rows})
+        places = list(located.values())
+
+        async def point(conn: Conn) -> None:
+            await sql.run(
+                conn, "point_packed", project_id=project_id, runs=list(located), kept=[kept[run] for run in located],
+                objects=[place.object for place in places], starts=[place.start for place in places],
+                lengths=[place.length for place in places], digests=[place.digest for place in places],
+            )  # fmt: skip
+            await self._objects.publish(conn, places, ObjectState.POINTED)
+            await sql.run(conn, "doom_objects", objects=list({place.object for place in places}))
+
+        await self._db.transact(point)
+        return rows[-1]["run_id"].hex if len(rows) == limit else None
 
     async def tiers(self, project_id: int) -> Mapping[Tier, int]:
         async with self._db.reading() as conn:
@@ -129,6 +169,16 @@ def _removal(row: Record) -> RemovalRow:
         row["contents"],
         row["bytes"],
     )
+
+
+def _all_kept(rows: Sequence[Record]) -> dict[UUID, bytes]:
+    """Returns what each of these packed runs keeps, so that no sweep has to read the object store."""
+    return {
+        row["run_id"]: row["kept"]
+        if row["kept"] is not None
+        else b"".join(sorted(StoredRecord(packed_runs.decode(row["body"])).named))
+        for row in rows
+    }
 
 
 # --- moves -----------------------------------------------------------------------------------------------------------

@@ -129,7 +129,10 @@ class RetentionOperations:
 
     @put("/project/retention", scope=ADMIN, tag="retention")
     def set_retention(self, policy: PolicyValue = None) -> Retention:
-        """Set the policy; without one, runs are kept for ever. It is applied within a day; see `GET /retention/plan` before."""
+        """Set the policy; without one, runs are kept for ever.
+
+        It is applied within a day: see `GET /retention/plan` before.
+        """
         ...
 
     @get("/retention/plan", scope=READ, tag="retention")

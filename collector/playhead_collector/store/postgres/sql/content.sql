@@ -53,14 +53,15 @@ select name, media from media_type where project_id = :project_id and name = any
 -- Contents, and thread nodes (whose encoding is null): their message and parent, 32 bytes each, as body.
 -- `offset 0`: see find_nodes.
 with found as materialized (
-    select content.ref, content.media, media_type.name, content.encoding, content.body
+    select content.ref, content.media, media_type.name, content.encoding, content.body,
+        content.object, content.object_start, content.object_length, content.object_digest
     from content
     left join media_type using (project_id, media)
     where content.project_id = :project_id and content.ref = any(:refs)
 )
-select ref, media, name, encoding, body from found
+select ref, media, name, encoding, body, object, object_start, object_length, object_digest from found
 union all
-select node.ref, 0, null, null, node.message || coalesce(parent.ref, node.parent, '')
+select node.ref, 0, null, null, node.message || coalesce(parent.ref, node.parent, ''), null, null, null, null
 from (select unnest(:refs::bytea[]) except select ref from found) as rest (ref)
 cross join lateral (select * from thread_node where ref = rest.ref offset 0) as node
 left join lateral (

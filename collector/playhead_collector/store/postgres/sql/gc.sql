@@ -165,8 +165,17 @@ select :project_id, ref, bool_or(traced) from named group by ref
 on conflict (project_id, ref) do update set traced = true
 where excluded.traced and not gc_mark.traced;
 
+-- name: mark_named(project_id, refs)!
+-- What contents name whose bodies are in the object store: 32 bytes each.
+insert into gc_mark (project_id, ref)
+select distinct :project_id::int, substring(names from at * 32 + 1 for 32)
+from content, generate_series(0, octet_length(names) / 32 - 1) as at
+where project_id = :project_id and ref = any(:refs) and names is not null
+on conflict (project_id, ref) do nothing;
+
 -- name: content_sizes(project_id, refs)
-select ref, octet_length(body) as bytes from content where project_id = :project_id and ref = any(:refs);
+select ref, octet_length(body) as bytes from content
+where project_id = :project_id and ref = any(:refs) and names is null;
 
 -- name: content_bodies(project_id, refs)
 select encoding, body from content where project_id = :project_id and ref = any(:refs);

@@ -3,7 +3,8 @@
 select pack, version from playhead_find_packs(:project_id, :keys::int[]);
 
 -- name: read_packs(project_id, packs)
-select pack, version, packed, encoding, keys, body from content_pack
+select pack, version, packed, encoding, keys, body, outline, object, object_start, object_length, object_digest
+from content_pack
 where project_id = :project_id and pack = any(:packs::bigint[]);
 
 -- name: note_packed_seen(project_id, refs, today)!
@@ -126,7 +127,10 @@ select ref from gc_mark where project_id = :project_id and ref = any(:refs);
 delete from content_pack where project_id = :project_id and pack = any(:packs::bigint[]);
 
 -- name: rewrite_pack(project_id, pack, encoding, keys, body)!
-update content_pack set version = version + 1, encoding = :encoding, keys = :keys::text::int[], body = :body
+-- If it was in the object store, it is here again.
+update content_pack
+set version = version + 1, encoding = :encoding, keys = :keys::text::int[], body = :body, outline = null,
+    object = null, object_start = null, object_length = null, object_digest = null
 where project_id = :project_id and pack = :pack;
 
 -- name: waste(enough)

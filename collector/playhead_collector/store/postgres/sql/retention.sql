@@ -23,6 +23,8 @@ from (
     union all
     select run_id, body from run_snapshot where project_id = :project_id and run_id = any(:runs::uuid[])
     union all
+    select run_id, kept from packed_run where project_id = :project_id and run_id = any(:runs::uuid[])
+    union all
     select run_id, body from packed_run where project_id = :project_id and run_id = any(:runs::uuid[])
 ) as bodies
 group by run_id;
@@ -48,13 +50,45 @@ select run_id, seq, history, body from run_snapshot
 where project_id = :project_id and run_id = any(:runs::uuid[]) order by seq;
 
 -- name: packed_rows(project_id, runs)
-select run_id, kept, body from packed_run where project_id = :project_id and run_id = any(:runs::uuid[]);
+select run_id, kept, body, object, object_start, object_length, object_digest from packed_run
+where project_id = :project_id and run_id = any(:runs::uuid[]) order by run_id;
+
+-- name: packed_here(project_id, after, how_many)
+-- Records that are not in the object store yet.
+select run_id, kept, body from packed_run
+where project_id = :project_id and object is null and run_id > :after order by run_id limit :how_many;
+
+-- name: point_packed(project_id, runs, objects, starts, lengths, digests, kept)!
+-- Those whose rows still have the bytes that were written.
+update packed_run
+set object = given.object, object_start = given.start, object_length = given.length, object_digest = given.digest,
+    kept = coalesce(packed_run.kept, given.kept)
+from unnest(
+    :runs::uuid[], :objects::bigint[], :starts::bigint[], :lengths::int[], :digests::bytea[], :kept::bytea[]
+) as given (run_id, object, start, length, digest, kept)
+where project_id = :project_id and packed_run.run_id = given.run_id and packed_run.object is null
+    and substring(sha256(body) from 1 for 16) = given.digest;
+
+-- name: bring_back(project_id, run, object, body)!
+-- From the object store into its row, to be thawed.
+update packed_run set body = :body where project_id = :project_id and run_id = :run and object = :object;
+
+-- name: packs_to_warm(project_id, after, how_many)
+-- Packs of which no run is hot any more.
+select pack from content_pack
+where project_id = :project_id and pack > :after and object is null and body is not null and runs is not null
+    and not exists (
+        select from run where run.project_id = :project_id and run.run_id = any(content_pack.runs) and run.tier = 0
+    )
+order by pack limit :how_many;
 
 -- name: write_packed(project_id, runs, kept, bodies)!
 insert into packed_run (project_id, run_id, kept, body)
 select :project_id, run_id, kept, body
 from unnest(:runs::uuid[], :kept::bytea[], :bodies::bytea[]) as given (run_id, kept, body)
-on conflict (project_id, run_id) do update set kept = excluded.kept, body = excluded.body;
+on conflict (project_id, run_id) do update
+set kept = excluded.kept, body = excluded.body, object = null, object_start = null, object_length = null,
+    object_digest = null;
 
 -- name: delete_packed(project_id, runs)!
 delete from packed_run where project_id = :project_id and run_id = any(:runs::uuid[]);

@@ -18,12 +18,15 @@ where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r'
 order by c.relname;
 
 -- name: first_content_sizes(project_id, how_many)
--- In the order of their hashes, which has nothing to do with their size. Of a large body only the header is read.
-select encoding, octet_length(body) as stored, substring(body from 1 for 14) as head
+-- In the order of their hashes, which has nothing to do with their size. Of a large body only the header is read. The
+-- size of a body in the object store is in its row.
+select case when body is null then 0 else encoding end as encoding, coalesce(octet_length(body), size) as stored,
+    substring(body from 1 for 14) as head
 from content where project_id = :project_id order by ref limit :how_many;
 
 -- name: plain_content_sizes(project_id, refs)
-select ref, encoding, octet_length(body) as stored, substring(body from 1 for 14) as head
+select ref, case when body is null then 0 else encoding end as encoding,
+    coalesce(octet_length(body), size) as stored, substring(body from 1 for 14) as head
 from content where project_id = :project_id and ref = any(:refs);
 
 -- name: first_packs(project_id, how_many)

@@ -1,0 +1,190 @@
+"""[store] → retain: moves bodies from rows into the object store: large contents, and packs of warm runs.
+
+    write the object, check it ▶ point the rows, which keep their bytes ▶ wait, check again ▶ delete the bytes
+
+A row is pointed only if it still has the bytes that were written. So nothing is lost when a sweep, a packer or another
+mover is at the same rows: what nobody names is deleted.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+
+import zstandard
+from asyncpg import Record
+
+from playhead_collector.store.packing import content_packs
+from playhead_collector.store.packing.content_packs import OpenPack
+from playhead_collector.store.packing.zstd import compress_json
+from playhead_collector.store.ports.objects import Moved, PartLocation
+from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.connection import Database
+from playhead_collector.store.postgres.objects import OBJECT_BYTES, ObjectState, PostgresObjects
+from playhead_collector.store.postgres.packs import Packs, location_of
+from playhead_collector.store.postgres.statements import Conn
+
+# An object whose named parts are less than this share of it is written anew.
+SPARSE_SHARE = 0.5
+# Packs that are read at a time when they move: some 16 MiB.
+_PACKS_AT_A_TIME = 512
+_OBJECTS_AT_A_TIME = 500
+
+
+class PostgresMoves:
+    """Implements `ports.objects.BodyMoves`."""
+
+    def __init__(self, db: Database, packs: Packs, objects: PostgresObjects) -> None:
+        self._db = db
+        self._packs = packs
+        self._objects = objects
+        self._scanned = 0
+
+    # --- large contents -----------------------------------------------------------------------------------------------
+
+    async def move_content(self, least_bytes: int) -> Moved:
+        if (row := await self._next_content(least_bytes)) is None:
+            return Moved(0, 0)
+        project_id, ref, body = row["project_id"], row["ref"], row["body"]
+        async with self._db.reading() as conn:
+            read = await self._packs.dictionaries.reader(conn, project_id, row["encoding"])
+        names, size = await asyncio.to_thread(_names_and_size, read, body)
+        location = (await self._objects.put_parts(project_id, {ref: body}))[ref]
+
+        async def point(conn: Conn) -> int:
+            place = {"object": location.object, "start": location.start, "length": location.length}
+            changed = await sql.run(
+                conn, "point_content", project_id=project_id, ref=ref, digest=location.digest, names=names, size=size,
+                **place,
+            )  # fmt: skip
+            return await self._published(conn, [location], changed)
+
+        moved = await self._db.transact(point)
+        return Moved(moved, moved * len(body))
+
+    async def _next_content(self, least_bytes: int) -> Record | None:
+        """Returns a content that may move. It begins at a random ref, so that two movers seldom take the same."""
+        async with self._db.reading() as conn:
+            projects = await sql.column(conn, "projects_with_large", least=least_bytes)
+            for project_id in projects:
+                for after in (os.urandom(2), b""):
+                    rows = await sql.rows(
+                        conn, "large_contents", least=least_bytes, project_id=project_id, after=after, how_many=1
+                    )
+                    if rows:
+                        return rows[0]
+        return None
+
+    async def large_waiting(self, least_bytes: int) -> int:
+        async with self._db.reading() as conn:
+            return await sql.value(conn, "large_waiting", least=least_bytes)
+
+    # --- packs --------------------------------------------------------------------------------------------------------
+
+    async def move_packs(self, project_id: int, packs: Sequence[int]) -> Moved:
+        moved = Moved(0, 0)
+        for start in range(0, len(packs), _PACKS_AT_A_TIME):
+            async with self._db.reading() as conn:
+                rows = await sql.rows(
+                    conn, "packs_to_move", project_id=project_id, packs=packs[start : start + _PACKS_AT_A_TIME]
+                )
+                encodings = {row["encoding"] for row in rows}
+                readers = {each: await self._packs.dictionaries.reader(conn, project_id, each) for each in encodings}
+            for portion in _portions(rows):
+                outlines = await asyncio.to_thread(_outlines, portion, readers)
+                bodies = {row["pack"]: row["body"] for row in portion if row["pack"] in outlines}
+                located = await self._objects.put_parts(project_id, bodies)
+                count = await self._point_packs(project_id, located, outlines)
+                moved = Moved(moved.items + count, moved.bytes + sum(map(len, bodies.values())) * (count > 0))
+        return moved
+
+    async def _point_packs(
+        self, project_id: int, located: Mapping[int, PartLocation], outlines: Mapping[int, bytes]
+    ) -> int:
+        places = list(located.values())
+
+        async def point(conn: Conn) -> int:
+            changed = await sql.run(
+                conn, "point_packs", project_id=project_id, packs=list(located),
+                outlines=[outlines[pack] for pack in located],
+                objects=[place.object for place in places], starts=[place.start for place in places],
+                lengths=[place.length for place in places], digests=[place.digest for place in places],
+            )  # fmt: skip
+            return await self._published(conn, places, changed)
+
+        return await self._db.transact(point) if places else 0
+
+    async def _published(self, conn: Conn, places: Sequence[PartLocation], changed: int) -> int:
+        """Publishes the objects; those that no row names (the rows were gone, or had moved) are doomed."""
+        await self._objects.publish(conn, places, ObjectState.POINTED)
+        await sql.run(conn, "doom_objects", objects=list({place.object for place in places}))
+        return changed
+
+    # --- objects that rows name no more -------------------------------------------------------------------------------
+
+    async def tidy(self) -> tuple[int, bool]:
+        async with self._db.reading() as conn:
+            rows = await sql.rows(conn, "objects_after", after=self._scanned, how_many=_OBJECTS_AT_A_TIME)
+        changed = 0
+        if empty := [row["object"] for row in rows if not row["named_bytes"]]:
+            async with self._db.transaction() as conn:
+                changed += await sql.run(conn, "doom_objects", objects=empty)
+        for row in rows:
+            if row["are_packs"] and row["named_bytes"] < SPARSE_SHARE * row["bytes"]:
+                await self._write_anew(row["of_project"], row["object"])
+                changed += 1
+        self._scanned = rows[-1]["object"] if rows else 0
+        is_end = len(rows) < _OBJECTS_AT_A_TIME
+        if is_end:
+            self._scanned = 0
+        return changed, is_end
+
+    async def _write_anew(self, project_id: int, number: int) -> None:
+        async with self._db.reading() as conn:
+            rows = await sql.rows(conn, "packs_in_object", object=number)
+        places = {row["pack"]: location_of(row) for row in rows}
+        parts = await self._objects.read_parts(list(places.values()))
+        located = await self._objects.put_parts(project_id, {pack: parts[place] for pack, place in places.items()})
+
+        async def point(conn: Conn) -> None:
+            new = list(located.values())
+            await sql.run(
+                conn, "repoint_packs", project_id=project_id, from_object=number, packs=list(located),
+                objects=[place.object for place in new], starts=[place.start for place in new],
+            )  # fmt: skip
+            await self._objects.publish(conn, new)
+            await sql.run(conn, "doom_objects", objects=[number, *{place.object for place in new}])
+
+        await self._db.transact(point)
+
+
+def _names_and_size(read: Callable[[bytes], bytes], body: bytes) -> tuple[bytes, int]:
+    """Returns the refs in a content, and its size. A damaged one moves as it is: whoever reads it is told."""
+    try:
+        data = read(body)
+    except zstandard.ZstdError:
+        return b"", 0
+    return b"".join(dict.fromkeys(content_packs.digests_in(data))), len(data)
+
+
+def _outlines(rows: Sequence[Record], readers: Mapping[int, Callable[[bytes], bytes]]) -> dict[int, bytes]:
+    """Returns the outlines of packs by their numbers, without those of damaged packs."""
+    outlines: dict[int, bytes] = {}
+    for row in rows:
+        with suppress(zstandard.ZstdError):
+            pack = OpenPack(row["keys"], readers[row["encoding"]](row["body"]))
+            outlines[row["pack"]] = compress_json(content_packs.outline_of(pack))
+    return outlines
+
+
+def _portions(rows: Sequence[Record]) -> list[list[Record]]:
+    """Distributes packs to objects."""
+    portions: list[list[Record]] = []
+    size = 0
+    for row in rows:
+        if not portions or size + len(row["body"]) > OBJECT_BYTES:
+            portions.append([])
+            size = 0
+        portions[-1].append(row)
+        size += len(row["body"])
+    return portions
