@@ -1,4 +1,4 @@
-"""A pass of retention that kills its own process: `python -m tests.support.killed_retainer DSN NOW_NS FOLDER CALL WHEN`.
+"""A pass of retention that kills its own process: `... killed_retainer DSN NOW_NS FOLDER CALL WHEN`.
 
 CALL is a call of the object store (put, get), WHEN is `before` or `after` it; `-`: it is killed by somebody else.
 """

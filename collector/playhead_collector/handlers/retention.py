@@ -27,7 +27,7 @@ from playhead_collector.retain.policy import NAMES, BadPolicy, parse_policy
 from playhead_collector.store.ports.tiers import RemovalRow, Tier
 
 if TYPE_CHECKING:
-    from playhead_collector.retain.retainer import Plan, Retainer
+    from playhead_collector.retain.retainer import DueRuns, Retainer
 
 _MAX_POLICY_BYTES = 100_000
 _KEPT_TIERS = (Tier.HOT, Tier.WARM, Tier.COLD, Tier.ARCHIVE)
@@ -116,7 +116,7 @@ async def _answer(asking: Changing) -> Retention:
     }
 
 
-def _planned(plan: "Plan") -> Sequence[PlannedMove]:
+def _planned(plan: "DueRuns") -> Sequence[PlannedMove]:
     return [
         {
             "run": run.run,

@@ -44,7 +44,7 @@ class BadPolicy(ValueError):
     """A policy that cannot be used. The message names the place and says what to write instead."""
 
 
-class Limit(NamedTuple):
+class TierLimit(NamedTuple):
     """A run is in `tier` up to this age; None: for ever."""
 
     tier: Tier
@@ -52,7 +52,7 @@ class Limit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RetentionRule:
     """What happens to the runs that fit: all of the conditions that are given (a run has one of the words of each).
 
     `limits`: in the order of tiers, ages ascending; empty: runs are kept as they are. `contents`: whether a cold run
@@ -64,7 +64,7 @@ class Rule:
     agents: frozenset[str] = frozenset()
     tags: frozenset[str] = frozenset()
     outcomes: frozenset[str] = frozenset()
-    limits: tuple[Limit, ...] = ()
+    limits: tuple[TierLimit, ...] = ()
     contents: bool = True
     last_context: bool = True
     keep: float = 1.0
@@ -84,12 +84,12 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class RetentionPolicy:
     """The rules of a project; the last one fits every run."""
 
-    rules: tuple[Rule, ...]
+    rules: tuple[RetentionRule, ...]
 
-    def rule_of(self, run: RunAge) -> Rule:
+    def rule_of(self, run: RunAge) -> RetentionRule:
         """Returns the first rule that fits."""
         return next(rule for rule in self.rules if rule.fits(run))
 
@@ -100,20 +100,20 @@ class Policy:
         return min((age for age in ages if age is not None), default=None)
 
 
-class NextStep(NamedTuple):
+class NextTier(NamedTuple):
     """The tier that a run goes into next, and when (ns since 1970). `rule`: which rule says so; `age_ns`: the limit."""
 
     tier: Tier
     at_ns: int
-    rule: Rule
+    rule: RetentionRule
     age_ns: int
 
 
-class Decision(NamedTuple):
+class TierDecision(NamedTuple):
     """What is to be done with a run now. `target`: the tier into which it goes by its age; None: it stays where it is.
     `why`: a sentence. `kept`: what keeps it, although its age is reached; None: nothing does."""
 
-    rule: Rule
+    rule: RetentionRule
     target: Tier | None = None
     why: str = "is where it belongs"
     kept: str | None = None
@@ -140,7 +140,7 @@ def parse_duration(text: object, where: str) -> int | None:
     return int(match[1]) * _UNITS[match[2]]
 
 
-def parse_policy(value: object) -> Policy:
+def parse_policy(value: object) -> RetentionPolicy:
     """Reads a policy as JSON or TOML gives it: `{"default": {...}, "rules": [{...}, ...]}`. Raises BadPolicy."""
     members = _table(value, "policy", ("default", "rules"))
     rules: object = members.get("rules", [])
@@ -152,11 +152,13 @@ def parse_policy(value: object) -> Policy:
     names = [rule.name for rule in read]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise BadPolicy(f"rules: two are named {twice!r}: give each a name of its own")
-    default = _settings(_table(members.get("default", {}), DEFAULT_RULE, _SETTINGS), DEFAULT_RULE, Rule(DEFAULT_RULE))
-    return Policy((*read, default))
+    default = _settings(
+        _table(members.get("default", {}), DEFAULT_RULE, _SETTINGS), DEFAULT_RULE, RetentionRule(DEFAULT_RULE)
+    )
+    return RetentionPolicy((*read, default))
 
 
-def _rule(value: object, number: int) -> Rule:
+def _rule(value: object, number: int) -> RetentionRule:
     where = f"rules[{number}]"
     members = _table(value, where, ("name", *_CONDITIONS, *_SETTINGS))
     name = members.get("name", f"rule {number}")
@@ -167,12 +169,14 @@ def _rule(value: object, number: int) -> Rule:
         raise BadPolicy(f"{where}.outcome: {unknown[0]!r} is no outcome: use {', '.join(sorted(_OUTCOMES))}")
     if not agents | tags | outcomes:
         raise BadPolicy(f"{where}: has no condition: add agent, tag or outcome, or move it to [default]")
-    return _settings(members, where, Rule(name, agents, tags, outcomes))
+    return _settings(members, where, RetentionRule(name, agents, tags, outcomes))
 
 
-def _settings(members: Mapping[str, Any], where: str, rule: Rule) -> Rule:
+def _settings(members: Mapping[str, Any], where: str, rule: RetentionRule) -> RetentionRule:
     limits = tuple(
-        Limit(tier, parse_duration(members[name], f"{where}.{name}")) for name, tier in TIERS.items() if name in members
+        TierLimit(tier, parse_duration(members[name], f"{where}.{name}"))
+        for name, tier in TIERS.items()
+        if name in members
     )
     for before, after in pairwise(limits):
         if before.age_ns is None:
@@ -188,7 +192,7 @@ def _settings(members: Mapping[str, Any], where: str, rule: Rule) -> Rule:
     if keep < 1 and (not limits or limits[0].age_ns is None):
         raise BadPolicy(f'{where}.keep: says what is deleted, but not when: add hot, such as hot = "7d"')
     flags = {name: _flag(members.get(name, True), f"{where}.{name}") for name in ("contents", "last_context")}
-    return Rule(rule.name, rule.agents, rule.tags, rule.outcomes, limits, keep=float(keep), **flags)
+    return RetentionRule(rule.name, rule.agents, rule.tags, rule.outcomes, limits, keep=float(keep), **flags)
 
 
 def _table(value: object, where: str, known: Sequence[str]) -> Mapping[str, Any]:
@@ -232,7 +236,7 @@ def is_sampled(run: str, keep: float) -> bool:
     return int.from_bytes(sha256(run.encode()).digest()[:8]) < keep * 2**64
 
 
-def limits_of(rule: Rule, run: str, has_objects: bool) -> tuple[Limit, ...]:
+def limits_of(rule: RetentionRule, run: str, has_objects: bool) -> tuple[TierLimit, ...]:
     """Returns the limits for this run: one that is not in the sample ends with its first tier. Without an object store,
     warm is the same as hot."""
     limits = rule.limits
@@ -240,11 +244,11 @@ def limits_of(rule: Rule, run: str, has_objects: bool) -> tuple[Limit, ...]:
         limits = limits[:1]
     if has_objects:
         return limits
-    as_hot = [Limit(Tier.HOT, limit.age_ns) for limit in limits if limit.tier <= Tier.WARM]
+    as_hot = [TierLimit(Tier.HOT, limit.age_ns) for limit in limits if limit.tier <= Tier.WARM]
     return (*as_hot[-1:], *(limit for limit in limits if limit.tier > Tier.WARM))
 
 
-def tier_at(rule: Rule, run: RunAge, now_ns: int, has_objects: bool) -> Tier:
+def tier_at(rule: RetentionRule, run: RunAge, now_ns: int, has_objects: bool) -> Tier:
     """Returns the tier that a run of this age belongs into, whatever keeps it."""
     limits = limits_of(rule, run.run, has_objects)
     if not limits or run.ended_ns is None:
@@ -253,19 +257,19 @@ def tier_at(rule: Rule, run: RunAge, now_ns: int, has_objects: bool) -> Tier:
     return next((limit.tier for limit in limits if limit.age_ns is None or age < limit.age_ns), Tier.DELETED)
 
 
-def decide(policy: Policy, run: RunAge, now_ns: int, has_objects: bool) -> Decision:
+def decide(policy: RetentionPolicy, run: RunAge, now_ns: int, has_objects: bool) -> TierDecision:
     """Returns what is to be done with a run now. A run never comes back from a tier: what is gone is gone."""
     rule = policy.rule_of(run)
     tier = tier_at(rule, run, now_ns, has_objects)
     if tier < run.tier or (tier == run.tier and not run.has_rows):
-        return Decision(rule)
+        return TierDecision(rule)
     why = _why(rule, run, tier, now_ns)
     if tier == run.tier:
         why = f"late spans came; rule {rule.name!r} has it in {NAMES[tier]}"
-    return Decision(rule, tier, why, root_of(run, tier))
+    return TierDecision(rule, tier, why, root_of(run, tier))
 
 
-def _why(rule: Rule, run: RunAge, tier: Tier, now_ns: int) -> str:
+def _why(rule: RetentionRule, run: RunAge, tier: Tier, now_ns: int) -> str:
     age = age_text(0 if run.ended_ns is None else now_ns - run.ended_ns)
     if tier is Tier.DELETED and not is_sampled(run.run, rule.keep):
         return f"rule {rule.name!r} keeps {rule.keep:g} of its runs, and this one is not among them; it ended {age} ago"
@@ -289,7 +293,7 @@ def root_of(run: RunAge, tier: Tier) -> str | None:
     return None
 
 
-def next_step(policy: Policy, run: RunAge, has_objects: bool) -> NextStep | None:
+def next_step(policy: RetentionPolicy, run: RunAge, has_objects: bool) -> NextTier | None:
     """Returns what happens to a run next by its age, after the tier in which it is; None: nothing any more."""
     if run.ended_ns is None:
         return None
@@ -300,7 +304,7 @@ def next_step(policy: Policy, run: RunAge, has_objects: bool) -> NextStep | None
             return None
         following = limits[number + 1].tier if number + 1 < len(limits) else Tier.DELETED
         if following > run.tier:
-            return NextStep(following, run.ended_ns + limit.age_ns, rule, limit.age_ns)
+            return NextTier(following, run.ended_ns + limit.age_ns, rule, limit.age_ns)
     return None
 
 

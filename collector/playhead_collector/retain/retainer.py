@@ -17,7 +17,15 @@ import orjson
 
 from playhead_collector.background import BackgroundLoop
 from playhead_collector.errors import StoreUnavailable
-from playhead_collector.retain.policy import DAY_NS, BadPolicy, Decision, Policy, decide, next_step, parse_policy
+from playhead_collector.retain.policy import (
+    DAY_NS,
+    BadPolicy,
+    TierDecision,
+    RetentionPolicy,
+    decide,
+    next_step,
+    parse_policy,
+)
 from playhead_collector.store.ports.objects import BodyMoves
 from playhead_collector.store.ports.tiers import Move, RemovalRow, RunAge, StoredPin, Tier, TierStore
 
@@ -37,10 +45,10 @@ UPCOMING_DAYS = (1, 7, 30)
 
 
 @dataclass(slots=True)
-class Plan:
+class DueRuns:
     """What would be done now: `due` are the first runs that would move or are kept; the counts are of all."""
 
-    due: list[tuple[RunAge, Decision]] = field(default_factory=list[tuple[RunAge, Decision]])
+    due: list[tuple[RunAge, TierDecision]] = field(default_factory=list[tuple[RunAge, TierDecision]])
     runs: int = 0
     kept: int = 0
     bytes: int = 0
@@ -49,7 +57,7 @@ class Plan:
     all_looked_at: bool = True
 
 
-class Standing(NamedTuple):
+class RunStanding(NamedTuple):
     """What a policy says about a run: what happens next as (tier, ns since 1970, rule), and its pin."""
 
     step: tuple[Tier, int, str] | None
@@ -57,7 +65,7 @@ class Standing(NamedTuple):
 
 
 @dataclass(slots=True)
-class Outlook:
+class UpcomingMoves:
     """How many runs go into which tier within so many days."""
 
     upcoming: Counter[tuple[int, Tier]] = field(default_factory=Counter[tuple[int, Tier]])
@@ -66,7 +74,7 @@ class Outlook:
 
 
 @dataclass(slots=True)
-class Done:
+class MovedRuns:
     """What was moved, by tier. `complete`: nothing is left that is due."""
 
     runs: Counter[Tier] = field(default_factory=Counter[Tier])
@@ -107,7 +115,7 @@ class Retainer:
         """Stops. A move in progress is rolled back, and done by the next pass."""
         await self._loop.stop()
 
-    async def policy_of(self, project_id: int) -> Policy | None:
+    async def policy_of(self, project_id: int) -> RetentionPolicy | None:
         """Returns the policy of a project; None: runs are kept for ever. Raises StoreUnavailable."""
         stored = await self._store.policy(project_id)
         return None if stored is None else parse_policy(orjson.loads(stored))
@@ -120,13 +128,13 @@ class Retainer:
             except BadPolicy as error:  # written by a newer version
                 log.error("the retention policy of project %d is not applied: %s", project_id, error)  # noqa: TRY400
                 continue
-            await self._apply(project_id, policy, Done(), None)
+            await self._apply(project_id, policy, MovedRuns(), None)
             await self._move_out(project_id, None)
         self.counts["passes"] += 1
 
-    async def retain_now(self, project_id: int) -> Done:
+    async def retain_now(self, project_id: int) -> MovedRuns:
         """Does what is due in a project, for some seconds at most. Raises StoreUnavailable."""
-        done, policy = Done(), await self.policy_of(project_id)
+        done, policy = MovedRuns(), await self.policy_of(project_id)
         if policy is not None:
             until = self._clock() + _BY_HAND_SECONDS
             done.complete = await self._apply(project_id, policy, done, until) and await self._move_out(
@@ -134,16 +142,16 @@ class Retainer:
             )
         return done
 
-    async def standing(self, project_id: int, run: str) -> Standing:
+    async def standing(self, project_id: int, run: str) -> RunStanding:
         """Returns what happens to a run next, if nothing keeps it. Raises StoreUnavailable."""
         pin, policy = await self._store.pin_of(project_id, run), await self.policy_of(project_id)
         age = None if policy is None else await self._store.run_age(project_id, run)
         step = None if policy is None or age is None else next_step(policy, age, self.has_objects)
-        return Standing(None if step is None else (step.tier, step.at_ns, step.rule.name), pin)
+        return RunStanding(None if step is None else (step.tier, step.at_ns, step.rule.name), pin)
 
-    async def plan(self, project_id: int, limit: int) -> Plan:
+    async def plan(self, project_id: int, limit: int) -> DueRuns:
         """Returns what would be done now. Raises StoreUnavailable."""
-        plan, policy = Plan(), await self.policy_of(project_id)
+        plan, policy = DueRuns(), await self.policy_of(project_id)
         if policy is None or policy.first_limit_ns is None:
             return plan
         now, until = self._wall_ns(), self._clock() + _LOOKING_SECONDS
@@ -164,9 +172,9 @@ class Retainer:
                 break
         return plan
 
-    async def outlook(self, project_id: int) -> Outlook:
+    async def outlook(self, project_id: int) -> UpcomingMoves:
         """Returns what goes when, by the policy as it is now. Raises StoreUnavailable."""
-        outlook, policy = Outlook(), await self.policy_of(project_id)
+        outlook, policy = UpcomingMoves(), await self.policy_of(project_id)
         if policy is None or policy.first_limit_ns is None:
             return outlook
         now, until = self._wall_ns(), self._clock() + _LOOKING_SECONDS
@@ -192,7 +200,7 @@ class Retainer:
                 return
             after = part[-1].run
 
-    async def _apply(self, project_id: int, policy: Policy, done: Done, until: float | None) -> bool:
+    async def _apply(self, project_id: int, policy: RetentionPolicy, done: MovedRuns, until: float | None) -> bool:
         """Moves what is due, until then (None: all of it, with rests). Returns whether it came to the end.
 
         A fork goes before the run that it was forked from: passes are repeated as long as one made room for another.
@@ -210,7 +218,7 @@ class Retainer:
                         moved += await self._move(project_id, policy, runs[start : start + _MOVED], tier, done, until)
         return True
 
-    def _due_by_tier(self, policy: Policy, part: Sequence[RunAge]) -> Mapping[Tier, list[str]]:
+    def _due_by_tier(self, policy: RetentionPolicy, part: Sequence[RunAge]) -> Mapping[Tier, list[str]]:
         now, found = self._wall_ns(), dict[Tier, list[str]]()
         for run in part:
             tier = decide(policy, run, now, self.has_objects).moves_to
@@ -219,7 +227,13 @@ class Retainer:
         return found
 
     async def _move(
-        self, project_id: int, policy: Policy, runs: Sequence[str], tier: Tier, done: Done, until: float | None
+        self,
+        project_id: int,
+        policy: RetentionPolicy,
+        runs: Sequence[str],
+        tier: Tier,
+        done: MovedRuns,
+        until: float | None,
     ) -> int:
         now, began = self._wall_ns(), self._clock()
 

@@ -97,12 +97,15 @@ COMMANDS: Mapping[str, Command] = {
     "export": Command("archives.commands", "export", "Operate"),
     "delete": Command("storage", "delete", "Operate"),
     "gc": Command("storage", "gc", "Operate"),
+    "pin": Command("retention", "pin", "Operate"),
+    "unpin": Command("retention", "unpin", "Operate"),
     "import": Command("archives.commands", "import_files", "Operate"),
     "across": Command("across", "app", "Ask"),
     "search": Command("search", "app", "Ask"),
     "keys": Command("keys", "app", "Operate"),
     "projects": Command("projects", "app", "Operate"),
     "forward": Command("forward", "app", "Operate"),
+    "retain": Command("retention", "app", "Operate"),
 }
 
 

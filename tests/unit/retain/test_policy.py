@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from playhead_collector.retain.policy import (
     DAY_NS,
     BadPolicy,
-    Limit,
+    TierLimit,
     decide,
     is_sampled,
     next_step,
@@ -225,7 +225,7 @@ def test_the_next_step_is_what_will_be_decided_then(value: dict[str, Any], one: 
 
 @given(policies())
 def test_limits_ascend(value: dict[str, Any]):
-    limits: tuple[Limit, ...] = parse_policy(value).rules[-1].limits
+    limits: tuple[TierLimit, ...] = parse_policy(value).rules[-1].limits
     for before, after in pairwise(limits):
         assert before.tier < after.tier
         assert before.age_ns is not None
