@@ -1,6 +1,6 @@
 """Handlers of retention: policies, what they would do, pins, and what was removed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -10,7 +10,7 @@ from playhead.wire.operations.page import Page
 from playhead.wire.operations.retention import (
     Pin,
     PlannedMove,
-    Retention,
+    ProjectRetention,
     RetentionOperations,
     RetentionPlan,
     RunRemoval,
@@ -34,12 +34,12 @@ _KEPT_TIERS = (Tier.HOT, Tier.WARM, Tier.COLD, Tier.ARCHIVE)
 
 
 @handles_with_store(RetentionOperations.retention)
-async def retention(asking: Changing) -> Retention:
+async def retention(asking: Changing) -> ProjectRetention:
     return await _answer(asking)
 
 
 @changes(RetentionOperations.set_retention)
-async def set_retention(asking: Changing, policy: Any = None) -> Retention:
+async def set_retention(asking: Changing, policy: Any = None) -> ProjectRetention:
     if policy is not None:
         try:
             parse_policy(policy)
@@ -99,7 +99,7 @@ async def unpin_run(asking: Changing, run: str) -> Unpinned:
     return {"unpinned": await asking.store.tiers.unpin(asking.project_id, record.run)}
 
 
-async def _answer(asking: Changing) -> Retention:
+async def _answer(asking: Changing) -> ProjectRetention:
     retainer = _retainer(asking)
     stored = await asking.store.tiers.policy(asking.project_id)
     tiers = await asking.store.tiers.tiers(asking.project_id)
@@ -116,7 +116,7 @@ async def _answer(asking: Changing) -> Retention:
     }
 
 
-def _planned(plan: "DueRuns") -> Sequence[PlannedMove]:
+def _planned(plan: "DueRuns") -> list[PlannedMove]:
     return [
         {
             "run": run.run,

@@ -143,9 +143,10 @@ def parse_duration(text: object, where: str) -> int | None:
 def parse_policy(value: object) -> RetentionPolicy:
     """Reads a policy as JSON or TOML gives it: `{"default": {...}, "rules": [{...}, ...]}`. Raises BadPolicy."""
     members = _table(value, "policy", ("default", "rules"))
-    rules: object = members.get("rules", [])
-    if not isinstance(rules, Sequence) or isinstance(rules, str | bytes):
+    given: object = members.get("rules", [])
+    if not isinstance(given, list):
         raise BadPolicy("rules: write a list of rules ([[rules]] in TOML)")
+    rules = cast("list[object]", given)
     if len(rules) > _MOST_RULES:
         raise BadPolicy(f"rules: there are {len(rules)}, {_MOST_RULES} are possible")
     read = [_rule(rule, number) for number, rule in enumerate(rules, 1)]

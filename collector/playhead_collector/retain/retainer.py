@@ -20,8 +20,8 @@ from playhead_collector.errors import StoreUnavailable
 from playhead_collector.retain.policy import (
     DAY_NS,
     BadPolicy,
-    TierDecision,
     RetentionPolicy,
+    TierDecision,
     decide,
     next_step,
     parse_policy,
@@ -159,7 +159,7 @@ class Retainer:
             found = [(run, decide(policy, run, now, self.has_objects)) for run in part]
             due = [(run, decision) for run, decision in found if decision.target is not None]
             moved = [run.run for run, decision in due if decision.moves_to is not None]
-            sizes = await self._store.sizes(project_id, moved) if moved else {}
+            sizes = await self._store.sizes(project_id, moved)
             plan.runs += len(moved)
             plan.kept += len(due) - len(moved)
             plan.bytes += sum(sizes.values())

@@ -10,7 +10,7 @@ import typer
 from playhead.cli import output
 from playhead.cli.connection import ask_collector, run_id
 from playhead.cli.options import Json, Limit, Run
-from playhead.wire.operations.retention import PlannedMove, Retention, RetentionPlan, RunRemoval
+from playhead.wire.operations.retention import PlannedMove, ProjectRetention, RetentionPlan, RunRemoval
 
 app = typer.Typer(invoke_without_command=True)
 
@@ -100,7 +100,7 @@ def show(ctx: typer.Context, json: Json = False) -> None:
     output.answer_as(json, answer, _print_retention)
 
 
-def _print_retention(answer: Retention) -> None:
+def _print_retention(answer: ProjectRetention) -> None:
     facts: dict[str, object] = {f"{tier}": f"{runs:,} runs" for tier, runs in answer["tiers"].items()}
     if answer["policy"] is None:
         facts["policy"] = "none: runs are kept for ever"

@@ -1,5 +1,6 @@
 """The journal is gone, and the collector has the run: it is resumed and forked from there."""
 
+import asyncio
 import contextlib
 import os
 import shutil
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import openai
 import pytest
 from typer.testing import CliRunner
@@ -17,6 +19,7 @@ from typer.testing import CliRunner
 import playhead
 from playhead import observe
 from playhead.cli import app
+from playhead.errors import NoRecord
 from playhead.recording import current_settings
 from playhead.testing import MockModelServer, text
 from playhead_collector.process import CollectorProcess
@@ -69,6 +72,30 @@ def test_a_run_goes_on_from_what_the_collector_has(recorded: tuple[str, openai.O
     with playhead.fork(run_id, at=begun[0]["seq"], outcome={"result": "other"}) as forked, playhead.run("p"):
         assert agent(client)[1] == "other"
     assert (forked.report.answered, forked.report.live) == (1, 1)
+
+
+@pytest.mark.parametrize("tier", [2, 3])
+def test_a_thinned_run_is_neither_resumed_nor_forked(
+    recorded: tuple[str, openai.OpenAI, MockModelServer, str], database_url: str, tier: int
+) -> None:
+    run_id, _, _, url = recorded
+    with playhead.Client(url) as asking:
+        asking.run(run_id)  # projects it
+
+    async def thin() -> None:
+        connection = await asyncpg.connect(database_url)
+        await connection.execute("update run set tier = $1, thinned_ns = 1, thinned_rule = 'default'", tier)
+        if tier == 3:
+            await connection.execute("delete from span_page")
+            await connection.execute("delete from run_news")
+        await connection.close()
+
+    asyncio.run(thin())
+    sentence = "was thinned on 1970-01-01 by retention rule 'default' .* neither resumed nor forked"
+    with pytest.raises(NoRecord, match=sentence), playhead.resume(run_id):
+        pass
+    with pytest.raises(NoRecord, match=sentence), playhead.fork(run_id, at=3):
+        pass
 
 
 def test_an_array_is_given_back_from_what_the_collector_has(database_url: str, tmp_path: Path) -> None:

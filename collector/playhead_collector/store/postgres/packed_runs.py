@@ -58,7 +58,7 @@ async def bodies(parts: PartReader | None, rows: Sequence[Record]) -> list[bytes
     ObjectStoreUnavailable, ContentCorrupt."""
     places = [None if row["body"] is not None else location_of(row) for row in rows]
     wanted = [place for place in places if place is not None]
-    found = await _fetched(parts, wanted) if wanted else {}
+    found: Mapping[PartLocation, bytes] = await _fetched(parts, wanted) if wanted else {}
     return [row["body"] if place is None else found[place] for row, place in zip(rows, places, strict=True)]
 
 

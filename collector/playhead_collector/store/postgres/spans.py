@@ -67,14 +67,13 @@ class PostgresSpans:
             return (await read_spans(conn, project_id, id_of(run), self._memory.packs.part_reader)).logs
 
     async def pages(self, project_id: int, run: str, *, after: int, limit: int) -> Sequence[StoredPage]:
-        parameters = {"run": id_of(run), "after": after, "how_many": limit}
+        run_id = id_of(run)
+        parameters = {"run": run_id, "after": after, "how_many": limit}
         async with self._db.reading() as conn:
             rows = await sql.rows(conn, "read_pages_after", project_id=project_id, **parameters)
             pages = [(row["page"], row["body"]) for row in rows]
             if not pages:  # read to the end, or thinned
-                packed = await packed_runs.span_bodies(
-                    conn, project_id, parameters["run"], self._memory.packs.part_reader
-                )
+                packed = await packed_runs.span_bodies(conn, project_id, run_id, self._memory.packs.part_reader)
                 pages = [page for page in packed if page[0] > after][:limit]
         return await asyncio.to_thread(_merged_pages, pages)
 

@@ -24,7 +24,7 @@ class UpcomingMove(TypedDict):
     runs: int
 
 
-class Retention(TypedDict):
+class ProjectRetention(TypedDict):
     """The policy of a project, and what it means.
 
     `policy` is null if there is none: then runs are kept for ever. `tiers`: how many runs are in each. `upcoming`: what
@@ -123,12 +123,12 @@ class RetentionOperations:
     """Policies, pins, and what was removed."""
 
     @get("/project/retention", scope=READ, tag="retention")
-    def retention(self) -> Retention:
+    def retention(self) -> ProjectRetention:
         """The retention policy of the project, how many runs are in each tier, and what goes when."""
         ...
 
     @put("/project/retention", scope=ADMIN, tag="retention")
-    def set_retention(self, policy: PolicyValue = None) -> Retention:
+    def set_retention(self, policy: PolicyValue = None) -> ProjectRetention:
         """Set the policy; without one, runs are kept for ever.
 
         It is applied within a day: see `GET /retention/plan` before.
