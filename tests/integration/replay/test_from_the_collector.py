@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import asyncpg
 import openai
 import pytest
 from typer.testing import CliRunner
@@ -23,6 +22,8 @@ from playhead.errors import NoRecord
 from playhead.recording import current_settings
 from playhead.testing import MockModelServer, text
 from playhead_collector.process import CollectorProcess
+from playhead_collector.store.ports.tiers import Move, Tier
+from playhead_collector.store.postgres.store import connect
 
 executed: list[int] = []
 
@@ -74,24 +75,21 @@ def test_a_run_goes_on_from_what_the_collector_has(recorded: tuple[str, openai.O
     assert (forked.report.answered, forked.report.live) == (1, 1)
 
 
-@pytest.mark.parametrize("tier", [2, 3])
+@pytest.mark.parametrize("tier", [Tier.COLD, Tier.ARCHIVE])
 def test_a_thinned_run_is_neither_resumed_nor_forked(
-    recorded: tuple[str, openai.OpenAI, MockModelServer, str], database_url: str, tier: int
+    recorded: tuple[str, openai.OpenAI, MockModelServer, str], database_url: str, tier: Tier
 ) -> None:
     run_id, _, _, url = recorded
     with playhead.Client(url) as asking:
         asking.run(run_id)  # projects it
 
     async def thin() -> None:
-        connection = await asyncpg.connect(database_url)
-        await connection.execute("update run set tier = $1, thinned_ns = 1, thinned_rule = 'default'", tier)
-        if tier == 3:
-            await connection.execute("delete from span_page")
-            await connection.execute("delete from run_news")
-        await connection.close()
+        store = await connect(database_url, pool_size=1)
+        assert await store.tiers.move(1, [run_id], tier, lambda _: Move(tier, "old ones"))
+        await store.close()
 
     asyncio.run(thin())
-    sentence = "was thinned on 1970-01-01 by retention rule 'default' .* neither resumed nor forked"
+    sentence = "was thinned on 20.* by retention rule 'old ones' .* neither resumed nor forked"
     with pytest.raises(NoRecord, match=sentence), playhead.resume(run_id):
         pass
     with pytest.raises(NoRecord, match=sentence), playhead.fork(run_id, at=3):
