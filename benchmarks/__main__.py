@@ -59,6 +59,7 @@ ON_REQUEST = {
     "conversations:measure_long": ("CV1",),
     "conversations:measure_kills": ("CV2",),
     "conversations:measure_outages": ("CV3",),
+    "retained:measure": ("K1",),
 }
 # What of these has a bar that a whole measurement shows as not measured.
 _ONLY_NAMED = {

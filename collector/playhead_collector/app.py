@@ -55,6 +55,7 @@ from playhead_collector.receive.transfer_budget import TransferBudget
 from playhead_collector.retain.forgetter import Forgetter
 from playhead_collector.retain.object_mover import ObjectMover
 from playhead_collector.retain.packer import Packer
+from playhead_collector.retain.retainer import Retainer
 from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.serve import drop_in, errors, health, identity, query_api
 from playhead_collector.serve.access_control import AccessControl
@@ -233,6 +234,7 @@ def build_collector(
     sweeper = _sweeper(settings, store)
     mover = _object_mover(settings, store, runner.is_busy)
     forgetter = Forgetter(store.forgetting, sweeper, hold_s=settings.forget_after_seconds)
+    retainer = Retainer(store.tiers, wall_ns=clock, objects=store.moves if store.objects.is_on else None)
     hub = hub or LiveHub(store, store.changes, stream_limits(settings))
     forwarder = forwarder_of(settings, store, answers.prices, clock)
     announcer = announcer_of(settings, store.promises, clock)
@@ -258,7 +260,8 @@ def build_collector(
     metrics = Metrics()
     access_control = _access_control(settings, store, metrics, clock)
     workers = [
-        runner, packer, sweeper, forgetter, mover, forwarder, announcer, indexer, finder, scoring, access_control.quotas,
+        runner, packer, sweeper, forgetter, retainer, mover, forwarder, announcer, indexer, finder, scoring,
+        access_control.quotas,
     ]  # fmt: skip
     app = _application(workers, hub)
     flow, guard = _make_limits(settings, metrics)
@@ -272,7 +275,8 @@ def build_collector(
     reads = _reads(settings, metrics)
     query_api.add_routes(
         app, store, runner, answers, access_control=access_control, analysis=pool, not_understood=metrics.scopes,
-        reads=reads, hub=hub, sweeper=sweeper, forgetter=forgetter, forwarder=forwarder, scoring=run_scorer,
+        reads=reads, hub=hub, sweeper=sweeper, forgetter=forgetter, retainer=retainer, forwarder=forwarder,
+        scoring=run_scorer,
     )  # fmt: skip
     _attach_pages(app, store, mover)
     forwarding = ForwardMetrics(forwarder, clock, metrics.registry)

@@ -3,7 +3,7 @@
 from playhead_collector.store.migrate import run_sql_beside
 
 revision = "0012_pre_forgetting"
-down_revision = "0010_pre_objects"
+down_revision = "0011_pre_retention"
 
 
 def upgrade() -> None:

@@ -142,7 +142,11 @@ def test_a_backup_that_is_made_while_runs_arrive_answers_as_the_original(folder:
     with CollectorProcess(data_dir=other, env=ENV) as collector:
         assert len(expected) > 100
         restored = asyncio.run(answers(collector.url, [*expected]))
-        assert {question: (restored[question], expected[question]) for question in expected if restored[question] != expected[question]} == {}
+        assert {
+            question: (restored[question], expected[question])
+            for question in expected
+            if restored[question] != expected[question]
+        } == {}
         assert asyncio.run(answers(collector.url, [*whole])) == whole
         assert all(status == 200 for status, _ in asyncio.run(answers(collector.url, across())).values())
         with Client(collector.url) as client:

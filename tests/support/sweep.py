@@ -612,6 +612,23 @@ RULES: dict[str, Rule] = {
     "delete /conversation": _delete_conversation,
     "get /project": lambda run: [Question(f"{PREFIX}/project", holds=lambda body: body["refused"] is None)],
     # Nobody is the operator where there is no key for one.
+    "get /project/retention": lambda run: [
+        Question(f"{PREFIX}/project/retention", holds=lambda body: body["tiers"]["hot"] > 0)
+    ],
+    "put /project/retention": lambda run: [
+        Question(f"{PREFIX}/project/retention", body={"policy": {"default": {"hot": "9y"}}}),
+        Question(f"{PREFIX}/project/retention", body={"policy": {"default": {"hot": 9}}}, status=422),
+    ],
+    "get /retention/plan": lambda run: [Question(f"{PREFIX}/retention/plan", holds=lambda body: body["items"] == [])],
+    "post /retention": lambda run: [Question(f"{PREFIX}/retention", holds=lambda body: body["complete"] is True)],
+    "get /retention/log": lambda run: [Question(f"{PREFIX}/retention/log", holds=lambda body: body["items"] == [])],
+    "put /runs/{run}/pin": lambda run: [
+        Question(run.path("/pin"), body={"reason": "swept"}, holds=lambda body: body["reason"] == "swept")
+    ],
+    "delete /runs/{run}/pin": lambda run: [
+        Question(run.path("/pin"), holds=lambda body: body["unpinned"] is True),
+        Question(run.path("/pin"), holds=lambda body: body["unpinned"] is False),
+    ],
     "get /projects": lambda run: [Question(f"{PREFIX}/projects", status=409)],
     "post /projects": lambda run: [Question(f"{PREFIX}/projects", status=409, body={"name": "swept"})],
     "put /projects/{name}": lambda run: [Question(f"{PREFIX}/projects/swept", status=409, body={})],

@@ -29,6 +29,7 @@ from playhead.wire.operations.operation import DeclaredOperation
 from playhead.wire.operations.projects import ProjectOperations
 from playhead.wire.operations.promises import PromiseOperations
 from playhead.wire.operations.reasoning import ReasoningOperations
+from playhead.wire.operations.retention import RetentionOperations
 from playhead.wire.operations.runs import RunOperations
 from playhead.wire.operations.scorers import ScorerOperations
 from playhead.wire.operations.scores import ScoreOperations
@@ -71,6 +72,7 @@ _MODULES: Mapping[type, str] = {
     KeyOperations: "keys",
     StorageOperations: "storage",
     ForgettingOperations: "forgetting",
+    RetentionOperations: "retention",
     ForwardOperations: "forward",
 }
 """Module with the handlers of each class of operations."""

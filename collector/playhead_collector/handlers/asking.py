@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from playhead_collector.live.hub import LiveHub
     from playhead_collector.read.prices import Prices
     from playhead_collector.retain.forgetter import Forgetter
+    from playhead_collector.retain.retainer import Retainer
     from playhead_collector.retain.sweeper import Sweeper
     from playhead_collector.store.ports import ReadStore
     from playhead_collector.store.ports.changes import ChangeStore
@@ -141,6 +142,7 @@ class Services:
     reading: Turn = no_limit
     sweeper: Sweeper | None = None
     forgetter: Forgetter | None = None
+    retainer: Retainer | None = None
     forwarder: Forwarder | None = None
     keys: KeyCache | None = None
     not_understood: Mapping[int, Mapping[str, int]] = field(default_factory=dict[int, Mapping[str, int]])

@@ -7,6 +7,7 @@ from playhead.wire.operations.leases import LeaseOperations, Released, RunLease
 from playhead_collector.errors import Refused
 from playhead_collector.handlers.asking import Changing
 from playhead_collector.handlers.handling import changes
+from playhead_collector.read.retention import is_thinned, why_thinned
 from playhead_collector.store.ports.leases import LeaseRequest, LeaseResult, StoredLease
 
 _RUN_ID = re.compile("[0-9a-f]{32}")
@@ -36,7 +37,8 @@ async def take_lease(
         unless_undelivered=unless_undelivered,
         begun_here=begun_here,
     )
-    return _granted_lease(run, await asking.store.leases.take(asking.project_id, _checked_id(run), request))
+    await _check_whole(asking, _checked_id(run))
+    return _granted_lease(run, await asking.store.leases.take(asking.project_id, run, request))
 
 
 @changes(LeaseOperations.renew_lease)
@@ -57,6 +59,14 @@ async def release_lease(
         asking.project_id, _checked_id(run), holder, process=process, attempt=attempt
     )
     return {"released": released}
+
+
+async def _check_whole(asking: Changing, run: str) -> None:
+    """Refuses a run of which something may be gone by a rule of retention: it cannot be answered from its record."""
+    row = await asking.store.runs.get(asking.project_id, run)
+    if row is not None and is_thinned(row):
+        message = f"{why_thinned(row)}: what its record is answered with may be gone, so it cannot go on; start it anew"
+        raise Refused(409, "thinned", message)
 
 
 def _checked_id(run: str) -> str:

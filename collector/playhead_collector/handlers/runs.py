@@ -27,6 +27,7 @@ from playhead_collector.handlers.replies import BytesReply, LiveStream
 from playhead_collector.read.events import EventFilter, list_events, list_last_events
 from playhead_collector.read.outcomes import runs_overview
 from playhead_collector.read.paging import read_seq
+from playhead_collector.read.retention import is_thinned, why_thinned, with_next
 from playhead_collector.read.runs import list_runs, run_detail
 from playhead_collector.read.scores import read_condition
 from playhead_collector.store.ports.runs import RunFilter, RunOrder
@@ -93,7 +94,11 @@ async def overview(
 
 @handles(RunOperations.run)
 async def run(asking: Asking, run: str) -> RunDetail:
-    return await run_detail(await asking.record(run), asking.prices)
+    detail = await run_detail(await asking.record(run), asking.prices)
+    if (retainer := asking.services.retainer) is not None:
+        standing = await retainer.standing(asking.project_id, detail["run"])
+        detail["retention"] = with_next(detail["retention"], detail["run"], standing.step, standing.pin)
+    return detail
 
 
 @handles(RunOperations.events)
@@ -173,5 +178,7 @@ async def test_of(asking: Asking, run: str) -> BytesReply:
     from playhead_collector.read.pytest_file import read_test_file  # noqa: PLC0415 - few ask for it
 
     record = await asking.record(run)
+    if is_thinned(record.row):
+        raise Refused(404, "content_missing", f"{why_thinned(record.row)}, and cannot become a test")
     async with asking.services.packing():
         return BytesReply(Content((await read_test_file(record)).encode(), "text/x-python; charset=utf-8"))

@@ -14,6 +14,7 @@ from playhead_collector.read.outcomes import outcome_answer, read_happened, scor
 from playhead_collector.read.paging import list_cursor, read_list_cursor
 from playhead_collector.read.prices import Prices
 from playhead_collector.read.record import RunRecord
+from playhead_collector.read.retention import retention_answer, tier_of
 from playhead_collector.read.scores import score_answer
 from playhead_collector.read.state import elapsed_ms
 from playhead_collector.read.values import fetch
@@ -99,11 +100,13 @@ def run_summary(row: RunRow, prices: Prices, happened: Happened | None, scores: 
             "content_pending": row.content_pending,
             "parent_missing": row.parent_missing,
             "sealed": row.sealed,
+            "retained": tier_of(row),
         },
         "fork_of": row.fork_of,
         "fork_at": row.fork_at,
         "shared": row.shared,
         "fork_count": row.forks,
+        "pinned": row.pinned,
     }
 
 
@@ -138,6 +141,7 @@ async def run_detail(record: RunRecord, prices: Prices) -> RunDetail:
         "traces": list(record.row.traces),
         "linked": await _linked(record),
         "links": links,
+        "retention": retention_answer(record.row),
     }
 
 

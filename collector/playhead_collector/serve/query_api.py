@@ -23,6 +23,7 @@ from playhead.wire.operations.operation import operations_of
 from playhead.wire.operations.projects import ProjectOperations
 from playhead.wire.operations.promises import PromiseOperations
 from playhead.wire.operations.reasoning import ReasoningOperations
+from playhead.wire.operations.retention import RetentionOperations
 from playhead.wire.operations.runs import RunOperations
 from playhead.wire.operations.scorers import ScorerOperations
 from playhead.wire.operations.scores import ScoreOperations
@@ -51,6 +52,7 @@ from playhead_collector.workers.ports import Analysis, InProcessAnalysis
 if TYPE_CHECKING:  # the journal of a machine is read without Postgres' driver
     from playhead_collector.forward.forwarder import Forwarder
     from playhead_collector.retain.forgetter import Forgetter
+    from playhead_collector.retain.retainer import Retainer
     from playhead_collector.retain.sweeper import Sweeper
     from playhead_collector.store.postgres.store import PostgresStore
 
@@ -72,6 +74,7 @@ TAGS = [
     {"name": "promises", "description": "What runs wait for: approvals, answers, events, requests to stop."},
     {"name": "keys", "description": "API keys."},
     {"name": "projects", "description": "Tenants of one collector."},
+    {"name": "retention", "description": "How long runs are kept, and in which form."},
     {"name": "forward", "description": "What is forwarded to other backends."},
 ]
 
@@ -89,14 +92,16 @@ def add_routes(
     hub: LiveHub | None = None,
     sweeper: "Sweeper | None" = None,
     forgetter: "Forgetter | None" = None,
+    retainer: "Retainer | None" = None,
     forwarder: "Forwarder | None" = None,
     scoring: ScoringService | None = None,
 ) -> None:
     """Adds the routes of the query API to `app`. `runner` projects newly arrived spans of a run before it is read.
 
     `analysis` answers analysis questions; by default they are computed in this process. `reads` limits concurrent reads
-    of the database. `hub` serves the live streams. Without `sweeper` there are no routes that delete, and without
-    `forwarder` none about forwarding, and without `scoring` none about scorers.
+    of the database. `hub` serves the live streams. Without `sweeper` there are no routes that delete, without
+    `forgetter` none that forget, without `retainer` none about retention, without `forwarder` none about forwarding,
+    and without `scoring` none about scorers.
     """
     configured, reads = configured or Configured(), reads or ReadLimiter(_READS, _READS_WAITING)
     keyring = Keyring(store.keys, None) if access_control is None else access_control.keyring
@@ -115,6 +120,7 @@ def add_routes(
         changes=store.changes,
         sweeper=sweeper,
         forgetter=forgetter,
+        retainer=retainer,
         forwarder=forwarder,
         keys=keyring,
         projects=None if access_control is None else access_control.projects,
@@ -168,6 +174,8 @@ def add_routes(
         declared.add(limited, StorageOperations.collect_garbage)
     if forgetter is not None:
         _add_all(declared, limited, ForgettingOperations)
+    if retainer is not None:
+        _add_all(declared, limited, RetentionOperations)
     if forwarder is not None:
         _add_all(declared, limited, ForwardOperations)
 

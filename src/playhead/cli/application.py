@@ -103,6 +103,8 @@ COMMANDS: Mapping[str, Command] = {
     "delete": Command("storage", "delete", "Operate"),
     "gc": Command("storage", "gc", "Operate"),
     "forget": Command("forgetting", "forget", "Operate"),
+    "pin": Command("retention", "pin", "Operate"),
+    "unpin": Command("retention", "unpin", "Operate"),
     "import": Command("archives.commands", "import_files", "Operate"),
     "across": Command("across", "app", "Ask"),
     "search": Command("search", "app", "Ask"),
@@ -110,6 +112,7 @@ COMMANDS: Mapping[str, Command] = {
     "scorers": Command("scorers", "app", "Operate"),
     "projects": Command("projects", "app", "Operate"),
     "forward": Command("forward", "app", "Operate"),
+    "retain": Command("retention", "app", "Operate"),
 }
 
 

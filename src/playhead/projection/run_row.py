@@ -110,6 +110,14 @@ class RunRow:
     """Set by the store: the number of runs that were forked from this one."""
     lost_ns: int | None = None
     """Set by the store for a lost run: when its last record was recorded or, in a collector, arrived."""
+    tier: int = 0
+    """Set by the store: what is kept of it (0: all), by the numbers of `store.ports.tiers.Tier`."""
+    thinned_ns: int | None = None
+    """Set by the store: when it came into its tier; None: it is hot."""
+    thinned_rule: str | None = None
+    """Set by the store: the rule by which it came into its tier."""
+    pinned: bool = False
+    """Set by the store: whether no rule of retention is about it."""
     happened: LastMoment | None = None
     """What happened in it; None: nothing that is worth a line, or an older version of Playhead projected it."""
     facts: OutcomeFacts = OutcomeFacts()

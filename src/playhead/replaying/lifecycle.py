@@ -354,6 +354,7 @@ def _read_and_lease(
     this attempt. The number is None if the run has completed: it only returns its results, which any number of
     processes may do at once. Raises ReplayError."""
     record = read_record(run_id, terms.journal_dir, client)
+    _check_whole(run_id, record, client)
     calls = recorded_calls(record.spans)
     roots = _roots(run_id, calls)
     if _has_completed(roots):
@@ -449,6 +450,7 @@ def prepare_fork(
 ) -> Prepared:
     """Prepares a new run that shares the record up to the call of event `at`. Raises ReplayError."""
     record = read_record(run_id, journal_dir, client)
+    _check_whole(run_id, record, client)
     calls = recorded_calls(record.spans)
     elsewhere = CallsElsewhere.of(run_id, record.elsewhere, calls)
     span_id = _span_of(at, client, elsewhere)
@@ -509,6 +511,29 @@ def read_record(run_id: str, journal_dir: Path, client: Callable[[], Any]) -> Re
     return ForkRecord(record, shared, _shared_spans(recorded_calls(shared.spans), record.spans, first), first)
 
 
+def _check_whole(run_id: str, record: Record, client: Callable[[], Any]) -> None:
+    """Raises NoRecord for a run of the collector that a retention rule has thinned: values that calls would be answered
+    with may be gone. A new run may continue from its last checkpoint, which is kept."""
+    if record.remote and (sentence := _thinned_sentence(run_id, client)) is not None:
+        raise NoRecord(sentence)
+
+
+def _thinned_sentence(run_id: str, client: Callable[[], Any]) -> str | None:
+    try:
+        about = client().run(run_id)
+    except ClientError:
+        return None
+    # A collector of an earlier version says nothing of it.
+    retained, retention = about["completeness"].get("retained", "hot"), about.get("retention", {})
+    if retained not in ("cold", "archive"):
+        return None
+    return (
+        f"run {run_id} was thinned on {str(retention.get('thinned'))[:10]} by retention rule "
+        f"{retention.get('rule')!r} (it is {retained}), so it can be neither resumed nor forked: start it anew, and "
+        "pin runs that are to be gone on with (`playhead pin`)"
+    )
+
+
 def _first_own_order(run_id: str, record: Record) -> int:
     """Order number of the fork's first own call, which is that of its parent's call at which it parts."""
     own_attributes = [span.attributes for span in record.spans if span.attributes.get(names.RUN_ID) == run_id]
@@ -548,6 +573,8 @@ def _read_own_record(run_id: str, journal_dir: Path, client: Callable[[], Any]) 
             f"run {run_id} is not{part}in the journal in {journal_dir}, and the collector does not help: {error}"
         ) from error
     if not remote.spans:
+        if (sentence := _thinned_sentence(run_id, client)) is not None:
+            raise NoRecord(sentence)
         raise NoRecord(f"run {run_id} is neither in the journal in {journal_dir} nor in the collector")
     return remote if local is None else MergedRecord(local, remote, begins_here=local.begins_here)
 

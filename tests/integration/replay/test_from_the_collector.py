@@ -1,5 +1,6 @@
 """The journal is gone, and the collector has the run: it is resumed and forked from there."""
 
+import asyncio
 import contextlib
 import os
 import shutil
@@ -17,9 +18,12 @@ from typer.testing import CliRunner
 import playhead
 from playhead import observe
 from playhead.cli import app
+from playhead.errors import NoRecord
 from playhead.recording import current_settings
 from playhead.testing import MockModelServer, text
 from playhead_collector.process import CollectorProcess
+from playhead_collector.store.ports.tiers import Move, Tier
+from playhead_collector.store.postgres.store import connect
 
 executed: list[int] = []
 
@@ -69,6 +73,27 @@ def test_a_run_goes_on_from_what_the_collector_has(recorded: tuple[str, openai.O
     with playhead.fork(run_id, at=begun[0]["seq"], outcome={"result": "other"}) as forked, playhead.run("p"):
         assert agent(client)[1] == "other"
     assert (forked.report.answered, forked.report.live) == (1, 1)
+
+
+@pytest.mark.parametrize("tier", [Tier.COLD, Tier.ARCHIVE])
+def test_a_thinned_run_is_neither_resumed_nor_forked(
+    recorded: tuple[str, openai.OpenAI, MockModelServer, str], database_url: str, tier: Tier
+) -> None:
+    run_id, _, _, url = recorded
+    with playhead.Client(url) as asking:
+        asking.run(run_id)  # projects it
+
+    async def thin() -> None:
+        store = await connect(database_url, pool_size=1)
+        assert await store.tiers.move(1, [run_id], tier, lambda _: Move(tier, "old ones"))
+        await store.close()
+
+    asyncio.run(thin())
+    sentence = "was thinned on 20.* by retention rule 'old ones' .* neither resumed nor forked"
+    with pytest.raises(NoRecord, match=sentence), playhead.resume(run_id):
+        pass
+    with pytest.raises(NoRecord, match=sentence), playhead.fork(run_id, at=3):
+        pass
 
 
 def test_an_array_is_given_back_from_what_the_collector_has(database_url: str, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from playhead_collector.store.ports.changes import RunChange, RunHead
 from playhead_collector.store.postgres import events
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database
+from playhead_collector.store.postgres.packs import PartReader
 from playhead_collector.store.postgres.runs import id_of
 from playhead_collector.store.postgres.statements import Conn
 
@@ -144,6 +145,7 @@ class PostgresChangeReader:
 
     conn: Conn
     project_id: int
+    parts: PartReader | None = None
 
     async def removed(self) -> int:
         conn = self.conn
@@ -175,7 +177,7 @@ class PostgresChangeReader:
         return _run_changes(await sql.rows(conn, "moves", project_id=self.project_id, runs=ids, after=after))
 
     async def events(self, run: str, after: int, upto: int) -> Sequence[RunEvent]:
-        return await events.read(self.conn, self.project_id, run, after=after, upto=upto)
+        return await events.read(self.conn, self.project_id, run, after=after, upto=upto, parts=self.parts)
 
 
 def _array_text(numbers: Iterable[int]) -> str:
@@ -250,13 +252,15 @@ async def _listen(connect: Callable[[], Awaitable["Connection[Record]"]], on_cha
 class PostgresChanges:
     """Implements `ports.changes.ChangeStore`."""
 
-    def __init__(self, db: Database) -> None:
+    def __init__(self, db: Database, parts: PartReader | None = None) -> None:
+        """`parts` reads the object store, where records of cold runs are."""
         self._db = db
+        self._parts = parts
 
     @asynccontextmanager
     async def reading(self, project_id: int) -> AsyncGenerator[PostgresChangeReader]:
         async with self._db.reading() as conn, conn.transaction(isolation="repeatable_read", readonly=True):
-            yield PostgresChangeReader(conn, project_id)
+            yield PostgresChangeReader(conn, project_id, self._parts)
 
     async def positions(self, project_id: int, runs: Sequence[str]) -> Mapping[str | None, int]:
         ids = [id_of(run) for run in runs]

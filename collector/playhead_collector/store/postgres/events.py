@@ -17,9 +17,12 @@ from asyncpg import Record
 from playhead.model.canonical import canonical_json, parse_json
 from playhead.model.event import RunEvent, event_from_json, event_to_json
 from playhead.model.state import RunState, state_from_json, state_to_json
+from playhead_collector.store.packing import packed_runs
 from playhead_collector.store.packing.zstd import compress_json, decompress_json
+from playhead_collector.store.postgres import packed_runs as stored_records
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database
+from playhead_collector.store.postgres.packs import PartReader
 from playhead_collector.store.postgres.runs import id_of
 from playhead_collector.store.postgres.statements import Conn
 
@@ -78,9 +81,12 @@ def pack_page(number: int, events: Sequence[RunEvent], reference: bytes | None =
     """Returns a list with one page of these events; an empty list when there are no events.  Pure."""
     if not events:
         return []
-    return [
-        EventPage(number, events[0].seq, events[-1].seq, compress_json(canonical_json(_page_json(events)), reference))
-    ]
+    return [EventPage(number, events[0].seq, events[-1].seq, compress_json(page_json(events), reference))]
+
+
+def page_json(events: Sequence[RunEvent]) -> bytes:
+    """Returns the JSON of a page with these events, of which there is at least one.  Pure."""
+    return canonical_json(_page_json(events))
 
 
 def unpack(run: str, first: int, json: bytes, *, after: int = 0, upto: int = _LAST) -> list[RunEvent]:
@@ -247,14 +253,14 @@ class DecodedPages:
         self._most = most
         self._pages: OrderedDict[tuple[str, int, bytes, bytes], Sequence[RunEvent]] = OrderedDict()
 
-    def events(self, row: Record) -> Sequence[RunEvent]:
+    def events(self, page: "ReadPage") -> Sequence[RunEvent]:
         """Returns the events of a page with low < seq <= high, in order."""
-        if row["low"] >= row["first_seq"] or row["high"] < row["first_seq"] + PAGE_EVENTS - 1:
-            return _decoded(row)
-        key = (row["run_id"].hex, row["first_seq"], sha256(row["body"]).digest(), sha256(row["beside"] or b"").digest())
+        if page.low >= page.first or page.high < page.first + PAGE_EVENTS - 1:
+            return _decoded(page)
+        key = (page.run, page.first, sha256(page.body).digest(), sha256(page.beside or b"").digest())
         found = self._pages.get(key)
         if found is None:
-            found = _decoded(row)
+            found = _decoded(page)
             if len(found) < PAGE_EVENTS:
                 return found
             self._pages[key] = found
@@ -264,8 +270,45 @@ class DecodedPages:
         return found
 
 
-def _decoded(row: Record) -> list[RunEvent]:
-    return unpack(row["run_id"].hex, row["first_seq"], _json(row), after=row["low"], upto=row["high"])
+class ReadPage(NamedTuple):
+    """A page of events of which those with low < seq <= high are wanted. `body` is compressed, perhaps beside another
+    body; `is_plain`: it is not (that of a thinned run)."""
+
+    run: str
+    first: int
+    low: int
+    high: int
+    body: bytes
+    beside: bytes | None = None
+    is_plain: bool = False
+
+    @property
+    def json(self) -> bytes:
+        """The JSON of the page."""
+        if self.is_plain:
+            return self.body
+        return decompress_json(self.body, None if self.beside is None else decompress_json(self.beside))
+
+
+async def _read_pages(rows: Sequence[Record], parts: PartReader | None) -> list[ReadPage]:
+    """Returns the pages in these rows of `read_event_pages`, in the order of their events: those of thinned runs are
+    all in one row. `parts` reads those that are in the object store."""
+    pages: list[ReadPage] = []
+    for row, body in zip(rows, await stored_records.bodies(parts, rows), strict=True):
+        run, low, high = row["run_id"].hex, row["low"], row["high"]
+        if row["first_seq"]:
+            pages.append(ReadPage(run, row["first_seq"], low, high, body, row["beside"]))
+            continue
+        record = (
+            packed_runs.decode(body) if len(body) <= _BUSY_BYTES else await asyncio.to_thread(packed_runs.decode, body)
+        )
+        wanted = (page for page in record.events if page.last > low and page.first <= high)
+        pages += [ReadPage(run, page.first, low, high, page.json, is_plain=True) for page in wanted]
+    return sorted(pages, key=lambda page: page.first)
+
+
+def _decoded(page: ReadPage) -> list[RunEvent]:
+    return unpack(page.run, page.first, page.json, after=page.low, upto=page.high)
 
 
 async def read(
@@ -276,12 +319,19 @@ async def read(
     after: int = 0,
     upto: int | None = None,
     limit: int | None = None,
-    decoded: DecodedPages | None = None,
+    parts: PartReader | None = None,
 ) -> list[RunEvent]:
     """Returns events with after < seq <= upto, in order, at most `limit`. The events that a fork shares with its parent
-    come first. `decoded`: pages that need not be decoded again."""
+    come first. `parts` reads the object store."""
+    rows = await _page_rows(conn, project_id, run, after, upto, limit)
+    return await _events_in(rows, limit, parts, None)
+
+
+async def _page_rows(
+    conn: Conn, project_id: int, run: str, after: int, upto: int | None, limit: int | None
+) -> Sequence[Record]:
     last = _LAST if upto is None else upto
-    rows = await sql.rows(
+    return await sql.rows(
         conn,
         "read_event_pages",
         project_id=project_id,
@@ -290,24 +340,34 @@ async def read(
         upto=last,
         how_many=_LAST if limit is None else limit,
     )
+
+
+async def _events_in(
+    rows: Sequence[Record], limit: int | None, parts: PartReader | None, decoded: DecodedPages | None
+) -> list[RunEvent]:
     events: list[RunEvent] = []
-    for row in rows:
-        events += _decoded(row) if decoded is None else decoded.events(row)
+    for page in await _read_pages(rows, parts):
+        events += _decoded(page) if decoded is None else decoded.events(page)
+        if limit is not None and len(events) >= limit:
+            break
     return events[:limit]
 
 
 class PostgresEvents:
-    """Implements `ports.events.EventReader`. `kept_pages`: see `DecodedPages`; 0 keeps none."""
+    """Implements `ports.events.EventReader`. `kept_pages`: see `DecodedPages`; 0 keeps none. `parts` reads the object
+    store."""
 
-    def __init__(self, db: Database, kept_pages: int = 0) -> None:
+    def __init__(self, db: Database, kept_pages: int = 0, parts: PartReader | None = None) -> None:
         self._db = db
+        self._parts = parts
         self._decoded = DecodedPages(kept_pages) if kept_pages else None
 
     async def read(
         self, project_id: int, run: str, *, after: int = 0, upto: int | None = None, limit: int | None = None
     ) -> Sequence[RunEvent]:
         async with self._db.reading() as conn:
-            return await read(conn, project_id, run, after=after, upto=upto, limit=limit, decoded=self._decoded)
+            rows = await _page_rows(conn, project_id, run, after, upto, limit)
+        return await _events_in(rows, limit, self._parts, self._decoded)
 
     async def pages(self, project_id: int, run: str, after: int = 0) -> AsyncIterator[Sequence[RunEvent]]:
         while portion := await self.read(project_id, run, after=after, limit=_PORTION):
@@ -320,7 +380,7 @@ class PostgresEvents:
             rows = await sql.rows(
                 conn, "read_event_pages", project_id=project_id, run=id_of(run), after=0, upto=_LAST, how_many=_LAST
             )
-        return _seq_in(rows, event_id)
+        return _seq_in(await _read_pages(rows, self._parts), event_id)
 
     async def snapshot(self, project_id: int, run: str, seq: int) -> RunState | None:
         async with self._db.reading() as conn:
@@ -332,19 +392,19 @@ class PostgresEvents:
         return state_from_json({**parse_json(decompress_json(rows[-1]["body"])), "history": refs})
 
 
-def _seq_in(rows: Sequence[Record], event_id: str) -> int | None:
+def _seq_in(pages: Sequence[ReadPage], event_id: str) -> int | None:
     # Almost every id begins with its span's id, which is in the page literally: searching is faster than parsing JSON.
     span = event_id.partition(".")[0]
     sought = span.encode() if span.isascii() and span.isalnum() else b""
-    for row in rows:
-        page = _json(row)
-        if sought not in page:
+    for page in pages:
+        json = page.json
+        if sought not in json:
             continue
-        for seq, event in enumerate(parse_json(page)["events"], row["first_seq"]):
+        for seq, event in enumerate(parse_json(json)["events"], page.first):
             candidate = str(event["id"]) if isinstance(event, dict) else _id(event[1], event[3], event[0])  # pyright: ignore[reportUnknownArgumentType]
             if candidate != event_id and not candidate.startswith(f"{event_id}."):
                 continue
-            if row["low"] < seq <= row["high"]:
+            if page.low < seq <= page.high:
                 return seq
     return None
 

@@ -408,10 +408,15 @@ async def _delete(conn: Conn, project_id: int, run: UUID, now_ns: int, *, forks:
     stored = [row["run_id"] for row in await sql.rows(conn, "lock_runs", project_id=project_id, runs=[run, *below])]
     if run not in stored:
         return Deleted((), ())
-    await search_blocks.forget_runs(conn, project_id, stored)
-    await sql.run(conn, "delete_runs", project_id=project_id, runs=stored, now=now_ns)
-    await changes.notify(conn, project_id, stored)
+    await delete_runs(conn, project_id, stored, now_ns)
     return Deleted((run.hex, *(fork.hex for fork in stored if fork != run)), ())
+
+
+async def delete_runs(conn: Conn, project_id: int, runs: Sequence[UUID], now_ns: int) -> None:
+    """Deletes all that is stored of these runs. Call it when writers are excluded, and the runs are locked."""
+    await search_blocks.forget_runs(conn, project_id, runs)
+    await sql.run(conn, "delete_runs", project_id=project_id, runs=runs, now=now_ns)
+    await changes.notify(conn, project_id, runs)
 
 
 async def forks_of(conn: Conn, project_id: int, run: UUID) -> Sequence[UUID]:

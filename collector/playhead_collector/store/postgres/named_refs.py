@@ -10,6 +10,7 @@ from asyncpg import Record
 from playhead.model.ref import ContentRef
 from playhead_collector.store.packing.content_packs import digests_in
 from playhead_collector.store.packing.zstd import decompress_json
+from playhead_collector.store.postgres import packed_runs
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.packs import Packs
 from playhead_collector.store.postgres.statements import Conn
@@ -23,7 +24,9 @@ _BYTES_AT_A_TIME: Final = 4 * 1024 * 1024
 async def in_run(conn: Conn, project_id: int, run: UUID) -> set[bytes]:
     """Returns the refs in a run's spans, log events, events and states, without the messages of its states."""
     rows = await sql.rows(conn, "bodies_of", project_id=project_id, run=run)
-    return await asyncio.to_thread(_in_pages, rows)
+    refs = await asyncio.to_thread(_in_pages, rows)
+    refs.update(await packed_runs.refs_kept(conn, project_id, run))
+    return refs
 
 
 async def in_rows(conn: Conn, packs: Packs, project_id: int, refs: Sequence[bytes]) -> AsyncGenerator[set[bytes]]:

@@ -18,6 +18,7 @@ from playhead_collector.store.ports.outbox import (
 )
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database
+from playhead_collector.store.postgres.packs import PartReader
 from playhead_collector.store.postgres.recipients import Recipient
 from playhead_collector.store.postgres.runs import id_of, without_nul
 from playhead_collector.store.postgres.scores import posted
@@ -31,7 +32,9 @@ class PostgresOutbox:
     """Stores spans and log events that wait to be forwarded.  Several collectors may work on an outbox at the same
     time.  All methods raise StoreUnavailable."""
 
-    def __init__(self, db: Database, clock: Callable[[], int]) -> None:
+    def __init__(self, db: Database, clock: Callable[[], int], parts: PartReader | None = None) -> None:
+        """`parts` reads the object store, where records of cold runs are."""
+        self._parts = parts
         self._db = db
         self._clock = clock
 
@@ -59,7 +62,11 @@ class PostgresOutbox:
                 row = await sql.row(conn, "outbox_page", project_id=entry.project_id, run=run, digest=UUID(entry.page))
                 page = None if row is None else span_pages.unpack(row["page"], row["body"])
             # Pages are rewritten while a run goes on. If the page no longer exists, all of the run is read.
-            merged = span_pages.merge([page]) if page is not None else await read_spans(conn, entry.project_id, run)
+            merged = (
+                span_pages.merge([page])
+                if page is not None
+                else await read_spans(conn, entry.project_id, run, self._parts)
+            )
             all_logs = merged.logs if page is not None else [*merged.logs, *await posted(conn, entry.project_id, run)]
         all_logs = [*all_logs, *(evaluation for span in merged.spans for evaluation in evaluations_on(span))]
         spans = [span for span in merged.spans if span.end_ns is not None and _wanted(entry.spans, span_key(span))]

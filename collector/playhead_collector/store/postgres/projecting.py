@@ -29,12 +29,14 @@ from playhead_collector.store.packing import span_pages
 from playhead_collector.store.packing.span_pages import MergedSpans, RepackedPages, SpanPage
 from playhead_collector.store.packing.zstd import decompress_json
 from playhead_collector.store.ports.projections import CachedRun, ProjectionCursor, RunWork
+from playhead_collector.store.ports.tiers import Tier
 from playhead_collector.store.postgres import (
     changes,
     content_rows,
     events,
     growing_runs,
     outcomes,
+    packed_runs,
     projected_rows,
     runs,
     threads,
@@ -43,7 +45,8 @@ from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.changes import EventsDifference, difference
 from playhead_collector.store.postgres.connection import Database, begin_write
 from playhead_collector.store.postgres.ingest import StoreMemory, date_of
-from playhead_collector.store.postgres.packs import Packs
+from playhead_collector.store.postgres.packed_runs import RecordsElsewhere
+from playhead_collector.store.postgres.packs import Packs, PartReader
 from playhead_collector.store.postgres.runs import Summary, id_of, label
 from playhead_collector.store.postgres.spans import unpack_spans
 from playhead_collector.store.postgres.statements import Conn
@@ -122,6 +125,8 @@ async def locked_runs(
             ):
                 yield run_works
             return
+        except RecordsElsewhere as elsewhere:
+            await packed_runs.bring_back(db, memory.packs.part_reader, project_id, elsewhere.runs)
         except ThreadsNotStored as missing:
             await _store_threads(db, memory, project_id, missing.threads, date_of(now_ns))
     raise StoreCollision("log records of these runs arrive faster than their threads are stored: try again")
@@ -154,6 +159,8 @@ async def lock_runs(
     if not rows:
         yield ()
         return
+    if thinned := [row["run_id"] for row in rows if row["tier"] >= Tier.COLD]:
+        await packed_runs.thaw(conn, project_id, thinned)
     reader = _RunWorkReader(conn, packs, project_id)
     locked = await reader.read(rows, cached)
     if missing := [thread for entry in locked for ref, thread in entry.threads.items() if ref not in entry.work.nodes]:
@@ -234,7 +241,7 @@ class _RunWorkReader:
         if parent := parent_of(work.spans):
             number = (await _projections(self.conn, self.project_id, [parent])).get(parent)
             locked.parent = parent, number
-            work.parent = await read_parent(self.conn, self.project_id, row["run_id"], parent)
+            work.parent = await read_parent(self.conn, self.project_id, row["run_id"], parent, self.packs.part_reader)
         if row["sealed"]:
             work.sealed = await events.read(self.conn, self.project_id, work.run, after=row["shared"] or 0)
         return refs | set(threads_in(work.parent.events if work.parent else ()))
@@ -465,7 +472,9 @@ def parent_of(spans: Iterable[Span]) -> UUID | None:
     return None if named is None else id_of(named)
 
 
-async def read_parent(conn: Conn, project_id: int, run: UUID, parent: UUID) -> Parent | None:
+async def read_parent(
+    conn: Conn, project_id: int, run: UUID, parent: UUID, parts: PartReader | None = None
+) -> Parent | None:
     """Returns the parent of a fork; None when the parent is not stored, or when `run` is among the parent's own
     ancestors (a circle)."""
     rows = await sql.rows(conn, "above", project_id=project_id, run=parent)
@@ -475,11 +484,13 @@ async def read_parent(conn: Conn, project_id: int, run: UUID, parent: UUID) -> P
     above = [by_id.pop(parent)]
     while above[-1]["shared_run"] in by_id:
         above.append(by_id.pop(above[-1]["shared_run"]))
-    history = await events.read(conn, project_id, parent.hex)
+    history = await events.read(conn, project_id, parent.hex, parts=parts)
     levels: list[Sequence[Span]] = []
     for row in above:
         pages = await sql.rows(conn, "read_pages", project_id=project_id, runs=[row["run_id"]], seen=[])
-        levels.append(await asyncio.to_thread(_valid_spans, [(page["page"], page["body"]) for page in pages]))
+        bodies = [(page["page"], page["body"]) for page in pages]
+        bodies = bodies or await packed_runs.span_bodies(conn, project_id, row["run_id"], parts)
+        levels.append(await asyncio.to_thread(_valid_spans, bodies))
     return Parent(parent.hex, history, levels, above[0]["sealed"])
 
 

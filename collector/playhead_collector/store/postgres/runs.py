@@ -45,7 +45,7 @@ _ONE = ("status", "session", "user", "fork_of")
 _WITH_ERROR = {True: "with_error:true", False: "with_error:false"}
 """The label that says whether something in a run has failed."""
 # Fields that the store computes when the row is read.
-_THE_STORES = ("parent_missing", "forks", "lost_ns")
+_THE_STORES = ("parent_missing", "forks", "lost_ns", "tier", "thinned_ns", "thinned_rule", "pinned")
 _OWN_FORM = ("run", "usage", "continued_by", "processes", "happened", "facts")
 _FIELDS = tuple(field.name for field in fields(RunRow) if field.name not in (*_OWN_FORM, *_THE_STORES, *_MANY))
 _BIG = {"started_ns", "ended_ns", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"}

@@ -10,7 +10,7 @@ from playhead.model.span import LogEvent, Span
 from playhead_collector.store.packing import span_pages
 from playhead_collector.store.packing.span_pages import MergedSpans, SpanPage
 from playhead_collector.store.ports.spans import Batch, Ingested, StoredPage
-from playhead_collector.store.postgres import ingest
+from playhead_collector.store.postgres import ingest, packed_runs, packs
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database
 from playhead_collector.store.postgres.dictionaries import DictionaryTrainer
@@ -60,22 +60,30 @@ class PostgresSpans:
 
     async def read(self, project_id: int, run: str) -> Sequence[Span]:
         async with self._db.reading() as conn:
-            return (await read_spans(conn, project_id, id_of(run))).spans
+            return (await read_spans(conn, project_id, id_of(run), self._memory.packs.part_reader)).spans
 
     async def logs(self, project_id: int, run: str) -> Sequence[LogEvent]:
         async with self._db.reading() as conn:
-            return (await read_spans(conn, project_id, id_of(run))).logs
+            return (await read_spans(conn, project_id, id_of(run), self._memory.packs.part_reader)).logs
 
     async def pages(self, project_id: int, run: str, *, after: int, limit: int) -> Sequence[StoredPage]:
-        parameters = {"run": id_of(run), "after": after, "how_many": limit}
+        run_id = id_of(run)
+        parameters = {"run": run_id, "after": after, "how_many": limit}
         async with self._db.reading() as conn:
             rows = await sql.rows(conn, "read_pages_after", project_id=project_id, **parameters)
-        return await asyncio.to_thread(_merged_pages, rows)
+            pages = [(row["page"], row["body"]) for row in rows]
+            if not pages:  # read to the end, or thinned
+                packed = await packed_runs.span_bodies(conn, project_id, run_id, self._memory.packs.part_reader)
+                pages = [page for page in packed if page[0] > after][:limit]
+        return await asyncio.to_thread(_merged_pages, pages)
 
 
-async def read_spans(conn: Conn, project_id: int, run: UUID) -> MergedSpans:
-    """Returns the valid versions of all spans and log events of a run."""
+async def read_spans(conn: Conn, project_id: int, run: UUID, parts: packs.PartReader | None = None) -> MergedSpans:
+    """Returns the valid versions of all spans and log events of a run. `parts` reads the object store."""
     rows = await sql.rows(conn, "read_pages", project_id=project_id, runs=[run], seen=[])
+    if not rows:
+        packed = await packed_runs.span_bodies(conn, project_id, run, parts)
+        return await asyncio.to_thread(lambda: span_pages.merge([span_pages.unpack(*page) for page in packed]))
     return (await unpack_spans(rows, [run]))[run][1]
 
 
@@ -93,7 +101,7 @@ def _unpack(rows: Sequence[Record], ids: Iterable[UUID]) -> dict[UUID, tuple[lis
     return {run: (run_pages, span_pages.merge(run_pages)) for run, run_pages in pages.items()}
 
 
-def _merged_pages(rows: Sequence[Record]) -> list[StoredPage]:
-    """Returns the page in each row, with one version of each of its items."""
-    merged = [(row["page"], span_pages.merge([span_pages.unpack(row["page"], row["body"])])) for row in rows]
+def _merged_pages(pages: Sequence[tuple[int, bytes]]) -> list[StoredPage]:
+    """Returns each of these pages, with one version of each of its items."""
+    merged = [(number, span_pages.merge([span_pages.unpack(number, body)])) for number, body in pages]
     return [StoredPage(number, items.spans, items.logs) for number, items in merged]

@@ -35,6 +35,7 @@ from playhead_collector.store.postgres.scores import PostgresScores
 from playhead_collector.store.postgres.search import PostgresSearch
 from playhead_collector.store.postgres.spans import PostgresSpans
 from playhead_collector.store.postgres.storage import PostgresStorage
+from playhead_collector.store.postgres.tiers import PostgresTiers
 from playhead_collector.store.postgres.uses import PostgresUses
 
 POOL_SIZE = 10
@@ -78,15 +79,15 @@ class PostgresStore:
         trainer = DictionaryTrainer(db, memory.packs.dictionaries)
         self.contents = PostgresContents(db, clock, memory, trainer)
         self.spans = PostgresSpans(db, clock, memory, trainer, recipients)
-        self.events = PostgresEvents(db, kept_pages)
+        self.events = PostgresEvents(db, kept_pages, self.objects)
         self.runs = PostgresRuns(db)
         self.outcomes = PostgresOutcomes(db)
         self.scores = PostgresScores(db, clock, recipients)
         self.uses = PostgresUses(db, memory.packs)
         self.projections = PostgresProjections(db, clock, memory)
-        self.changes = PostgresChanges(db)
+        self.changes = PostgresChanges(db, self.objects)
         self.search = PostgresSearch(db, self.contents.refs_with_prefix)
-        self.outbox = PostgresOutbox(db, clock)
+        self.outbox = PostgresOutbox(db, clock, self.objects)
         self.promises = PostgresPromises(db)
         self.scorers = PostgresScorers(db)
         self.leases = PostgresLeases(db, clock)
@@ -97,6 +98,7 @@ class PostgresStore:
         self.storage = PostgresStorage(db, memory.packs)
         self.garbage = PostgresGarbage(db, clock, memory.packs)
         self.forgetting = PostgresForgetting(db, clock, memory.packs, recipients)
+        self.tiers = PostgresTiers(db, clock, self.objects)
 
     async def ready(self) -> None:
         """Returns if the database answers; otherwise raises StoreUnavailable."""

@@ -161,7 +161,7 @@ async def uses_of(db: Database, packs: Packs, project_id: int, run: str) -> dict
     own_events: list[RunEvent] = []
     after = 0
     async with db.reading() as conn:
-        while portion := await events.read(conn, project_id, run, after=after, limit=_EVENTS):
+        while portion := await events.read(conn, project_id, run, after=after, limit=_EVENTS, parts=packs.part_reader):
             own_events += [event for event in portion if event.run == run]
             after = portion[-1].seq
         thread_nodes = await threads.read_together(conn, packs, project_id, call_threads(own_events), _MOST_NODES)

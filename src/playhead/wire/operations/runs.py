@@ -20,6 +20,7 @@ from playhead.wire.operations.bounds import (
 from playhead.wire.operations.calls import CallError
 from playhead.wire.operations.operation import READ, as_words, download, get, get_list, watch
 from playhead.wire.operations.page import Page
+from playhead.wire.operations.retention import Pin, TierName
 from playhead.wire.operations.scores import RecordedScore
 from playhead.wire.operations.verdict import OutcomeOfRun, OutcomeWord
 from playhead.wire.operations.why import OutcomeScore, Strength
@@ -31,7 +32,8 @@ class Completeness(TypedDict):
     It does not say that the run has ended: the record of a lost run has no hole, but lacks the end (see `status`).
     `spans_missing` is the number of gaps in the numbering of its calls, `content_pending` the number of refs whose
     content has not arrived.  `parent_missing`: the run is a fork, and the run with which it shares events is not
-    stored; answers begin with the fork's own events.  In a `sealed` run, no seq changes any more.
+    stored; answers begin with the fork's own events.  In a `sealed` run, no seq changes any more.  `retained`: the
+    tier that the run is in: in `cold` and `archive`, what a policy let go is null in answers, and named in `missing`.
     """
 
     complete: bool
@@ -39,6 +41,7 @@ class Completeness(TypedDict):
     content_pending: int
     parent_missing: bool
     sealed: bool
+    retained: TierName
 
 
 HappenedKind = Literal["question", "error", "suspect", "under_way", "answer"]
@@ -74,7 +77,7 @@ class RunSummary(TypedDict):
     `outcome` is what came of it, `happened` says in one line what happened. `scored` are the scores of the run as a
     whole, the latest of each name, newest first, at most 20.
     A fork differs from the run `fork_of` from seq `fork_at` on; it shares the `shared` events before, which are part of
-    the counts.
+    the counts. `pinned`: no rule of retention is about it.
     """
 
     run: str
@@ -109,6 +112,23 @@ class RunSummary(TypedDict):
     fork_at: int | None
     shared: int | None
     fork_count: int
+    pinned: bool
+
+
+class RunRetention(TypedDict):
+    """How long the run is kept.
+
+    `thinned`: when it came into its tier, by `rule`; null: it is hot. `next_tier` and `next_time`: where it goes next
+    by the policy as it is now, if nothing keeps it; null: nowhere. `pin`: null if it is not pinned.
+    """
+
+    tier: TierName
+    thinned: str | None
+    rule: str | None
+    next_tier: TierName | None
+    next_time: str | None
+    next_rule: str | None
+    pin: Pin | None
 
 
 class Fork(TypedDict):
@@ -160,6 +180,7 @@ class RunDetail(RunSummary):
     traces: list[str]
     linked: list[str]
     links: dict[str, str]
+    retention: RunRetention
 
 
 class OutcomeCount(TypedDict):

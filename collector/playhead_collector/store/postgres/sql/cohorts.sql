@@ -4,7 +4,7 @@
 -- decrypts: name=run, session=run, user=run, labels#, happened.text=run, happened.about=run, suspect.reason=run
 -- decrypts: processes.process=run, score_label~score_label
 -- Runs that are no forks, newest first, with the latest score of that name of the whole run.
-select run.*, false as parent_missing, 0 as forks, scored.number as score_number, scored.label as score_label
+select run.*, false as parent_missing, 0 as forks, false as pinned, scored.number as score_number, scored.label as score_label
 from run
 left join lateral (
     select number, label from score
@@ -20,7 +20,7 @@ order by started_ns desc, run_id desc limit :how_many;
 -- decrypts: name=run, session=run, user=run, labels#, happened.text=run, happened.about=run, suspect.reason=run
 -- decrypts: processes.process=run, score_label~score_label
 -- Those of these runs that are no forks, newest first, with their latest score as above.
-select run.*, false as parent_missing, 0 as forks, scored.number as score_number, scored.label as score_label
+select run.*, false as parent_missing, 0 as forks, false as pinned, scored.number as score_number, scored.label as score_label
 from run
 left join lateral (
     select number, label from score

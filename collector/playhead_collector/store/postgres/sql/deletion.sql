@@ -62,6 +62,8 @@ uses as (delete from content_use where project_id = :project_id and run_id = any
 changes as (delete from run_change where project_id = :project_id and run_id = any(:runs)),
 outcomes as (delete from run_outcome where project_id = :project_id and run_id = any(:runs)),
 notes as (delete from note where project_id = :project_id and run_id = any(:runs)),
+packed as (delete from packed_run where project_id = :project_id and run_id = any(:runs)),
+pins as (delete from pin where project_id = :project_id and run_id = any(:runs)),
 runs as (delete from run where project_id = :project_id and run_id = any(:runs))
 insert into run_tombstone (project_id, run_id, deleted_ns, late_ns)
 select :project_id, run_id, :now, :now from unnest(:runs::uuid[]) as given (run_id)
@@ -69,5 +71,9 @@ on conflict (project_id, run_id) do update
 set deleted_ns = excluded.deleted_ns, late_ns = excluded.late_ns, swept = false;
 
 -- name: forget_tombstones(before)!
--- Of runs that nothing has arrived of since then, and whose content was swept.
-delete from run_tombstone where swept and late_ns < :before;
+-- Of runs that nothing has arrived of since then, and whose content was swept. One in the archive keeps its own: what
+-- arrives of it is dropped as long as it is there.
+delete from run_tombstone
+where swept and late_ns < :before and not exists (
+    select from run where run.project_id = run_tombstone.project_id and run.run_id = run_tombstone.run_id
+);

@@ -36,14 +36,21 @@ page as (
     where greatest(part.low, :after) < part.high
 )
 select page.run_id, page.first_seq, event_page.body, span_page.body as beside, greatest(page.low, :after) as low,
-    page.high
+    page.high, null::bigint as object, null::bigint as object_start, null::int as object_length,
+    null::bytea as object_digest
 from page
 join event_page on event_page.project_id = :project_id and event_page.run_id = page.run_id
     and event_page.page = page.page
 left join span_page on span_page.project_id = :project_id and span_page.run_id = page.run_id
     and span_page.page = page.beside
 where coalesce(page.before, 0) < :how_many
-order by page.first_seq;
+union all
+-- A thinned run has all its pages in one row; `first_seq` 0 says so.
+select part.run_id, 0, packed_run.body, null, greatest(part.low, :after), part.high, packed_run.object,
+    packed_run.object_start, packed_run.object_length, packed_run.object_digest
+from part join packed_run on packed_run.project_id = :project_id and packed_run.run_id = part.run_id
+where greatest(part.low, :after) < part.high
+order by first_seq;
 
 -- name: read_pages_of_events(project_id, runs, pages)
 -- decrypts: body=event_page, beside=span_page

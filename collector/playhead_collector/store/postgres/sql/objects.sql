@@ -48,7 +48,8 @@ order by object limit :how_many;
 -- name: settle_object(object)!
 -- The bodies that the object has are deleted from the rows.
 with contents as (update content set body = null where object = :object and body is not null),
-packs as (update content_pack set body = null where object = :object and body is not null)
+packs as (update content_pack set body = null where object = :object and body is not null),
+runs as (update packed_run set body = null where object = :object and body is not null)
 update stored_object set state = 2, changed = now() where object = :object and state = 1;
 
 -- name: unpoint_object(object)!
@@ -56,6 +57,10 @@ update stored_object set state = 2, changed = now() where object = :object and s
 with contents as (
     update content
     set object = null, object_start = null, object_length = null, object_digest = null, names = null
+    where object = :object and body is not null
+),
+runs as (
+    update packed_run set object = null, object_start = null, object_length = null, object_digest = null
     where object = :object and body is not null
 )
 update content_pack

@@ -44,7 +44,8 @@ select run.*, score_name, score, score_is_boolean, coalesce(waiting, false) as w
     )) from above
 ) end as parent_missing,
     (select count(*) from run as fork where fork.project_id = run.project_id
-        and fork.labels @> array['fork_of:' || encode(uuid_send(run.run_id), 'hex')])::int as forks
+        and fork.labels @> array['fork_of:' || encode(uuid_send(run.run_id), 'hex')])::int as forks,
+    exists (select from pin where pin.project_id = run.project_id and pin.run_id = run.run_id) as pinned
 from run left join run_outcome using (project_id, run_id)
 where project_id = :project_id and run_id = any(:runs::uuid[])
 order by run.started_ns desc, run_id desc;

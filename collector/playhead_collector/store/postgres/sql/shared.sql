@@ -29,7 +29,8 @@ with given as (
     select fork, changed from unnest(:forks::text[], :changed::int[]) as each (fork, changed)
 ),
 fork as materialized (
-    select run_id, labels, shared from run where project_id = :project_id and labels && :forks::text[]
+    -- Not those in the archive, which have no spans to be projected.
+    select run_id, labels, shared from run where project_id = :project_id and labels && :forks::text[] and tier < 3
 ),
 woken as (
     select distinct run_id from given join fork on fork.labels @> array[given.fork]

@@ -115,13 +115,13 @@ select run_id, sum(how_many)::int as pending from left_over group by run_id;
 
 -- name: lock_to_project(project_id, runs)
 -- Waits for whoever projects these now.
-select run.run_id, run.sealed, run.shared, run.projection, run_news.news, run_news.arrived_ns
+select run.run_id, run.sealed, run.shared, run.projection, run.tier, run_news.news, run_news.arrived_ns
 from run join run_news using (project_id, run_id)
 where project_id = :project_id and run_id = any(:runs) order by run_id for update of run;
 
 -- name: lock_free_to_project(project_id, runs)
 -- Passes over those that somebody else projects now.
-select run.run_id, run.sealed, run.shared, run.projection, run_news.news, run_news.arrived_ns
+select run.run_id, run.sealed, run.shared, run.projection, run.tier, run_news.news, run_news.arrived_ns
 from run join run_news using (project_id, run_id)
 where project_id = :project_id and run_id = any(:runs) order by run_id for update of run skip locked;
 
