@@ -51,6 +51,7 @@ from playhead_collector.receive.ports import Authorize
 from playhead_collector.receive.request_limiter import RequestLimiter
 from playhead_collector.receive.transfer_budget import TransferBudget
 from playhead_collector.retain.packer import Packer
+from playhead_collector.retain.redactor import Redactor
 from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.serve import drop_in, errors, health, identity, query_api
 from playhead_collector.serve.access_control import AccessControl
@@ -60,6 +61,7 @@ from playhead_collector.serve.browser.origin_guard import BrowserGuard
 from playhead_collector.serve.compressed_answers import CompressAnswers
 from playhead_collector.serve.health import GrpcHealth
 from playhead_collector.serve.keyring import Keyring
+from playhead_collector.serve.maskers import Maskers, load_hook
 from playhead_collector.serve.metrics import CountRequests, ForwardMetrics, Metrics
 from playhead_collector.serve.project_directory import ProjectDirectory
 from playhead_collector.serve.quotas import Quotas
@@ -224,10 +226,14 @@ def build_collector(
     )  # fmt: skip
     metrics = Metrics()
     access_control = _access_control(settings, store, metrics, clock)
-    workers = [runner, packer, sweeper, forwarder, announcer, indexer, finder, access_control.quotas]
+    maskers = Maskers(access_control.projects, load_hook(settings.redaction_hook))
+    redactor = Redactor(store.redaction, maskers.of)
+    workers = [runner, packer, sweeper, forwarder, announcer, indexer, finder, access_control.quotas, redactor]
     app = _application(workers, hub)
     flow, guard = _make_limits(settings, metrics)
-    intake = IngestPipeline(store, FIRST_PROJECT, settings.inline_attribute_characters, (runner.wake, forwarder.wake))
+    intake = IngestPipeline(
+        store, FIRST_PROJECT, settings.inline_attribute_characters, (runner.wake, forwarder.wake), maskers.of
+    )
     most = DecodeLimits(items=settings.max_spans_per_request, parts=settings.max_span_parts)
     otlp = OtlpIntake(intake.of, metrics, flow, settings.max_request_bytes, most)
     app.include_router(OtlpHttp(otlp).router())
@@ -237,13 +243,14 @@ def build_collector(
     reads = _reads(settings, metrics)
     query_api.add_routes(
         app, store, runner, answers, access_control=access_control, analysis=pool, not_understood=metrics.scopes,
-        reads=reads, hub=hub, sweeper=sweeper, forwarder=forwarder,
+        reads=reads, hub=hub, sweeper=sweeper, forwarder=forwarder, maskers=maskers,
     )  # fmt: skip
     _attach_pages(app, store)
     forwarding = ForwardMetrics(forwarder, clock, metrics.registry)
     app.include_router(metrics.router(partial(_measure, metrics, forwarding, store, asyncio.Lock())))
     _observe(metrics, flow, runner, sweeper, hub)
     _observe_finder(metrics, finder)
+    _observe_redaction(metrics, maskers)
     observe_announcer(metrics.gauge, announcer)
     if pool is not None:
         _observe_analysis(metrics, pool)
@@ -258,6 +265,18 @@ def _access_control(
     quotas = Quotas(projects, store.projects, store.storage, wall_ns=clock)
     metrics.on_arrived = quotas.arrived
     return AccessControl(Keyring(store.keys, settings.admin_key or None, wall_ns=clock), projects, quotas)
+
+
+def _observe_redaction(metrics: Metrics, maskers: Maskers) -> None:
+    counted = {
+        "contents": "Contents of which a part was masked by rules of their project",
+        "spans": "Spans of which a part was masked",
+        "logs": "Log events of which a part was masked",
+        "hook_failures": "Values that were masked as a whole because PLAYHEAD_REDACTION_HOOK failed",
+        "too_long": "Values that were masked as a whole because patterns took too long",
+    }
+    for name, text in counted.items():
+        metrics.gauge(f"redaction_{name}", text, partial(maskers.counts.__getitem__, name))
 
 
 def _runner(

@@ -28,6 +28,7 @@ from playhead.wire.operations.operation import DeclaredOperation
 from playhead.wire.operations.projects import ProjectOperations
 from playhead.wire.operations.promises import PromiseOperations
 from playhead.wire.operations.reasoning import ReasoningOperations
+from playhead.wire.operations.redaction import RedactionOperations
 from playhead.wire.operations.runs import RunOperations
 from playhead.wire.operations.scores import ScoreOperations
 from playhead.wire.operations.search import SearchOperations
@@ -45,6 +46,7 @@ _MODULES: Mapping[type, str] = {
     CallOperations: "calls",
     LeaseOperations: "leases",
     ProjectOperations: "projects",
+    RedactionOperations: "redaction",
     RunOperations: "runs",
     ScoreOperations: "scores",
     NoteOperations: "notes",

@@ -22,6 +22,7 @@ from playhead.wire.operations.operation import operations_of
 from playhead.wire.operations.projects import ProjectOperations
 from playhead.wire.operations.promises import PromiseOperations
 from playhead.wire.operations.reasoning import ReasoningOperations
+from playhead.wire.operations.redaction import RedactionOperations
 from playhead.wire.operations.runs import RunOperations
 from playhead.wire.operations.scores import ScoreOperations
 from playhead.wire.operations.search import SearchOperations
@@ -33,7 +34,7 @@ from playhead.wire.operations.verdict import VerdictOperations
 from playhead.wire.operations.waterfall import WaterfallOperations
 from playhead.wire.operations.why import WhyOperations
 from playhead_collector.analysis.configuration import Configured
-from playhead_collector.handlers.asking import Services
+from playhead_collector.handlers.asking import MaskerDirectory, Services
 from playhead_collector.handlers.settings import AnalysisSettings
 from playhead_collector.live.hub import LiveHub, StreamLimits
 from playhead_collector.read.record import RunProjector
@@ -86,6 +87,7 @@ def add_routes(
     hub: LiveHub | None = None,
     sweeper: "Sweeper | None" = None,
     forwarder: "Forwarder | None" = None,
+    maskers: MaskerDirectory | None = None,
 ) -> None:
     """Adds the routes of the query API to `app`. `runner` projects newly arrived spans of a run before it is read.
 
@@ -113,6 +115,7 @@ def add_routes(
         keys=keyring,
         projects=None if access_control is None else access_control.projects,
         meter=None if access_control is None else access_control.quotas,
+        maskers=maskers,
         not_understood=not_understood,
         reading=reads.turn,
         packing=lambda: packing,
@@ -153,6 +156,8 @@ def add_routes(
     _add_all(declared, ApiRoutes(app, ReadLimiter(1, _READS_WAITING)), KeyOperations)
     if access_control is not None:
         _add_all(declared, limited, ProjectOperations)
+        if maskers is not None:
+            _add_all(declared, limited, RedactionOperations)
     if sweeper is not None:
         declared.add(limited, StorageOperations.delete_run)
         declared.add(limited, StorageOperations.collect_garbage)

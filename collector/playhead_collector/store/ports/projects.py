@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from playhead_collector.redaction.rules import RedactionRules
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredLimits:
@@ -20,12 +22,13 @@ class StoredLimits:
 
 @dataclass(frozen=True, slots=True)
 class ProjectRow:
-    """A project. `created_ns`: ns since 1970."""
+    """A project. `created_ns`: ns since 1970. `redaction`: what is masked in its data; None: nothing."""
 
     number: int
     name: str
     created_ns: int
     limits: StoredLimits = StoredLimits()
+    redaction: RedactionRules | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,10 @@ class ProjectStore(Protocol):
 
     async def limit(self, project_id: int, limits: StoredLimits) -> bool:
         """Sets the limits of a project; returns False when there is no such project."""
+        ...
+
+    async def set_redaction(self, project_id: int, rules: RedactionRules) -> bool:
+        """Sets what is masked in the data of a project; returns False when there is no such project."""
         ...
 
     async def delete(self, project_id: int) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from asyncpg import Record
 
+from playhead_collector.redaction.rules import RedactionRules
 from playhead_collector.store.ports.projects import Arrived, ProjectRow, StoredLimits
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database
@@ -32,6 +33,11 @@ class PostgresProjects:
         }
         async with self._db.transaction() as conn:
             return await sql.run(conn, "limit_project", project_id=project_id, **columns) > 0
+
+    async def set_redaction(self, project_id: int, rules: RedactionRules) -> bool:
+        async with self._db.transaction() as conn:
+            text = rules.text() if rules else None
+            return await sql.run(conn, "set_redaction", project_id=project_id, redaction=text) > 0
 
     async def delete(self, project_id: int) -> bool:
         async with self._db.transaction() as conn:
@@ -62,4 +68,5 @@ def _project(row: Record) -> ProjectRow:
         bytes_per_day=row["bytes_per_day"],
         stored_bytes=row["stored_bytes"],
     )
-    return ProjectRow(row["project_id"], row["name"], row["created_ns"], limits)
+    redaction = RedactionRules.read(row["redaction"])
+    return ProjectRow(row["project_id"], row["name"], row["created_ns"], limits, redaction)

@@ -20,6 +20,7 @@ from playhead.wire.operations.operation import DeclaredOperation, operations_of,
 from playhead.wire.operations.projects import ProjectOperations
 from playhead.wire.operations.promises import PromiseOperations
 from playhead.wire.operations.reasoning import ReasoningOperations
+from playhead.wire.operations.redaction import RedactionOperations
 from playhead.wire.operations.runs import RunOperations
 from playhead.wire.operations.scores import ScoreOperations
 from playhead.wire.operations.search import SearchOperations
@@ -61,6 +62,7 @@ class DeclaredOperations(
     PromiseOperations,
     KeyOperations,
     ProjectOperations,
+    RedactionOperations,
     StorageOperations,
     ForwardOperations,
 ):

@@ -53,15 +53,16 @@ records as (
 select count(*) from gone;
 
 -- name: records(log, after, how_many)
-select seq, encoding, refs, body from conversation_record where log = :log and seq > :after order by seq limit :how_many;
+select seq, encoding, refs, body, masked from conversation_record where log = :log and seq > :after order by seq limit :how_many;
 
 -- name: clear_records(log)!
 delete from conversation_record where log = :log;
 
--- name: add_records(project_id, log, after, encodings, refs, bodies)!
-insert into conversation_record (project_id, log, seq, encoding, refs, body)
-select :project_id, :log, :after + given.at, given.encoding, given.refs, given.body
-from unnest(:encodings::smallint[], :refs::bytea[], :bodies::bytea[]) with ordinality as given (encoding, refs, body, at);
+-- name: add_records(project_id, log, after, encodings, refs, bodies, masked)!
+insert into conversation_record (project_id, log, seq, encoding, refs, body, masked)
+select :project_id, :log, :after + given.at, given.encoding, given.refs, given.body, given.masked
+from unnest(:encodings::smallint[], :refs::bytea[], :bodies::bytea[], :masked::boolean[])
+    with ordinality as given (encoding, refs, body, masked, at);
 
 -- name: sweep_later(project_id, now)!
 insert into sweep_due (project_id, since_ns) values (:project_id, :now)

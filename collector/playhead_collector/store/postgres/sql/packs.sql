@@ -21,7 +21,7 @@ select exists (select from gc_sweep where project_id = :project_id);
 
 -- name: contents_to_pack(project_id, refs, largest)
 select ref, media, encoding, role, body from content
-where project_id = :project_id and ref = any(:refs) and octet_length(body) <= :largest;
+where project_id = :project_id and ref = any(:refs) and octet_length(body) <= :largest and masked is null;
 
 -- name: nodes_to_pack(project_id, refs)
 -- All nodes of these threads that are rows, with the lineage that their parents are in. `offset 0`: see find_nodes in
