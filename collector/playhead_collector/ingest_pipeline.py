@@ -117,6 +117,6 @@ def _lifted(spans: Sequence[Span], logs: Sequence[LogEvent], inline: int, masker
         threads=[thread for ref, thread in threads.items() if ref not in continued],
     )
     if masker is not None:  # last: what is lifted has the refs of what was sent
-        batch.spans, batch.logs = mask_spans(masker, batch.spans), mask_logs(masker, batch.logs)
-        batch.contents = _masked(masker, batch.contents)
+        spans, logs = mask_spans(masker, batch.spans), mask_logs(masker, batch.logs)
+        batch = replace(batch, spans=spans, logs=logs, contents=_masked(masker, batch.contents))
     return _LiftedBatch(batch, len(contents), sum(len(content.data) for content in contents), not_understood)

@@ -255,8 +255,8 @@ async def _runs(step: _Step) -> _Moved:
 class _RunBodies(NamedTuple):
     """What is stored of a run in pages."""
 
-    spans: Sequence[Record]
-    events: Sequence[Record]
+    of_spans: Sequence[Record]
+    of_events: Sequence[Record]
     snapshots: Sequence[Record]
 
 
@@ -264,8 +264,8 @@ class _MaskedBodies(NamedTuple):
     """The pages that are stored instead. `gone`: numbers of pages of spans that are not needed any more."""
 
     gone: list[int]
-    pages: list[span_pages.PackedSpanPage]
-    events: list[events.EventPage]
+    of_spans: list[span_pages.PackedSpanPage]
+    of_events: list[events.EventPage]
     snapshots: list[events.Snapshot]
 
 
@@ -289,12 +289,12 @@ async def _mask_spans_and_events(step: _Step, run: UUID) -> tuple[int, int]:
             conn,
             "write_pages",
             project_id=project_id,
-            runs=[run] * len(masked.pages),
-            digests=[page.digest for page in masked.pages],
-            items=[page.items for page in masked.pages],
-            bodies=[page.body for page in masked.pages],
+            runs=[run] * len(masked.of_spans),
+            digests=[page.digest for page in masked.of_spans],
+            items=[page.items for page in masked.of_spans],
+            bodies=[page.body for page in masked.of_spans],
         )
-    await events.write_pages(conn, project_id, [(run, None, page) for page in masked.events])
+    await events.write_pages(conn, project_id, [(run, None, page) for page in masked.of_events])
     await events.add_snapshots(conn, project_id, [(run, snapshot) for snapshot in masked.snapshots])
     await sql.run(conn, "mask_run", project_id=project_id, run=run, **(columns or runs.columns_to_mask(row)))
     if not row["sealed"]:
@@ -309,13 +309,13 @@ def _masked_text(masker: Masker, text: str) -> str:
 def _masked_bodies(masker: Masker, bodies: _RunBodies) -> _MaskedBodies:
     gone: list[int] = []
     pages: list[span_pages.PackedSpanPage] = []
-    for row in bodies.spans:
+    for row in bodies.of_spans:
         page = span_pages.unpack(row["page"], row["body"])
         spans, logs = mask_spans(masker, page.spans), mask_logs(masker, page.logs)
         if spans != page.spans or logs != page.logs:
             gone.append(page.number)
             pages += span_pages.pack(spans, logs)
-    written = [page for row in bodies.events if (page := _masked_event_page(masker, row, gone)) is not None]
+    written = [page for row in bodies.of_events if (page := _masked_event_page(masker, row, gone)) is not None]
     return _MaskedBodies(gone, pages, written, _masked_snapshots(masker, bodies.snapshots))
 
 
