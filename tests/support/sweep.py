@@ -616,6 +616,17 @@ RULES: dict[str, Rule] = {
     "post /projects": lambda run: [Question(f"{PREFIX}/projects", status=409, body={"name": "swept"})],
     "put /projects/{name}": lambda run: [Question(f"{PREFIX}/projects/swept", status=409, body={})],
     "delete /projects/{name}": lambda run: [Question(f"{PREFIX}/projects/swept", status=409)],
+    "get /project/redaction": lambda run: [
+        Question(f"{PREFIX}/project/redaction", holds=lambda body: body["keys"] == [] and body["job"] is None)
+    ],
+    "put /project/redaction": lambda run: [
+        Question(f"{PREFIX}/project/redaction", body={}, holds=lambda body: body["presets"] == [])
+    ],
+    "post /project/redaction/test": lambda run: [
+        Question(f"{PREFIX}/project/redaction/test", body={"value": "a"}, holds=lambda body: body["changed"] is False)
+    ],
+    "post /project/redaction/apply": lambda run: [Question(f"{PREFIX}/project/redaction/apply", status=409, body={})],
+    "delete /project/redaction/apply": lambda run: [Question(f"{PREFIX}/project/redaction/apply", status=404)],
     "get /keys": _keys,
     "post /keys": _new_key,
     "delete /keys/{number}": _revoke,
