@@ -154,7 +154,9 @@ def send_all(projects: Projects, name: str, run: str) -> None:
             "observationId": "1" * 16, "field": "input",
         }  # fmt: skip
         url = http.post("/api/public/media", json=about).json()["uploadUrl"]
-        assert httpx.put(url, content=medium, headers={"content-type": "text/plain"}, trust_env=False).status_code == 200
+        assert (
+            httpx.put(url, content=medium, headers={"content-type": "text/plain"}, trust_env=False).status_code == 200
+        )
     over_grpc(projects, name, run)
     with projects.client(name) as client:
         client.score(run, "polite", "rude", comment=says("in a comment"), author=SECRET)
@@ -270,7 +272,9 @@ def test_a_pack_with_masked_contents_goes_on_as_masked(sent: Projects):
     # Whoever has the whole content replaces what somebody has said to be left of it.
     whole = Pack((sent_message(),), ())
     with sent.http("red") as http:
-        assert http.post("/v1/content", content=encode_pack(whole), headers={"content-type": PACK}).json()["stored"] == 1
+        assert (
+            http.post("/v1/content", content=encode_pack(whole), headers={"content-type": PACK}).json()["stored"] == 1
+        )
         assert http.post("/v1/content", content=body, headers={"content-type": PACK}).json()["stored"] == 1
     with sent.client("red") as client:
         assert client.content(ref) == sent_message()
@@ -287,7 +291,10 @@ def test_the_digest_is_verified_before_anything_is_masked(sent: Projects):
 def test_rules_of_a_project_are_no_others(sent: Projects):
     send_all(sent, "red", RED)
     with sent.client("red") as client:
-        for content in (content_of(says("in a text")), content_of({"password": PASSWORD, "arguments": json.dumps({"mail": SECRET})})):
+        for content in (
+            content_of(says("in a text")),
+            content_of({"password": PASSWORD, "arguments": json.dumps({"mail": SECRET})}),
+        ):
             assert client.content(content.ref).data == content.data
         assert client.run(RED)["user"] == SECRET
         assert client.redaction()["keys"] == []

@@ -40,14 +40,20 @@ def masker(rules: RedactionRules = RULES) -> Masker:
 def recorded(run: str, secret: str) -> Recorder:
     word = "password" if secret == SECRET else "colour"
     recorder = Recorder(run, name=f"help {secret}", session=f"of {secret}", start_ns=Clock()())
-    recorder.root.attributes |= {names.USER: secret, names.RUN_TAGS: [f"for {secret}"], word: PASSWORD if secret == SECRET else "blue"}
+    recorder.root.attributes |= {
+        names.USER: secret,
+        names.RUN_TAGS: [f"for {secret}"],
+        word: PASSWORD if secret == SECRET else "blue",
+    }
     recorder.root.events = [SpanEvent("exception", recorder.now_ns, {"exception.message": f"no {secret}"})]
     messages = [text_message("system", "You are of help."), text_message("user", f"I am {secret}")]
     recorder.model(messages, text_message("assistant", f"Hello {secret}"))
     recorder.tool("mail", {"to": secret, word: PASSWORD if secret == SECRET else "blue"}, f"sent to {secret}")
     for number in range(600):  # more than a page, so that there are snapshots of states
         recorder.change(f"customer {number}", secret)
-    recorder.say(names.CHECKPOINT, **{names.CHECKPOINT_NAME: f"at {secret}", names.STATE_REF: recorder.keep({"a": secret})})
+    recorder.say(
+        names.CHECKPOINT, **{names.CHECKPOINT_NAME: f"at {secret}", names.STATE_REF: recorder.keep({"a": secret})}
+    )
     return recorder
 
 
