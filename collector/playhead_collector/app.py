@@ -55,6 +55,7 @@ from playhead_collector.receive.transfer_budget import TransferBudget
 from playhead_collector.retain.forgetter import Forgetter
 from playhead_collector.retain.object_mover import ObjectMover
 from playhead_collector.retain.packer import Packer
+from playhead_collector.retain.redactor import Redactor
 from playhead_collector.retain.retainer import Retainer
 from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.serve import drop_in, errors, health, identity, query_api
@@ -65,6 +66,7 @@ from playhead_collector.serve.browser.origin_guard import BrowserGuard
 from playhead_collector.serve.compressed_answers import CompressAnswers
 from playhead_collector.serve.health import GrpcHealth
 from playhead_collector.serve.keyring import Keyring
+from playhead_collector.serve.maskers import Maskers, load_hook
 from playhead_collector.serve.metrics import CountRequests, ForwardMetrics, Metrics, ObjectMetrics
 from playhead_collector.serve.project_directory import ProjectDirectory
 from playhead_collector.serve.quotas import Quotas
@@ -259,13 +261,17 @@ def build_collector(
     )
     metrics = Metrics()
     access_control = _access_control(settings, store, metrics, clock)
+    maskers = Maskers(access_control.projects, load_hook(settings.redaction_hook))
+    redactor = Redactor(store.redaction, maskers.of)
     workers = [
         runner, packer, sweeper, forgetter, retainer, mover, forwarder, announcer, indexer, finder, scoring,
-        access_control.quotas,
+        access_control.quotas, redactor,
     ]  # fmt: skip
     app = _application(workers, hub)
     flow, guard = _make_limits(settings, metrics)
-    intake = IngestPipeline(store, FIRST_PROJECT, settings.inline_attribute_characters, (runner.wake, forwarder.wake))
+    intake = IngestPipeline(
+        store, FIRST_PROJECT, settings.inline_attribute_characters, (runner.wake, forwarder.wake), maskers.of
+    )
     most = DecodeLimits(items=settings.max_spans_per_request, parts=settings.max_span_parts)
     otlp = OtlpIntake(intake.of, metrics, flow, settings.max_request_bytes, most)
     app.include_router(OtlpHttp(otlp).router())
@@ -276,7 +282,7 @@ def build_collector(
     query_api.add_routes(
         app, store, runner, answers, access_control=access_control, analysis=pool, not_understood=metrics.scopes,
         reads=reads, hub=hub, sweeper=sweeper, forgetter=forgetter, retainer=retainer, forwarder=forwarder,
-        scoring=run_scorer,
+        scoring=run_scorer, maskers=maskers,
     )  # fmt: skip
     _attach_pages(app, store, mover)
     forwarding = ForwardMetrics(forwarder, clock, metrics.registry)
@@ -286,6 +292,7 @@ def build_collector(
     _observe(metrics, flow, runner, sweeper, hub)
     _observe_finder(metrics, finder)
     _observe_scoring(metrics, scoring)
+    _observe_redaction(metrics, maskers)
     observe_announcer(metrics.gauge, announcer)
     if pool is not None:
         _observe_analysis(metrics, pool)
@@ -311,6 +318,18 @@ def _access_control(
     quotas = Quotas(projects, store.projects, store.storage, wall_ns=clock)
     metrics.on_arrived = quotas.arrived
     return AccessControl(Keyring(store.keys, settings.admin_key or None, wall_ns=clock), projects, quotas)
+
+
+def _observe_redaction(metrics: Metrics, maskers: Maskers) -> None:
+    counted = {
+        "contents": "Contents of which a part was masked by rules of their project",
+        "spans": "Spans of which a part was masked",
+        "logs": "Log events of which a part was masked",
+        "hook_failures": "Values that were masked as a whole because PLAYHEAD_REDACTION_HOOK failed",
+        "too_long": "Values that were masked as a whole because patterns took too long",
+    }
+    for name, text in counted.items():
+        metrics.gauge(f"redaction_{name}", text, partial(maskers.counts.__getitem__, name))
 
 
 def _runner(

@@ -2,17 +2,23 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from playhead.lift import SharedThreads, lift, lift_logs, scope_name
+from playhead.model.canonical import Content
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span
 from playhead.wire.pack import Pack
 from playhead_collector.receive.ports import ExtractedCounts, IngestResult, MissingRefs, PackResult
+from playhead_collector.redaction.masking import Masker
+from playhead_collector.redaction.records import mask_logs, mask_spans
 from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres.store import PostgresStore
+
+MaskerOf = Callable[[int], Awaitable[Masker | None]]
+"""Of a project, by its number."""
 
 # Lifting one foreign span of 20 kB takes up to a millisecond; more of them than this are lifted off the event loop.
 _LIFT_ON_LOOP = 16
@@ -29,6 +35,8 @@ class IngestPipeline:
     arrived: Sequence[Callable[[], None]]
     """Callbacks that wake the workers (projector, forwarder). Called after spans, log events or contents were stored.
     """
+    maskers: MaskerOf | None = None
+    """Gives what masks the data of a project; None: nothing is masked."""
 
     def of(self, project_id: int) -> "IngestPipeline":
         """Returns the pipeline of another project."""
@@ -37,8 +45,9 @@ class IngestPipeline:
     async def ingest(self, spans: Sequence[Span], logs: Sequence[LogEvent]) -> IngestResult:
         """Durable once this returns. Raises StoreUnavailable."""
         many = len(spans) + len(logs) > _LIFT_ON_LOOP
-        work = partial(_lifted, spans, logs, self.inline_characters)
-        lifted = await asyncio.to_thread(work) if many else work()
+        masker = None if self.maskers is None else await self.maskers(self.project_id)
+        work = partial(_lifted, spans, logs, self.inline_characters, masker)
+        lifted = await asyncio.to_thread(work) if many or masker is not None else work()
         ingested = await self.store.spans.ingest(self.project_id, lifted.batch)
         self._wake()
         contents = ExtractedCounts(lifted.contents, lifted.content_bytes, ingested.new_contents, ingested.new_bytes)
@@ -55,7 +64,13 @@ class IngestPipeline:
     async def put(self, pack: Pack) -> PackResult:
         """Durable once this returns. Raises StoreUnavailable."""
         epoch = await self.store.contents.epoch(self.project_id)
-        unknown_parents = await self.store.contents.put(self.project_id, pack.contents, pack.threads)
+        # The digests were verified when the pack was read: from here on, contents go by their refs.
+        unproven = {content.ref.digest for content in pack.contents if content.is_masked}
+        masker = None if self.maskers is None else await self.maskers(self.project_id)
+        contents: Sequence[Content] = pack.contents
+        if masker is not None:
+            contents = await asyncio.to_thread(_masked, masker, contents)
+        unknown_parents = await self.store.contents.put(self.project_id, contents, pack.threads, unproven)
         self._wake()
         return PackResult(unknown_parents, epoch)
 
@@ -79,7 +94,11 @@ class _LiftedBatch:
     not_understood: Counter[str]
 
 
-def _lifted(spans: Sequence[Span], logs: Sequence[LogEvent], inline: int) -> _LiftedBatch:
+def _masked(masker: Masker, contents: Sequence[Content]) -> Sequence[Content]:
+    return [masker.content(content) for content in contents]
+
+
+def _lifted(spans: Sequence[Span], logs: Sequence[LogEvent], inline: int, masker: Masker | None) -> _LiftedBatch:
     shared = SharedThreads()
     lifted_spans = [lift(span, inline, shared=shared) for span in spans]
     lifted_logs = lift_logs(logs, inline)
@@ -97,4 +116,7 @@ def _lifted(spans: Sequence[Span], logs: Sequence[LogEvent], inline: int) -> _Li
         contents=list({content.ref: content for content in contents}.values()),
         threads=[thread for ref, thread in threads.items() if ref not in continued],
     )
+    if masker is not None:  # last: what is lifted has the refs of what was sent
+        spans, logs = mask_spans(masker, batch.spans), mask_logs(masker, batch.logs)
+        batch = replace(batch, spans=spans, logs=logs, contents=_masked(masker, batch.contents))
     return _LiftedBatch(batch, len(contents), sum(len(content.data) for content in contents), not_understood)

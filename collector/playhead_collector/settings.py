@@ -396,6 +396,13 @@ class CollectorSettings:
     reasoning_tag: str = setting(
         "PLAYHEAD_REASONING_TAG", "reasoning", TAG, "tag between which models write down their reasoning in a form"
     )
+    # None by default: it runs code of the operator's on all that arrives, of projects whose rules say so.
+    redaction_hook: str | None = setting(
+        "PLAYHEAD_REDACTION_HOOK",
+        None,
+        s.TEXT,
+        "function that masks what is stored, as module:function (`docs/redaction.md`)",
+    )
     # 262144: longer than most single messages to models; an analysis reads so much in about half a second.
     max_analysed_characters: int = setting(
         "PLAYHEAD_MAX_ANALYSED_CHARACTERS",

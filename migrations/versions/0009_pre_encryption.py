@@ -3,7 +3,7 @@
 from playhead_collector.store.migrate import run_sql_beside
 
 revision = "0009_pre_encryption"
-down_revision = "0007_pre_content_kinds"
+down_revision = "0008_pre_redaction"
 
 
 def upgrade() -> None:

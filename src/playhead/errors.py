@@ -20,6 +20,7 @@ PlayheadError                  everything we raise on purpose; the message ends 
 │     ├─ Interrupted           a person asked the run to stop
 │     ├─ RunTakenOver          another process continues the run
 │     ├─ ReplayDiverged        the program makes another call than the record has
+│     ├─ MaskedContent         a part of what the program needs of the record was masked by rules of its project
 │     └─ InDoubt               a call may have taken effect, and running it again may do so twice
 └─ ClientError                 a request to the collector failed
    ├─ CollectorUnreachable     no answer from the collector's address
@@ -132,6 +133,11 @@ class Interrupted(RunStopped):
 
 class RunTakenOver(RunStopped):
     """Another process continues the run; this process executes and records nothing more of it."""
+
+
+class MaskedContent(RunStopped):
+    """A part of what is needed of the record was masked by the redaction rules of its project at the collector, so it
+    is given neither to the program nor to a model."""
 
 
 class InDoubt(RunStopped):

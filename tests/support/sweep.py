@@ -657,6 +657,17 @@ RULES: dict[str, Rule] = {
         Question(f"{PREFIX}/scorers/swept", holds=lambda body: body["deleted"] is True)
     ],
     "delete /projects/{name}/key": lambda run: [Question(f"{PREFIX}/projects/swept/key", status=409)],
+    "get /project/redaction": lambda run: [
+        Question(f"{PREFIX}/project/redaction", holds=lambda body: body["keys"] == [] and body["job"] is None)
+    ],
+    "put /project/redaction": lambda run: [
+        Question(f"{PREFIX}/project/redaction", body={}, holds=lambda body: body["presets"] == [])
+    ],
+    "post /project/redaction/test": lambda run: [
+        Question(f"{PREFIX}/project/redaction/test", body={"value": "a"}, holds=lambda body: body["changed"] is False)
+    ],
+    "post /project/redaction/apply": lambda run: [Question(f"{PREFIX}/project/redaction/apply", status=409, body={})],
+    "delete /project/redaction/apply": lambda run: [Question(f"{PREFIX}/project/redaction/apply", status=404)],
     "get /keys": _keys,
     "post /keys": _new_key,
     "delete /keys/{number}": _revoke,

@@ -43,6 +43,7 @@ OF_USERS = {
     "playhead_collector.analysis.turns.run_search",  # a text, escaped
     # Of whoever may set scorers; they run in a process with a limit of time.
     "playhead_collector.analysis.scoring.rules",
+    "playhead_collector.redaction.patterns",  # of a kind whose time is bounded: tests/unit/redaction
 }  # fmt: skip
 ALL = os.environ.get("PLAYHEAD_LONG_TEXTS") == "all"
 SHORT, LONG = 2_500, 5_000

@@ -29,6 +29,7 @@ from playhead.wire.operations.operation import DeclaredOperation
 from playhead.wire.operations.projects import ProjectOperations
 from playhead.wire.operations.promises import PromiseOperations
 from playhead.wire.operations.reasoning import ReasoningOperations
+from playhead.wire.operations.redaction import RedactionOperations
 from playhead.wire.operations.retention import RetentionOperations
 from playhead.wire.operations.runs import RunOperations
 from playhead.wire.operations.scorers import ScorerOperations
@@ -48,6 +49,7 @@ _MODULES: Mapping[type, str] = {
     CallOperations: "calls",
     LeaseOperations: "leases",
     ProjectOperations: "projects",
+    RedactionOperations: "redaction",
     RunOperations: "runs",
     ScoreOperations: "scores",
     ScorerOperations: "scorers",

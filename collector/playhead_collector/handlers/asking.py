@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from playhead_collector.handlers.settings import AnalysisSettings
     from playhead_collector.live.hub import LiveHub
     from playhead_collector.read.prices import Prices
+    from playhead_collector.redaction.masking import Hook, Masker
     from playhead_collector.retain.forgetter import Forgetter
     from playhead_collector.retain.retainer import Retainer
     from playhead_collector.retain.sweeper import Sweeper
@@ -107,6 +109,19 @@ class ScoringService(Protocol):
         ...
 
 
+class MaskerDirectory(Protocol):
+    """Gives what masks the data of projects."""
+
+    @property
+    def hook(self) -> Hook | None:
+        """The operator's function; None: there is none."""
+        ...
+
+    async def of(self, project_id: int) -> Masker | None:
+        """Returns what masks the data of a project; None: nothing does. Raises StoreUnavailable."""
+        ...
+
+
 class Computing(Protocol):
     """Computes in a worker process, if there are some. What is computed is given up when its client has gone."""
 
@@ -126,8 +141,8 @@ class Services:
     `explainer`, `chat_models`, `search`: what the operator has switched on. `clock`: ns since 1970. `hub` and
     `changes`: live streams. `not_understood`: spans and log events that no dialect could read, by project and scope.
     `reading` limits reads of the database at a time, `packing` packs and bundles that are made, `looking_up` contents
-    that are read, `asking_models` calls that are asked again. `projects` and `meter`: tenants, and what they sent.
-    `scoring`: asks scorers about runs.
+    that are read, `asking_models` calls that are asked again. `projects`, `meter` and `maskers`: tenants,
+    what they sent, and what masks their data. `scoring`: asks scorers about runs.
     """
 
     explainer: Explainer | None = None
@@ -139,6 +154,7 @@ class Services:
     projects: ProjectCache | None = None
     meter: ProjectMeter | None = None
     scoring: ScoringService | None = None
+    maskers: MaskerDirectory | None = None
     reading: Turn = no_limit
     sweeper: Sweeper | None = None
     forgetter: Forgetter | None = None
@@ -252,6 +268,11 @@ class Changing(Asking):
     """One call of a handler that changes something: it has the whole store."""
 
     store: PostgresStore
+
+    async def masked(self, value: T) -> T:
+        """Returns a text, a JSON value or a list of them as the rules of the project let it be stored."""
+        masker = None if self.services.maskers is None else await self.services.maskers.of(self.project_id)
+        return value if masker is None else await asyncio.to_thread(masker.json, value)
 
 
 def needs_collector() -> Refused:

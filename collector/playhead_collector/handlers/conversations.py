@@ -47,8 +47,8 @@ async def conversation(
         raise _none_of(id, scope)
     if records_after is None:
         return _answer(row)
-    records = await asking.store.conversations.records(asking.project_id, row, records_after, MOST_RECORDS)
-    return _answer(row, records)
+    records, are_masked = await asking.store.conversations.records(asking.project_id, row, records_after, MOST_RECORDS)
+    return _answer(row, records, are_masked=are_masked)
 
 
 @changes(ConversationOperations.save_conversation)
@@ -76,10 +76,20 @@ async def save_conversation(
     parent = None if parent_id is None or parent_revision is None else (parent_id, parent_revision)
     ref = None if head is None else ContentRef.parse(head)
     previous = None if previous_head is None else ContentRef.parse(previous_head)
-    outcome = await asking.store.conversations.save(
-        asking.project_id,
-        ConversationSave(id, scope, revision, ref, parent, previous, saves, records, replaces, unrepeated),
+    new = ConversationSave(
+        id,
+        scope,
+        revision,
+        ref,
+        parent,
+        previous,
+        saves,
+        records,
+        await _masked(asking, records),
+        replaces=replaces,
+        unrepeated=unrepeated,
     )
+    outcome = await asking.store.conversations.save(asking.project_id, new)
     if outcome.missing is not None:
         what = "a thread" if records is None else "a content"
         message = f"body: {what} is named that is not stored, {outcome.missing}: send it first (POST /v1/content)"
@@ -109,13 +119,21 @@ def _is_record(text: str) -> bool:
     return text.isprintable() or not any(character < " " or "\ud800" <= character <= "\udfff" for character in text)
 
 
+async def _masked(asking: Changing, records: Sequence[str] | None) -> list[str] | None:
+    """Returns what is stored in place of records; None: they are stored as they are."""
+    if not records:
+        return None
+    masked = await asking.masked([*records])
+    return None if masked == [*records] else masked
+
+
 def _none_of(conversation: str, scope: str) -> Refused:
     of_scope = f" of scope {scope}" if scope else ""
     message = f"there is no conversation {conversation}{of_scope}: `playhead conversations` lists those there are"
     return Refused(404, "no_such_conversation", message)
 
 
-def _answer(row: ConversationRow, records: Sequence[str] = ()) -> StoredConversation:
+def _answer(row: ConversationRow, records: Sequence[str] = (), *, are_masked: bool = False) -> StoredConversation:
     return {
         "id": row.id,
         "scope": row.scope,
@@ -123,6 +141,7 @@ def _answer(row: ConversationRow, records: Sequence[str] = ()) -> StoredConversa
         "head": row.head,
         "messages": row.messages,
         "records": [*records],
+        "masked": are_masked,
         "parent": None if row.parent is None else {"id": row.parent[0], "revision": row.parent[1]},
         "created": rfc3339(row.created_ns),
         "updated": rfc3339(row.updated_ns),

@@ -42,6 +42,7 @@ async def add_note(
     if text is None and label is None:
         raise Refused(422, "invalid", "body.text: a note says something: send a text, a label, or both")
     record = await asking.record(run)
+    text, label, author = await asking.masked([text, label, author])
     new = NoteToAdd(
         id or uuid.uuid4().hex,
         text,

@@ -56,7 +56,8 @@ async def open_promise(
     expected: object = None,
     seconds: float | None = None,
 ) -> Promise:
-    body = {"key": key, "name": name, "action": action, "risk": risk, "details": details, "schema": expected}
+    said = {"name": name, "action": action, "risk": risk, "details": details, "schema": expected}
+    body = {"key": key, **await asking.masked(said)}
     return promise_answer(await asking.store.promises.open(asking.project_id, id, kind, run, body, seconds))
 
 
@@ -74,7 +75,7 @@ async def answer_promise(
     if (stored.kind == "approval") != (outcome != ANSWERED):
         expected = "approved or denied" if stored.kind == "approval" else "answered"
         raise Refused(400, "wrong_outcome", f"this is a promise of the kind {stored.kind}: answer it with {expected}")
-    answer = {"outcome": outcome, "value": value, "by": by, "reason": reason}
+    answer = {"outcome": outcome, **await asking.masked({"value": value, "by": by, "reason": reason})}
     if await asking.store.promises.answer(asking.project_id, promise, answer, late=False):
         return promise_answer(await _known(asking, promise))
     raise Refused(409, "answered", _first_answer(await _known(asking, promise)))

@@ -77,7 +77,7 @@ class Archive:
         self.known.add(ref.digest)
         self.counts.update(contents=1, content_bytes=len(content.data))
         self._file(layout.content_file(ref.digest.hex()), content.data)
-        self.line(layout.CONTENTS, layout.ContentLine(ref, content.media_type, len(content.data)).line())
+        self.line(layout.CONTENTS, layout.ContentLine.of(content).line())
         return layout.refs_in(content.data)
 
     def _thread(self, thread: ThreadExtension) -> set[bytes]:

@@ -49,6 +49,8 @@ async def read_batch(store: ReadStore, project_id: int, refs: Sequence[str]) -> 
 def content_value(content: Content) -> ContentValue:
     """Returns a content as a JSON value: stored JSON unchanged, text as a string, anything else as base64."""
     answer: ContentValue = {"media_type": content.media_type, "size": len(content.data)}
+    if content.is_masked:
+        answer["masked"] = True
     value = plain_value(content)
     if value is None:
         return {**answer, "base64": base64.b64encode(content.data).decode()}
@@ -59,7 +61,8 @@ async def read_thread(store: ReadStore, project_id: int, ref: ContentRef) -> Thr
     """Returns the thread as a list of messages.  Raises ContentMissing."""
     thread = await messages_of(store, project_id, ref)
     cache = await fetch(store, project_id, thread)
-    return {"thread": ref, "messages": [cache.message(message) for message in thread], "missing": cache.missing}
+    messages = [cache.message(message) for message in thread]
+    return {"thread": ref, "messages": messages, "missing": cache.missing, "masked": cache.masked}
 
 
 @dataclass(slots=True)

@@ -89,6 +89,7 @@ class _Description(TypedDict):
     content_kind: ContentKind | None
     media_type: str
     size: int
+    masked: bool
     tokens: int | None
     tier: str | None
     first_stored: str | None
@@ -115,6 +116,7 @@ async def _description(
         "content_kind": content_kind,
         "media_type": content.media_type,
         "size": len(content.data),
+        "masked": content.is_masked,
         "tokens": None if content.media_type == THREAD else await asyncio.to_thread(estimate_content, content.data),
         "tier": None if facts is None else facts.tier,
         "first_stored": None if first_stored is None else first_stored.isoformat(),

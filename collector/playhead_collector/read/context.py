@@ -73,6 +73,7 @@ def context_answer(
         "input": cache.value(begin.input),
         "context_tokens": call_answer["usage"].get("input_tokens"),
         "missing": cache.missing,
+        "masked": cache.masked,
     }
 
 

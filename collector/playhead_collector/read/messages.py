@@ -137,7 +137,7 @@ async def list_history(
     items: list[HistoryEntry] = []
     for event in page:
         message = cache.parsed_message(event.message)
-        item = history_entry(event, message, around, held, scales)
+        item = history_entry(event, message, around, held, scales, is_masked=cache.is_masked(event.message))
         items.append({**item, "value": cache.message(event.message)} if hydrate else item)
     return {"items": items, "next_cursor": str(page[-1].seq) if len(added) > limit else None}
 
@@ -168,6 +168,8 @@ def history_entry(
     around: _NearbyEvents,
     held: ContextMembership,
     scales: dict[str | None, Scale],
+    *,
+    is_masked: bool = False,
 ) -> HistoryEntry:
     """Builds the answer for one `message_added` event. Pure."""
     call = around.begins.get(event.span)
@@ -188,6 +190,7 @@ def history_entry(
         "elapsed_ms": end.elapsed_ms if end else None,
         "tokens": tokens,
         "tokens_basis": basis,
+        "masked": is_masked,
         "in_context": held.has(event),
         "removed": held.removal(event),
         "message": event.message,

@@ -36,11 +36,22 @@ class ContentCache:
         """`media`: bytes of uploaded media, by the ids that Langfuse gave them."""
         self._contents, self._media = contents, media
         self._missing: dict[str, None] = {}
+        self._masked: dict[str, None] = {}
 
     @property
     def missing(self) -> list[str]:
         """The requested refs that are not stored, in the order of the requests."""
         return list(self._missing)
+
+    @property
+    def masked(self) -> list[str]:
+        """Those of the requested refs of which a part was masked, in the order of the requests."""
+        return list(self._masked)
+
+    def is_masked(self, ref: ContentRef | None) -> bool:
+        """Whether a part of the content was masked."""
+        content = None if ref is None else self._contents.get(ref)
+        return content is not None and content.is_masked
 
     def where(self, fits: Callable[[bytes], bool]) -> "ContentCache":
         """Returns the contents whose bytes fit, as if no others were stored."""
@@ -82,6 +93,8 @@ class ContentCache:
         content = self._contents.get(ref)
         if content is None:
             self._missing[str(ref)] = None
+        elif content.is_masked:
+            self._masked[str(ref)] = None
         return content
 
 

@@ -23,6 +23,7 @@ from playhead.wire.operations.operation import operations_of
 from playhead.wire.operations.projects import ProjectOperations
 from playhead.wire.operations.promises import PromiseOperations
 from playhead.wire.operations.reasoning import ReasoningOperations
+from playhead.wire.operations.redaction import RedactionOperations
 from playhead.wire.operations.retention import RetentionOperations
 from playhead.wire.operations.runs import RunOperations
 from playhead.wire.operations.scorers import ScorerOperations
@@ -36,7 +37,7 @@ from playhead.wire.operations.verdict import VerdictOperations
 from playhead.wire.operations.waterfall import WaterfallOperations
 from playhead.wire.operations.why import WhyOperations
 from playhead_collector.analysis.configuration import Configured
-from playhead_collector.handlers.asking import ScoringService, Services
+from playhead_collector.handlers.asking import MaskerDirectory, ScoringService, Services
 from playhead_collector.handlers.settings import AnalysisSettings
 from playhead_collector.live.hub import LiveHub, StreamLimits
 from playhead_collector.read.record import RunProjector
@@ -95,6 +96,7 @@ def add_routes(
     retainer: "Retainer | None" = None,
     forwarder: "Forwarder | None" = None,
     scoring: ScoringService | None = None,
+    maskers: MaskerDirectory | None = None,
 ) -> None:
     """Adds the routes of the query API to `app`. `runner` projects newly arrived spans of a run before it is read.
 
@@ -126,6 +128,7 @@ def add_routes(
         projects=None if access_control is None else access_control.projects,
         meter=None if access_control is None else access_control.quotas,
         scoring=scoring,
+        maskers=maskers,
         not_understood=not_understood,
         reading=reads.turn,
         packing=lambda: packing,
@@ -167,6 +170,8 @@ def add_routes(
     _add_all(declared, ApiRoutes(app, ReadLimiter(1, _READS_WAITING)), KeyOperations)
     if access_control is not None:
         _add_all(declared, limited, ProjectOperations)
+        if maskers is not None:
+            _add_all(declared, limited, RedactionOperations)
     if scoring is not None:
         _add_all(declared, limited, ScorerOperations)
     if sweeper is not None:

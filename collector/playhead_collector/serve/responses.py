@@ -13,6 +13,8 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from playhead.model.canonical import Content, is_media_type
+from playhead.model.digest import sha256
+from playhead.model.names import MASKED_HEADER
 from playhead.model.ref import ContentRef
 from playhead_collector.errors import Refused
 from playhead_collector.json_bytes import json_bytes
@@ -29,6 +31,7 @@ _NEVER_RUN = {
 }
 # The bytes of a ref never change. `private`: access depends on the caller's key.
 _FOR_EVER = "private, max-age=31536000, immutable"
+_ASK_AGAIN = "private, no-cache"
 
 
 def json_answer(value: object) -> Response:
@@ -62,29 +65,33 @@ class FileDownload(StreamingResponse):
 
 def content_answer(ref: ContentRef, content: Content, request_headers: Mapping[str, str]) -> Response:
     """Returns the content, whole or in the range that the request's headers ask for. Raises Refused (416)."""
-    headers = {**_NEVER_RUN, "etag": f'"{ref}"', "cache-control": _FOR_EVER, "accept-ranges": "bytes"}
-    if _has_it(request_headers.get("if-none-match"), ref):
+    tag = f'"{ref}"'
+    headers = {**_NEVER_RUN, "etag": tag, "cache-control": _FOR_EVER, "accept-ranges": "bytes"}
+    if content.is_masked:  # what is left of it changes with the rules
+        tag = f'"{ref}:masked:{sha256(content.data).hexdigest()}"'
+        headers |= {"etag": tag, "cache-control": _ASK_AGAIN, MASKED_HEADER: str(ref)}
+    if _has_it(request_headers.get("if-none-match"), tag):
         return Response(status_code=304, headers=headers)
     media_type = content.media_type if is_media_type(content.media_type) else "application/octet-stream"
     headers |= {"content-disposition": _disposition(ref, media_type), "content-type": media_type}
     size = len(content.data)
-    part = _range(request_headers, ref, size)
+    part = _range(request_headers, tag, size)
     if part is None:
         return Response(content.data, headers=headers)
     headers["content-range"] = f"bytes {part.start}-{part.stop - 1}/{size}"
     return Response(content.data[part.start : part.stop], 206, headers=headers)
 
 
-def _has_it(if_none_match: str | None, ref: ContentRef) -> bool:
+def _has_it(if_none_match: str | None, etag: str) -> bool:
     tags = [tag.strip().removeprefix("W/") for tag in (if_none_match or "").split(",")]
-    return f'"{ref}"' in tags or "*" in tags
+    return etag in tags or "*" in tags
 
 
-def _range(request_headers: Mapping[str, str], ref: ContentRef, size: int) -> range | None:
+def _range(request_headers: Mapping[str, str], etag: str, size: int) -> range | None:
     """Returns the requested range of bytes. None: send the whole content, also for Range headers that are not
     supported."""
     shape = _RANGE.fullmatch(request_headers.get("range", "").replace(" ", ""))
-    if shape is None or request_headers.get("if-range", f'"{ref}"') != f'"{ref}"':
+    if shape is None or request_headers.get("if-range", etag) != etag:
         return None
     first, last = shape.groups()
     if not first and not last:

@@ -95,7 +95,7 @@ def _row(pending: PendingConversation) -> StoredConversation:
     parent = head.parent
     return {
         "id": head.id, "scope": head.scope, "revision": head.revision, "head": head.head, "messages": head.messages,
-        "records": [], "parent": None if parent is None else {"id": parent[0], "revision": parent[1]},
+        "records": [], "masked": False, "parent": None if parent is None else {"id": parent[0], "revision": parent[1]},
         "created": head.created, "updated": head.updated,
     }  # fmt: skip
 

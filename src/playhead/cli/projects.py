@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from playhead.cli import output
+from playhead.cli import output, redaction
 from playhead.cli.connection import ask_collector
 from playhead.cli.options import Json
 from playhead.wire.operations.projects import ProjectAnswer, ProjectLimits, ProjectUsage
@@ -13,6 +13,7 @@ app = typer.Typer(
     no_args_is_help=True,
     help="Make, limit, list and delete projects, with the operator's key (PLAYHEAD_ADMIN_KEY of the collector).",
 )
+app.add_typer(redaction.app, name="redaction")
 Name = Annotated[str, typer.Argument(help="Its name.")]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, cast
 
-from playhead.errors import CannotRestore
+from playhead.errors import CannotRestore, MaskedContent
 from playhead.model.canonical import Content, canonical_json
 from playhead.model.json_value import JsonMapping, JsonValue, text_at
 from playhead.model.message import Message, message_contents, read_message, resolve_parts, text_message
@@ -82,8 +82,18 @@ def _marked(api: Api, redacted: object, role: str) -> Message:
     return cast(Message, {**message, "extra": {**extra, REDACTED: True}})
 
 
+def refuse_masked(content: Content, what: str) -> None:
+    """Raises MaskedContent if a collector has masked a part of the content. `what`: what it is, as a subject."""
+    if content.is_masked:
+        raise MaskedContent(
+            f"{what} was masked by the redaction rules of its project at the collector: a model must not be given it "
+            "as what was said. Begin another conversation, or branch from a revision before it"
+        )
+
+
 def restored_message(ref: ContentRef, contents: Mapping[ContentRef, Content]) -> Message:
-    """Returns a stored message with its large parts. Raises CannotRestore if it is not there, or was redacted."""
+    """Returns a stored message with its large parts. Raises CannotRestore if it is not there, or was redacted;
+    MaskedContent if the collector has masked a part of it."""
     content = contents.get(ref)
     if content is None:
         raise CannotRestore(f"the message {ref} of this conversation is not stored any more")
@@ -92,8 +102,10 @@ def restored_message(ref: ContentRef, contents: Mapping[ContentRef, Content]) ->
         found = contents.get(wanted.plain)
         if found is None:
             raise CannotRestore(f"a part of the message {ref} of this conversation is not stored any more")
+        refuse_masked(found, f"a part of the message {ref} of this conversation")
         return found.data
 
+    refuse_masked(content, f"the message {ref} of this conversation")
     message = resolve_parts(read_message(content.data), part)
     if REDACTED in (message.get("extra") or {}):
         raise CannotRestore(

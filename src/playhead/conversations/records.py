@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from playhead.conversations.folder import PendingConversation, ThreadContents
 from playhead.conversations.heads import ConversationChange, ConversationHead, ThreadPart, conflict
-from playhead.errors import Conflict, NotFound
+from playhead.errors import Conflict, MaskedContent, NotFound
 from playhead.model.canonical import JSON, Content
 from playhead.model.ref import ContentRef
 from playhead.model.thread import extend
@@ -46,6 +46,11 @@ def records_at(client: "Client", head: ConversationHead, after: int) -> list[Con
             return None
         if stored["revision"] != head.revision or stored["head"] != head.head or not stored["records"]:
             return None
+        if stored.get("masked"):  # an older collector does not say it
+            raise MaskedContent(
+                f"records of {head.id} were masked by the redaction rules of its project at the collector: a program "
+                "must not be given them as what was saved. Begin another conversation"
+            )
         records += [Content(text.encode(), JSON) for text in stored["records"]]
     return records
 

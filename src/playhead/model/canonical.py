@@ -52,13 +52,23 @@ _TYPE_OF_KIND = {AS_JSON: JSON, AS_TEXT: TEXT, AS_BYTES: BYTES}
 @dataclass(slots=True)
 class Content:
     """Bytes and their media type; neither changes. The ref, which says how to read them, is computed at the first
-    access."""
+    access.
+
+    `is_masked`: a collector has masked a part of the content, so that the bytes are not those that the ref names."""
 
     # Not a frozen class with functools.cached_property: on Python 3.11 that holds one lock for all contents, which a
     # forked child would find held for ever.
     data: bytes
     media_type: str
     _ref: ContentRef | None = field(default=None, init=False, repr=False, compare=False)
+    is_masked: bool = field(default=False, init=False)
+
+    @classmethod
+    def masked(cls, ref: ContentRef, data: bytes, media_type: str) -> "Content":
+        """Returns what is left of the content of `ref`. The media type is that of the whole content."""
+        content = cls(data, media_type)
+        content._ref, content.is_masked = ref, True
+        return content
 
     @property
     def ref(self) -> ContentRef:
@@ -173,6 +183,9 @@ def content_as(stored: Content, ref: ContentRef) -> Content:
     Equal bytes are stored once, with the type that came first, perhaps from another writer.
     """
     kind, data = ref.read_as, stored.data
+    if stored.is_masked:  # what is left says nothing about the bytes that were sent
+        media_type = stored.media_type if kind in (None, _kind_of(stored.media_type)) else _TYPE_OF_KIND[kind]
+        return Content.masked(ref, data, media_type)
     if kind is None:
         kind = AS_JSON if may_be_json(data) else AS_TEXT if _is_utf8(data) else AS_BYTES
     return stored if _kind_of(stored.media_type) == kind else Content(data, _TYPE_OF_KIND[kind])

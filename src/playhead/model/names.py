@@ -280,6 +280,7 @@ COLLECTOR_HEADER: Final = "playhead-collector"  # on every answer of a collector
 WIRE_VERSION: Final = 1
 PROJECT_HEADER: Final = "playhead-project"  # on a request of the operator: the project that it is about
 PACK_LOOKED_AT_HEADER: Final = "playhead-refs-looked-at"  # with a pack: how many of the requested refs were looked at
+MASKED_HEADER: Final = "playhead-masked"  # on a content of which a part is masked: the ref, which the bytes do not have
 STORED_HEADER: Final = "playhead-stored"  # on an answer to OTLP: what was new in the request, as name=count, ...
 TAKEN_OVER_HEADER: Final = "playhead-taken-over"  # the same: runs taken over by other attempts, run=attempt, ...
 COLLECTOR_PATH: Final = "/v1/playhead"  # answers clients that test whether a collector is there; needs no key

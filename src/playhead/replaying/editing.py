@@ -15,7 +15,7 @@ from playhead.model import names
 from playhead.model.canonical import canonical_json, content_of, parse_json
 from playhead.model.message import read_message
 from playhead.model.ref import ContentRef
-from playhead.replaying.record import Record
+from playhead.replaying.record import Record, refuse_masked
 from playhead.replaying.recorded_calls import RecordedCall
 
 _FORMS = frozenset({"system", "messages"})
@@ -158,6 +158,7 @@ def recorded_rules(record: Record, calls: Sequence[RecordedCall]) -> tuple[EditR
         content = record.content(ref)
         if content is None:
             raise ReplayError(f"the record's edit of a model call is not at hand ({ref}): fork the run's parent")
+        refuse_masked(content, f"the record's edit of a model call ({ref})", "fork the run's parent")
         for value in parse_json(content.data):
             rules[canonical_json(value)] = EditRule.from_json(value)
     return tuple(rules.values())

@@ -18,7 +18,7 @@ from playhead.model.canonical import parse_json
 from playhead.model.ref import ContentRef
 from playhead.refs.faithful import decode
 from playhead.replaying.policy import Completed, Live, OnDivergence, OnDoubt, Policy, Tools, Unrecorded
-from playhead.replaying.record import Record
+from playhead.replaying.record import Record, refuse_masked
 
 _FUNCTION, _OUTCOME = "function", "outcome"
 _NOT_RECORDED = "content is not recorded (PLAYHEAD_CAPTURE_CONTENT)"
@@ -173,6 +173,7 @@ def recorded_outcome(run_id: str, record: Record, options: ForkOptions) -> Any:
     content = record.content(ContentRef(ref)) if isinstance(ref, str) else None
     if content is None:
         raise CannotRestore("it is not at hand")
+    refuse_masked(content, f"the outcome that was set for the fork {run_id}", "set it again with outcomes=")
     try:
         return decode(parse_json(content.data))[_OUTCOME]
     except (TypeError, ValueError, KeyError) as error:

@@ -12,7 +12,7 @@ from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent
 from playhead.model.times import rfc3339
 from playhead.refs.faithful import refuse_marker
-from playhead.replaying.record import Record
+from playhead.replaying.record import Record, refuse_masked
 from playhead.wire.operations.promises import PromiseAnswer
 
 
@@ -59,6 +59,7 @@ def _value(record: Record, ref: object) -> Any:
     content = record.content(ContentRef(ref)) if isinstance(ref, str) else None
     if content is None:
         raise CannotRestore("what was answered is not at hand")
+    refuse_masked(content, "the answer of a person", "resume the run on the machine whose journal has it")
     value = value_of(content)
     refuse_marker(value)
     return value

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from playhead.calls.caller_settings import compared_settings
 from playhead.calls.recorder import FrameList
-from playhead.errors import ClientError, JournalUnusable, NotFound
+from playhead.errors import ClientError, JournalUnusable, MaskedContent, NotFound
 from playhead.journal.frame import (
     ANNOUNCEMENT,
     CONTENT,
@@ -92,6 +92,16 @@ class Record(Protocol):
 def attempt_of(item: Span | LogEvent) -> int:
     """Number of the attempt that recorded the item; 0 is the first."""
     return int(item.attributes.get(names.RUN_ATTEMPT, 0))
+
+
+def refuse_masked(content: Content, what: str, instead: str) -> None:
+    """Raises MaskedContent if a collector has masked a part of the content. `what`: what it is, as a subject.
+    `instead`: what to do, as a sentence."""
+    if content.is_masked:
+        raise MaskedContent(
+            f"{what} was masked by the redaction rules of its project at the collector, so it cannot be given back: "
+            f"{instead}"
+        )
 
 
 def last_attempt(items: Iterable[Span | LogEvent]) -> int:
@@ -455,6 +465,8 @@ def _compared_digest(settings: Content | None) -> str | None:
     try:
         value = None if settings is None else parse_json(settings.data)
     except ValueError:
+        return None
+    if settings is not None and settings.is_masked:  # the ref is that of the whole, and is compared
         return None
     compared = compared_settings(value)
     return None if compared is value else content_of(compared).ref.digest.hex()

@@ -11,12 +11,12 @@ from playhead.model.canonical import Content, is_json_type, parse_json
 from playhead.model.objects.limits import CUT_SENTENCES
 from playhead.model.ref import ContentRef
 from playhead.refs.faithful import FetchBytes, decode, decode_error, refuse_marker, restored_value, with_key_orders
-from playhead.replaying.record import Record
+from playhead.replaying.record import Record, refuse_masked
 from playhead.replaying.recorded_calls import Outcome, RecordedCall
 
 
 def answer_from_record(record: Record, call: RecordedCall, restore: ResponseRestorer | None) -> ReplayAnswer:
-    """Returns the answer with the recorded outcome of the call. Raises CannotRestore."""
+    """Returns the answer with the recorded outcome of the call. Raises CannotRestore, MaskedContent."""
     if why := call.span.attributes.get(names.UNRESTORABLE):
         raise CannotRestore(str(why))
     if call.span.attributes.get(names.OUTPUT_CUT) == "room":
@@ -33,21 +33,23 @@ def answer_from_record(record: Record, call: RecordedCall, restore: ResponseRest
     restore_tree = None if call.ref(names.RESTORE_REF) is None else _value(record, call, names.RESTORE_REF)
     kind = call.span.attributes.get(names.OUTPUT_TYPE)
     if kind == "items":
-        return ReplayAnswer(items=decode(restore_tree, fetch=_bytes_in(record)), ending=ending)
+        return ReplayAnswer(items=decode(restore_tree, fetch=_bytes_in(record, *_masked_call(call))), ending=ending)
     name = names.TOOL_RESULT_REF if call.kind == "tool" else names.OUTPUT_REF
     ordinary = _typed(_content(record, call, name), kind, restore_tree)
-    return ReplayAnswer(value=restored_value(ordinary, restore_tree, fetch=_bytes_in(record)))
+    fetch = _bytes_in(record, *_masked_call(call))
+    return ReplayAnswer(value=restored_value(ordinary, restore_tree, fetch=fetch))
 
 
 def restored_payload(record: Record, attributes: Mapping[str, Any], name: str) -> Any:
     """The value that `typed_payload` stored under `name`. Fields that were added to its class since then get their
-    defaults. Raises CannotRestore."""
+    defaults. Raises CannotRestore, MaskedContent."""
     if why := attributes.get(names.UNRESTORABLE):
         raise CannotRestore(f"this state was recorded, but cannot be given back: {why}")
     ref = attributes.get(names.RESTORE_REF)
-    restore_tree = None if ref is None else parse_json(_content_of(record, ref).data)
-    ordinary = _typed(_content_of(record, attributes.get(name)), attributes.get(names.OUTPUT_TYPE), restore_tree)
-    return restored_value(ordinary, restore_tree, with_defaults=True, fetch=_bytes_in(record))
+    of = f"the value in {name} that the run has recorded", _WITHOUT_STATE
+    restore_tree = None if ref is None else parse_json(_content_of(record, ref, *of).data)
+    ordinary = _typed(_content_of(record, attributes.get(name), *of), attributes.get(names.OUTPUT_TYPE), restore_tree)
+    return restored_value(ordinary, restore_tree, with_defaults=True, fetch=_bytes_in(record, *of))
 
 
 def answer_from_outcome(
@@ -93,7 +95,7 @@ def _ending(record: Record, call: RecordedCall) -> BaseException | None:
         described = _value(record, call, names.ERROR_REF)
         if not isinstance(described, dict) or "restore" not in described:
             raise CannotRestore("its error was not recorded in a form that can be given back")
-        return decode_error(cast("dict[str, Any]", described)["restore"], _bytes_in(record))
+        return decode_error(cast("dict[str, Any]", described)["restore"], _bytes_in(record, *_masked_call(call)))
     if call.span.attributes.get(names.OUTCOME) not in (None, names.TRIPPED):
         return ReplayDiverged(
             f"the program reads on in {call.call_path} where it had stopped reading, and what comes there is not "
@@ -102,9 +104,24 @@ def _ending(record: Record, call: RecordedCall) -> BaseException | None:
     return None
 
 
-def _bytes_in(record: Record) -> FetchBytes:
+_WITHOUT_STATE = "resume the run on the machine whose journal has it, or begin it anew"
+
+
+def _masked_call(call: RecordedCall) -> tuple[str, str]:
+    """What to say of a content of the call that is masked: what it is, and what to do."""
+    span = call.span.span_id
+    return (
+        f"what {call.call_path} returned",
+        "resume the run on the machine whose journal has it; or execute the call again: "
+        f"outcomes={{{span!r}: playhead.RERUN}}; or say what it returns: outcomes={{{span!r}: {{'result': ...}}}}",
+    )
+
+
+def _bytes_in(record: Record, what: str, instead: str) -> FetchBytes:
     def fetch(ref: ContentRef) -> bytes | None:
         content = record.content(ref)
+        if content is not None:
+            refuse_masked(content, what, instead)
         return None if content is None else content.data
 
     return fetch
@@ -115,13 +132,14 @@ def _value(record: Record, call: RecordedCall, name: str) -> Any:
 
 
 def _content(record: Record, call: RecordedCall, name: str) -> Content:
-    return _content_of(record, call.span.attributes.get(name))
+    return _content_of(record, call.span.attributes.get(name), *_masked_call(call))
 
 
-def _content_of(record: Record, ref: object) -> Content:
+def _content_of(record: Record, ref: object, what: str, instead: str) -> Content:
     content = record.content(ContentRef(ref)) if isinstance(ref, str) else None
     if content is None:
         raise CannotRestore("what it returned was not recorded, or is not at hand")
+    refuse_masked(content, what, instead)
     return content
 
 

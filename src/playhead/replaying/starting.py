@@ -13,7 +13,7 @@ from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent
 from playhead.projection.attributes import model_of, text, usage_of
-from playhead.replaying.record import FOREVER, Record
+from playhead.replaying.record import FOREVER, Record, refuse_masked
 from playhead.replaying.recorded_calls import Outcome, RecordedCall, recorded_calls
 from playhead.replaying.restoring import restored_payload
 
@@ -126,6 +126,7 @@ class RecordedStart:
         content = self._record.content(ref)
         if content is None:
             raise CannotRestore(f"the message {ref} of run {self.run_id} is not at hand; begin with other messages")
+        refuse_masked(content, f"the message {ref} of run {self.run_id}", "begin with other messages")
         return cast(Message, parse_json(content.data))
 
 

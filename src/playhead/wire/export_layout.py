@@ -8,18 +8,19 @@
 | `scores.jsonl` | a line per score that was posted, by a person or an evaluator |
 | `notes.jsonl` | a line per note or label of a person |
 | `threads.jsonl` | `{"parent": ref or null, "messages": [ref, ...]}`: messages that continue a thread |
-| `contents.jsonl` | `{"ref", "media_type", "bytes"}` of each content |
+| `contents.jsonl` | `{"ref", "media_type", "bytes"}` of each content; with `masked`, the SHA-256 of the bytes, if rules of its project have masked a part of it |
 | `content/ab/abcd...` | the bytes of a content, under the 64 hex digits of their SHA-256 |
 
 A ref in any of these files names a content or a thread.
-"""
+"""  # noqa: E501 - the table reads better unbroken
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
-from playhead.model.canonical import canonical_json, parse_json
+from playhead.model.canonical import Content, canonical_json, parse_json
+from playhead.model.digest import sha256
 from playhead.model.ref import ContentRef
 from playhead.wire.pack import ThreadExtension
 
@@ -211,21 +212,39 @@ NOTE_FIELDS: Final = tuple(note_field.name for note_field in fields(NoteLine))
 
 @dataclass(frozen=True, slots=True)
 class ContentLine:
-    """A line of `contents.jsonl`."""
+    """A line of `contents.jsonl`. `masked`: the SHA-256, in hex, of the bytes of a content of which a collector has masked
+    a part, since the ref is that of the whole; None: it is whole."""
 
     ref: ContentRef
     media_type: str
     size: int
+    masked: str | None = None
+
+    @classmethod
+    def of(cls, content: Content) -> "ContentLine":
+        """Returns the line of a content."""
+        masked = sha256(content.data).hexdigest() if content.is_masked else None
+        return cls(content.ref.plain, content.media_type, len(content.data), masked)
 
     def line(self) -> bytes:
         """Returns the bytes of the line."""
-        return canonical_json({"ref": self.ref, "media_type": self.media_type, "bytes": self.size})
+        value: dict[str, Any] = {"ref": self.ref, "media_type": self.media_type, "bytes": self.size}
+        return canonical_json(value if self.masked is None else {**value, "masked": self.masked})
+
+    def content(self, data: bytes) -> Content | None:
+        """Returns the content with these bytes; None if they are not those that the line names."""
+        if self.masked is not None:
+            is_it = sha256(data).hexdigest() == self.masked
+            return Content.masked(self.ref, data, self.media_type) if is_it else None
+        content = Content(data, self.media_type)
+        return content if content.ref.digest == self.ref.digest else None
 
 
 def read_content_line(line: bytes) -> ContentLine:
     """Reads a line of `contents.jsonl`.  Raises ValueError."""
     try:
         value: dict[str, Any] = parse_json(line)
-        return ContentLine(ContentRef.parse(value["ref"]).plain, str(value["media_type"]), int(value["bytes"]))
+        ref, masked = ContentRef.parse(value["ref"]).plain, value.get("masked")
+        return ContentLine(ref, str(value["media_type"]), int(value["bytes"]), None if masked is None else str(masked))
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"this names no content ({error!r})") from error

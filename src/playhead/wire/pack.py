@@ -10,6 +10,7 @@ sent.  Layout: header length (4 bytes, big endian), header (JSON), then the cont
 | `contents` | `[[media index, size in bytes], ...]` |
 | `threads` | `[[parent, [message, ...]], ...]`; a message is an index into `contents` or a ref; a parent is null, an index of an earlier thread in this pack, or a ref |
 | `digest` | SHA-256, hex, over the digests of all contents and then of all resulting thread refs: proves the whole pack |
+| `masked` | `[[index of a content, ref], ...]` of contents of which a collector has masked a part: `ref` is that of the whole content, and messages that are indices mean it. Such a content counts in `digest` with the digest of its bytes, followed by that of `ref`. Missing if there are none |
 """  # noqa: E501 - the table reads better unbroken
 
 from collections.abc import Sequence
@@ -68,8 +69,10 @@ def encode_pack(pack: Pack) -> bytes:
         threads.append([parent, [index.get(message, message) for message in thread.messages]])
         if ref is not None:
             tips[ref] = n
-    digest = _digest([content.ref for content in pack.contents], refs)
+    digest = _digest(pack.contents, refs)
     header = {"v": _VERSION, "media": list(media), "contents": contents, "threads": threads, "digest": digest}
+    if masked := [[n, content.ref] for n, content in enumerate(pack.contents) if content.is_masked]:
+        header["masked"] = masked
     head = orjson.dumps(header)
     return b"".join((len(head).to_bytes(4, "big"), head, *(content.data for content in pack.contents)))
 
@@ -82,13 +85,16 @@ def decode_pack(data: bytes) -> Pack:
         if header["v"] != _VERSION:
             raise BadPack(f"pack version {header['v']!r} is not {_VERSION}; update the collector or the SDK")
         contents = _contents(header, data, 4 + size)
+        for n, ref in header.get("masked", ()):
+            whole = contents[_index(n)]
+            contents[n] = Content.masked(ContentRef.parse(ref), whole.data, whole.media_type)
         threads, tips = _threads(header, contents)
         digest = header["digest"]
     except BadPack:
         raise
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise BadPack(f"this is not a pack: {error!r}") from error
-    if _digest([content.ref for content in contents], tips) != digest:
+    if _digest(contents, tips) != digest:
         raise BadPack("the pack's bytes do not match its digest; send it again")
     return Pack(tuple(contents), tuple(threads))
 
@@ -130,8 +136,12 @@ def _index(value: object) -> int:
     return value
 
 
-def _digest(contents: Sequence[ContentRef], tips: Sequence[ContentRef | None]) -> str:
+def _digest(contents: Sequence[Content], tips: Sequence[ContentRef | None]) -> str:
     whole = sha256()
-    for ref in (*contents, *tips):
+    for content in contents:
+        if content.is_masked:
+            whole.update(sha256(content.data).digest())
+        whole.update(content.ref.digest)
+    for ref in tips:
         whole.update(ref.digest if ref is not None else b"")
     return whole.hexdigest()

@@ -36,7 +36,7 @@ async def row_of(store: PostgresStore, name: str = "log") -> ConversationRow:
 
 
 async def records(store: PostgresStore, after: int = 0, limit: int = 100) -> Sequence[str]:
-    return await store.conversations.records(P, await row_of(store), after, limit)
+    return (await store.conversations.records(P, await row_of(store), after, limit)).texts
 
 
 async def is_stored(store: PostgresStore, ref: ContentRef) -> bool:

@@ -214,7 +214,7 @@ def test_only_a_collector_follows_runs(local: JournalClient):
 
 @pytest.mark.parametrize(
     "name",
-    ["storage", "large_contents", "keys", "destinations", "project", "projects", "retention", "scorers"],
+    ["storage", "large_contents", "keys", "destinations", "project", "projects", "redaction", "retention", "scorers"],
 )
 def test_what_only_a_collector_has_is_not_read_from_the_journal(local: JournalClient, name: str):
     with pytest.raises(BadRequest, match="needs the collector's database"):

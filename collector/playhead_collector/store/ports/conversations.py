@@ -29,8 +29,8 @@ class ConversationSave:
     it had read (None: the revision alone counts). `saves`: how many saves this one stands for. `unrepeated`: another
     writer may make the same save, so that an equal one that is stored is not this one sent again.
 
-    `records`: of a conversation that is kept as records, what is new; None: it has messages. `replaces`: these are all
-    of its records."""
+    `records`: of a conversation that is kept as records, what is new; None: it has messages. `masked`: what is stored
+    in their place, if rules of the project mask some of it. `replaces`: these are all of its records."""
 
     id: str
     scope: str
@@ -40,6 +40,7 @@ class ConversationSave:
     previous: ContentRef | None = None
     saves: int = 1
     records: Sequence[str] | None = None
+    masked: Sequence[str] | None = None
     replaces: bool = False
     unrepeated: bool = False
 

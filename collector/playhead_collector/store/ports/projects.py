@@ -4,6 +4,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from playhead_collector.redaction.rules import RedactionRules
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredLimits:
@@ -20,7 +22,8 @@ class StoredLimits:
 
 @dataclass(frozen=True, slots=True)
 class ProjectRow:
-    """A project. `created_ns`: ns since 1970. `key_destroyed`: it is encrypted, and nobody can read it any more."""
+    """A project. `created_ns`: ns since 1970. `key_destroyed`: it is encrypted, and nobody can read it any more.
+    `redaction`: what is masked in its data; None: nothing."""
 
     number: int
     name: str
@@ -28,6 +31,7 @@ class ProjectRow:
     limits: StoredLimits = StoredLimits()
     encrypted: bool = False
     key_destroyed: bool = False
+    redaction: RedactionRules | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,10 @@ class ProjectStore(Protocol):
 
     async def limit(self, project_id: int, limits: StoredLimits) -> bool:
         """Sets the limits of a project; returns False when there is no such project."""
+        ...
+
+    async def set_redaction(self, project_id: int, rules: RedactionRules) -> bool:
+        """Sets what is masked in the data of a project; returns False when there is no such project."""
         ...
 
     async def delete(self, project_id: int) -> bool:

@@ -6,14 +6,16 @@ A content that is stored already costs only one look-up: it is not compressed ag
 import asyncio
 import datetime
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import zstandard
 from asyncpg import Record
 
 from playhead.model.canonical import BYTES, JSON, TEXT, Content, content_as
+from playhead.model.digest import sha256
 from playhead.model.ref import ContentRef
 from playhead.model.thread import THREAD, node_bytes
 from playhead_collector.errors import ContentCorrupt
@@ -48,6 +50,8 @@ class _Row:
     kind: int
     size: int
     body: bytes
+    masked: bytes | None = None
+    """Digest of the content's bytes, if they are masked and so not those of the ref."""
 
 
 class StoredContents(NamedTuple):
@@ -64,42 +68,70 @@ async def put(
     write_context: WriteContext,
     contents: Iterable[Content],
     today: datetime.date,
+    unproven: Collection[bytes] = (),
 ) -> StoredContents:
-    """Stores the contents that are not stored yet."""
+    """Stores the contents that are not stored yet. Where a masked content is stored under the ref of another one that
+    comes now, it is replaced.
+
+    `unproven`: digests in the refs of contents that came masked: nobody can tell whether they are what is left of these
+    refs, so they replace nothing.
+    """
     project_id = write_context.project_id
     by_ref = {content.ref.digest: content for content in contents}
     # Sorted, so that transactions with the same contents wait for each other without a deadlock.
     refs = sorted(by_ref)
     await write_context.note_refs(conn, refs)
-    stored = set(
-        await sql.column(conn, "touch_contents", project_id=project_id, refs=refs, today=today) if refs else []
-    )
+    touched = await sql.rows(conn, "touch_contents", project_id=project_id, refs=refs, today=today) if refs else []
+    stored: dict[bytes, bytes | None] = {row["ref"]: row["masked"] for row in touched}
+    if masked := {ref: digest for ref, digest in stored.items() if digest is not None and ref not in unproven}:
+        await _replace_others(conn, packs, project_id, [by_ref[ref] for ref in masked], masked)
     rest = [by_ref[ref].ref for ref in refs if ref not in stored]
     packed = await packs.mark_used(conn, project_id, rest, today)
     new = {ref.digest: by_ref[ref.digest] for ref in rest if ref not in packed}
     if not new:
         return StoredContents([], 0, is_awaited=False)
+    rows = await _rows(conn, packs, project_id, new)
+    awaited = await sql.value(conn, "insert_contents", project_id=project_id, today=today, **_columns(rows))
+    return StoredContents(list(new), sum(len(content.data) for content in new.values()), awaited)
+
+
+async def replace(conn: Conn, packs: Packs, project_id: int, contents: Iterable[Content]) -> None:
+    """Stores the bytes of contents in place of those that the rows of their refs have."""
+    by_ref = {content.ref.digest: content for content in contents}
+    if by_ref:
+        rows = await _rows(conn, packs, project_id, by_ref)
+        await sql.run(conn, "replace_contents", project_id=project_id, **_columns(rows))
+
+
+async def _replace_others(
+    conn: Conn, packs: Packs, project_id: int, contents: Iterable[Content], stored: Mapping[bytes, bytes]
+) -> None:
+    """Replaces those masked contents of which others came. `stored`: the digest of what is stored, by digest of the
+    ref."""
+    others = [content for content in contents if sha256(content.data).digest() != stored[content.ref.digest]]
+    await replace(conn, packs, project_id, others)
+
+
+async def _rows(conn: Conn, packs: Packs, project_id: int, new: Mapping[bytes, Content]) -> list[_Row]:
     media = await _media_numbers(conn, project_id, {content.media_type for content in new.values()})
     encoding = await packs.dictionaries.newest(conn, project_id)
     zstd = await packs.dictionaries.zstd(conn, project_id, encoding)
     if sum(len(content.data) for content in new.values()) > _BUSY_BYTES:
-        rows = await asyncio.to_thread(_encode, new, media, encoding, zstd)
-    else:
-        rows = _encode(new, media, encoding, zstd)
-    awaited = await sql.value(
-        conn,
-        "insert_contents",
-        project_id=project_id,
-        today=today,
-        refs=[row.ref for row in rows],
-        media=[row.media for row in rows],
-        encodings=[row.encoding for row in rows],
-        roles=[row.role for row in rows],
-        kinds=[row.kind for row in rows],
-        sizes=[row.size for row in rows],
-        bodies=[row.body for row in rows],
-    )
-    return StoredContents(list(new), sum(len(content.data) for content in new.values()), awaited)
+        return await asyncio.to_thread(_encode, new, media, encoding, zstd)
+    return _encode(new, media, encoding, zstd)
+
+
+def _columns(rows: Sequence[_Row]) -> dict[str, Any]:
+    return {
+        "refs": [row.ref for row in rows],
+        "media": [row.media for row in rows],
+        "encodings": [row.encoding for row in rows],
+        "roles": [row.role for row in rows],
+        "kinds": [row.kind for row in rows],
+        "sizes": [row.size for row in rows],
+        "bodies": [row.body for row in rows],
+        "masked": [row.masked for row in rows],
+    }
 
 
 async def read(conn: Conn, packs: Packs, project_id: int, refs: Iterable[ContentRef]) -> dict[ContentRef, Content]:
@@ -117,6 +149,8 @@ async def read(conn: Conn, packs: Packs, project_id: int, refs: Iterable[Content
             content = await _content(conn, packs.dictionaries, project_id, row, body)
         except zstandard.ZstdError as error:
             raise ContentCorrupt(f"{ref} cannot be decompressed ({error}): restore it from a backup") from error
+        if row["masked"] is not None and sha256(content.data).digest() == row["masked"]:
+            content = Content.masked(ref, content.data, content.media_type)
         if content.ref.digest != row["ref"]:
             raise ContentCorrupt(f"what is stored under {ref} has another digest: restore it from a backup")
         contents |= _asked_as(content, wanted[row["ref"]])
@@ -124,6 +158,21 @@ async def read(conn: Conn, packs: Packs, project_id: int, refs: Iterable[Content
     # After the rows: contents move from rows to packs, never back.
     for ref, content in (await _packed(conn, packs, project_id, missing)).items():
         contents |= _asked_as(content, wanted[ref.digest])
+    return contents
+
+
+async def read_rows(conn: Conn, packs: Packs, project_id: int, refs: Iterable[ContentRef]) -> list[Content]:
+    """Returns those of these contents that have rows, as they are stored, without those that are damaged."""
+    contents: list[Content] = []
+    for row in await sql.rows(conn, "read_contents", project_id=project_id, refs=[ref.digest for ref in refs]):
+        if row["encoding"] is None:  # a thread's node
+            continue
+        with suppress(zstandard.ZstdError):
+            content = await _content(conn, packs.dictionaries, project_id, row)
+            if row["masked"] is not None:
+                content = Content.masked(ContentRef.from_digest(row["ref"]), content.data, content.media_type)
+            if content.ref.digest == row["ref"]:
+                contents.append(content)
     return contents
 
 
@@ -135,12 +184,13 @@ async def _packed(conn: Conn, packs: Packs, project_id: int, digests: Iterable[b
     refs = [ContentRef.from_digest(digest) for digest in digests]
     contents = await packs.contents(conn, project_id, refs)
     nodes = await packs.nodes(conn, project_id, [ref for ref in refs if ref not in contents])
-    names = await _media_names(conn, project_id, {packed.media for packed in contents.values()})
+    names = await media_names(conn, project_id, {packed.media for packed in contents.values()})
     by_ref = {ref: Content(packed.data, names.get(packed.media, BYTES)) for ref, packed in contents.items()}
     return by_ref | {ref: Content(node_bytes(node.message, node.parent), THREAD) for ref, node in nodes.items()}
 
 
-async def _media_names(conn: Conn, project_id: int, numbers: Iterable[int]) -> Mapping[int, str]:
+async def media_names(conn: Conn, project_id: int, numbers: Iterable[int]) -> Mapping[int, str]:
+    """Returns the media types of these numbers; others may be among them."""
     if not (others := [number for number in numbers if number not in _MEDIA]):
         return _MEDIA
     rows = await sql.rows(conn, "media_names", project_id=project_id, numbers=others)
@@ -211,6 +261,7 @@ def _encode(new: Mapping[bytes, Content], media: Mapping[str, int], encoding: in
                 kind_in(content.data, role),
                 len(content.data),
                 body if smaller else content.data,
+                sha256(content.data).digest() if content.is_masked else None,
             )
         )
     return rows

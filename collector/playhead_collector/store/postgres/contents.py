@@ -1,6 +1,6 @@
 """receive, lift → [store] → read: contents and threads under their refs, and the explanations of contents."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from playhead.model.canonical import Content
 from playhead.model.ref import ContentRef
@@ -32,18 +32,25 @@ class PostgresContents:
     # --- writing ------------------------------------------------------------------------------------------------------
 
     async def put(
-        self, project_id: int, contents: Iterable[Content], threads: Iterable[ThreadExtension] = ()
+        self,
+        project_id: int,
+        contents: Iterable[Content],
+        threads: Iterable[ThreadExtension] = (),
+        unproven: Collection[bytes] = (),
     ) -> Sequence[ContentRef]:
         """Stores contents and threads durably. Storing the same again changes only `last_seen`.
 
         Returns the parents of extensions whose parent is not stored. Such extensions are kept, and become readable once
-        the parent arrives. Raises StoreUnavailable.
+        the parent arrives. `unproven`: digests in the refs of contents that came masked, which replace nothing. Raises
+        StoreUnavailable.
         """
         content_list, extensions, now = list(contents), list(threads), self._clock()
 
         async def attempt(conn: Conn) -> StoreResult:
             write_context = await begin_write(conn, project_id)
-            stored = await ingest.put(conn, self._memory, write_context, content_list, extensions, date_of(now))
+            stored = await ingest.put(
+                conn, self._memory, write_context, content_list, extensions, date_of(now), unproven
+            )
             await ingest.mark_waiting_runs(conn, project_id, stored.waiting, now)
             return stored
 

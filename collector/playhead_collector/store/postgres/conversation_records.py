@@ -5,8 +5,8 @@ which JSON does not have; its digest is in a column of its own.
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from playhead.model.ref import ContentRef
 from playhead.model.thread import node_ref
@@ -37,9 +37,18 @@ def head_of(records: Sequence[str], before: ContentRef | None) -> ContentRef | N
     return head
 
 
-async def add(conn: Conn, project_id: int, log: int, after: int, records: Sequence[str]) -> None:
-    """Stores records behind the first `after`."""
-    texts = [text.encode() for text in records]
+class ReadRecords(NamedTuple):
+    """Records in their order, and whether a part of any of them is masked."""
+
+    texts: list[str]
+    are_masked: bool = False
+
+
+async def add(
+    conn: Conn, project_id: int, log: int, after: int, records: Sequence[str], masked: Sequence[str] | None = None
+) -> None:
+    """Stores records behind the first `after`. `masked`: what is stored in their place."""
+    texts = [text.encode() for text in masked or records]
     plain = [_REF.sub(_PLACE, text) for text in texts]
     packed = [builtin(NEWEST_FOR_RECORDS).compress(text) for text in plain]
     smaller = [len(body) < len(text) for body, text in zip(packed, plain, strict=True)]
@@ -54,13 +63,29 @@ async def add(conn: Conn, project_id: int, log: int, after: int, records: Sequen
         named=[ref.digest for ref in refs_of(records)],
         kind=kind_number("checkpoint"),
         bodies=[body if small else text for small, body, text in zip(smaller, packed, plain, strict=True)],
+        masked=[text != sent for text, sent in zip(masked or records, records, strict=True)],
     )
 
 
-async def read(conn: Conn, packs: Packs, project_id: int, log: int, after: int, limit: int) -> list[str]:
+async def replace(conn: Conn, project_id: int, log: int, records: Mapping[int, str]) -> None:
+    """Stores masked records in place of those with these seqs."""
+    texts = [text.encode() for text in records.values()]
+    await sql.run(
+        conn,
+        "mask_records",
+        project_id=project_id,
+        log=log,
+        seqs=list(records),
+        encodings=[-NEWEST_FOR_RECORDS] * len(texts),
+        refs=[b"".join(bytes.fromhex(match[1].decode()) for match in _REF.finditer(text)) for text in texts],
+        bodies=[builtin(NEWEST_FOR_RECORDS).compress(_REF.sub(_PLACE, text)) for text in texts],
+    )
+
+
+async def read(conn: Conn, packs: Packs, project_id: int, log: int, after: int, limit: int) -> ReadRecords:
     """Returns records behind the first `after`: at most `limit`, and about 4 MiB."""
     records: list[str] = []
-    size = 0
+    size, are_masked = 0, False
     for row in await sql.rows(conn, "records", project_id=project_id, log=log, after=after, how_many=limit):
         body = await packs.dictionaries.plain(conn, project_id, row["encoding"], row["body"])
         text = _with_refs(body, row["refs"])
@@ -68,7 +93,8 @@ async def read(conn: Conn, packs: Packs, project_id: int, log: int, after: int, 
         if records and size > _MOST_BYTES:
             break
         records.append(text)
-    return records
+        are_masked = are_masked or row["masked"]
+    return ReadRecords(records, are_masked)
 
 
 def _with_refs(text: bytes, refs: bytes) -> str:

@@ -14,6 +14,7 @@ from playhead_collector.store.ports.conversations import ConversationRow, Conver
 from playhead_collector.store.postgres import content_rows, conversation_records, threads
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Collision, Database, begin_write
+from playhead_collector.store.postgres.conversation_records import ReadRecords
 from playhead_collector.store.postgres.ingest import date_of
 from playhead_collector.store.postgres.packs import Packs
 from playhead_collector.store.postgres.runs import BIGINT
@@ -69,10 +70,10 @@ class PostgresConversations:
             await sql.run(conn, "sweep_later", project_id=project_id, now=self._clock())
             return True
 
-    async def records(self, project_id: int, row: ConversationRow, after: int, limit: int) -> Sequence[str]:
+    async def records(self, project_id: int, row: ConversationRow, after: int, limit: int) -> ReadRecords:
         """Returns the records of a conversation behind the first `after`: at most `limit`, and about 4 MiB."""
         if row.log is None:
-            return []
+            return ReadRecords([])
         async with self._db.reading() as conn:
             return await conversation_records.read(conn, self._packs, project_id, row.log, after, limit)
 
@@ -104,7 +105,7 @@ class PostgresConversations:
             if new.replaces:
                 await sql.run(conn, "clear_records", log=found.log)
             after = messages - len(new.records)
-            await conversation_records.add(conn, project_id, found.log, after, new.records)
+            await conversation_records.add(conn, project_id, found.log, after, new.records, new.masked)
         return SaveOutcome(found if row is None else _conversation(row), saved=row is not None)
 
     async def _begin(self, conn: Conn, where: Mapping[str, Any], new: ConversationSave) -> SaveOutcome:
@@ -119,7 +120,7 @@ class PostgresConversations:
         if row is None:
             raise Collision("a conversation was begun by two at once")
         if new.records is not None:
-            await conversation_records.add(conn, project_id, row["log"], 0, new.records)
+            await conversation_records.add(conn, project_id, row["log"], 0, new.records, new.masked)
         return SaveOutcome(_conversation(row), saved=True)
 
     async def _lost(self, conn: Conn, project_id: int, new: ConversationSave) -> ContentRef | None:

@@ -6,7 +6,7 @@ in the same order, so that transactions with the same runs cannot deadlock.
 """
 
 import datetime
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -118,11 +118,12 @@ async def put(
     contents: Sequence[Content],
     extensions: Iterable[ThreadExtension],
     today: datetime.date,
+    unproven: Collection[bytes] = (),
 ) -> StoreResult:
     """Stores contents and threads. As the last step of the transaction, call `mark_waiting_runs` for the runs in
-    `waiting` of the result."""
+    `waiting` of the result. `unproven`: see `content_rows.put`."""
     project_id = write_context.project_id
-    new, new_bytes, awaited = await content_rows.put(conn, memory.packs, write_context, contents, today)
+    new, new_bytes, awaited = await content_rows.put(conn, memory.packs, write_context, contents, today, unproven)
     grown = await threads.put(conn, memory.packs, memory.lineage_numbers, write_context, extensions, today)
     waiting: list[UUID] = []
     if awaited or grown.awaited:

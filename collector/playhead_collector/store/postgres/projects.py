@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from asyncpg import Record
 
+from playhead_collector.redaction.rules import RedactionRules
 from playhead_collector.store.operator_key import OperatorKey
 from playhead_collector.store.ports.projects import Arrived, ProjectRow, StoredLimits
 from playhead_collector.store.postgres import statements as sql
@@ -65,6 +66,11 @@ class PostgresProjects:
         async with self._db.transaction() as conn:
             return await sql.run(conn, "limit_project", project_id=project_id, **columns) > 0
 
+    async def set_redaction(self, project_id: int, rules: RedactionRules) -> bool:
+        async with self._db.transaction() as conn:
+            text = rules.text() if rules else None
+            return await sql.run(conn, "set_redaction", project_id=project_id, redaction=text) > 0
+
     async def delete(self, project_id: int) -> bool:
         async with self._db.transaction() as conn:
             if not await sql.run(conn, "retire_project", project_id=project_id):
@@ -99,4 +105,13 @@ def _project(row: Record) -> ProjectRow:
         bytes_per_day=row["bytes_per_day"],
         stored_bytes=row["stored_bytes"],
     )
-    return ProjectRow(row["project_id"], row["name"], row["created_ns"], limits, row["encrypted"], row["key_destroyed"])
+    redaction = RedactionRules.read(row["redaction"])
+    return ProjectRow(
+        row["project_id"],
+        row["name"],
+        row["created_ns"],
+        limits,
+        row["encrypted"],
+        row["key_destroyed"],
+        redaction,
+    )

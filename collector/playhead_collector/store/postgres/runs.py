@@ -3,7 +3,7 @@ many runs at once."""
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 from uuid import UUID
@@ -41,6 +41,8 @@ LAST_RUN = UUID(int=2**128 - 1)
 _NO_RUN = UUID(int=0)
 # Fields that are stored only in the column `labels`, and their label names.
 _MANY = {"tags": "tag", "agents": "agent", "models": "model", "tools": "tool", "traces": "trace", "linked": "linked"}
+# Those that are names which people gave.
+_SAYING = ("tags", "agents", "models", "tools")
 _ONE = ("status", "session", "user", "fork_of")
 _WITH_ERROR = {True: "with_error:true", False: "with_error:false"}
 """The label that says whether something in a run has failed."""
@@ -290,6 +292,45 @@ def _search(row: RunRow) -> str:
     texts = (row.name, row.session, row.user, *row.agents, *row.tags)
     text = without_nul("\n".join(text.lower() for text in texts if text))
     return text.encode()[:_SEARCH_BYTES].decode("utf-8", "ignore")
+
+
+def columns_to_mask(row: Record) -> dict[str, Any]:
+    """Returns the columns of a run (with what came of it) that say something, as `mask_run` takes them."""
+    return _columns_of(_row(row), row["suspect"])
+
+
+def masked_columns(row: Record, masked: Callable[[str], str]) -> dict[str, Any] | None:
+    """Returns the same with masked texts; None: nothing is masked. `masked` masks a text."""
+    run = _row(row)
+
+    def text(value: str | None) -> str | None:
+        return None if value is None else masked(value)
+
+    many = {name: tuple(map(masked, getattr(run, name))) for name in _SAYING}
+    happened = run.happened
+    if happened is not None:
+        happened = replace(happened, text=text(happened.text), about=text(happened.about))
+    left = replace(run, name=text(run.name), session=text(run.session), user=text(run.user), happened=happened, **many)
+    suspect = None if row["suspect"] is None else FirstSuspect(**orjson.loads(row["suspect"]))
+    if suspect is not None:
+        suspect = replace(suspect, reason=masked(suspect.reason))
+    said = None if suspect is None else orjson.dumps(asdict(suspect)).decode()
+    is_same_suspect = said is None or orjson.loads(said) == orjson.loads(row["suspect"])
+    if left == run and is_same_suspect:
+        return None
+    return _columns_of(left, row["suspect"] if is_same_suspect else said)
+
+
+def _columns_of(run: RunRow, suspect: str | None) -> dict[str, Any]:
+    return {
+        "name": run.name,
+        "session": run.session,
+        "user": run.user,
+        "labels": _labels(run),
+        "search": _search(run),
+        "happened": moment_json(run.happened),
+        "suspect": suspect,
+    }
 
 
 def _row(row: Record) -> RunRow:

@@ -29,6 +29,7 @@ from playhead_collector.store.postgres.projections import PostgresProjections
 from playhead_collector.store.postgres.projects import PostgresProjects
 from playhead_collector.store.postgres.promises import PostgresPromises
 from playhead_collector.store.postgres.recipients import Recipient
+from playhead_collector.store.postgres.redaction import PostgresRedaction
 from playhead_collector.store.postgres.runs import PostgresRuns
 from playhead_collector.store.postgres.scorers import PostgresScorers
 from playhead_collector.store.postgres.scores import PostgresScores
@@ -96,6 +97,7 @@ class PostgresStore:
         self.notes = PostgresNotes(db)
         self.conversations = PostgresConversations(db, clock, memory.packs)
         self.storage = PostgresStorage(db, memory.packs)
+        self.redaction = PostgresRedaction(db, clock, memory.packs)
         self.garbage = PostgresGarbage(db, clock, memory.packs)
         self.forgetting = PostgresForgetting(db, clock, memory.packs, recipients)
         self.tiers = PostgresTiers(db, clock, self.objects)

@@ -79,7 +79,7 @@ class ExportFiles:
         path = self._folder / layout.content_file(ref.digest.hex())
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content.data)
-        self.line(layout.CONTENTS, layout.ContentLine(ref, content.media_type, len(content.data)).line())
+        self.line(layout.CONTENTS, layout.ContentLine.of(content).line())
 
     def files(self) -> dict[str, layout.LineFile]:
         """Returns the counts and hashes of the line files, for the manifest."""

@@ -163,11 +163,11 @@ class Uploader:
 
     def _content(self, stored: StoredContent) -> Content | None:
         try:
-            content = Content(stored.path.read_bytes(), stored.line.media_type)
+            content = stored.line.content(stored.path.read_bytes())
         except OSError as error:
             self._refuse(UnreadableRecord(stored.where, f"{stored.path.name} cannot be read ({error.strerror})"))
             return None
-        if content.ref.digest != stored.line.ref.digest:
+        if content is None:
             self._refuse(
                 UnreadableRecord(stored.where, f"{stored.path.name} has other bytes than its name says: it is damaged")
             )

@@ -7,6 +7,7 @@ from typing import Final
 from playhead.conversations.folder import ThreadContents
 from playhead.conversations.heads import ConversationHead
 from playhead.conversations.keeping import conversation_store
+from playhead.conversations.messages import refuse_masked
 from playhead.kernel.forks import ForkSafeLock
 from playhead.model.canonical import Content
 from playhead.model.ref import ContentRef
@@ -36,7 +37,8 @@ class RecentContents:
                 self._size -= len(self._data.popitem(last=False)[1])
 
     def read(self, refs: Sequence[ContentRef], of: ConversationHead | None) -> Mapping[ContentRef, bytes]:
-        """Returns contents of the conversation `of`, without those that are not stored. Raises CollectorUnreachable."""
+        """Returns contents of the conversation `of`, without those that are not stored. Raises CollectorUnreachable,
+        MaskedContent."""
         with self._lock:
             found = {ref: data for ref in refs if (data := self._data.get(ref)) is not None}
         missing = [ref for ref in dict.fromkeys(refs) if ref not in found]
@@ -44,6 +46,8 @@ class RecentContents:
             known = ThreadContents()
             conversation_store().fetch(missing, known, of)
             read = {ref: known.contents[ref] for ref in missing if ref in known.contents}
+            for ref, content in read.items():
+                refuse_masked(content, f"a value of this thread ({ref})")
             self.add(read.values())
             found |= {ref: content.data for ref, content in read.items()}
         return found

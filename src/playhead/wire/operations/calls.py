@@ -68,7 +68,8 @@ class ContextAt(TypedDict):
     `messages` are in the parts form or, with `form=openai`, in the form of OpenAI's API.  `settings` has the other
     parameters of the request.  `input` has the arguments if the call is an observed function, which has no messages.
     `request`, with `exact=true`, is the request's body as it was sent.  `context_tokens` is the provider's count.
-    `missing`: refs that are not stored, whose values are null.
+    `missing`: refs that are not stored, whose values are null.  `masked`: refs of contents of which redaction rules of
+    the project have masked a part.
     """
 
     run: str
@@ -82,6 +83,7 @@ class ContextAt(TypedDict):
     input: Any
     context_tokens: int | None
     missing: list[str]
+    masked: list[str]
     request: NotRequired[Any]
 
 
@@ -100,6 +102,7 @@ class HistoryEntry(TypedDict):
     the seq of the model call or tool call that made the message, null if none did; `elapsed_ms` is that call's
     duration.  `in_context` says whether the message was in its agent's context at the requested event; `removed` names
     the compression that removed it.  `value` is the message: absent with `hydrate=false`, null if it is not stored.
+    `masked`: redaction rules of the project have masked a part of it.
     """
 
     seq: int
@@ -115,6 +118,7 @@ class HistoryEntry(TypedDict):
     elapsed_ms: float | None
     tokens: int | None
     tokens_basis: str | None
+    masked: bool
     in_context: bool
     removed: Removal | None
     message: str | None

@@ -12,12 +12,14 @@ from playhead.wire.pack import PACK, Pack, decode_pack
 
 
 class ContentValue(TypedDict):
-    """A content of `size` bytes: `value` if it is JSON or text, else `base64`."""
+    """A content of `size` bytes: `value` if it is JSON or text, else `base64`. `masked`: rules of the project have masked a
+    part of it, so that its bytes are not those of its ref; absent if not."""
 
     media_type: str
     size: int
     value: NotRequired[Any]
     base64: NotRequired[str]
+    masked: NotRequired[bool]
 
 
 class ContentPlace(TypedDict):
@@ -50,7 +52,8 @@ class ContentAbout(TypedDict):
     named it; null: not known.  `calls` model calls of `runs`
     runs were given it, which makes `bytes_sent` bytes (`size` times `calls`).  `first_seen` and `last_seen`: when the
     first and the last of these runs began.  `items` is a page of the runs.  `complete` is false if there are so many
-    runs that are not indexed yet (they go on, or ended only just) that not all of them were read.
+    runs that are not indexed yet (they go on, or ended only just) that not all of them were read.  `masked`: rules of the
+    project have masked a part of it.
     """
 
     ref: str
@@ -63,6 +66,7 @@ class ContentAbout(TypedDict):
     tier: str | None
     first_stored: str | None
     last_named: str | None
+    masked: bool
     first_seen: str | None
     last_seen: str | None
     runs: int
@@ -74,11 +78,13 @@ class ContentAbout(TypedDict):
 
 
 class ThreadMessages(TypedDict):
-    """The messages of a thread, in order.  A message that is not stored is null, and its ref is in `missing`."""
+    """The messages of a thread, in order.  A message that is not stored is null, and its ref is in `missing`. `masked`:
+    refs of those of which rules of the project have masked a part."""
 
     thread: str
     messages: list[dict[str, Any] | None]
     missing: list[str]
+    masked: list[str]
 
 
 class ScopeCount(TypedDict):

@@ -53,7 +53,8 @@ class StoredConversation(TypedDict):
 
     A conversation may be kept as records instead, as the checkpoints of LangGraph's threads are: texts that name
     contents by ref. Then `messages` counts them, `records` has those that were asked for, and `head` is the ref that a
-    thread with them as messages has: nothing is stored under it.
+    thread with them as messages has: nothing is stored under it. `masked` is true if redaction rules of the project
+    have masked a part of any of these records: `head` is still that of what was sent.
     """
 
     id: str
@@ -62,6 +63,7 @@ class StoredConversation(TypedDict):
     head: str | None
     messages: int
     records: list[str]
+    masked: bool
     parent: ConversationParent | None
     created: str
     updated: str

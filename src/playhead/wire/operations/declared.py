@@ -21,6 +21,7 @@ from playhead.wire.operations.operation import DeclaredOperation, operations_of,
 from playhead.wire.operations.projects import ProjectOperations
 from playhead.wire.operations.promises import PromiseOperations
 from playhead.wire.operations.reasoning import ReasoningOperations
+from playhead.wire.operations.redaction import RedactionOperations
 from playhead.wire.operations.retention import RetentionOperations
 from playhead.wire.operations.runs import RunOperations
 from playhead.wire.operations.scorers import ScorerOperations
@@ -66,6 +67,7 @@ class DeclaredOperations(
     PromiseOperations,
     KeyOperations,
     ProjectOperations,
+    RedactionOperations,
     StorageOperations,
     ForgettingOperations,
     ForwardOperations,

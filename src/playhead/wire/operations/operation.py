@@ -39,6 +39,8 @@ from typing import (
 from urllib.parse import quote
 
 from playhead.model.canonical import Content
+from playhead.model.names import MASKED_HEADER
+from playhead.model.ref import ContentRef
 from playhead.wire.operations.bounds import PAGE_LIMIT, Bounds, split, wire_type, wire_value
 from playhead.wire.operations.page import ItemsPage, Page
 
@@ -604,4 +606,6 @@ def as_words(body: bytes, _: Mapping[str, str]) -> str:
 
 def as_content(body: bytes, headers: Mapping[str, str]) -> Content:
     """Reads an answer that is a content, with its media type."""
-    return Content(body, headers.get("content-type", "application/octet-stream"))
+    media_type = headers.get("content-type", "application/octet-stream")
+    masked = headers.get(MASKED_HEADER)
+    return Content(body, media_type) if masked is None else Content.masked(ContentRef.parse(masked), body, media_type)

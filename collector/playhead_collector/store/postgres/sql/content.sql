@@ -4,21 +4,34 @@ with touched as (
     update content set last_seen = :today
     where project_id = :project_id and ref = any(:refs) and last_seen < :today
 )
-select ref from content where project_id = :project_id and ref = any(:refs);
+select ref, masked from content where project_id = :project_id and ref = any(:refs);
 
--- name: insert_contents(project_id, today, refs, media, encodings, roles, kinds, sizes, bodies)$
+-- name: insert_contents(project_id, today, refs, media, encodings, roles, kinds, sizes, bodies, masked)$
 -- encrypts: bodies=content
 -- Whether any run of the project waits for anything.
 with new as (
-    insert into content (project_id, last_seen, first_stored, ref, media, encoding, role, kind, size, body)
-    select :project_id, :today, :today, ref, media, encoding, role, kind, size, body
+    insert into content (project_id, last_seen, first_stored, ref, media, encoding, role, kind, size, body, masked)
+    select :project_id, :today, :today, ref, media, encoding, role, kind, size, body, masked
     from unnest(
         :refs::bytea[], :media::int[], :encodings::smallint[], :roles::smallint[], :kinds::smallint[], :sizes::int[],
-        :bodies::bytea[]
-    ) as given (ref, media, encoding, role, kind, size, body)
+        :bodies::bytea[], :masked::bytea[]
+    ) as given (ref, media, encoding, role, kind, size, body, masked)
     on conflict (project_id, ref) do nothing
 )
 select exists (select from pending_ref where project_id = :project_id) as awaited;
+
+-- name: replace_contents(project_id, refs, media, encodings, roles, kinds, sizes, bodies, masked)!
+-- encrypts: bodies=content
+-- Stores other bytes under the same refs: masked ones in place of whole ones, or the other way round. What was in the
+-- object store is here again.
+update content set media = given.media, encoding = given.encoding, role = given.role, body = given.body,
+    masked = given.masked, size = given.size, kind = case when content.kind = 0 then given.kind else content.kind end,
+    object = null, object_start = null, object_length = null, object_digest = null, names = null
+from unnest(
+    :refs::bytea[], :media::int[], :encodings::smallint[], :roles::smallint[], :kinds::smallint[], :sizes::int[],
+    :bodies::bytea[], :masked::bytea[]
+) as given (ref, media, encoding, role, kind, size, body, masked)
+where content.project_id = :project_id and content.ref = given.ref;
 
 -- name: touch(project_id, refs, today)
 -- Those of these refs that are stored, as content or as thread; they are seen today.
@@ -57,15 +70,15 @@ select name, media from media_type where project_id = :project_id and name = any
 -- Contents, and thread nodes (whose encoding is null): their message and parent, 32 bytes each, as body.
 -- `offset 0`: see find_nodes.
 with found as materialized (
-    select content.ref, content.media, media_type.name, content.encoding, content.body,
+    select content.ref, content.media, media_type.name, content.encoding, content.body, content.masked,
         content.object, content.object_start, content.object_length, content.object_digest
     from content
     left join media_type using (project_id, media)
     where content.project_id = :project_id and content.ref = any(:refs)
 )
-select ref, media, name, encoding, body, object, object_start, object_length, object_digest from found
+select ref, media, name, encoding, body, masked, object, object_start, object_length, object_digest from found
 union all
-select node.ref, 0, null, null, node.message || coalesce(parent.ref, node.parent, ''), null, null, null, null
+select node.ref, 0, null, null, node.message || coalesce(parent.ref, node.parent, ''), null, null, null, null, null
 from (select unnest(:refs::bytea[]) except select ref from found) as rest (ref)
 cross join lateral (select * from thread_node where ref = rest.ref offset 0) as node
 left join lateral (

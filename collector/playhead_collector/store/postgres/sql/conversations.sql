@@ -66,21 +66,22 @@ select count(*) from gone;
 
 -- name: records(project_id, log, after, how_many)
 -- decrypts: body=record
-select seq, encoding, refs, body from conversation_record
+select seq, encoding, refs, body, masked from conversation_record
 where log = :log and seq > :after and project_id = :project_id order by seq limit :how_many;
 
 -- name: clear_records(log)!
 delete from conversation_record where log = :log;
 
--- name: add_records(project_id, log, after, encodings, refs, bodies, named, kind)!
+-- name: add_records(project_id, log, after, encodings, refs, bodies, masked, named, kind)!
 -- encrypts: bodies=record
 -- What the records name, and nothing else has told the kind of, is of this kind.
 with named as (
     update content set kind = :kind where project_id = :project_id and ref = any(:named::bytea[]) and kind = 0
 )
-insert into conversation_record (project_id, log, seq, encoding, refs, body)
-select :project_id, :log, :after + given.at, given.encoding, given.refs, given.body
-from unnest(:encodings::smallint[], :refs::bytea[], :bodies::bytea[]) with ordinality as given (encoding, refs, body, at);
+insert into conversation_record (project_id, log, seq, encoding, refs, body, masked)
+select :project_id, :log, :after + given.at, given.encoding, given.refs, given.body, given.masked
+from unnest(:encodings::smallint[], :refs::bytea[], :bodies::bytea[], :masked::boolean[])
+    with ordinality as given (encoding, refs, body, masked, at);
 
 -- name: sweep_later(project_id, now)!
 insert into sweep_due (project_id, since_ns) values (:project_id, :now)

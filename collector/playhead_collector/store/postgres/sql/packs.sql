@@ -24,7 +24,7 @@ select exists (select from gc_sweep where project_id = :project_id);
 -- name: contents_to_pack(project_id, refs, largest)
 -- decrypts: body=content
 select ref, media, encoding, role, kind, tokens, first_stored, body from content
-where project_id = :project_id and ref = any(:refs) and octet_length(body) <= :largest;
+where project_id = :project_id and ref = any(:refs) and octet_length(body) <= :largest and masked is null;
 
 -- name: undescribed(project_id, refs)
 -- Those that are rows and of which it is not known what they are.

@@ -1,17 +1,21 @@
 -- name: projects()
 select project_id, name, (extract(epoch from created_at) * 1000000000)::bigint as created_ns,
-    spans_per_second, bytes_per_day, stored_bytes, encrypted, key_destroyed_at is not null as key_destroyed
+    spans_per_second, bytes_per_day, stored_bytes, redaction, encrypted,
+    key_destroyed_at is not null as key_destroyed
 from project where deleted_at is null order by project_id;
 
 -- name: create_project(name, encrypted)^
 insert into project (name, encrypted) values (:name, :encrypted) on conflict (name) do nothing
 returning project_id, name, (extract(epoch from created_at) * 1000000000)::bigint as created_ns,
-    spans_per_second, bytes_per_day, stored_bytes, encrypted, false as key_destroyed;
+    spans_per_second, bytes_per_day, stored_bytes, redaction, encrypted, false as key_destroyed;
 
 -- name: limit_project(project_id, spans_per_second, bytes_per_day, stored_bytes)!
 update project
 set spans_per_second = :spans_per_second, bytes_per_day = :bytes_per_day, stored_bytes = :stored_bytes
 where project_id = :project_id and deleted_at is null;
+
+-- name: set_redaction(project_id, redaction)!
+update project set redaction = :redaction where project_id = :project_id and deleted_at is null;
 
 -- name: retire_project(project_id)!
 -- The name is free for another project; what is left of this one is found by its number.
