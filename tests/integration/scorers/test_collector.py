@@ -4,11 +4,14 @@ import asyncio
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from typer.testing import CliRunner
 
+from playhead.cli import app
 from playhead.client import Client
 from playhead.errors import BadRequest, ClientError, Conflict, NotAuthorized, NotFound
 from playhead.testing import MockModelServer, text
@@ -349,3 +352,32 @@ def test_setting_a_scorer_takes_a_key_with_admin_and_another_project_has_none_of
             blue.scorer("mine")
         with pytest.raises(NotFound):
             blue.backfill_scorer("mine")
+
+
+# --- the command -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("recorded")
+def test_the_command_sets_tries_shows_and_deletes_scorers(client: Client, collector: CollectorProcess, tmp_path: Path):
+    environ = {"PLAYHEAD_COLLECTOR_URL": collector.url, "PLAYHEAD_API_KEY": ADMIN_KEY}
+
+    def ran(*words: str, code: int = 0) -> str:
+        result = CliRunner(env=environ).invoke(app, ("scorers", *words))
+        assert result.exit_code == code, result.output
+        return result.stdout + result.stderr
+
+    rule = tmp_path / "rule.json"
+    rule.write_text('{"fails_if": [{"tool_error": "last"}]}')
+    assert "rule, version 1" in ran("set", "resolved", "--rule", f"@{rule}", "--where", "agent=support", "--off")
+    assert 'resolved = false: tool_error "last" holds' in ran("test", "resolved", FAILED)
+    assert "resolved = true" in ran("test", "resolved", GOOD)
+    shown = ran("set", "helpful", "--judge", "Is it good?", "--model", "gpt-4o-mini", "--cost-per-day", "2.5", "--off")
+    assert "2.5 cost per day" in shown
+    assert "lamp.helpful" in ran("list")
+    assert "agent=support" in ran("show", "resolved")
+    assert "switched off" in ran("backfill", "resolved", code=2)
+    ran("set", "resolved", "--rule", rule.read_text(), "--function", "lamp.helpful", code=2)
+    ran("set", "resolved", "--rule", "[1]", code=2)
+    ran("set", "resolved", "--rule", "{", code=2)
+    assert "deleted resolved" in ran("delete", "resolved")
+    assert [scorer["name"] for scorer in client.scorers()["items"]] == ["helpful"]
