@@ -22,11 +22,13 @@ from playhead_collector.store.ports.objects import Moved, PartLocation
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database
 from playhead_collector.store.postgres.objects import OBJECT_BYTES, ObjectState, PostgresObjects
-from playhead_collector.store.postgres.packs import Packs, location_of
+from playhead_collector.store.postgres.packs import Packs, decryption, location_of
 from playhead_collector.store.postgres.statements import Conn
 
 # An object whose named parts are less than this share of it is written anew.
 SPARSE_SHARE = 0.5
+# With `if_smaller`, a pack stays unless its outline is less than this share of it: reading it costs a request.
+WORTH_SHARE = 0.5
 # Packs that are read at a time when they move: some 16 MiB.
 _PACKS_AT_A_TIME = 512
 _OBJECTS_AT_A_TIME = 500
@@ -40,6 +42,8 @@ class PostgresMoves:
         self._packs = packs
         self._objects = objects
         self._scanned = 0
+        self._unreadable: set[int] = set()
+        """Projects whose keys this process does not have."""
 
     # --- large contents -----------------------------------------------------------------------------------------------
 
@@ -48,8 +52,13 @@ class PostgresMoves:
             return Moved(0, 0)
         project_id, ref, body = row["project_id"], row["ref"], row["body"]
         async with self._db.reading() as conn:
-            read = await self._reader(conn, project_id, row["encoding"], "content")
-        names, size = await asyncio.to_thread(_names_and_size, read, body)
+            try:
+                decrypt = await decryption(conn, project_id, "content")
+            except (KeyDestroyed, WrongEncryptionKey):  # what it names cannot be known: it stays
+                self._unreadable.add(project_id)
+                return Moved(0, 0)
+            read = await self._packs.dictionaries.reader(conn, project_id, row["encoding"])
+        names, size = await asyncio.to_thread(_names_and_size, decrypt, read, body)
         location = (await self._objects.put_parts(project_id, {ref: body}))[ref]
 
         async def point(conn: Conn) -> int:
@@ -63,17 +72,11 @@ class PostgresMoves:
         moved = await self._db.transact(point)
         return Moved(moved, moved * len(body))
 
-    async def _reader(self, conn: Conn, project_id: int, encoding: int, purpose: str) -> Callable[[bytes], bytes]:
-        """Returns what reads a stored body, which is encrypted in projects that are. It moves as it is stored."""
-        read = await self._packs.dictionaries.reader(conn, project_id, encoding)
-        cipher = await sql.cipher_of(conn, project_id)
-        return read if cipher is None else lambda body: read(cipher.decrypt(body, purpose))
-
     async def _next_content(self, least_bytes: int) -> Record | None:
         """Returns a content that may move. It begins at a random ref, so that two movers seldom take the same."""
         async with self._db.reading() as conn:
             projects = await sql.column(conn, "projects_with_large", least=least_bytes)
-            for project_id in await self._readable(conn, projects):
+            for project_id in (project for project in projects if project not in self._unreadable):
                 for after in (os.urandom(2), b""):
                     rows = await sql.rows(
                         conn, "contents_to_move", least=least_bytes, project_id=project_id, after=after, how_many=1
@@ -82,33 +85,30 @@ class PostgresMoves:
                         return rows[0]
         return None
 
-    async def _readable(self, conn: Conn, projects: Sequence[int]) -> list[int]:
-        """Returns the projects whose contents can be read: the key of the others was destroyed, or is wrong."""
-        readable: list[int] = []
-        for project_id in projects:
-            with suppress(KeyDestroyed, WrongEncryptionKey):
-                await sql.cipher_of(conn, project_id)
-                readable.append(project_id)
-        return readable
-
     async def large_waiting(self, least_bytes: int) -> int:
         async with self._db.reading() as conn:
             return await sql.value(conn, "large_waiting", least=least_bytes)
 
     # --- packs --------------------------------------------------------------------------------------------------------
 
-    async def move_packs(self, project_id: int, packs: Sequence[int]) -> Moved:
+    async def move_packs(self, project_id: int, packs: Sequence[int], *, if_smaller: bool = False) -> Moved:
         moved = Moved(0, 0)
         for start in range(0, len(packs), _PACKS_AT_A_TIME):
             async with self._db.reading() as conn:
                 rows = await sql.rows(
-                    conn, "packs_to_move", project_id=project_id, packs=packs[start : start + _PACKS_AT_A_TIME]
-                )
+                    conn, "packs_to_move", project_id=project_id, packs=packs[start : start + _PACKS_AT_A_TIME],
+                    if_smaller=if_smaller,
+                )  # fmt: skip
                 encodings = {row["encoding"] for row in rows}
-                readers = {each: await self._reader(conn, project_id, each, "pack") for each in encodings}
+                readers = {each: await self._packs.dictionaries.reader(conn, project_id, each) for each in encodings}
+                decrypt = await decryption(conn, project_id, "pack")
             for portion in _portions(rows):
-                outlines = await asyncio.to_thread(_outlines, portion, readers)
+                outlines = await asyncio.to_thread(_outlines, portion, decrypt, readers)
                 bodies = {row["pack"]: row["body"] for row in portion if row["pack"] in outlines}
+                if if_smaller and (kept := [pack for pack in bodies if not _is_worth(bodies[pack], outlines[pack])]):
+                    async with self._db.transaction() as conn:
+                        await sql.run(conn, "keep_packs", project_id=project_id, packs=kept)
+                    bodies = {pack: body for pack, body in bodies.items() if pack not in kept}
                 located = await self._objects.put_parts(project_id, bodies)
                 count = await self._point_packs(project_id, located, outlines)
                 moved = Moved(moved.items + count, moved.bytes + sum(map(len, bodies.values())) * (count > 0))
@@ -174,23 +174,31 @@ class PostgresMoves:
         await self._db.transact(point)
 
 
-def _names_and_size(read: Callable[[bytes], bytes], body: bytes) -> tuple[bytes, int]:
+def _names_and_size(
+    decrypt: Callable[[bytes], bytes], read: Callable[[bytes], bytes], body: bytes
+) -> tuple[bytes, int]:
     """Returns the refs in a content, and its size. A damaged one moves as it is: whoever reads it is told."""
     try:
-        data = read(body)
+        data = read(decrypt(body))
     except (zstandard.ZstdError, CannotDecrypt):
         return b"", 0
     return b"".join(dict.fromkeys(content_packs.digests_in(data))), len(data)
 
 
-def _outlines(rows: Sequence[Record], readers: Mapping[int, Callable[[bytes], bytes]]) -> dict[int, bytes]:
+def _outlines(
+    rows: Sequence[Record], decrypt: Callable[[bytes], bytes], readers: Mapping[int, Callable[[bytes], bytes]]
+) -> dict[int, bytes]:
     """Returns the outlines of packs by their numbers, without those of damaged packs."""
     outlines: dict[int, bytes] = {}
     for row in rows:
         with suppress(zstandard.ZstdError, CannotDecrypt):
-            pack = OpenPack(row["keys"], readers[row["encoding"]](row["body"]))
+            pack = OpenPack(row["keys"], readers[row["encoding"]](decrypt(row["body"])))
             outlines[row["pack"]] = compress_json(content_packs.outline_of(pack))
     return outlines
+
+
+def _is_worth(body: bytes, outline: bytes) -> bool:
+    return len(outline) < WORTH_SHARE * len(body)
 
 
 def _portions(rows: Sequence[Record]) -> list[list[Record]]:
