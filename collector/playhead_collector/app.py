@@ -586,8 +586,8 @@ def _make_limits(settings: CollectorSettings, metrics: Metrics) -> tuple[Request
         settings.max_request_bytes // IN_WORK_SHARE,
         max_reading_bytes=settings.max_request_bytes,
         body_seconds=settings.body_seconds,
-        # Of the connections to the database, readers and the projector have the other half.
-        at_a_time=2,
+        # More would wait for a connection to the database.
+        at_a_time=settings.pool_size,
     )
     guard = Guard(
         limits_of(settings),

@@ -11,9 +11,9 @@ from playhead.wire.operations.storage import (
     UNKNOWN_KIND,
     Collected,
     DeletedRuns,
+    ListedContent,
     Storage,
     StorageOperations,
-    StoredContent,
     StoredContentKind,
 )
 from playhead_collector.access import FIRST_PROJECT
@@ -60,7 +60,7 @@ async def large_contents(
     kind: StoredContentKind | None = None,
     larger: int = LARGEST_SMALL,
     limit: int | None = None,
-) -> Page[StoredContent]:
+) -> Page[ListedContent]:
     size, after = asking.page(limit), read_size_cursor(asking.cursor)
     kinds = (None, *CONTENT_KINDS) if kind is None else (None if kind == UNKNOWN_KIND else kind,)
     found = await asking.store.storage.large_contents(
@@ -82,7 +82,7 @@ def _day_of(time_ns: int) -> datetime.date:
     return datetime.datetime.fromtimestamp(time_ns // NS, datetime.UTC).date()
 
 
-def _stored_content(content: LargeContent) -> StoredContent:
+def _stored_content(content: LargeContent) -> ListedContent:
     return {
         "ref": content.ref,
         "kind": content.kind or UNKNOWN_KIND,

@@ -14,7 +14,7 @@ from playhead_collector.read.estimates import Pair, measured, projected
 from playhead_collector.read.stored_contents import (
     ALL_CONTENTS,
     ContentFilter,
-    Population,
+    StoredCounts,
     age_name,
     content_totals,
     kind_name,
@@ -53,7 +53,7 @@ async def read_storage(
     contents, inline = await store.sample_contents(project_id), await store.sample_inline(project_id)
     of_project = {table.name: table for table in tables}
     rows = {name: _rows_of_project(table) for name, table in of_project.items()}
-    population = Population(rows["content"], rows["content_pack"])
+    population = StoredCounts(rows["content"], rows["content_pack"])
     every = content_totals(contents, population)
     project: ProjectStorage = {
         **_sizes(tables, is_whole=False),

@@ -19,7 +19,7 @@ _AGES: Final = ((0, "today"), (7, "7_days"), (30, "30_days"), (90, "90_days"), (
 _OLDER: Final = "older"
 
 
-class Population(NamedTuple):
+class StoredCounts(NamedTuple):
     """How many contents are rows, and how many packs there are, as Postgres counts them; None: not known."""
 
     rows: int | None
@@ -67,7 +67,7 @@ _NAMES: Final[Sequence[str]] = (*CONTENT_KINDS, *get_args(Tier), *(name for _, n
 _ORDER: Final[Mapping[str, int]] = {name: place for place, name in enumerate(_NAMES)}
 
 
-def content_totals(sample: ContentSample, population: Population, of: ContentFilter = ALL_CONTENTS) -> ContentTotals:
+def content_totals(sample: ContentSample, population: StoredCounts, of: ContentFilter = ALL_CONTENTS) -> ContentTotals:
     """Estimates the totals of the contents that the filter takes."""
     return _totals(
         sample,
@@ -79,7 +79,7 @@ def content_totals(sample: ContentSample, population: Population, of: ContentFil
 
 def totals_by(
     sample: ContentSample,
-    population: Population,
+    population: StoredCounts,
     name: Callable[[SampledContent], str],
     of: ContentFilter = ALL_CONTENTS,
 ) -> dict[str, ContentTotals]:
@@ -110,7 +110,7 @@ def _grouped(
 
 def _totals(
     sample: ContentSample,
-    population: Population,
+    population: StoredCounts,
     rows: Sequence[Sequence[SampledContent]],
     packs: Sequence[Sequence[SampledContent]],
 ) -> ContentTotals:

@@ -39,7 +39,7 @@ _T = TypeVar("_T")
 @dataclass(slots=True)
 class RequestLimiter:
     """Admits requests up to a number of requests and a total size of decompressed bodies in bytes. `turns`: those that
-    were admitted are worked on in turn, `at_a_time` of them.
+    were admitted are worked on in turn, `at_a_time` of them as long as one project sends.
 
     One project may have `max_requests` in progress. Others have a quarter of that besides, so that they are not refused
     because of it.
@@ -49,7 +49,7 @@ class RequestLimiter:
     max_bytes: int
     max_reading_bytes: int = 64 * MIB
     body_seconds: float = 60.0
-    at_a_time: int = 5
+    at_a_time: int = 10
     by_project: Counter[int] = field(default_factory=Counter[int], init=False)
     bytes: int = field(default=0, init=False)
     reading: TransferBudget = field(init=False)

@@ -58,7 +58,7 @@ class Packer:
             await self._pack([run for run in due if run.project_id == number])
         if not due and self._older:
             self._older = await self._store.measure_older() > 0
-        if not due and not self._older and self._emptied:
+        if not due and self._emptied and not self._older:
             self._emptied = not await self._store.shrink()
         now = self._clock()
         self._again_ns = now + self._rest() * max(now - began, 0)

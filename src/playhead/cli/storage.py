@@ -15,8 +15,8 @@ from playhead.wire.operations.storage import (
     Collected,
     ContentTotals,
     DeletedRuns,
+    ListedContent,
     Storage,
-    StoredContent,
     StoredContentKind,
     StoredKind,
 )
@@ -117,7 +117,7 @@ def _totals_columns(name: str) -> output.Columns[tuple[str, ContentTotals]]:
     )
 
 
-_CONTENT_COLUMNS: output.Columns[StoredContent] = (
+_CONTENT_COLUMNS: output.Columns[ListedContent] = (
     ("content", lambda content: content["ref"]),
     ("kind", lambda content: content["kind"].replace("_", " ")),
     ("bytes", lambda content: output.size(content["size"])),

@@ -134,7 +134,9 @@ async def test_about_says_what_every_content_is_packed_or_not(store: PostgresSto
     for ref, about in told.items():
         assert about["tokens"] == estimate_content(made.contents[ref].data)
         assert about["first_stored"] == about["last_named"] is not None
-    thread = await client.about(made.threads[0].ref)
+    tip = made.threads[0].ref
+    assert tip is not None
+    thread = await client.about(tip)
     assert [thread[name] for name in ("content_kind", "tokens", "tier", "first_stored", "last_named")] == [None] * 5
 
 
@@ -262,7 +264,7 @@ async def test_the_largest_contents_come_first(store: PostgresStore, client: Asy
             break
         assert len(page["items"]) == 3
     assert paged == listed
-    results = [item async for item in client.large_contents(kind="tool_result", larger=sizes[listed[3]["ref"]])]
+    results = [item async for item in client.large_contents(kind="tool_result", larger=listed[3]["size"])]
     assert results == [item for item in listed[:3] if item["kind"] == "tool_result"]
     assert [item async for item in client.large_contents(kind="unknown")] == []
     assert {item["kind"] for item in listed} == {"tool_result", "checkpoint"}

@@ -212,9 +212,13 @@ def test_only_a_collector_follows_runs(local: JournalClient):
         list(local.live_events(RUN))
 
 
+def test_only_a_collector_lists_contents_by_their_size(local: JournalClient):
+    with pytest.raises(BadRequest, match="needs the collector's database"):
+        list(local.large_contents())
+
+
 @pytest.mark.parametrize(
-    "name",
-    ["storage", "large_contents", "keys", "destinations", "project", "projects", "redaction", "retention", "scorers"],
+    "name", ["storage", "keys", "destinations", "project", "projects", "redaction", "retention", "scorers"]
 )
 def test_what_only_a_collector_has_is_not_read_from_the_journal(local: JournalClient, name: str):
     with pytest.raises(BadRequest, match="needs the collector's database"):

@@ -419,7 +419,7 @@ async def test_stopping_gives_up_what_takes_too_long_and_leaves_it_to_the_next_s
 async def test_the_background_survives_what_nobody_thought_of(store: MemoryStore, caplog: pytest.LogCaptureFixture):
     asked = asyncio.Event()
 
-    async def broken(limit: int) -> Sequence[UnprojectedRun]:
+    async def broken(limit: int, project_id: int | None = None) -> Sequence[UnprojectedRun]:
         if asked.is_set():
             return []
         asked.set()

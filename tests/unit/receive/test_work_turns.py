@@ -21,7 +21,8 @@ class Work:
     """Requests that hold their turn until they are told to end."""
 
     def __init__(self, at_a_time: int) -> None:
-        self.turns = WorkTurns(at_a_time)
+        self.now = 0.0
+        self.turns = WorkTurns(at_a_time, lambda: self.now)
         self.began: list[str] = []
         self.ends: dict[str, asyncio.Event] = {}
         self.tasks: dict[str, asyncio.Task[None]] = {}
@@ -67,6 +68,22 @@ async def test_of_a_loud_project_some_work_and_a_quiet_one_does_not_wait():
     await work.end("loud 0", "loud 1", "quiet again", "loud 2", "loud 3", "loud 4")
     assert work.began[4:] == ["loud 2", "loud 3", "loud 4"]
     assert work.turns.running == 0
+
+
+async def test_a_project_that_sends_alone_has_all_of_the_work():
+    work = Work(4)
+    for n in range(6):
+        await work.ask(f"loud {n}", LOUD)
+    assert len(work.began) == 4
+    await work.ask("quiet", QUIET)
+    await work.end("quiet", "loud 0", "loud 1")
+    assert work.began[4:] == ["quiet"]  # two of the loud one go on
+    await work.end("loud 2")
+    assert work.began[5:] == ["loud 4"]
+    work.now += 11  # the quiet one has not sent for a while
+    await work.ask("loud 6", LOUD)
+    await work.end("loud 3")
+    assert work.began[6:] == ["loud 5", "loud 6"]
 
 
 async def test_projects_take_turns_and_each_is_served_in_order():
@@ -120,7 +137,7 @@ async def _check(at_a_time: int, steps: list[tuple[str, int, int]]) -> None:
         assert work.running.total() <= max(at_a_time, sum(count > 0 for count in work.running.values())) + 2
         waiting = {projects[name] for name, task in work.tasks.items() if not task.done() and name not in work.began}
         assert all(work.running[each] for each in waiting)
-        assert not waiting or work.running.total() >= at_a_time
+        assert not waiting or work.running.total() >= min(at_a_time, 2)
     for name in [name for name, task in work.tasks.items() if not task.done()]:
         await work.cancel(name)
     assert work.turns.running == 0

@@ -2,7 +2,7 @@
 import { useId } from "react";
 import { Link, useSearchParams } from "wouter";
 
-import type { Amount, ContentTotals, Page, ProjectUsage, Storage, StoredContent, StoredKind } from "../api/types";
+import type { Amount, ContentTotals, Page, ProjectUsage, Storage, ListedContent, StoredKind } from "../api/types";
 import { useApi } from "../api/useApi";
 import { bytesText } from "../model/bytes";
 import { count } from "../model/format";
@@ -133,7 +133,7 @@ function Largest({
   onKind: (kind: string) => void;
 }) {
   const id = useId();
-  const { data, error, again } = useApi<Page<StoredContent>>("/contents", {
+  const { data, error, again } = useApi<Page<ListedContent>>("/contents", {
     limit: LARGEST,
     ...(kind === null ? {} : { kind }),
   });
@@ -161,7 +161,7 @@ function Largest({
   );
 }
 
-function LargestTable({ contents }: { contents: readonly StoredContent[] }) {
+function LargestTable({ contents }: { contents: readonly ListedContent[] }) {
   return (
     <div className={table.table} tabIndex={0} role="group" aria-label="The largest contents">
       <table>

@@ -90,7 +90,7 @@ class Storage(TypedDict):
     database: StorageSizes | None
 
 
-class StoredContent(TypedDict):
+class ListedContent(TypedDict):
     """A content, and what it is. `kind`: `unknown` until its run was packed, some minutes after its end. `tokens` is an
     estimate; null: not counted yet. `first_stored` and `last_named` are days (UTC): when it was first stored (null: by
     an older version), and when something that arrived last named it."""
@@ -160,7 +160,7 @@ class StorageOperations:
     @get_list("/contents", scope=READ, tag="content", page_size=100)
     def large_contents(
         self, *, kind: OfContentKind = None, larger: LargerThan = LARGEST_SMALL, limit: Most = None
-    ) -> Page[StoredContent]:
+    ) -> Page[ListedContent]:
         """Contents of more than 32 KiB, the largest first.
 
         Smaller ones are packed together, and are not listed: `storage` counts them.
