@@ -21,6 +21,7 @@ from playhead_collector.errors import (
     CollectorError,
     ContentCorrupt,
     ContentMissing,
+    EncryptionMissing,
     Refused,
     StoreUnavailable,
     WrongEncryptionKey,
@@ -94,7 +95,7 @@ class Setup:
 
 _ERRORS_BY_NAME: Mapping[str, type[CollectorError]] = {
     kind.__name__: kind
-    for kind in (StoreUnavailable, ContentMissing, ContentCorrupt, CannotDecrypt, WrongEncryptionKey)
+    for kind in (StoreUnavailable, ContentMissing, ContentCorrupt, CannotDecrypt, EncryptionMissing, WrongEncryptionKey)
 }
 
 
