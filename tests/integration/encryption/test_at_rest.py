@@ -70,7 +70,7 @@ def test_runs_are_found_by_tags_sessions_and_users(plain: Filled, encrypted: Fil
     with http_of(plain.url) as one, http_of(encrypted.url) as other:
         expected, found = (http.get(f"{PREFIX}/runs", params={"limit": 100} | where).json() for http in (one, other))
     assert [run["run"] for run in found["items"]] == [run["run"] for run in expected["items"]]
-    assert len(found["items"]) == (0 if "nobody" in where.values() else 1 if "score" in where else RUNS)
+    assert len(found["items"]) == (0 if "nobody" in str(where) else 1 if "score" in where else RUNS)
 
 
 def test_runs_have_their_names_tags_sessions_and_users(encrypted: Filled):
