@@ -21,6 +21,7 @@ from playhead_collector.errors import (
     CollectorError,
     ContentCorrupt,
     ContentMissing,
+    EncryptionMissing,
     ObjectStoreUnavailable,
     Refused,
     StoreUnavailable,
@@ -100,6 +101,7 @@ _ERRORS_BY_NAME: Mapping[str, type[CollectorError]] = {
     for kind in (
         StoreUnavailable,
         ObjectStoreUnavailable,
+        EncryptionMissing,
         WrongEncryptionKey,
         ContentMissing,
         ContentCorrupt,
