@@ -105,6 +105,7 @@ class Race:
             self._over.set()
             await asyncio.gather(*helpers)
         await self._forget_at_last("u1")
+        self.counts["alive"] += len(self.alive)
         return [*await self._lost(), *await self._left()]
 
     # --- senders -----------------------------------------------------------------------------------------------------
@@ -129,10 +130,10 @@ class Race:
     async def _send(self, store: PostgresStore, belief: Belief) -> None:
         user = self.random.choice(USERS)
         run = f"{next(self._numbers):032x}"
-        inner = content_of(f"text {self.random.randrange(6)} " * 3)
+        inner = content_of(f"text {self.random.randrange(4)} " * 3)
         outer = Content(canonical_json({"inner": inner.ref}), "application/json")
         own = content_of(f"only {user} had this, {self.random.randrange(4)}")
-        messages = [f"message {n}" for n in self.random.sample(range(6), self.random.randint(1, 4))]
+        messages = [f"message {n}" for n in self.random.sample(range(3), self.random.randint(1, 2))]
         if self.random.random() < 0.5:
             messages = [f"{user} says {messages[0]}", *messages]
         made = thread_of([_message(text) for text in messages])
@@ -158,13 +159,18 @@ class Race:
             before = belief.epoch
             now_ns = self.clock()
             unknown = [each for each in contents if not belief.knows(each.ref, now_ns)]
+            threads = [_whole(made)] if made.ref is not None and not belief.knows(made.ref, now_ns) else []
+            if not unknown and not threads:  # no request about contents, so that a new epoch is not learned
+                self.counts["believed"] += 1
+                return
             belief.told(await store.contents.epoch(P))
             wanted = set(await store.contents.missing(P, [each.ref for each in unknown]))
             await asyncio.sleep(0)
             epoch = await store.contents.epoch(P)
-            await store.contents.put(P, [each for each in unknown if each.ref in wanted], [_whole(made)])
+            await store.contents.put(P, [each for each in unknown if each.ref in wanted], threads)
             belief.told(epoch)
             belief.known.update({each.ref.digest: now_ns for each in unknown})
+            belief.known.update({thread.ref.digest: now_ns for thread in threads if thread.ref is not None})
             if before in (None, belief.epoch):
                 return
 
@@ -172,8 +178,8 @@ class Race:
 
     async def _removing(self) -> None:
         while not self._over.is_set():
-            await asyncio.sleep(0.003)
-            if not self.alive or self.random.random() < 0.5:
+            await asyncio.sleep(0.02)
+            if not self.alive or self.random.random() < 0.6:
                 continue
             await self._again(self._delete if self.random.random() < 0.6 else self._forget)
 
@@ -207,7 +213,7 @@ class Race:
             with suppress(StoreUnavailable):
                 if (await store.garbage.sweep_step(P, DAY_NS)).phase is None:
                     self.counts["sweeps"] += 1
-                    await asyncio.sleep(0.002)
+                    await asyncio.sleep(0.04)  # meanwhile runs are packed
             for project_id, job in await store.forgetting.open_jobs():
                 with suppress(StoreUnavailable):
                     await store.forgetting.step(project_id, job)
