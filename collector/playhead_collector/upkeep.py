@@ -89,7 +89,9 @@ async def _scrub(dsn: str) -> None:
     try:
         await scrubbing.scrub(conn)
     except asyncpg.InsufficientPrivilegeError as error:
-        raise DatabaseError(f"the role may not do that ({error}): have its owner run what docs/forgetting.md says") from None
+        raise DatabaseError(
+            f"the role may not do that ({error}): have its owner run what docs/forgetting.md says"
+        ) from None
     finally:
         await conn.close()
 

@@ -24,7 +24,7 @@ from playhead.client import Client
 from playhead.errors import NotFound
 from playhead.model.canonical import content_of
 from playhead.testing import MockModelServer, text, tool_call
-from playhead.testing.rules import contains, sequence
+from playhead.testing.rules import sequence
 from playhead_collector.embedded import start
 from playhead_collector.process import CollectorProcess
 from playhead_collector.store.packing.zstd import decompress_json
@@ -137,7 +137,7 @@ def settle(collector: CollectorProcess, runs: list[str]) -> None:
         while not all(client.run(run)["completeness"]["sealed"] for run in runs):
             assert time.monotonic() < deadline, "not sealed"
             time.sleep(0.2)
-        while len(list(client.search_content(SHARED.split()[0]))) < 1:
+        while len(list(client.search_content(SHARED.split(maxsplit=1)[0]))) < 1:
             assert time.monotonic() < deadline, "not indexed"
             time.sleep(0.2)
 
@@ -222,7 +222,9 @@ def test_no_file_has_a_text_of_a_forgotten_user(folder: Path):
             named = [{ref for event in client.events(run) for ref in event["refs"].values()} for run in runs]
             own = named[0] - named[1]
         assert len(own) > 3
-        answer = json.loads(command("forget", "--user", "u1", "--yes", "--json", env={"PLAYHEAD_COLLECTOR_URL": collector.url}))
+        answer = json.loads(
+            command("forget", "--user", "u1", "--yes", "--json", env={"PLAYHEAD_COLLECTOR_URL": collector.url})
+        )
         assert (answer["phase"], answer["run_count"], answer["conversations"]) == ("done", 2, 2)
         assert answer["contents"] > 10
         assert any(runs[1] in other["runs"] for other in answer["refs_of_others"])
@@ -236,7 +238,9 @@ def test_no_file_has_a_text_of_a_forgotten_user(folder: Path):
             with pytest.raises(NotFound):
                 client.run(runs[0])
             answers = [httpx.get(f"{collector.url}/api/v1/content/{ref}", trust_env=False) for ref in own]
-            assert {(each.status_code, each.json()["error"]["code"]) for each in answers} == {(410, "content_forgotten")}
+            assert {(each.status_code, each.json()["error"]["code"]) for each in answers} == {
+                (410, "content_forgotten")
+            }
             assert SHARED in json.dumps(client.context(runs[1])["messages"])
         assert found_among(asyncio.run(bodies(collector.database)), "u1") == set()
         assert found_among(asyncio.run(bodies(collector.database)), "u2") == {*PLACES}
@@ -259,7 +263,7 @@ def test_a_trained_dictionary_goes_with_what_it_was_trained_on(folder: Path):
     async def fill(dsn: str) -> list[bytes]:
         from playhead.model import names
         from playhead_collector.store.ports.spans import Batch
-        from tests.integration.store.making import P, RUN, run_number, span
+        from tests.integration.store.making import RUN, P, run_number, span
 
         store = await connect(dsn, pool_size=2)
         own = [content_of({"text": f"{phrase} {n}", "n": n}) for n in range(1_100)]

@@ -13,8 +13,8 @@ from playhead.settings.sdk import load
 from playhead.wire.operations.forgetting import ForgetPreview, Forgetting
 
 if TYPE_CHECKING:
-    from playhead.client import Client
     from playhead.cli.journal_erasure import ErasedFromJournal
+    from playhead.client import Client
 
 _POLL_SECONDS = 2.0
 

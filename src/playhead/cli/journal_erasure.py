@@ -33,7 +33,6 @@ from playhead.journal.index import database
 from playhead.journal.index.updating import run_in
 from playhead.journal.lane import LaneReader, Position, is_of_newer_format, lanes, lock_dead_lane
 from playhead.model import names
-from playhead.model.ref import ContentRef
 from playhead.model.thread import extend
 from playhead.wire.operations.conversations import GRAPH_THREAD_ID_PREFIX
 
@@ -207,7 +206,9 @@ def _to_erase(journal: _Journal) -> list[tuple[_Frame, bytes]]:
     of_them = {each.segment.parent for each in forgotten}
     gone = [(each, filler(each.size)) for each in forgotten]
     for each in journal.frames:
-        rest = sum(digest in kept for digest in each.own)  # of a thread: its first nodes, since each names the one before
+        rest = sum(
+            digest in kept for digest in each.own
+        )  # of a thread: its first nodes, since each names the one before
         if rest == len(each.own) or not (each.segment.parent in of_them or reached & {*each.own}):
             continue
         gone.append((each, shortened(each.thread, rest) if rest else filler(each.size)))

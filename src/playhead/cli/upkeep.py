@@ -12,7 +12,9 @@ from playhead.cli.start import collector_part
 Folder = Annotated[Path, typer.Argument(help="The folder of the backup.", show_default=False, file_okay=False)]
 DataDir = Annotated[
     str | None,
-    typer.Option(help="Data folder of the embedded Postgres. (PLAYHEAD_DATA_DIR)", show_default=False, show_envvar=False),
+    typer.Option(
+        help="Data folder of the embedded Postgres. (PLAYHEAD_DATA_DIR)", show_default=False, show_envvar=False
+    ),
 ]
 DatabaseUrl = Annotated[
     str | None, typer.Option(help="The database. (PLAYHEAD_DATABASE_URL)", show_default=False, show_envvar=False)

@@ -54,7 +54,9 @@ async def test_a_sweep_whose_connection_is_killed_in_a_step_goes_on_and_loses_no
         await record(store, run_number(3), [content_of("row of u1"), shared], user="u1")
         clock.days_pass(1.1)
         job = uuid4()
-        await store.forgetting.begin(P, job, Selector("user", "u1"), forks=False, requested_by=None, hold_ns=BELIEVED_NS)
+        await store.forgetting.begin(
+            P, job, Selector("user", "u1"), forks=False, requested_by=None, hold_ns=BELIEVED_NS
+        )
         while await store.forgetting.step(P, job):
             pass
         phase = (await store.garbage.sweep_step(P, DAY_NS)).phase

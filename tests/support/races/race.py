@@ -224,7 +224,9 @@ class Race:
             runs = [run for run in self.alive if run not in self._gone]
             if runs:
                 with suppress(StoreUnavailable):  # a sweep is under way
-                    await self.random.choice(self.stores).projections.pack([UnpackedRun(P, self.random.choice(runs), 1)])
+                    await self.random.choice(self.stores).projections.pack(
+                        [UnpackedRun(P, self.random.choice(runs), 1)]
+                    )
                     self.counts["packed"] += 1
 
     @staticmethod
@@ -273,7 +275,9 @@ class Race:
         own += [message_contents(_message(f"u1 says message {n}"))[0].ref for n in range(6)]
         left = await self.stores[1].contents.get_many(P, own)
         open_jobs = await self.stores[1].forgetting.open_jobs()
-        return [f"seed {self.seed}: {ref} is left" for ref in left] + [f"seed {self.seed}: {job} is open" for job in open_jobs]
+        return [f"seed {self.seed}: {ref} is left" for ref in left] + [
+            f"seed {self.seed}: {job} is open" for job in open_jobs
+        ]
 
 
 def _message(text: str) -> Message:

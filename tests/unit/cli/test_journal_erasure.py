@@ -38,7 +38,11 @@ conversation.save()
 def journal(tmp_path: Path) -> tuple[Path, list[str]]:
     """The journal of a process that has ended, and its runs."""
     folder = tmp_path / "journal"
-    env = {"PLAYHEAD_JOURNAL_DIR": str(folder), "PLAYHEAD_ENDPOINT": "none", "PYTHONPATH": ":".join(filter(None, sys.path))}
+    env = {
+        "PLAYHEAD_JOURNAL_DIR": str(folder),
+        "PLAYHEAD_ENDPOINT": "none",
+        "PYTHONPATH": ":".join(filter(None, sys.path)),
+    }
     done = subprocess.run([sys.executable, "-c", PROGRAM], env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return folder, done.stdout.split()

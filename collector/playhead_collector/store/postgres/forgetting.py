@@ -286,9 +286,7 @@ async def _own_sessions(conn: Conn, project_id: int, selector: Selector, session
 
 async def _in_sessions(conn: Conn, project_id: int, sessions: Sequence[str], limit: int) -> list[UUID]:
     labels = [label("session", session) for session in sessions]
-    return await sql.column(
-        conn, "selected_runs", project_id=project_id, run=None, labels=labels, how_many=limit
-    )
+    return await sql.column(conn, "selected_runs", project_id=project_id, run=None, labels=labels, how_many=limit)
 
 
 def _conversation_ids(selector: Selector, own_sessions: Sequence[str]) -> dict[str, Any]:

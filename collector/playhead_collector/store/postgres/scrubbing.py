@@ -1,4 +1,4 @@
-"""[store] → upkeep: takes what was deleted out of Postgres' files: dictionaries, dead rows, statistics, write-ahead log.
+"""[store] → upkeep: takes what was deleted out of Postgres' files: of dictionaries, tables, statistics and log.
 
 No collector may use the database meanwhile: it would compress with a dictionary that is deleted here.
 """
@@ -43,9 +43,7 @@ async def _without_dictionaries(conn: Conn, project_id: int) -> None:
         texts = [await dictionaries.plain(conn, project_id, row["encoding"], row["body"]) for row in rows]
         bodies = await asyncio.to_thread(plain.compress_many, texts)
         refs = [row["ref"] for row in rows]
-        await sql.run(
-            conn, "encode_contents", project_id=project_id, refs=refs, encoding=-NEWEST, bodies=bodies
-        )
+        await sql.run(conn, "encode_contents", project_id=project_id, refs=refs, encoding=-NEWEST, bodies=bodies)
         ref = refs[-1]
     pack = -1
     while rows := await sql.rows(conn, "trained_packs", project_id=project_id, after=pack, how_many=_PACKS_AT_A_TIME):
