@@ -1,8 +1,8 @@
 """`playhead forget --local`: erases runs and conversations from this machine's journal.
 
 Records of the runs are overwritten where they are, with contents and threads that no other run of the journal names.
-Left alone is what is not delivered yet, since the collector is to have it first, and what a living process has recorded,
-which believes that its contents are here.
+Left alone is what is not delivered yet, since the collector is to have it first, and what a living process has
+recorded, which believes that its contents are here.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal, TypedDict
+from typing import Any, Final, Literal, TypedDict, cast
 
 import orjson
 
@@ -243,9 +243,9 @@ def _add_values(values: dict[bytes, set[str]], run: bytes, payload: bytes, attri
 
 
 def _objects(record: Any) -> Iterator[dict[str, Any]]:
-    for value in record if isinstance(record, list) else ():
+    for value in cast(list[Any], record) if isinstance(record, list) else ():
         if isinstance(value, dict):
-            yield value
+            yield cast(dict[str, Any], value)
 
 
 def _refs_in(text: bytes) -> frozenset[bytes]:
