@@ -1,7 +1,7 @@
 """One race: two collectors on a database, with senders, forks, a person who deletes, one who forgets, and sweeps.
 
-Senders act as the SDK does: they believe for an hour that what they were told is stored, unless the epoch has changed in
-an answer about contents. Time is a clock that all share and that jumps, while nothing is being sent.
+Senders act as the SDK does: they believe for an hour that what they were told is stored, unless the epoch has changed
+in an answer about contents. Time is a clock that all share and that jumps, while nothing is being sent.
 At the end, every run that was not deleted has all that it names, and what only forgotten users had is gone.
 """
 

@@ -212,7 +212,7 @@ def test_only_a_collector_follows_runs(local: JournalClient):
         list(local.live_events(RUN))
 
 
-@pytest.mark.parametrize("name", ["storage", "keys", "destinations", "project", "projects"])
+@pytest.mark.parametrize("name", ["storage", "keys", "destinations", "project", "projects", "forgettings"])
 def test_what_only_a_collector_has_is_not_read_from_the_journal(local: JournalClient, name: str):
     with pytest.raises(BadRequest, match="needs the collector's database"):
         getattr(local, name)()
