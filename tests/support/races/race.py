@@ -197,10 +197,17 @@ class Race:
         selector = Selector("run", run)
         await store.forgetting.begin(P, job, selector, forks=True, requested_by=None, hold_ns=BELIEVED_NS)
         while (await store.forgetting.jobs(P, job, 1))[0].phase not in ("contents", "done"):
-            await store.forgetting.step(P, job)
+            if not await store.forgetting.step(P, job):
+                await self._project_all(store)  # it waits for the projection of what has arrived
         [row] = await store.forgetting.jobs(P, job, 1)
         self._drop(row.report.get("runs", ()))
         self.counts["forgotten"] += row.runs
+
+    @staticmethod
+    async def _project_all(store: PostgresStore) -> None:
+        for unprojected in await store.projections.unprojected_runs(1_000):
+            with suppress(StoreUnavailable):
+                await _project(store, unprojected.run)
 
     def _drop(self, runs: Sequence[str]) -> None:
         for run in runs:
@@ -244,6 +251,7 @@ class Race:
         """Forgets a user when nobody writes any more; then all sweeps that are due."""
         self.clock.now_ns += 3 * DAY_NS
         store, job = self.stores[0], uuid4()
+        await self._project_all(store)
         await store.forgetting.begin(P, job, Selector("user", user), forks=True, requested_by=None, hold_ns=BELIEVED_NS)
         while await store.forgetting.step(P, job):
             pass
