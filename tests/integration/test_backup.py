@@ -17,6 +17,7 @@ import pytest
 
 from playhead.client import Client
 from playhead.errors import NotFound
+from playhead.model.message import text_message
 from playhead_collector.access import FIRST_PROJECT as PROJECT
 from playhead_collector.process import CollectorProcess
 from playhead_collector.store.postgres.store import connect
@@ -94,7 +95,10 @@ class Ingesting:
         while not self._over.is_set():
             n += 1
             run = f"{n:04x}" + "ab" * 14
-            await store.spans.ingest(PROJECT, conversation(run, 3).batch())
+            # Another task than that of the runs before, which else would be siblings of these.
+            made = Recorder(run, name="importer", session="s3")
+            made.model([text_message("user", f"import {n}")], text_message("assistant", f"{n} is imported"))
+            await store.spans.ingest(PROJECT, made.batch())
             self.acknowledged.append(run)
         await store.close()
 
@@ -104,6 +108,18 @@ async def answers(url: str, asked: Sequence[str] | None = None) -> dict[str, Any
         if asked is None:
             asked = [question for run in RUNS for question in await questions(client, run)]
         return {question: await answer(client, question) for question in asked}
+
+
+def differences(one: Any, other: Any, place: str = "") -> Iterator[str]:
+    """Where two answers differ."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        for key in {*one, *other}:
+            yield from differences(one.get(key), other.get(key), f"{place} {key}")
+    elif isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)) and len(one) == len(other):
+        for n, (first, second) in enumerate(zip(one, other, strict=True)):
+            yield from differences(first, second, f"{place}[{n}]")
+    elif one != other:
+        yield f"{place}: {one!r:.200} instead of {other!r:.200}"
 
 
 def epoch_of(url: str) -> str:
@@ -142,11 +158,7 @@ def test_a_backup_that_is_made_while_runs_arrive_answers_as_the_original(folder:
     with CollectorProcess(data_dir=other, env=ENV) as collector:
         assert len(expected) > 100
         restored = asyncio.run(answers(collector.url, [*expected]))
-        assert {
-            question: (restored[question], expected[question])
-            for question in expected
-            if restored[question] != expected[question]
-        } == {}
+        assert list(differences(restored, expected)) == []
         assert asyncio.run(answers(collector.url, [*whole])) == whole
         assert all(status == 200 for status, _ in asyncio.run(answers(collector.url, across())).values())
         with Client(collector.url) as client:

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import asyncpg
@@ -22,14 +23,17 @@ import zstandard
 
 from playhead.client import Client
 from playhead.errors import NotFound
+from playhead.model import names
 from playhead.model.canonical import content_of
 from playhead.testing import MockModelServer, text, tool_call
 from playhead.testing.rules import sequence
 from playhead_collector.embedded import start
 from playhead_collector.process import CollectorProcess
 from playhead_collector.store.packing.zstd import decompress_json
+from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres.dictionaries import Dictionaries
 from playhead_collector.store.postgres.store import connect
+from tests.integration.store.making import RUN, P, run_number, span
 
 ENV = {
     "PLAYHEAD_SEAL_AFTER_SECONDS": "1",
@@ -39,8 +43,8 @@ ENV = {
 }
 SHARED = "shared-words-of-both-users " * 60
 PLACES = (
-    "prompt", "answer", "argument", "result", "error", "runname", "tag", "state", "message", "checkpoint", "note", "label",
-    "score", "promise", "details", "session", "scope", "decision",
+    "prompt", "answer", "argument", "result", "error", "runname", "tag", "state", "message", "checkpoint", "note",
+    "label", "score", "promise", "details", "session", "scope", "decision",
 )  # fmt: skip
 PROGRAM = """
 import json, os, sys
@@ -62,7 +66,8 @@ def look_up(question):
 playhead.configure()
 playhead.instrument()
 client = openai.OpenAI(http_client=openai.DefaultHttpxClient(trust_env=False))
-tools = [{"type": "function", "function": {"name": "look_up", "parameters": {"type": "object", "properties": {"question": {"type": "string"}}}}}]
+parameters = {"type": "object", "properties": {"question": {"type": "string"}}}
+tools = [{"type": "function", "function": {"name": "look_up", "parameters": parameters}}]
 with playhead.run(f"{who}onlyrunname", user=who, session=f"{who}onlysession", tags=[f"{who}onlytag"]) as run:
     messages = [{"role": "system", "content": SHARED}, {"role": "user", "content": only("prompt")}]
     for turn in range(2):
@@ -92,7 +97,8 @@ class State(TypedDict):
 graph = StateGraph(State)
 graph.add_node("add", lambda state: {"kept": [only("checkpoint")]})
 graph.add_edge(START, "add")
-graph.compile(checkpointer=PlayheadSaver()).invoke({"kept": [SHARED]}, {"configurable": {"thread_id": f"{who}onlysession"}})
+thread = {"configurable": {"thread_id": f"{who}onlysession"}}
+graph.compile(checkpointer=PlayheadSaver()).invoke({"kept": [SHARED]}, thread)
 assert playhead.flush(30)
 print(run_id)
 """
@@ -179,10 +185,8 @@ def frames_in(data: bytes) -> Iterator[bytes]:
     """What zstd frames with their magic number hold."""
     at = data.find(zstandard.MAGIC_NUMBER.to_bytes(4, "little"))
     while at >= 0:
-        try:
+        with suppress(zstandard.ZstdError):
             yield zstandard.ZstdDecompressor().decompressobj().decompress(data[at:])
-        except zstandard.ZstdError:
-            pass
         at = data.find(zstandard.MAGIC_NUMBER.to_bytes(4, "little"), at + 4)
 
 
@@ -261,9 +265,6 @@ def test_a_trained_dictionary_goes_with_what_it_was_trained_on(folder: Path):
     phrase = "the confidential phrase of u1 that is in many contents"
 
     async def fill(dsn: str) -> list[bytes]:
-        from playhead.model import names
-        from playhead_collector.store.ports.spans import Batch
-        from tests.integration.store.making import RUN, P, run_number, span
 
         store = await connect(dsn, pool_size=2)
         own = [content_of({"text": f"{phrase} {n}", "n": n}) for n in range(1_100)]
@@ -296,9 +297,7 @@ def test_a_trained_dictionary_goes_with_what_it_was_trained_on(folder: Path):
     assert not any(phrase.encode() in path.read_bytes() for path in data.rglob("*") if path.is_file())
 
     async def read(dsn: str) -> list[bytes]:
-        from playhead_collector.store.postgres.store import PostgresStore
-
-        store: PostgresStore = await connect(dsn, pool_size=1)
+        store = await connect(dsn, pool_size=1)
         found = [await store.contents.get(1, content_of(json.loads(each)).ref) for each in others]
         await store.close()
         return [each.data for each in found]

@@ -28,6 +28,7 @@ CHECKS = {
     "programs": "programs:measure",
     "calls": "many_calls:measure",
     "terminal": "terminal:measure",
+    "races": "races:measure",
 }
 """Name → module of this package and its function, which yields rows."""
 

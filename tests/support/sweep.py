@@ -16,7 +16,7 @@ import httpx
 
 PREFIX = "/api/v1"
 _REFS_AT_ONCE = 100
-_DELETING = {"delete /runs/{run}", "post /gc"}
+_DELETING = {"delete /runs/{run}", "post /gc", "post /forget"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -686,6 +686,16 @@ RULES: dict[str, Rule] = {
             holds=lambda body: all(each["size"] > 32 * 1024 for each in body["items"]),
         )
     ],
+    "post /forget/preview": lambda run: [
+        Question(
+            f"{PREFIX}/forget/preview",
+            body={"by": "run", "value": run.run},
+            holds=lambda body: body["runs"] == [run.run] and body["contents"] >= 0,
+        ),
+        Question(f"{PREFIX}/forget/preview", status=422, body={"by": "colour", "value": "blue"}),
+    ],
+    "get /forget": lambda run: [Question(f"{PREFIX}/forget", holds=lambda body: body == {"items": []})],
+    "get /forget/{job}": lambda run: [Question(f"{PREFIX}/forget/{'0' * 32}", status=404)],
     "get /session": lambda run: [Question(f"{PREFIX}/session", holds=lambda body: body["needs_key"] is False)],
     "delete /session": lambda run: [Question(f"{PREFIX}/session", holds=lambda body: body["scopes"] == [])],
     "post /session": lambda run: [Question(f"{PREFIX}/session", status=401, body={"key": "none"})],

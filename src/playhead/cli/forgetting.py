@@ -85,7 +85,7 @@ def forget(
 
 def _selected(run: str | None, session: str | None, user: str | None, scope: str | None) -> tuple[By, str]:
     given: list[tuple[By, str | None]] = [("run", run), ("session", session), ("user", user), ("scope", scope)]
-    wanted = [(by, value) for by, value in given if value is not None]
+    wanted: list[tuple[By, str]] = [(by, value) for by, value in given if value is not None]
     if len(wanted) != 1:
         raise SettingInvalid("say what is to be forgotten: one of --run, --session, --user and --scope")
     return wanted[0]

@@ -1,8 +1,8 @@
 """`playhead forget --local`: erases runs and conversations from this machine's journal.
 
 Records of the runs are overwritten where they are, with contents and threads that no other run of the journal names.
-Left alone is what is not delivered yet, since the collector is to have it first, and what a living process has recorded,
-which believes that its contents are here.
+Left alone is what is not delivered yet, since the collector is to have it first, and what a living process has
+recorded, which believes that its contents are here.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal, TypedDict
+from typing import Any, Final, Literal, TypedDict, cast
 
 import orjson
 
@@ -56,7 +56,7 @@ class ErasedFromJournal(TypedDict):
 
 
 @dataclass(slots=True)
-class _Frame:
+class _FrameInLane:
     """A frame of a lane: where it is, what it is, and what it names."""
 
     segment: Path
@@ -74,10 +74,10 @@ class _Frame:
 
 
 @dataclass(slots=True)
-class _Journal:
+class _JournalContents:
     """All frames of the journal; users and sessions that the records of each run name; the runs to be forgotten."""
 
-    frames: list[_Frame] = field(default_factory=list[_Frame])
+    frames: list[_FrameInLane] = field(default_factory=list[_FrameInLane])
     users: dict[bytes, set[str]] = field(default_factory=dict[bytes, set[str]])
     sessions: dict[bytes, set[str]] = field(default_factory=dict[bytes, set[str]])
     runs: set[bytes] = field(default_factory=set[bytes])
@@ -115,7 +115,7 @@ def erase_from_journal(journal_dir: Path, by: By, value: str, *, dry_run: bool =
 
 
 def _erase(
-    journal_dir: Path, journal: _Journal, pending: list[ConversationHead], by: By, value: str, *, dry_run: bool
+    journal_dir: Path, journal: _JournalContents, pending: list[ConversationHead], by: By, value: str, *, dry_run: bool
 ) -> ErasedFromJournal:
     gone = _to_erase(journal)
     left = sorted({str(each.segment.parent) for each, _ in gone if not each.is_delivered})
@@ -145,9 +145,9 @@ def _erase(
     }
 
 
-def _read(journal_dir: Path, locks: ExitStack) -> _Journal:
+def _read(journal_dir: Path, locks: ExitStack) -> _JournalContents:
     """Reads all lanes. Those of dead processes are locked, so that nobody delivers or deletes them meanwhile."""
-    journal = _Journal()
+    journal = _JournalContents()
     for path in lanes(journal_dir):
         if is_of_newer_format(path):
             continue
@@ -170,8 +170,8 @@ def _read(journal_dir: Path, locks: ExitStack) -> _Journal:
     return journal
 
 
-def _frame(segment: Path, kind: bytes, payload: bytes, end: int) -> _Frame | None:
-    made = _Frame(segment, end, len(payload), kind)
+def _frame(segment: Path, kind: bytes, payload: bytes, end: int) -> _FrameInLane | None:
+    made = _FrameInLane(segment, end, len(payload), kind)
     if kind == CONTENT:
         digest, content = read_content(payload)
         made.own, made.named = (digest,), {digest: _refs_in(content.data)}
@@ -191,7 +191,7 @@ def _frame(segment: Path, kind: bytes, payload: bytes, end: int) -> _Frame | Non
     return made
 
 
-def _to_erase(journal: _Journal) -> list[tuple[_Frame, bytes]]:
+def _to_erase(journal: _JournalContents) -> list[tuple[_FrameInLane, bytes]]:
     """The records of the runs, and of the lanes with these the contents and threads that no other record names: also
     those that nothing names, as what a program recorded of a call that it did not end. Each with what takes its
     place."""
@@ -215,7 +215,7 @@ def _to_erase(journal: _Journal) -> list[tuple[_Frame, bytes]]:
     return gone
 
 
-def _reached(frames: Iterable[_Frame], named: Mapping[bytes, set[bytes]]) -> set[bytes]:
+def _reached(frames: Iterable[_FrameInLane], named: Mapping[bytes, set[bytes]]) -> set[bytes]:
     todo = {digest for each in frames for digest in each.named[b""]}
     known: set[bytes] = set()
     while todo:
@@ -225,7 +225,7 @@ def _reached(frames: Iterable[_Frame], named: Mapping[bytes, set[bytes]]) -> set
     return known
 
 
-def _overwrite(gone: Iterable[tuple[_Frame, bytes]]) -> None:
+def _overwrite(gone: Iterable[tuple[_FrameInLane, bytes]]) -> None:
     by_segment: dict[Path, list[tuple[int, bytes]]] = {}
     for each, replacement in gone:
         by_segment.setdefault(each.segment, []).append((each.end - each.size - HEADER_BYTES, replacement))
@@ -243,9 +243,9 @@ def _add_values(values: dict[bytes, set[str]], run: bytes, payload: bytes, attri
 
 
 def _objects(record: Any) -> Iterator[dict[str, Any]]:
-    for value in record if isinstance(record, list) else ():
+    for value in cast(list[Any], record) if isinstance(record, list) else ():
         if isinstance(value, dict):
-            yield value
+            yield cast(dict[str, Any], value)
 
 
 def _refs_in(text: bytes) -> frozenset[bytes]:

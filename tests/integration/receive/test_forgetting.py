@@ -1,4 +1,4 @@
-"""Forgetting over HTTP and by command: the preview, what is refused, how far it is, what a forgotten content answers."""
+"""Forgetting over HTTP: the preview, what is refused, how far it is, what a forgotten content answers."""
 
 from collections.abc import AsyncIterator
 

@@ -13,6 +13,7 @@ from playhead.journal.frame import END, HEADER_BYTES, THREAD, frames_in, read_en
 from playhead.journal.lane import lanes
 from playhead.local.client import JournalClient
 from playhead.model.ref import ContentRef
+from playhead.wire.operations.runs import RecordedEvent
 
 PROGRAM = """
 import sys
@@ -52,7 +53,7 @@ def holds(folder: Path, text: str) -> bool:
     return any(text.encode() in path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
-def events(folder: Path, run: str) -> list[dict[str, object]]:
+def events(folder: Path, run: str) -> list[RecordedEvent]:
     with JournalClient(folder, lambda sentence: None) as client:
         return list(client.events(run))
 

@@ -218,7 +218,8 @@ def test_only_a_collector_lists_contents_by_their_size(local: JournalClient):
 
 
 @pytest.mark.parametrize(
-    "name", ["storage", "keys", "destinations", "project", "projects", "redaction", "retention", "scorers"]
+    "name",
+    ["storage", "keys", "destinations", "project", "projects", "forgettings", "redaction", "retention", "scorers"],
 )
 def test_what_only_a_collector_has_is_not_read_from_the_journal(local: JournalClient, name: str):
     with pytest.raises(BadRequest, match="needs the collector's database"):

@@ -177,6 +177,7 @@ FROM_JOURNAL: dict[str, tuple[tuple[str, ...], int, str]] = {
     "answer": (("9999", "1"), 1, "9999"),
     "interrupt": (("last",), 2, "has ended"),
     "journal": ((), 0, ""),
+    "forget": (("--user", "nobody", "--yes"), 0, ""),
     "export": (("--session", "s"), 1, "no run of the journal meets these conditions"),
     **{f"across {command}": ((), 0, "") for command in ("statistics", "transitions", "patterns")},
     **{f"across {command}": ((), 0, "") for command in ("compression", "compression-timing")},
@@ -223,7 +224,7 @@ ONLY_A_COLLECTOR: dict[str, tuple[str, ...]] = {
     "forward backfill": ("destination", "last"),
 }
 # They ask nothing of a collector or a journal: they start something, or say how things are.
-ASK_NOTHING = {"serve", "run", "demo", "ship", "migrate", "rewrap", "doctor"}
+ASK_NOTHING = {"serve", "run", "demo", "ship", "migrate", "rewrap", "doctor", "backup", "restore", "scrub"}
 
 
 def declared_commands(command: Any, before: tuple[str, ...] = ()) -> Iterator[str]:

@@ -19,9 +19,9 @@ class Selector:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What a selector finds now. `runs`: at most as many as were asked for. `forks`: runs that were forked from them and
-    are not among them. `destinations`: number of runs that each destination of forwarding gets. `candidates`: contents
-    and thread nodes that they name; null if there are many runs."""
+    """What a selector finds now. `runs`: at most as many as were asked for. `forks`: runs that were forked from them
+    and are not among them. `destinations`: number of runs that each destination of forwarding gets. `candidates`:
+    contents and thread nodes that they name; None if there are many runs."""
 
     runs: Sequence[str]
     forks: Sequence[str]

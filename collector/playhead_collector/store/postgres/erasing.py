@@ -1,8 +1,8 @@
 """[store]: what is to be erased: contents and thread nodes that forgotten runs and conversations named.
 
-The next sweep deletes those that nothing else names, without the grace period. Senders believe for an hour that what they
-have sent, or asked for, is stored. So what was stored or named in this time is erased after it: by then, whoever wants to
-name it has sent it again, since the epoch has changed. Who does so takes it out of the list (`note_news`).
+The next sweep deletes those that nothing else names, without the grace period. Senders believe for an hour that what
+they have sent, or asked for, is stored. So what was stored or named in this time is erased after it: by then, whoever
+wants to name it has sent it again, since the epoch has changed. Who does so takes it out of the list (`note_news`).
 """
 
 from collections.abc import Collection
@@ -28,7 +28,9 @@ async def add(
     hold_ns: int,
     job: UUID | None = None,
 ) -> None:
-    """Adds contents and thread nodes. What was stored or named within `hold_ns` is erased after that time. Call it while writers are excluded, or for what was dropped."""
+    """Adds contents and thread nodes. What was stored or named within `hold_ns` is erased after that time.
+
+    Call it while writers are excluded, or for what was dropped."""
     in_order = sorted(refs)
     packed = await packs.packed_dates(conn, project_id, list(map(ContentRef.from_digest, in_order)))
     await sql.run(

@@ -1,4 +1,4 @@
-"""[store] → upkeep: takes what was deleted out of Postgres' files: dictionaries, dead rows, statistics, write-ahead log.
+"""[store] → upkeep: takes what was deleted out of Postgres' files: of dictionaries, tables, statistics and log.
 
 No collector may use the database meanwhile: it would compress with a dictionary that is deleted here.
 """

@@ -21,8 +21,8 @@ class ForgetPreview(TypedDict):
 
     `runs` has up to 1,000 ids, of `run_count`. `forks` were forked from these runs and are not among them; they share
     their records. Of a user, these are the runs that say so at their beginning; a request also finds those of which a
-    later span does. `contents`: contents and thread nodes that the runs name, those of others included; null if there are
-    many runs. `forwarded`: how many of the runs each destination gets.
+    later span does. `contents`: contents and thread nodes that the runs name, those of others included; null if there
+    are many runs. `forwarded`: how many of the runs each destination gets.
     """
 
     runs: list[str]
