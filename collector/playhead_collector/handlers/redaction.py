@@ -34,7 +34,7 @@ async def set_redaction(
     asking: Changing,
     *,
     keys: Sequence[str] = (),
-    patterns: Mapping[str, str] = {},  # noqa: B006 - never changed
+    patterns: Mapping[str, str] = {},
     presets: Sequence[str] = (),
     hook: bool = False,
 ) -> Redaction:

@@ -96,7 +96,7 @@ def _log(masker: Masker, log: LogEvent, resources: Callable[[Attributes], Attrib
     return masked
 
 
-# --- events and states of runs: as they are stored, since seqs of a sealed run never change ---------------------------
+# --- events and states of runs, as they are stored: seqs of a sealed run never change ---------------------------------
 
 _CONNECTING: Final = frozenset({
     "parent_run", "next_run", "continues", "call_id", "promise", "outcome", "status", "kind", "how", "source", "role",

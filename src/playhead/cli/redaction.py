@@ -58,8 +58,8 @@ def _pattern(text: str) -> tuple[str, str]:
     return name, pattern
 
 
-@app.command()
-def test(
+@app.command(name="test")
+def try_rules(
     ctx: typer.Context,
     value: Annotated[str, typer.Argument(help="A text, or a JSON object or list.")],
     project: Project = None,

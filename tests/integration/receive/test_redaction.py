@@ -172,7 +172,7 @@ def send_all(projects: Projects, name: str, run: str) -> None:
 
 
 def over_grpc(projects: Projects, name: str, run: str) -> None:
-    from google.protobuf.json_format import ParseDict  # noqa: PLC0415 - of this test alone
+    from google.protobuf.json_format import ParseDict
 
     body = otlp(run, "2")
     for resource in body["resourceSpans"]:
@@ -217,7 +217,8 @@ async def is_indexed(dsn: str, run: str) -> bool:
 
 def test_no_table_has_a_secret_whatever_way_it_came(sent: Projects):
     stored = asyncio.run(stored_in(sent.dsn))
-    assert len(stored) > 45 and b"[masked:email]" in b"".join(stored.values())
+    assert len(stored) > 45
+    assert b"[masked:email]" in b"".join(stored.values())
     assert [(name, secret) for name, data in stored.items() for secret in SECRETS if secret.encode() in data] == []
 
 
@@ -225,15 +226,18 @@ def test_what_is_left_can_be_read_and_says_that_it_is_masked(sent: Projects):
     ref = sent_message().ref
     with sent.client("blue") as client:
         content = client.content(ref)
-        assert content.is_masked and content.ref == ref and ContentRef.of(content.data) != ref
+        assert content.is_masked
+        assert content.ref == ref
+        assert ContentRef.of(content.data) != ref
         said = "I am [a name of blue], write to [masked:email] in a pack"
         assert parse_json(content.data) == text_message("user", said)
         assert client.contents([ref])[ref]["masked"] is True
-        [call] = [call for call in client.llm_calls(BLUE)][:1]
+        [call] = list(client.llm_calls(BLUE))[:1]
         context = client.context(BLUE, at=call["seq"])
         assert "[masked:email] in a message" in json.dumps(context)
         row = client.run(BLUE)
-        assert row["user"] == "[masked:email]" and row["session"] == "session of [masked:email]"
+        assert row["user"] == "[masked:email]"
+        assert row["session"] == "session of [masked:email]"
         assert client.conversation("records", records_after=0)["masked"] is True
         [score] = [score for score in client.scores() if score["source"] == "api"]
         assert score["comment"].endswith("write to [masked:email] in a comment")
@@ -243,12 +247,14 @@ def test_the_header_says_so_and_caches_ask_again(sent: Projects):
     ref = sent_message().ref
     with sent.http("blue") as http:
         answer = http.get(f"{PREFIX}/content/{ref}")
-        assert answer.headers["playhead-masked"] == ref and "no-cache" in answer.headers["cache-control"]
+        assert answer.headers["playhead-masked"] == ref
+        assert "no-cache" in answer.headers["cache-control"]
         etag = answer.headers["etag"]
         assert http.get(f"{PREFIX}/content/{ref}", headers={"if-none-match": etag}).status_code == 304
         assert http.get(f"{PREFIX}/content/{ref}", headers={"if-none-match": f'"{ref}"'}).status_code == 200
         part = http.get(f"{PREFIX}/content/{ref}", headers={"range": "bytes=0-3"})
-        assert part.status_code == 206 and part.headers["playhead-masked"] == ref
+        assert part.status_code == 206
+        assert part.headers["playhead-masked"] == ref
 
 
 def test_the_search_finds_what_is_left_and_not_what_was_masked(sent: Projects):
@@ -262,13 +268,15 @@ def test_a_pack_with_masked_contents_goes_on_as_masked(sent: Projects):
     with sent.client("blue") as client:
         pack, _ = client.content_pack([ref])
     [content] = pack.contents
-    assert content.is_masked and content.ref == ref
+    assert content.is_masked
+    assert content.ref == ref
     body = encode_pack(pack)
     assert decode_pack(body).contents == (content,)
     with sent.http("red") as http:
         assert http.post("/v1/content", content=body, headers={"content-type": PACK}).json()["stored"] == 1
     with sent.client("red") as client:
-        assert client.content(ref).data == content.data and client.content(ref).is_masked
+        assert client.content(ref).data == content.data
+        assert client.content(ref).is_masked
     # Whoever has the whole content replaces what somebody has said to be left of it.
     whole = Pack((sent_message(),), ())
     with sent.http("red") as http:
@@ -285,7 +293,8 @@ def test_the_digest_is_verified_before_anything_is_masked(sent: Projects):
     body[-1] ^= 1
     with sent.http("blue") as http:
         refused = http.post("/v1/content", content=bytes(body), headers={"content-type": PACK})
-        assert refused.status_code == 400 and "digest" in refused.text
+        assert refused.status_code == 400
+        assert "digest" in refused.text
 
 
 def test_rules_of_a_project_are_no_others(sent: Projects):

@@ -195,8 +195,8 @@ def _masked_items(masker: Masker, items: PackItems, names: Mapping[int, str]) ->
 
 
 async def _unpack(step: _Step, row: Record, items: PackItems, masked: Mapping[ContentRef, PackedContent]) -> None:
-    """Moves contents of a pack to rows of their own, masked. Raises StoreCollision if the pack was changed, or a sweep is
-    under way, which goes through packs, too."""
+    """Moves contents of a pack to rows of their own, masked. Raises StoreCollision if the pack was changed, or a sweep
+    is under way, which goes through packs, too."""
     conn, project_id = step.conn, step.project_id
     await begin_exclusive_write(conn, project_id, _LOCK_TIMEOUT_MS)
     if await sql.value(conn, "is_sweeping", project_id=project_id):
