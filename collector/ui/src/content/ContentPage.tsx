@@ -67,6 +67,11 @@ function Content({ about, target }: { about: ContentAbout; target: string }) {
             <Copy className="icon" text={about.ref} label={about.ref.slice(7, 15)} />
           </h1>
           <div className="sub">{about.media_type}</div>
+          {about.masked && (
+            <div className="sub" title="The ref is that of what was sent; it is not given to a program or a model.">
+              masked by rules of the project
+            </div>
+          )}
         </div>
         <Fact name="size" value={bytesText(about.size)} title={`${count(about.size)} bytes`} />
         <Fact name="seen in" value={seenText(about)} />

@@ -8,6 +8,7 @@ import { count, localDateTime } from "../model/format";
 import { Failed, Loading } from "../parts/Notices";
 import { choose } from "./chosen";
 import styles from "./Project.module.css";
+import { Redaction } from "./Redaction";
 
 export function ProjectPage() {
   const { data, error, again } = useApi<ProjectUsage>("/project");
@@ -21,6 +22,7 @@ export function ProjectPage() {
         <>
           {is_operator && <Switch shown={data.name} />}
           <Facts project={data} />
+          <Redaction />
         </>
       )}
     </main>

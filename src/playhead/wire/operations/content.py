@@ -11,8 +11,8 @@ from playhead.wire.pack import PACK, Pack, decode_pack
 
 
 class ContentValue(TypedDict):
-    """A content of `size` bytes: `value` if it is JSON or text, else `base64`. `masked`: rules of the project have masked
-    a part of it, so that its bytes are not those of its ref; absent if not."""
+    """A content of `size` bytes: `value` if it is JSON or text, else `base64`. `masked`: rules of the project have
+    masked a part of it, so that its bytes are not those of its ref; absent if not."""
 
     media_type: str
     size: int
