@@ -43,7 +43,8 @@ def main(collector: str, models: str, journal: str, run: str = "", again: str = 
                 print(recorded.id, flush=True)
                 agent(client, dies=True)
         outcomes = {again: playhead.RERUN} if again else None
-        with playhead.resume(run, outcomes=outcomes), playhead.run("greeting"):
+        # By force: nobody waits until the collector is sure that the killed process sends nothing any more.
+        with playhead.resume(run, outcomes=outcomes, force=True), playhead.run("greeting"):
             print(agent(client, dies=False), flush=True)
 
 

@@ -92,7 +92,7 @@ export type StoredConversation = Schemas["StoredConversation"];
 export type Page<T> = { items: T[]; next_cursor: string | null };
 
 /** What `/content/REF?as=messages` answers, which OpenAPI does not describe: its other answers are bytes. */
-export type ThreadMessages = { thread: string; messages: (Message | null)[]; missing: string[] };
+export type ThreadMessages = { thread: string; messages: (Message | null)[]; missing: string[]; masked: string[] };
 
 /** A message as the context answers it: a role, and parts of several kinds; unknown kinds are kept as they are. */
 export type Message = { role: string; parts: Part[]; [key: string]: unknown };
