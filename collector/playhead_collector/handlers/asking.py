@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from playhead_collector.handlers.settings import AnalysisSettings
     from playhead_collector.live.hub import LiveHub
     from playhead_collector.read.prices import Prices
-    from playhead_collector.redaction.masking import MaskingHook, Masker
+    from playhead_collector.redaction.masking import Masker, MaskingHook
     from playhead_collector.retain.sweeper import Sweeper
     from playhead_collector.store.ports import ReadStore
     from playhead_collector.store.ports.changes import ChangeStore

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, TypeVar, cast
 
 from playhead_collector.errors import BadSetting
-from playhead_collector.redaction.masking import MaskingHook, Masker
+from playhead_collector.redaction.masking import Masker, MaskingHook
 from playhead_collector.serve.project_directory import ProjectDirectory
 
 T = TypeVar("T")

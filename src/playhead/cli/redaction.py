@@ -8,7 +8,7 @@ import typer
 from playhead.cli import output
 from playhead.cli.connection import ask_collector
 from playhead.cli.options import Json
-from playhead.wire.operations.redaction import Redaction, RedactionJob, RedactionTest
+from playhead.wire.operations.redaction import RedactionAnswer, RedactionJob, RedactionTest
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -96,7 +96,7 @@ def stop(ctx: typer.Context, project: Project = None, json: Json = False) -> Non
     output.answer_as(json, job, _print_job)
 
 
-def _print_redaction(redaction: Redaction) -> None:
+def _print_redaction(redaction: RedactionAnswer) -> None:
     hook = "yes" if redaction["hook"] else "no"
     output.facts(
         {

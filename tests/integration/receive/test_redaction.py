@@ -342,17 +342,18 @@ def test_rules_are_set_shown_and_tested_by_admins(sent: Projects):
 
 
 async def test_other_collectors_follow_within_seconds(sent: Projects, module_database_url: str):
-    with CollectorProcess(env={"PLAYHEAD_ADMIN_KEY": OPERATOR}, database_url=module_database_url) as other:
-        with Client(other.url, sent.keys["red"]) as client:
-            assert client.test_redaction("TK-12345")["changed"] is False
-            with sent.client("red") as here:
-                here.set_redaction(patterns={"ticket": r"TK-\d{4,8}"})
-            deadline = time.monotonic() + 30
-            while not client.test_redaction("TK-12345")["changed"]:
-                assert time.monotonic() < deadline
-                time.sleep(0.2)
-            with sent.client("red") as here:
-                here.set_redaction()
+    with (
+        CollectorProcess(env={"PLAYHEAD_ADMIN_KEY": OPERATOR}, database_url=module_database_url) as other,
+        Client(other.url, sent.keys["red"]) as client,
+        sent.client("red") as here,
+    ):
+        assert client.test_redaction("TK-12345")["changed"] is False
+        here.set_redaction(patterns={"ticket": r"TK-\d{4,8}"})
+        deadline = time.monotonic() + 30
+        while not client.test_redaction("TK-12345")["changed"]:
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+        here.set_redaction()
     connection = await asyncpg.connect(module_database_url)
     assert await connection.fetchval("select count(*) from project where redaction is not null") == 1
     await connection.close()

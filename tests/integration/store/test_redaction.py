@@ -58,8 +58,8 @@ def recorded(run: str, secret: str) -> Recorder:
 
 
 async def fill(store: PostgresStore, clock: Clock, *, pack: bool) -> dict[str, Any]:
-    """A sealed run (packed if wanted), one that goes on, one without secrets; and what people wrote. Returns the answers
-    of the clean run."""
+    """A sealed run (packed if wanted), one that goes on, one without secrets; and what people wrote. Returns the
+    answers of the clean run."""
     for run, secret in ((SEALED, SECRET), (CLEAN, "nobody")):
         await store.spans.ingest(P, recorded(run, secret).batch())
     going_on = recorded(OPEN, SECRET)

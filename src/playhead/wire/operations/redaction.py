@@ -44,7 +44,7 @@ class RedactionPreset(TypedDict):
     about: str
 
 
-class Redaction(TypedDict):
+class RedactionAnswer(TypedDict):
     """What is masked in the data of a project.
 
     `keys`: names of members of JSON and of attributes, whose values are masked; `*` stands for any characters, and
@@ -88,7 +88,7 @@ class RedactionOperations:
     """Redaction rules of a project."""
 
     @get("/project/redaction", scope=READ, tag="projects")
-    def redaction(self) -> Redaction:
+    def redaction(self) -> RedactionAnswer:
         """What is masked in the data of the project, and how far the last job is."""
         ...
 
@@ -100,7 +100,7 @@ class RedactionOperations:
         patterns: RedactionPatterns = {},  # noqa: B006 - never changed
         presets: RedactionPresets = (),
         hook: RedactionHook = False,
-    ) -> Redaction:
+    ) -> RedactionAnswer:
         """Set the rules of the project: all of them, so that what is left out is no rule any more.
 
         They hold for what arrives from now on; at other collectors on the database within seconds. Run them over what
