@@ -50,8 +50,8 @@ async def set_redaction(
     return await _answer(asking)
 
 
-@changes(RedactionOperations.test_redaction)
-async def test_redaction(asking: Changing, value: object = None) -> RedactionTest:
+@changes(RedactionOperations.try_redaction)
+async def try_redaction(asking: Changing, value: object = None) -> RedactionTest:
     masker = await _maskers(asking).of(asking.project_id)
     left = value if masker is None else await asyncio.to_thread(masker.json, value)
     return {"value": left, "changed": left != value}

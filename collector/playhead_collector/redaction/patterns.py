@@ -71,7 +71,7 @@ class SafePattern:
         while at < end:
             stop = min(end, at + _PORTION)
             limit = min(end, stop + self._reach)
-            found = self._pattern.search(text, at, limit)
+            found: re.Match[str] | None = self._pattern.search(text, at, limit)
             if found is None or found.start() >= stop:
                 at = stop
                 continue

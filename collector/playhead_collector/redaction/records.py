@@ -107,8 +107,8 @@ _OWN_NAME: Final = re.compile(r"[a-z_]{1,40}")
 
 
 def mask_events(masker: Masker, rows: Sequence[Any]) -> list[Any]:
-    """Masks events as they are in a stored page: lists with their fields in order, or objects of kinds that this version
-    does not know."""
+    """Masks events as they are in a stored page: lists with their fields in order, or objects of kinds that this
+    version does not know."""
     masked: list[Any] = []
     for row in rows:
         if not isinstance(row, list):

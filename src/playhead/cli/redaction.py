@@ -67,7 +67,7 @@ def try_rules(
 ) -> None:
     """Show what the rules leave of a text or of JSON. Nothing is stored."""
     with ask_collector(ctx, project=project) as client:
-        left = client.test_redaction(_value(value))
+        left = client.try_redaction(_value(value))
     output.answer_as(json, left, _print_test)
 
 

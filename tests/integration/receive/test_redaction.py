@@ -231,7 +231,7 @@ def test_what_is_left_can_be_read_and_says_that_it_is_masked(sent: Projects):
         assert ContentRef.of(content.data) != ref
         said = "I am [a name of blue], write to [masked:email] in a pack"
         assert parse_json(content.data) == text_message("user", said)
-        assert client.contents([ref])[ref]["masked"] is True
+        assert client.contents([ref])[ref].get("masked") is True
         [call] = list(client.llm_calls(BLUE))[:1]
         context = client.context(BLUE, at=call["seq"])
         assert "[masked:email] in a message" in json.dumps(context)
@@ -240,7 +240,7 @@ def test_what_is_left_can_be_read_and_says_that_it_is_masked(sent: Projects):
         assert row["session"] == "session of [masked:email]"
         assert client.conversation("records", records_after=0)["masked"] is True
         [score] = [score for score in client.scores() if score["source"] == "api"]
-        assert score["comment"].endswith("write to [masked:email] in a comment")
+        assert (score["comment"] or "").endswith("write to [masked:email] in a comment")
 
 
 def test_the_header_says_so_and_caches_ask_again(sent: Projects):
@@ -335,9 +335,9 @@ def test_rules_are_set_shown_and_tested_by_admins(sent: Projects):
             client.set_redaction(presets=["nobody"])
         with pytest.raises(Conflict, match="no rules"):
             client.apply_redaction()
-        assert client.test_redaction(SECRET) == {"value": SECRET, "changed": False}
+        assert client.try_redaction(SECRET) == {"value": SECRET, "changed": False}
         client.set_redaction(patterns={"ticket": r"TK-\d{4,8}"})
-        assert client.test_redaction({"a": "TK-12345"}) == {"value": {"a": "[masked:ticket]"}, "changed": True}
+        assert client.try_redaction({"a": "TK-12345"}) == {"value": {"a": "[masked:ticket]"}, "changed": True}
         assert client.set_redaction()["patterns"] == {}
 
 
@@ -347,10 +347,10 @@ async def test_other_collectors_follow_within_seconds(sent: Projects, module_dat
         Client(other.url, sent.keys["red"]) as client,
         sent.client("red") as here,
     ):
-        assert client.test_redaction("TK-12345")["changed"] is False
+        assert client.try_redaction("TK-12345")["changed"] is False
         here.set_redaction(patterns={"ticket": r"TK-\d{4,8}"})
         deadline = time.monotonic() + 30
-        while not client.test_redaction("TK-12345")["changed"]:
+        while not client.try_redaction("TK-12345")["changed"]:
             assert time.monotonic() < deadline
             time.sleep(0.2)
         here.set_redaction()

@@ -75,7 +75,9 @@ async def put(
     # Sorted, so that transactions with the same contents wait for each other without a deadlock.
     refs = sorted(by_ref)
     await write_context.note_refs(conn, refs)
-    touched = await sql.rows(conn, "touch_contents", project_id=project_id, refs=refs, today=today) if refs else []
+    touched: Sequence[Record] = ()
+    if refs:
+        touched = await sql.rows(conn, "touch_contents", project_id=project_id, refs=refs, today=today)
     stored: dict[bytes, bytes | None] = {row["ref"]: row["masked"] for row in touched}
     if masked := {ref: digest for ref, digest in stored.items() if digest is not None and ref not in unproven}:
         await _replace_others(conn, packs, project_id, [by_ref[ref] for ref in masked], masked)

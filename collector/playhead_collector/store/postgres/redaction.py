@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 import orjson
@@ -105,8 +105,9 @@ class PostgresRedaction:
             job = await sql.row(conn, "lock_redaction_job", project_id=project_id)
             if job is None:
                 return None
-            moved = await _STEPS[job["phase"]](_JobStep(conn, self._packs, project_id, masker, self._clock(), job))
-            phase = job["phase"] + moved.is_through
+            phase: int = job["phase"]
+            moved = await _STEPS[phase](_JobStep(conn, self._packs, project_id, masker, self._clock(), job))
+            phase += moved.is_through
             place = {name: job[name] for name in ("at_pack", "at_run", "at_ref", "at_key")} | dict(moved.place)
             counts = _added(orjson.loads(job["counts"]), moved.counts)
             row = await sql.row(
@@ -399,9 +400,9 @@ def _masked_members(masker: Masker, value: Any, kept: str) -> Any:
     """Masks the members of an object but for one, with which it is found."""
     if not isinstance(value, dict):
         return value
-    rest: dict[str, Any] = {str(name): item for name, item in value.items() if name != kept}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-    masked = masker.json(rest)
-    return {**value, **masked} if isinstance(masked, dict) else value
+    members = cast("dict[str, Any]", value)
+    masked = masker.json({name: item for name, item in members.items() if name != kept})
+    return {**members, **cast("dict[str, Any]", masked)} if isinstance(masked, dict) else members
 
 
 async def _records(step: _JobStep) -> _StepResult:

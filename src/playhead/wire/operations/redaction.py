@@ -109,7 +109,7 @@ class RedactionOperations:
         ...
 
     @post("/project/redaction/test", scope=ADMIN, tag="projects")
-    def test_redaction(self, value: RedactionSample = None) -> RedactionTest:
+    def try_redaction(self, value: RedactionSample = None) -> RedactionTest:
         """What the rules of the project leave of a value. Nothing is stored."""
         ...
 
