@@ -88,7 +88,7 @@ class _PatternReader:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._at = 4 if text.startswith("(?i)") else 0
+        self._at: int = 4 if text.startswith("(?i)") else 0
         self._nested = 0
 
     def whole(self) -> _PatternMeasure:

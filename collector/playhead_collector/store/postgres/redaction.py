@@ -118,8 +118,9 @@ class PostgresRedaction:
 
 
 def _job(row: Record) -> RedactionJobRow:
+    phase: int = row["phase"]
     return RedactionJobRow(
-        PHASES[row["phase"]],
+        PHASES[phase],
         row["started_ns"],
         row["updated_ns"],
         row["ended_ns"],
