@@ -88,8 +88,8 @@ def request_body(
         raise Refused(
             409,
             "masked_content",
-            f"a part of what the call at {begin.seq} was given was masked by the redaction rules of the project: a model "
-            "must not be given it as what was said; give `messages` and `system` to ask without it",
+            f"a part of what the call at {begin.seq} was given was masked by the redaction rules of the project: a "
+            "model must not be given it as what was said; give `messages` and `system` to ask without it",
         )
     return body
 

@@ -5,9 +5,11 @@ import asyncio
 import base64
 import hashlib
 import json
+import tarfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -17,12 +19,15 @@ import httpx
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import TraceServiceStub
+from typer.testing import CliRunner
 
+from playhead.cli import app
 from playhead.client import Client
 from playhead.errors import BadRequest, Conflict, NotAuthorized
 from playhead.model.canonical import BYTES, Content, content_of, parse_json
 from playhead.model.message import text_message
 from playhead.model.ref import ContentRef
+from playhead.wire import export_layout as layout
 from playhead.wire.pack import PACK, Pack, ThreadExtension, decode_pack, encode_pack
 from playhead_collector.process import CollectorProcess
 from tests.support.stored_texts import stored_in
@@ -56,7 +61,7 @@ def projects(module_database_url: str) -> Iterator[Projects]:
     env = {"PLAYHEAD_ADMIN_KEY": OPERATOR, "PLAYHEAD_REDACTION_HOOK": HOOK, "PLAYHEAD_SEAL_AFTER_SECONDS": "1"}
     with CollectorProcess(env=env, database_url=module_database_url) as collector:
         keys: dict[str, str] = {}
-        for name in ("blue", "red"):
+        for name in ("blue", "red", "green"):
             with Client(collector.url, OPERATOR) as client:
                 client.create_project(name)
             with Client(collector.url, OPERATOR, project=name) as client:
@@ -286,6 +291,40 @@ def test_a_pack_with_masked_contents_goes_on_as_masked(sent: Projects):
         assert http.post("/v1/content", content=body, headers={"content-type": PACK}).json()["stored"] == 1
     with sent.client("red") as client:
         assert client.content(ref) == sent_message()
+
+
+def test_exports_and_bundles_say_what_is_masked_and_an_import_keeps_it(sent: Projects, tmp_path: Path):
+    out, env = tmp_path / "out", {"PLAYHEAD_JOURNAL_DIR": str(tmp_path / "journal")}
+    keys = {name: {**env, "PLAYHEAD_API_KEY": sent.keys[name]} for name in ("blue", "green")}
+    command = ["--url", sent.url, "export", BLUE, "-o", str(out)]
+    written = CliRunner().invoke(app, command, env=keys["blue"])
+    assert written.exit_code == 0, written.output
+    lines = [layout.read_content_line(line) for line in (out / layout.CONTENTS).read_bytes().splitlines()]
+    masked = [line for line in lines if line.masked is not None]
+    assert len(masked) >= 3
+    for line in masked:
+        data = (out / layout.content_file(line.ref.digest.hex())).read_bytes()
+        assert hashlib.sha256(data).hexdigest() == line.masked != line.ref.digest.hex()
+    read = CliRunner().invoke(app, ["--url", sent.url, "import", str(out)], env=keys["green"])
+    assert read.exit_code == 0, read.output
+    with sent.client("green") as client:
+        for line in masked:
+            assert client.content(line.ref).is_masked
+    bundle = CliRunner().invoke(app, ["--url", sent.url, "import", str(bundle_of(sent, tmp_path))], env=keys["green"])
+    assert bundle.exit_code == 0, bundle.output
+
+
+def bundle_of(sent: Projects, folder: Path) -> Path:
+    with sent.http("blue") as http:
+        answer = http.get(f"{PREFIX}/runs/{BLUE}/bundle")
+    assert answer.status_code == 200
+    file = folder / "bundle.tar.gz"
+    file.write_bytes(answer.content)
+    with tarfile.open(file) as archive:
+        contents = archive.extractfile(layout.CONTENTS)
+        assert contents is not None
+        assert b'"masked":' in contents.read()
+    return file
 
 
 def test_the_digest_is_verified_before_anything_is_masked(sent: Projects):
