@@ -312,7 +312,9 @@ async def test_masked_contents_are_replaced_by_whole_ones_and_not_by_what_nobody
     forged = Content.masked(whole.ref, b'{"mail":"evil"}', whole.media_type)
     await store.contents.put(P, [forged], unproven={whole.ref.digest})
     assert (await store.contents.get(P, whole.ref)).data == forged.data
+    assert await store.contents.missing(P, [whole.ref]) == [whole.ref]  # so that whoever has it sends it
     await store.contents.put(P, [left])
+    assert await store.contents.missing(P, [whole.ref]) == []
     assert (await store.contents.get(P, whole.ref)).data == left.data
     await store.contents.put(P, [forged], unproven={whole.ref.digest})
     assert (await store.contents.get(P, whole.ref)).data == left.data

@@ -155,7 +155,7 @@ async def _contents(step: _JobStep) -> _StepResult:
     await begin_write(step.conn, step.project_id)
     stored = await content_rows.read_rows(step.conn, step.packs, step.project_id, refs)
     masked = await asyncio.to_thread(_masked_contents, step.masker, stored)
-    await content_rows.replace(step.conn, step.packs, step.project_id, masked)
+    await content_rows.replace(step.conn, step.packs, step.project_id, masked, proven=False)
     return _StepResult({"at_ref": refs[-1].digest}, {"contents": (len(refs), len(masked))})
 
 
