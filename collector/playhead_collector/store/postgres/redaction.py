@@ -140,9 +140,8 @@ def _added(counts: dict[str, Sequence[int]], more: Counts) -> dict[str, Sequence
 
 
 async def _contents(step: _JobStep) -> _StepResult:
-    rows = await sql.rows(
-        step.conn, "contents_after", project_id=step.project_id, after=step.job["at_ref"], how_many=_ROWS
-    )
+    conn = step.conn
+    rows = await sql.rows(conn, "contents_after", project_id=step.project_id, after=step.job["at_ref"], how_many=_ROWS)
     if not rows:
         return _StepResult({}, {}, is_through=True)
     refs: list[ContentRef] = []
@@ -168,9 +167,8 @@ def _masked_contents(masker: Masker, contents: Sequence[Content]) -> list[Conten
 
 
 async def _in_packs(step: _JobStep) -> _StepResult:
-    rows = await sql.rows(
-        step.conn, "packs_after", project_id=step.project_id, after=step.job["at_pack"], how_many=_PACKS
-    )
+    conn = step.conn
+    rows = await sql.rows(conn, "packs_after", project_id=step.project_id, after=step.job["at_pack"], how_many=_PACKS)
     if not rows:
         return _StepResult({}, {}, is_through=True)
     opened = await step.packs.open(step.conn, step.project_id, [row["pack"] for row in rows])
@@ -241,16 +239,16 @@ def _compressed(items: PackItems, zstd: Zstd) -> bytes:
 
 
 async def _runs(step: _JobStep) -> _StepResult:
+    conn = step.conn
     [run] = await sql.column(
-        step.conn, "next_runs_to_mask", project_id=step.project_id, after=step.job["at_run"], how_many=1
+        conn, "next_runs_to_mask", project_id=step.project_id, after=step.job["at_run"], how_many=1
     ) or [None]
     if run is None:
         return _StepResult({}, {}, is_through=True)
     await begin_write(step.conn, step.project_id)
-    await sql.rows(step.conn, "lock_runs", project_id=step.project_id, runs=[run])
+    await sql.rows(conn, "lock_runs", project_id=step.project_id, runs=[run])
     spans = await _mask_spans_and_events(step, run)
-    scores = await _mask_rows(step, run, "scores", "score_id", ("name", "label", "author", "comment"))
-    notes = await _mask_rows(step, run, "notes", "note_id", ("text", "label", "author"))
+    scores, notes = await _scores(step, run), await _notes(step, run)
     return _StepResult({"at_run": run}, {"runs": spans, "scores": scores, "notes": notes})
 
 
@@ -341,17 +339,36 @@ def _masked_snapshots(masker: Masker, rows: Sequence[Record]) -> list[events.Sna
     return written
 
 
-async def _mask_rows(step: _JobStep, run: UUID, table: str, key: str, names: Sequence[str]) -> tuple[int, int]:
-    """Masks texts of the run's rows in a table. Returns how many it looked at, and how many it changed."""
-    rows = await sql.rows(step.conn, f"{table}_to_mask", project_id=step.project_id, run=run)
+async def _scores(step: _JobStep, run: UUID) -> tuple[int, int]:
+    conn = step.conn
+    rows = await sql.rows(conn, "scores_to_mask", project_id=step.project_id, run=run)
+    changed = await _changed_columns(step.masker, rows, "score_id", ("name", "label", "author", "comment"))
+    if changed["ids"]:
+        await sql.run(conn, "mask_scores", project_id=step.project_id, run=run, **changed)
+    return len(rows), len(changed["ids"])
+
+
+async def _notes(step: _JobStep, run: UUID) -> tuple[int, int]:
+    conn = step.conn
+    rows = await sql.rows(conn, "notes_to_mask", project_id=step.project_id, run=run)
+    changed = await _changed_columns(step.masker, rows, "note_id", ("text", "label", "author"))
+    if changed["ids"]:
+        await sql.run(conn, "mask_notes", project_id=step.project_id, run=run, **changed)
+    return len(rows), len(changed["ids"])
+
+
+async def _changed_columns(
+    masker: Masker, rows: Sequence[Record], key: str, names: Sequence[str]
+) -> dict[str, list[str | None]]:
+    """Returns the ids and masked texts of those rows in which a rule matches, as columns: `ids`, and each name with an
+    s."""
     said = [{name: row[name] for name in names} for row in rows]
-    masked = await asyncio.to_thread(partial(_masked_texts, step.masker, said)) if said else []
+    masked = await asyncio.to_thread(_masked_texts, masker, said) if said else []
     changed = [n for n, (before, after) in enumerate(zip(said, masked, strict=True)) if before != after]
-    if changed:
-        columns = {f"{name}s": [masked[n][name] for n in changed] for name in names}
-        ids = [rows[n][key] for n in changed]
-        await sql.run(step.conn, f"mask_{table}", project_id=step.project_id, run=run, ids=ids, **columns)
-    return len(rows), len(changed)
+    return {
+        "ids": [rows[n][key] for n in changed],
+        **{f"{name}s": [masked[n][name] for n in changed] for name in names},
+    }
 
 
 def _masked_texts(masker: Masker, values: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -366,8 +383,9 @@ def _as_text(value: Any) -> str | None:
 
 
 async def _promises(step: _JobStep) -> _StepResult:
+    conn = step.conn
     rows = await sql.rows(
-        step.conn, "promises_to_mask", project_id=step.project_id, after=step.job["at_key"], how_many=_PROMISES
+        conn, "promises_to_mask", project_id=step.project_id, after=step.job["at_key"], how_many=_PROMISES
     )
     if not rows:
         return _StepResult({"at_key": ""}, {}, is_through=True)
@@ -376,7 +394,7 @@ async def _promises(step: _JobStep) -> _StepResult:
     changed = [after for before, after in zip(said, masked, strict=True) if before != after]
     if changed:
         await sql.run(
-            step.conn,
+            conn,
             "mask_promises",
             project_id=step.project_id,
             ids=[promise for promise, _, _ in changed],
@@ -407,8 +425,9 @@ def _masked_members(masker: Masker, value: Any, kept: str) -> Any:
 
 
 async def _records(step: _JobStep) -> _StepResult:
+    conn = step.conn
     [log] = await sql.column(
-        step.conn, "logs_after", project_id=step.project_id, after=int(step.job["at_key"] or -1), how_many=1
+        conn, "logs_after", project_id=step.project_id, after=int(step.job["at_key"] or -1), how_many=1
     ) or [None]
     if log is None:
         return _StepResult({"at_key": ""}, {}, is_through=True)
@@ -428,10 +447,11 @@ async def _records(step: _JobStep) -> _StepResult:
 
 async def _search(step: _JobStep) -> _StepResult:
     """Has the search index made again in the background, if anything was masked that may be in it."""
+    conn = step.conn
     counts: dict[str, Sequence[int]] = orjson.loads(step.job["counts"])
     if any(counts.get(kind, (0, 0))[1] for kind in ("contents", "packed_contents", "runs")):
         await search_blocks.lock(step.conn, step.project_id)
-        await sql.run(step.conn, "clear_search", project_id=step.project_id)
+        await sql.run(conn, "clear_search", project_id=step.project_id)
     return _StepResult({}, {}, is_through=True)
 
 
