@@ -7,6 +7,9 @@ alter table project add column redaction text;
 -- The SHA-256 of the bytes that `body` has, of a content that is masked: they are not those that the ref names. Null: they
 -- are.
 alter table content add column masked bytea;
+-- Whether it came masked, as an import sends it: nobody has shown that the bytes are what is left of the ref's. Senders that
+-- ask whether the ref is stored are told that it is not. Null: it was masked here, or is whole.
+alter table content add column unproven boolean;
 
 -- Whether a part of the record is masked: the heads of its conversation are those of what was sent.
 alter table conversation_record add column masked boolean not null default false;

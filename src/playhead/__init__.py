@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     from playhead.errors import InDoubt as InDoubt
     from playhead.errors import Interrupted as Interrupted
     from playhead.errors import JournalUnusable as JournalUnusable
+    from playhead.errors import MaskedContent as MaskedContent
     from playhead.errors import MaxTurnsExceeded as MaxTurnsExceeded
     from playhead.errors import NoRecord as NoRecord
     from playhead.errors import NotAuthorized as NotAuthorized
@@ -137,6 +138,7 @@ _MODULE_OF = {
     "Interrupted": "playhead.errors",
     "JournalUnusable": "playhead.errors",
     "LlmTask": "playhead.agent.tasks",
+    "MaskedContent": "playhead.errors",
     "MaxTurnsExceeded": "playhead.errors",
     "NoRecord": "playhead.errors",
     "NotAuthorized": "playhead.errors",

@@ -35,6 +35,7 @@ def test_the_public_names_are_these():
         "Interrupted",
         "JournalUnusable",
         "LlmTask",
+        "MaskedContent",
         "MaxTurnsExceeded",
         "NoRecord",
         "NotAuthorized",

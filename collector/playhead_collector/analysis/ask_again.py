@@ -78,6 +78,19 @@ def request_body(
     if begin.tools is not None:
         tools = tools_of(_or_refused(cache.parsed(begin.tools), begin))
         body |= {"tools": tools} if tools else {}
+    given = [
+        begin.tools,
+        begin.system if changes.system is None else None,
+        *(thread if changes.messages is None else ()),
+    ]
+    # A part of a message may be a content of its own, which is masked alone.
+    if any(map(cache.is_masked, given)) or (changes.messages is None and cache.masked):
+        raise Refused(
+            409,
+            "masked_content",
+            f"a part of what the call at {begin.seq} was given was masked by the redaction rules of the project: a "
+            "model must not be given it as what was said; give `messages` and `system` to ask without it",
+        )
     return body
 
 

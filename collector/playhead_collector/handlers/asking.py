@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from playhead_collector.handlers.settings import AnalysisSettings
     from playhead_collector.live.hub import LiveHub
     from playhead_collector.read.prices import Prices
-    from playhead_collector.redaction.masking import Hook, Masker
+    from playhead_collector.redaction.masking import Masker, MaskingHook
     from playhead_collector.retain.forgetter import Forgetter
     from playhead_collector.retain.retainer import Retainer
     from playhead_collector.retain.sweeper import Sweeper
@@ -113,7 +113,7 @@ class MaskerDirectory(Protocol):
     """Gives what masks the data of projects."""
 
     @property
-    def hook(self) -> Hook | None:
+    def hook(self) -> MaskingHook | None:
         """The operator's function; None: there is none."""
         ...
 

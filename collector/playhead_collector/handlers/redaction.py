@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from playhead.model.times import rfc3339
-from playhead.wire.operations.redaction import Redaction, RedactionJob, RedactionOperations, RedactionTest
+from playhead.wire.operations.redaction import RedactionAnswer, RedactionJob, RedactionOperations, RedactionTest
 from playhead_collector.errors import Refused
 from playhead_collector.handlers.asking import Changing, MaskerDirectory, ProjectCache
 from playhead_collector.handlers.handling import changes, handles_with_store
@@ -25,7 +25,7 @@ UNCHANGED = (
 
 
 @handles_with_store(RedactionOperations.redaction)
-async def redaction(asking: Changing) -> Redaction:
+async def redaction(asking: Changing) -> RedactionAnswer:
     return await _answer(asking)
 
 
@@ -37,7 +37,7 @@ async def set_redaction(
     patterns: Mapping[str, str] = {},
     presets: Sequence[str] = (),
     hook: bool = False,
-) -> Redaction:
+) -> RedactionAnswer:
     try:
         rules = checked(keys, patterns, presets, hook=hook)
     except BadRules as error:
@@ -50,8 +50,8 @@ async def set_redaction(
     return await _answer(asking)
 
 
-@changes(RedactionOperations.test_redaction)
-async def test_redaction(asking: Changing, value: object) -> RedactionTest:
+@changes(RedactionOperations.try_redaction)
+async def try_redaction(asking: Changing, value: object = None) -> RedactionTest:
     masker = await _maskers(asking).of(asking.project_id)
     left = value if masker is None else await asyncio.to_thread(masker.json, value)
     return {"value": left, "changed": left != value}
@@ -74,7 +74,7 @@ async def stop_redaction(asking: Changing) -> RedactionJob:
     return _job(stopped, await _rules(asking))
 
 
-async def _answer(asking: Changing) -> Redaction:
+async def _answer(asking: Changing) -> RedactionAnswer:
     rules, job = await _rules(asking), await asking.store.redaction.job(asking.project_id)
     return {
         "keys": list(rules.keys),

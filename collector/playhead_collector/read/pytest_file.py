@@ -162,6 +162,9 @@ async def _read_source(
     output = cache.parsed(done.output) if done is not None else None
     if cache.missing:
         raise _without_content(record, f"{len(cache.missing)} contents are not stored")
+    if cache.masked:
+        why = f"of {len(cache.masked)} contents, a part was masked by the redaction rules of the project"
+        raise Refused(409, "masked_content", f"run {record.run} cannot become a test: {why}; make one of another run")
     spans = await record.store.spans.read(record.project_id, record.run)
     row = record.row
     return pytest_source(

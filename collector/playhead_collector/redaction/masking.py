@@ -44,7 +44,7 @@ _STRUCTURE: Final[Mapping[str, frozenset[str]]] = {
 }  # fmt: skip
 
 
-class Hook(Protocol):
+class MaskingHook(Protocol):
     """The operator's function. It gets a text, a JSON value or bytes, and the project's name, and returns what may be
     stored of it."""
 
@@ -88,7 +88,7 @@ class Masker:
         self,
         rules: RedactionRules,
         project: str = "",
-        hook: Hook | None = None,
+        hook: MaskingHook | None = None,
         counts: Counter[str] | None = None,
         clock: Callable[[], float] = time.thread_time,
     ) -> None:
@@ -187,14 +187,14 @@ class Masker:
         return True, value
 
     def _bounded(self, value: Any) -> Any:
-        clock = _Clock(self._clock)
+        clock = _TimeLimit(self._clock)
         try:
             return self._value(value, clock, 0)
         except _TakesTooLong:
             self.counts["too_long"] += 1
             return self.hidden(value, UNREADABLE)
 
-    def _value(self, value: Any, clock: "_Clock", depth: int) -> Any:
+    def _value(self, value: Any, clock: "_TimeLimit", depth: int) -> Any:
         if isinstance(value, str):
             return self._text(value, clock, depth)
         if depth > _MOST_DEPTH:
@@ -209,7 +209,7 @@ class Masker:
             return value if masked == digits else masked
         return value
 
-    def _object(self, value: dict[str, Any], clock: "_Clock", depth: int) -> dict[str, Any]:
+    def _object(self, value: dict[str, Any], clock: "_TimeLimit", depth: int) -> dict[str, Any]:
         masked: dict[str, Any] = {}
         for key, item in value.items():
             if isinstance(item, str) and item in _STRUCTURE.get(key, ()):
@@ -241,9 +241,9 @@ class Masker:
     def _name(self, key: str, name: str) -> str:
         if name in (HOOK, UNREADABLE):
             return key
-        return self._text(key, _Clock(self._clock), _MOST_DEPTH)
+        return self._text(key, _TimeLimit(self._clock), _MOST_DEPTH)
 
-    def _text(self, text: str, clock: "_Clock", depth: int) -> str:
+    def _text(self, text: str, clock: "_TimeLimit", depth: int) -> str:
         if is_ref(text):
             return text
         if depth < _MOST_DEPTH and (inner := _parsed(text)) is not None:  # as arguments of tools often are
@@ -282,7 +282,7 @@ class Masker:
         yield at, len(text)
 
 
-class _Clock:
+class _TimeLimit:
     """Ends what takes longer than its texts may take."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
@@ -313,7 +313,7 @@ def _parsed(text: str) -> Any:
         return None
 
 
-class _Repeated(Exception):
+class _RepeatedMember(Exception):
     """An object has two members of one name."""
 
 
@@ -323,7 +323,7 @@ def _repeats_members(text: str, value: Any) -> bool:
         return False
     try:
         json.loads(text, object_pairs_hook=_once)
-    except _Repeated:
+    except _RepeatedMember:
         return True
     except (ValueError, RecursionError):
         pass
@@ -332,7 +332,7 @@ def _repeats_members(text: str, value: Any) -> bool:
 
 def _once(pairs: list[tuple[str, Any]]) -> None:
     if len({name for name, _ in pairs}) < len(pairs):
-        raise _Repeated
+        raise _RepeatedMember
 
 
 def _copied(value: Any) -> Any:

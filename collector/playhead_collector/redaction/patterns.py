@@ -36,7 +36,7 @@ class BadPattern(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class _Measure:
+class _PatternMeasure:
     """How a part of a pattern matches: in how many ways from one place, and between how many characters.
 
     `is_open`: it ends in a repetition without an end. `is_single`: it is one character or class.
@@ -56,7 +56,7 @@ class SafePattern:
 
     def __init__(self, text: str, counts: Counts | None = None) -> None:
         """`counts`: says how much of a match counts; None: all of it. Raises BadPattern."""
-        measure = _Reader(text).whole()
+        measure = _PatternReader(text).whole()
         self._counts = counts
         try:
             self._pattern = re.compile(text)
@@ -71,7 +71,7 @@ class SafePattern:
         while at < end:
             stop = min(end, at + _PORTION)
             limit = min(end, stop + self._reach)
-            found = self._pattern.search(text, at, limit)
+            found: re.Match[str] | None = self._pattern.search(text, at, limit)
             if found is None or found.start() >= stop:
                 at = stop
                 continue
@@ -83,15 +83,15 @@ class SafePattern:
             at = found.start() + (length or 1)
 
 
-class _Reader:
+class _PatternReader:
     """Reads a pattern, and measures it."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._at = 4 if text.startswith("(?i)") else 0
+        self._at: int = 4 if text.startswith("(?i)") else 0
         self._nested = 0
 
-    def whole(self) -> _Measure:
+    def whole(self) -> _PatternMeasure:
         if len(self._text) > MOST_CHARACTERS:
             raise BadPattern(f"a pattern has at most {MOST_CHARACTERS} characters, this has {len(self._text)}")
         measure = self._alternatives()
@@ -105,12 +105,12 @@ class _Reader:
             raise self._bad(f"a match may have more than {LONGEST} characters: bound its repetitions")
         return measure
 
-    def _alternatives(self) -> _Measure:
+    def _alternatives(self) -> _PatternMeasure:
         measure = self._sequence()
         while self._peek("|"):
             self._at += 1
             other = self._sequence()
-            measure = _Measure(
+            measure = _PatternMeasure(
                 min(measure.ways + other.ways, MOST_WAYS + 1),
                 min(measure.least, other.least),
                 max(measure.most, other.most),
@@ -119,8 +119,8 @@ class _Reader:
             )
         return measure
 
-    def _sequence(self) -> _Measure:
-        ways, least, most, looks, is_open, only = 1, 0, 0, 0, False, _Measure()
+    def _sequence(self) -> _PatternMeasure:
+        ways, least, most, looks, is_open, only = 1, 0, 0, 0, False, _PatternMeasure()
         items = 0
         while self._at < len(self._text) and self._text[self._at] not in "|)":
             if is_open:
@@ -129,9 +129,9 @@ class _Reader:
             ways = min(ways * item.ways, MOST_WAYS + 1)
             least, most = least + item.least, min(most + item.most, LONGEST + 1)
             looks, is_open, only, items = max(looks, item.looks), item.is_open, item, items + 1
-        return _Measure(ways, least, most, is_open, items == 1 and only.is_single, looks)
+        return _PatternMeasure(ways, least, most, is_open, items == 1 and only.is_single, looks)
 
-    def _atom(self) -> _Measure:
+    def _atom(self) -> _PatternMeasure:
         text, at = self._text, self._at
         character = text[at]
         if character == "(":
@@ -140,25 +140,25 @@ class _Reader:
             return self._class()
         if character in "^$":
             self._at += 1
-            return _Measure(looks=1)
+            return _PatternMeasure(looks=1)
         if character == "\\":
             if text[at : at + 2] in _ZERO_WIDTH:
                 self._at += 2
-                return _Measure(looks=1)
+                return _PatternMeasure(looks=1)
             return self._escape()
         if character in "*+?":
             raise self._bad("a repetition has nothing to repeat")
         self._at += 1
-        return _Measure(1, 1, 1, is_single=True)
+        return _PatternMeasure(1, 1, 1, is_single=True)
 
-    def _escape(self) -> _Measure:
+    def _escape(self) -> _PatternMeasure:
         found = _ESCAPE.match(self._text, self._at)
         if found is None:
             raise self._bad(f"{self._text[self._at : self._at + 2]!r} is not supported")
         self._at = found.end()
-        return _Measure(1, 1, 1, is_single=True)
+        return _PatternMeasure(1, 1, 1, is_single=True)
 
-    def _class(self) -> _Measure:
+    def _class(self) -> _PatternMeasure:
         at = self._at + 1
         if self._text.startswith("^", at):
             at += 1
@@ -169,9 +169,9 @@ class _Reader:
         if at >= len(self._text):
             raise self._bad("a class is not closed")
         self._at = at + 1
-        return _Measure(1, 1, 1, is_single=True)
+        return _PatternMeasure(1, 1, 1, is_single=True)
 
-    def _group(self) -> _Measure:
+    def _group(self) -> _PatternMeasure:
         begin = next((begin for begin in _GROUPS if self._text.startswith(begin, self._at)), "(")
         if begin == "(" and self._text.startswith("(?", self._at):
             raise self._bad(f"{self._text[self._at : self._at + 4]!r} is not supported")
@@ -188,9 +188,9 @@ class _Reader:
             return inner
         if inner.is_open:
             raise self._bad("a repetition without an end stands in what is only looked at: give it one, as in {1,100}")
-        return _Measure(inner.ways, looks=inner.most + inner.looks)
+        return _PatternMeasure(inner.ways, looks=inner.most + inner.looks)
 
-    def _quantified(self, atom: _Measure) -> _Measure:
+    def _quantified(self, atom: _PatternMeasure) -> _PatternMeasure:
         found = _QUANTIFIER.match(self._text, self._at)
         if found is None or found.group() in ("{}", "{,}"):
             return atom
@@ -207,11 +207,11 @@ class _Reader:
         if most is None:
             if not atom.is_single:
                 raise self._bad("a group is repeated without an end: give it one, as in {1,20}")
-            return _Measure(1, least, least, is_open=True)
+            return _PatternMeasure(1, least, least, is_open=True)
         if most < least:
             raise self._bad("a repetition has more as its least than as its most")
         ways = _ways(atom.ways, least, most)
-        return _Measure(ways, atom.least * least, min(atom.most * most, LONGEST + 1), looks=atom.looks)
+        return _PatternMeasure(ways, atom.least * least, min(atom.most * most, LONGEST + 1), looks=atom.looks)
 
     def _peek(self, text: str) -> bool:
         return self._text.startswith(text, self._at)

@@ -96,7 +96,7 @@ def _log(masker: Masker, log: LogEvent, resources: Callable[[Attributes], Attrib
     return masked
 
 
-# --- events and states of runs: as they are stored, since seqs of a sealed run never change ---------------------------
+# --- events and states of runs, as they are stored: seqs of a sealed run never change ---------------------------------
 
 _CONNECTING: Final = frozenset({
     "parent_run", "next_run", "continues", "call_id", "promise", "outcome", "status", "kind", "how", "source", "role",
@@ -107,8 +107,8 @@ _OWN_NAME: Final = re.compile(r"[a-z_]{1,40}")
 
 
 def mask_events(masker: Masker, rows: Sequence[Any]) -> list[Any]:
-    """Masks events as they are in a stored page: lists with their fields in order, or objects of kinds that this version
-    does not know."""
+    """Masks events as they are in a stored page: lists with their fields in order, or objects of kinds that this
+    version does not know."""
     masked: list[Any] = []
     for row in rows:
         if not isinstance(row, list):

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, TypeVar, cast
 
 from playhead_collector.errors import BadSetting
-from playhead_collector.redaction.masking import Hook, Masker
+from playhead_collector.redaction.masking import Masker, MaskingHook
 from playhead_collector.serve.project_directory import ProjectDirectory
 
 T = TypeVar("T")
@@ -24,7 +24,7 @@ class Maskers:
     """
 
     projects: ProjectDirectory
-    hook: Hook | None = None
+    hook: MaskingHook | None = None
     counts: Counter[str] = field(default_factory=Counter[str])
     _made: dict[int, Masker] = field(default_factory=dict[int, Masker])
 
@@ -47,7 +47,7 @@ async def run_masked(masker: Masker | None, work: Callable[[Masker], T], otherwi
     return otherwise if masker is None else await asyncio.to_thread(partial(work, masker))
 
 
-def load_hook(name: str | None) -> Hook | None:
+def load_hook(name: str | None) -> MaskingHook | None:
     """Returns the function `module:function` that an operator has named; None: there is none. Raises BadSetting."""
     if name is None:
         return None
@@ -60,4 +60,4 @@ def load_hook(name: str | None) -> Hook | None:
         ) from error
     if not callable(found):
         raise BadSetting(f"PLAYHEAD_REDACTION_HOOK={name} is no function: name one as module:function")
-    return cast(Hook, found)
+    return cast(MaskingHook, found)

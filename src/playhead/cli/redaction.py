@@ -8,7 +8,7 @@ import typer
 from playhead.cli import output
 from playhead.cli.connection import ask_collector
 from playhead.cli.options import Json
-from playhead.wire.operations.redaction import Redaction, RedactionJob, RedactionTest
+from playhead.wire.operations.redaction import RedactionAnswer, RedactionJob, RedactionTest
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -58,8 +58,8 @@ def _pattern(text: str) -> tuple[str, str]:
     return name, pattern
 
 
-@app.command()
-def test(
+@app.command(name="test")
+def try_rules(
     ctx: typer.Context,
     value: Annotated[str, typer.Argument(help="A text, or a JSON object or list.")],
     project: Project = None,
@@ -67,7 +67,7 @@ def test(
 ) -> None:
     """Show what the rules leave of a text or of JSON. Nothing is stored."""
     with ask_collector(ctx, project=project) as client:
-        left = client.test_redaction(_value(value))
+        left = client.try_redaction(_value(value))
     output.answer_as(json, left, _print_test)
 
 
@@ -96,7 +96,7 @@ def stop(ctx: typer.Context, project: Project = None, json: Json = False) -> Non
     output.answer_as(json, job, _print_job)
 
 
-def _print_redaction(redaction: Redaction) -> None:
+def _print_redaction(redaction: RedactionAnswer) -> None:
     hook = "yes" if redaction["hook"] else "no"
     output.facts(
         {

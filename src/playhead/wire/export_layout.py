@@ -212,8 +212,8 @@ NOTE_FIELDS: Final = tuple(note_field.name for note_field in fields(NoteLine))
 
 @dataclass(frozen=True, slots=True)
 class ContentLine:
-    """A line of `contents.jsonl`. `masked`: the SHA-256, in hex, of the bytes of a content of which a collector has masked
-    a part, since the ref is that of the whole; None: it is whole."""
+    """A line of `contents.jsonl`. `masked`: the SHA-256, in hex, of the bytes of a content of which a collector has
+    masked a part, since the ref is that of the whole; None: it is whole."""
 
     ref: ContentRef
     media_type: str

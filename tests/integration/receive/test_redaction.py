@@ -5,9 +5,11 @@ import asyncio
 import base64
 import hashlib
 import json
+import tarfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -17,12 +19,15 @@ import httpx
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import TraceServiceStub
+from typer.testing import CliRunner
 
+from playhead.cli import app
 from playhead.client import Client
 from playhead.errors import BadRequest, Conflict, NotAuthorized
 from playhead.model.canonical import BYTES, Content, content_of, parse_json
 from playhead.model.message import text_message
 from playhead.model.ref import ContentRef
+from playhead.wire import export_layout as layout
 from playhead.wire.pack import PACK, Pack, ThreadExtension, decode_pack, encode_pack
 from playhead_collector.process import CollectorProcess
 from tests.support.stored_texts import stored_in
@@ -56,7 +61,7 @@ def projects(module_database_url: str) -> Iterator[Projects]:
     env = {"PLAYHEAD_ADMIN_KEY": OPERATOR, "PLAYHEAD_REDACTION_HOOK": HOOK, "PLAYHEAD_SEAL_AFTER_SECONDS": "1"}
     with CollectorProcess(env=env, database_url=module_database_url) as collector:
         keys: dict[str, str] = {}
-        for name in ("blue", "red"):
+        for name in ("blue", "red", "green"):
             with Client(collector.url, OPERATOR) as client:
                 client.create_project(name)
             with Client(collector.url, OPERATOR, project=name) as client:
@@ -217,7 +222,8 @@ async def is_indexed(dsn: str, run: str) -> bool:
 
 def test_no_table_has_a_secret_whatever_way_it_came(sent: Projects):
     stored = asyncio.run(stored_in(sent.dsn))
-    assert len(stored) > 45 and b"[masked:email]" in b"".join(stored.values())
+    assert len(stored) > 45
+    assert b"[masked:email]" in b"".join(stored.values())
     assert [(name, secret) for name, data in stored.items() for secret in SECRETS if secret.encode() in data] == []
 
 
@@ -225,30 +231,35 @@ def test_what_is_left_can_be_read_and_says_that_it_is_masked(sent: Projects):
     ref = sent_message().ref
     with sent.client("blue") as client:
         content = client.content(ref)
-        assert content.is_masked and content.ref == ref and ContentRef.of(content.data) != ref
+        assert content.is_masked
+        assert content.ref == ref
+        assert ContentRef.of(content.data) != ref
         said = "I am [a name of blue], write to [masked:email] in a pack"
         assert parse_json(content.data) == text_message("user", said)
-        assert client.contents([ref])[ref]["masked"] is True
-        [call] = [call for call in client.llm_calls(BLUE)][:1]
+        assert client.contents([ref])[ref].get("masked") is True
+        [call] = list(client.llm_calls(BLUE))[:1]
         context = client.context(BLUE, at=call["seq"])
         assert "[masked:email] in a message" in json.dumps(context)
         row = client.run(BLUE)
-        assert row["user"] == "[masked:email]" and row["session"] == "session of [masked:email]"
+        assert row["user"] == "[masked:email]"
+        assert row["session"] == "session of [masked:email]"
         assert client.conversation("records", records_after=0)["masked"] is True
         [score] = [score for score in client.scores() if score["source"] == "api"]
-        assert score["comment"].endswith("write to [masked:email] in a comment")
+        assert (score["comment"] or "").endswith("write to [masked:email] in a comment")
 
 
 def test_the_header_says_so_and_caches_ask_again(sent: Projects):
     ref = sent_message().ref
     with sent.http("blue") as http:
         answer = http.get(f"{PREFIX}/content/{ref}")
-        assert answer.headers["playhead-masked"] == ref and "no-cache" in answer.headers["cache-control"]
+        assert answer.headers["playhead-masked"] == ref
+        assert "no-cache" in answer.headers["cache-control"]
         etag = answer.headers["etag"]
         assert http.get(f"{PREFIX}/content/{ref}", headers={"if-none-match": etag}).status_code == 304
         assert http.get(f"{PREFIX}/content/{ref}", headers={"if-none-match": f'"{ref}"'}).status_code == 200
         part = http.get(f"{PREFIX}/content/{ref}", headers={"range": "bytes=0-3"})
-        assert part.status_code == 206 and part.headers["playhead-masked"] == ref
+        assert part.status_code == 206
+        assert part.headers["playhead-masked"] == ref
 
 
 def test_the_search_finds_what_is_left_and_not_what_was_masked(sent: Projects):
@@ -262,13 +273,15 @@ def test_a_pack_with_masked_contents_goes_on_as_masked(sent: Projects):
     with sent.client("blue") as client:
         pack, _ = client.content_pack([ref])
     [content] = pack.contents
-    assert content.is_masked and content.ref == ref
+    assert content.is_masked
+    assert content.ref == ref
     body = encode_pack(pack)
     assert decode_pack(body).contents == (content,)
     with sent.http("red") as http:
         assert http.post("/v1/content", content=body, headers={"content-type": PACK}).json()["stored"] == 1
     with sent.client("red") as client:
-        assert client.content(ref).data == content.data and client.content(ref).is_masked
+        assert client.content(ref).data == content.data
+        assert client.content(ref).is_masked
     # Whoever has the whole content replaces what somebody has said to be left of it.
     whole = Pack((sent_message(),), ())
     with sent.http("red") as http:
@@ -280,12 +293,47 @@ def test_a_pack_with_masked_contents_goes_on_as_masked(sent: Projects):
         assert client.content(ref) == sent_message()
 
 
+def test_exports_and_bundles_say_what_is_masked_and_an_import_keeps_it(sent: Projects, tmp_path: Path):
+    out, env = tmp_path / "out", {"PLAYHEAD_JOURNAL_DIR": str(tmp_path / "journal")}
+    keys = {name: {**env, "PLAYHEAD_API_KEY": sent.keys[name]} for name in ("blue", "green")}
+    command = ["--url", sent.url, "export", BLUE, "-o", str(out)]
+    written = CliRunner().invoke(app, command, env=keys["blue"])
+    assert written.exit_code == 0, written.output
+    lines = [layout.read_content_line(line) for line in (out / layout.CONTENTS).read_bytes().splitlines()]
+    masked = [line for line in lines if line.masked is not None]
+    assert len(masked) >= 3
+    for line in masked:
+        data = (out / layout.content_file(line.ref.digest.hex())).read_bytes()
+        assert hashlib.sha256(data).hexdigest() == line.masked != line.ref.digest.hex()
+    read = CliRunner().invoke(app, ["--url", sent.url, "import", str(out)], env=keys["green"])
+    assert read.exit_code == 0, read.output
+    with sent.client("green") as client:
+        for line in masked:
+            assert client.content(line.ref).is_masked
+    bundle = CliRunner().invoke(app, ["--url", sent.url, "import", str(bundle_of(sent, tmp_path))], env=keys["green"])
+    assert bundle.exit_code == 0, bundle.output
+
+
+def bundle_of(sent: Projects, folder: Path) -> Path:
+    with sent.http("blue") as http:
+        answer = http.get(f"{PREFIX}/runs/{BLUE}/bundle")
+    assert answer.status_code == 200
+    file = folder / "bundle.tar.gz"
+    file.write_bytes(answer.content)
+    with tarfile.open(file) as archive:
+        contents = archive.extractfile(layout.CONTENTS)
+        assert contents is not None
+        assert b'"masked":' in contents.read()
+    return file
+
+
 def test_the_digest_is_verified_before_anything_is_masked(sent: Projects):
     body = bytearray(encode_pack(Pack((content_of(says("never sent")),), ())))
     body[-1] ^= 1
     with sent.http("blue") as http:
         refused = http.post("/v1/content", content=bytes(body), headers={"content-type": PACK})
-        assert refused.status_code == 400 and "digest" in refused.text
+        assert refused.status_code == 400
+        assert "digest" in refused.text
 
 
 def test_rules_of_a_project_are_no_others(sent: Projects):
@@ -326,24 +374,25 @@ def test_rules_are_set_shown_and_tested_by_admins(sent: Projects):
             client.set_redaction(presets=["nobody"])
         with pytest.raises(Conflict, match="no rules"):
             client.apply_redaction()
-        assert client.test_redaction(SECRET) == {"value": SECRET, "changed": False}
+        assert client.try_redaction(SECRET) == {"value": SECRET, "changed": False}
         client.set_redaction(patterns={"ticket": r"TK-\d{4,8}"})
-        assert client.test_redaction({"a": "TK-12345"}) == {"value": {"a": "[masked:ticket]"}, "changed": True}
+        assert client.try_redaction({"a": "TK-12345"}) == {"value": {"a": "[masked:ticket]"}, "changed": True}
         assert client.set_redaction()["patterns"] == {}
 
 
 async def test_other_collectors_follow_within_seconds(sent: Projects, module_database_url: str):
-    with CollectorProcess(env={"PLAYHEAD_ADMIN_KEY": OPERATOR}, database_url=module_database_url) as other:
-        with Client(other.url, sent.keys["red"]) as client:
-            assert client.test_redaction("TK-12345")["changed"] is False
-            with sent.client("red") as here:
-                here.set_redaction(patterns={"ticket": r"TK-\d{4,8}"})
-            deadline = time.monotonic() + 30
-            while not client.test_redaction("TK-12345")["changed"]:
-                assert time.monotonic() < deadline
-                time.sleep(0.2)
-            with sent.client("red") as here:
-                here.set_redaction()
+    with (
+        CollectorProcess(env={"PLAYHEAD_ADMIN_KEY": OPERATOR}, database_url=module_database_url) as other,
+        Client(other.url, sent.keys["red"]) as client,
+        sent.client("red") as here,
+    ):
+        assert client.try_redaction("TK-12345")["changed"] is False
+        here.set_redaction(patterns={"ticket": r"TK-\d{4,8}"})
+        deadline = time.monotonic() + 30
+        while not client.try_redaction("TK-12345")["changed"]:
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+        here.set_redaction()
     connection = await asyncpg.connect(module_database_url)
     assert await connection.fetchval("select count(*) from project where redaction is not null") == 1
     await connection.close()

@@ -44,7 +44,8 @@ FOUND = {
     "jwt": ["eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl"],
 }  # fmt: skip
 LEFT = [
-    "4111 1111 1111 1112", "0000 0000 0000 0000", "on 2026-11-29 at 12:30", "0.123456789012", "a@", "DE00 3704 0044 0532",
+    "4111 1111 1111 1112", "0000 0000 0000 0000", "on 2026-11-29 at 12:30", "0.123456789012", "a@",
+    "DE00 3704 0044 0532",
     "sk-short", "version 1.2.3.4", "order 12345678", "sha256:" + "0123456789abcdef" * 4, "eyJ", "call me",
 ]  # fmt: skip
 
@@ -76,7 +77,8 @@ REFUSED = [
 ]  # fmt: skip
 TAKEN = [
     r"sk-[a-z0-9]{20,}", r"(?i)secret: \S+", r"[\w.+-]{1,64}@[\w.-]+", r"TK-\d{4,8}", r"(?:ab){1,20}", r"foo|ba[rz]",
-    r"(?<!\d)\d{3}-\d{2}-\d{4}(?!\d)", r"\bKunde \d+", r"a{2}", r"[]x]y", r"[^\]]z", r"\x41\u00e9", r"a{,3}b", r"x\.y\+",
+    r"(?<!\d)\d{3}-\d{2}-\d{4}(?!\d)", r"\bKunde \d+", r"a{2}", r"[]x]y", r"[^\]]z", r"\x41\u00e9",
+    r"a{,3}b", r"x\.y\+",
 ]  # fmt: skip
 
 

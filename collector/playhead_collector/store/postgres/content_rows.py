@@ -81,35 +81,38 @@ async def put(
     # Sorted, so that transactions with the same contents wait for each other without a deadlock.
     refs = sorted(by_ref)
     await write_context.note_refs(conn, refs)
-    touched = await sql.rows(conn, "touch_contents", project_id=project_id, refs=refs, today=today) if refs else []
-    stored: dict[bytes, bytes | None] = {row["ref"]: row["masked"] for row in touched}
-    if masked := {ref: digest for ref, digest in stored.items() if digest is not None and ref not in unproven}:
-        await _replace_others(conn, packs, project_id, [by_ref[ref] for ref in masked], masked)
+    touched: Sequence[Record] = ()
+    if refs:
+        touched = await sql.rows(conn, "touch_contents", project_id=project_id, refs=refs, today=today)
+    stored = {row["ref"] for row in touched}
+    if masked := [row for row in touched if row["masked"] is not None and row["ref"] not in unproven]:
+        others = [by_ref[row["ref"]] for row in masked if _is_other(by_ref[row["ref"]], row)]
+        await replace(conn, packs, project_id, others, proven=True)
     rest = [by_ref[ref].ref for ref in refs if ref not in stored]
     packed = await packs.mark_used(conn, project_id, rest, today)
     new = {ref.digest: by_ref[ref.digest] for ref in rest if ref not in packed}
     if not new:
         return StoredContents([], 0, is_awaited=False)
     rows = await _rows(conn, packs, project_id, new)
-    awaited = await sql.value(conn, "insert_contents", project_id=project_id, today=today, **_columns(rows))
+    claims = [True if row.ref in unproven else None for row in rows]
+    awaited = await sql.value(
+        conn, "insert_contents", project_id=project_id, today=today, unproven=claims, **_columns(rows)
+    )
     return StoredContents(list(new), sum(len(content.data) for content in new.values()), awaited)
 
 
-async def replace(conn: Conn, packs: Packs, project_id: int, contents: Iterable[Content]) -> None:
-    """Stores the bytes of contents in place of those that the rows of their refs have."""
+async def replace(conn: Conn, packs: Packs, project_id: int, contents: Iterable[Content], *, proven: bool) -> None:
+    """Stores the bytes of contents in place of those that the rows of their refs have. `proven`: they were made of the
+    bytes that the refs name, not of what the rows have."""
     by_ref = {content.ref.digest: content for content in contents}
     if by_ref:
         rows = await _rows(conn, packs, project_id, by_ref)
-        await sql.run(conn, "replace_contents", project_id=project_id, **_columns(rows))
+        await sql.run(conn, "replace_contents", project_id=project_id, proven=proven, **_columns(rows))
 
 
-async def _replace_others(
-    conn: Conn, packs: Packs, project_id: int, contents: Iterable[Content], stored: Mapping[bytes, bytes]
-) -> None:
-    """Replaces those masked contents of which others came. `stored`: the digest of what is stored, by digest of the
-    ref."""
-    others = [content for content in contents if sha256(content.data).digest() != stored[content.ref.digest]]
-    await replace(conn, packs, project_id, others)
+def _is_other(content: Content, stored: Record) -> bool:
+    """Whether a content that came has other bytes than the masked one that is stored, or proves it."""
+    return bool(stored["unproven"]) or sha256(content.data).digest() != stored["masked"]
 
 
 async def _rows(conn: Conn, packs: Packs, project_id: int, new: Mapping[bytes, Content]) -> list[_Row]:
@@ -208,17 +211,29 @@ async def roles_of(conn: Conn, packs: Packs, project_id: int, refs: Iterable[Con
 
 
 async def missing(
-    conn: Conn, packs: Packs, write_context: WriteContext, refs: Iterable[ContentRef], today: datetime.date
+    conn: Conn,
+    packs: Packs,
+    write_context: WriteContext,
+    refs: Iterable[ContentRef],
+    today: datetime.date,
+    *,
+    proven: bool = False,
 ) -> list[ContentRef]:
-    """Returns the refs that are stored neither as content nor as thread. Sets `last_seen` of the others to today."""
+    """Returns the refs that are stored neither as content nor as thread. Sets `last_seen` of the others to today.
+
+    `proven`: what came masked is missing, since nobody has shown that it is what is left of the ref's bytes.
+    """
     project_id, by_digest = write_context.project_id, {ref.digest: ref for ref in refs}
     if by_digest:
         await write_context.note_refs(conn, by_digest)
-        for digest in await sql.column(conn, "touch", project_id=project_id, refs=list(by_digest), today=today):
-            by_digest.pop(digest, None)
+        claimed: list[ContentRef] = []
+        for row in await sql.rows(conn, "touch", project_id=project_id, refs=list(by_digest), today=today):
+            ref = by_digest.pop(row["ref"], None)
+            if proven and row["unproven"] and ref is not None:
+                claimed.append(ref)
         packed = await packs.mark_used(conn, project_id, list(map(ContentRef.from_digest, by_digest)), today)
-        by_digest = {digest: ref for digest, ref in by_digest.items() if ref.plain not in packed}
-    return list(by_digest.values())
+        return [ref for ref in by_digest.values() if ref.plain not in packed] + claimed
+    return []
 
 
 async def facts_of(conn: Conn, packs: Packs, project_id: int, ref: ContentRef) -> ContentFacts | None:

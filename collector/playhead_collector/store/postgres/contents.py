@@ -59,13 +59,13 @@ class PostgresContents:
         return stored.unknown_parents
 
     async def missing(self, project_id: int, refs: Sequence[ContentRef]) -> Sequence[ContentRef]:
-        """Returns the refs of contents and threads that are not stored. Updates `last_seen` of the others. Raises
-        StoreUnavailable."""
+        """Returns the refs of contents and threads that are not stored, or came masked. Updates `last_seen` of the
+        others. Raises StoreUnavailable."""
         today = date_of(self._clock())
 
         async def attempt(conn: Conn) -> Sequence[ContentRef]:
             write_context = await begin_write(conn, project_id)
-            return await content_rows.missing(conn, self._memory.packs, write_context, refs, today)
+            return await content_rows.missing(conn, self._memory.packs, write_context, refs, today, proven=True)
 
         return await self._db.transact(attempt)
 

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 import orjson
@@ -46,7 +46,7 @@ _LOCK_TIMEOUT_MS = 250
 Counts = dict[str, tuple[int, int]]
 
 
-class _Moved(NamedTuple):
+class _StepResult(NamedTuple):
     """Where a step has come to, and what it looked at and changed, by kind. `is_through`: the phase has ended."""
 
     place: Mapping[str, Any]
@@ -55,7 +55,7 @@ class _Moved(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class _JobStep:
     """What a step works with."""
 
     conn: Conn
@@ -105,8 +105,9 @@ class PostgresRedaction:
             job = await sql.row(conn, "lock_redaction_job", project_id=project_id)
             if job is None:
                 return None
-            moved = await _STEPS[job["phase"]](_Step(conn, self._packs, project_id, masker, self._clock(), job))
-            phase = job["phase"] + moved.is_through
+            phase: int = job["phase"]
+            moved = await _STEPS[phase](_JobStep(conn, self._packs, project_id, masker, self._clock(), job))
+            phase += moved.is_through
             place = {name: job[name] for name in ("at_pack", "at_run", "at_ref", "at_key")} | dict(moved.place)
             counts = _added(orjson.loads(job["counts"]), moved.counts)
             row = await sql.row(
@@ -117,8 +118,9 @@ class PostgresRedaction:
 
 
 def _job(row: Record) -> RedactionJobRow:
+    phase: int = row["phase"]
     return RedactionJobRow(
-        PHASES[row["phase"]],
+        PHASES[phase],
         row["started_ns"],
         row["updated_ns"],
         row["ended_ns"],
@@ -137,12 +139,11 @@ def _added(counts: dict[str, Sequence[int]], more: Counts) -> dict[str, Sequence
 # --- contents --------------------------------------------------------------------------------------------------------
 
 
-async def _contents(step: _Step) -> _Moved:
-    rows = await sql.rows(
-        step.conn, "contents_after", project_id=step.project_id, after=step.job["at_ref"], how_many=_ROWS
-    )
+async def _contents(step: _JobStep) -> _StepResult:
+    conn = step.conn
+    rows = await sql.rows(conn, "contents_after", project_id=step.project_id, after=step.job["at_ref"], how_many=_ROWS)
     if not rows:
-        return _Moved({}, {}, is_through=True)
+        return _StepResult({}, {}, is_through=True)
     refs: list[ContentRef] = []
     size = 0
     for row in rows:
@@ -153,8 +154,8 @@ async def _contents(step: _Step) -> _Moved:
     await begin_write(step.conn, step.project_id)
     stored = await content_rows.read_rows(step.conn, step.packs, step.project_id, refs)
     masked = await asyncio.to_thread(_masked_contents, step.masker, stored)
-    await content_rows.replace(step.conn, step.packs, step.project_id, masked)
-    return _Moved({"at_ref": refs[-1].digest}, {"contents": (len(refs), len(masked))})
+    await content_rows.replace(step.conn, step.packs, step.project_id, masked, proven=False)
+    return _StepResult({"at_ref": refs[-1].digest}, {"contents": (len(refs), len(masked))})
 
 
 def _masked_contents(masker: Masker, contents: Sequence[Content]) -> list[Content]:
@@ -165,12 +166,11 @@ def _masked_contents(masker: Masker, contents: Sequence[Content]) -> list[Conten
 # --- packs -----------------------------------------------------------------------------------------------------------
 
 
-async def _in_packs(step: _Step) -> _Moved:
-    rows = await sql.rows(
-        step.conn, "packs_after", project_id=step.project_id, after=step.job["at_pack"], how_many=_PACKS
-    )
+async def _in_packs(step: _JobStep) -> _StepResult:
+    conn = step.conn
+    rows = await sql.rows(conn, "packs_after", project_id=step.project_id, after=step.job["at_pack"], how_many=_PACKS)
     if not rows:
-        return _Moved({}, {}, is_through=True)
+        return _StepResult({}, {}, is_through=True)
     opened = await step.packs.open(step.conn, step.project_id, [row["pack"] for row in rows])
     looked_at = changed = 0
     for row in rows:
@@ -181,7 +181,7 @@ async def _in_packs(step: _Step) -> _Moved:
         looked_at, changed = looked_at + len(items.contents), changed + len(masked)
         if masked:
             await _unpack(step, row, items, masked)
-    return _Moved({"at_pack": rows[-1]["pack"]}, {"packed_contents": (looked_at, changed)})
+    return _StepResult({"at_pack": rows[-1]["pack"]}, {"packed_contents": (looked_at, changed)})
 
 
 def _masked_items(masker: Masker, items: PackItems, names: Mapping[int, str]) -> dict[ContentRef, PackedContent]:
@@ -194,9 +194,9 @@ def _masked_items(masker: Masker, items: PackItems, names: Mapping[int, str]) ->
     return masked
 
 
-async def _unpack(step: _Step, row: Record, items: PackItems, masked: Mapping[ContentRef, PackedContent]) -> None:
-    """Moves contents of a pack to rows of their own, masked. Raises StoreCollision if the pack was changed, or a sweep is
-    under way, which goes through packs, too."""
+async def _unpack(step: _JobStep, row: Record, items: PackItems, masked: Mapping[ContentRef, PackedContent]) -> None:
+    """Moves contents of a pack to rows of their own, masked. Raises StoreCollision if the pack was changed, or a sweep
+    is under way, which goes through packs, too."""
     conn, project_id = step.conn, step.project_id
     await begin_exclusive_write(conn, project_id, _LOCK_TIMEOUT_MS)
     if await sql.value(conn, "is_sweeping", project_id=project_id):
@@ -238,18 +238,18 @@ def _compressed(items: PackItems, zstd: Zstd) -> bytes:
 # --- runs ------------------------------------------------------------------------------------------------------------
 
 
-async def _runs(step: _Step) -> _Moved:
+async def _runs(step: _JobStep) -> _StepResult:
+    conn = step.conn
     [run] = await sql.column(
-        step.conn, "next_runs_to_mask", project_id=step.project_id, after=step.job["at_run"], how_many=1
+        conn, "next_runs_to_mask", project_id=step.project_id, after=step.job["at_run"], how_many=1
     ) or [None]
     if run is None:
-        return _Moved({}, {}, is_through=True)
+        return _StepResult({}, {}, is_through=True)
     await begin_write(step.conn, step.project_id)
-    await sql.rows(step.conn, "lock_runs", project_id=step.project_id, runs=[run])
+    await sql.rows(conn, "lock_runs", project_id=step.project_id, runs=[run])
     spans = await _mask_spans_and_events(step, run)
-    scores = await _mask_rows(step, run, "scores", "score_id", ("name", "label", "author", "comment"))
-    notes = await _mask_rows(step, run, "notes", "note_id", ("text", "label", "author"))
-    return _Moved({"at_run": run}, {"runs": spans, "scores": scores, "notes": notes})
+    scores, notes = await _scores(step, run), await _notes(step, run)
+    return _StepResult({"at_run": run}, {"runs": spans, "scores": scores, "notes": notes})
 
 
 class _RunBodies(NamedTuple):
@@ -269,7 +269,7 @@ class _MaskedBodies(NamedTuple):
     snapshots: list[events.Snapshot]
 
 
-async def _mask_spans_and_events(step: _Step, run: UUID) -> tuple[int, int]:
+async def _mask_spans_and_events(step: _JobStep, run: UUID) -> tuple[int, int]:
     conn, project_id = step.conn, step.project_id
     row = await sql.row(conn, "runs", project_id=project_id, runs=[run])
     if row is None:  # it was deleted meanwhile
@@ -339,17 +339,36 @@ def _masked_snapshots(masker: Masker, rows: Sequence[Record]) -> list[events.Sna
     return written
 
 
-async def _mask_rows(step: _Step, run: UUID, table: str, key: str, names: Sequence[str]) -> tuple[int, int]:
-    """Masks texts of the run's rows in a table. Returns how many it looked at, and how many it changed."""
-    rows = await sql.rows(step.conn, f"{table}_to_mask", project_id=step.project_id, run=run)
+async def _scores(step: _JobStep, run: UUID) -> tuple[int, int]:
+    conn = step.conn
+    rows = await sql.rows(conn, "scores_to_mask", project_id=step.project_id, run=run)
+    changed = await _changed_columns(step.masker, rows, "score_id", ("name", "label", "author", "comment"))
+    if changed["ids"]:
+        await sql.run(conn, "mask_scores", project_id=step.project_id, run=run, **changed)
+    return len(rows), len(changed["ids"])
+
+
+async def _notes(step: _JobStep, run: UUID) -> tuple[int, int]:
+    conn = step.conn
+    rows = await sql.rows(conn, "notes_to_mask", project_id=step.project_id, run=run)
+    changed = await _changed_columns(step.masker, rows, "note_id", ("text", "label", "author"))
+    if changed["ids"]:
+        await sql.run(conn, "mask_notes", project_id=step.project_id, run=run, **changed)
+    return len(rows), len(changed["ids"])
+
+
+async def _changed_columns(
+    masker: Masker, rows: Sequence[Record], key: str, names: Sequence[str]
+) -> dict[str, list[str | None]]:
+    """Returns the ids and masked texts of those rows in which a rule matches, as columns: `ids`, and each name with an
+    s."""
     said = [{name: row[name] for name in names} for row in rows]
-    masked = await asyncio.to_thread(partial(_masked_texts, step.masker, said)) if said else []
+    masked = await asyncio.to_thread(_masked_texts, masker, said) if said else []
     changed = [n for n, (before, after) in enumerate(zip(said, masked, strict=True)) if before != after]
-    if changed:
-        columns = {f"{name}s": [masked[n][name] for n in changed] for name in names}
-        ids = [rows[n][key] for n in changed]
-        await sql.run(step.conn, f"mask_{table}", project_id=step.project_id, run=run, ids=ids, **columns)
-    return len(rows), len(changed)
+    return {
+        "ids": [rows[n][key] for n in changed],
+        **{f"{name}s": [masked[n][name] for n in changed] for name in names},
+    }
 
 
 def _masked_texts(masker: Masker, values: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -363,25 +382,26 @@ def _as_text(value: Any) -> str | None:
 # --- promises, records of conversations, the search index ------------------------------------------------------------
 
 
-async def _promises(step: _Step) -> _Moved:
+async def _promises(step: _JobStep) -> _StepResult:
+    conn = step.conn
     rows = await sql.rows(
-        step.conn, "promises_to_mask", project_id=step.project_id, after=step.job["at_key"], how_many=_PROMISES
+        conn, "promises_to_mask", project_id=step.project_id, after=step.job["at_key"], how_many=_PROMISES
     )
     if not rows:
-        return _Moved({"at_key": ""}, {}, is_through=True)
+        return _StepResult({"at_key": ""}, {}, is_through=True)
     said = [(row["promise_id"], orjson.loads(row["body"]), _loaded(row["answer"])) for row in rows]
     masked = await asyncio.to_thread(_masked_promises, step.masker, said)
     changed = [after for before, after in zip(said, masked, strict=True) if before != after]
     if changed:
         await sql.run(
-            step.conn,
+            conn,
             "mask_promises",
             project_id=step.project_id,
             ids=[promise for promise, _, _ in changed],
             bodies=[canonical_json(body).decode() for _, body, _ in changed],
             answers=[None if answer is None else canonical_json(answer).decode() for _, _, answer in changed],
         )
-    return _Moved({"at_key": rows[-1]["promise_id"]}, {"promises": (len(rows), len(changed))})
+    return _StepResult({"at_key": rows[-1]["promise_id"]}, {"promises": (len(rows), len(changed))})
 
 
 def _loaded(text: str | None) -> Any:
@@ -399,17 +419,18 @@ def _masked_members(masker: Masker, value: Any, kept: str) -> Any:
     """Masks the members of an object but for one, with which it is found."""
     if not isinstance(value, dict):
         return value
-    rest: dict[str, Any] = {str(name): item for name, item in value.items() if name != kept}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-    masked = masker.json(rest)
-    return {**value, **masked} if isinstance(masked, dict) else value
+    members = cast("dict[str, Any]", value)
+    masked = masker.json({name: item for name, item in members.items() if name != kept})
+    return {**members, **cast("dict[str, Any]", masked)} if isinstance(masked, dict) else members
 
 
-async def _records(step: _Step) -> _Moved:
+async def _records(step: _JobStep) -> _StepResult:
+    conn = step.conn
     [log] = await sql.column(
-        step.conn, "logs_after", project_id=step.project_id, after=int(step.job["at_key"] or -1), how_many=1
+        conn, "logs_after", project_id=step.project_id, after=int(step.job["at_key"] or -1), how_many=1
     ) or [None]
     if log is None:
-        return _Moved({"at_key": ""}, {}, is_through=True)
+        return _StepResult({"at_key": ""}, {}, is_through=True)
     looked_at = changed = 0
     while portion := (
         await conversation_records.read(step.conn, step.packs, step.project_id, log, looked_at, _ROWS)
@@ -421,16 +442,24 @@ async def _records(step: _Step) -> _Moved:
                 step.conn, step.project_id, log, {looked_at + n + 1: masked[n] for n in numbers}
             )
         looked_at, changed = looked_at + len(portion), changed + len(numbers)
-    return _Moved({"at_key": str(log)}, {"records": (looked_at, changed)})
+    return _StepResult({"at_key": str(log)}, {"records": (looked_at, changed)})
 
 
-async def _search(step: _Step) -> _Moved:
+async def _search(step: _JobStep) -> _StepResult:
     """Has the search index made again in the background, if anything was masked that may be in it."""
+    conn = step.conn
     counts: dict[str, Sequence[int]] = orjson.loads(step.job["counts"])
     if any(counts.get(kind, (0, 0))[1] for kind in ("contents", "packed_contents", "runs")):
         await search_blocks.lock(step.conn, step.project_id)
-        await sql.run(step.conn, "clear_search", project_id=step.project_id)
-    return _Moved({}, {}, is_through=True)
+        await sql.run(conn, "clear_search", project_id=step.project_id)
+    return _StepResult({}, {}, is_through=True)
 
 
-_STEPS: Sequence[Callable[[_Step], Awaitable[_Moved]]] = (_contents, _in_packs, _runs, _promises, _records, _search)
+_STEPS: Sequence[Callable[[_JobStep], Awaitable[_StepResult]]] = (
+    _contents,
+    _in_packs,
+    _runs,
+    _promises,
+    _records,
+    _search,
+)

@@ -31,6 +31,8 @@ export type StoredKind = Schemas["StoredKind"];
 export type ListedContent = Schemas["ListedContent"];
 export type ContentTotals = Schemas["ContentTotals"];
 export type Amount = Schemas["Amount"];
+export type Redaction = Schemas["RedactionAnswer"];
+export type RedactionJob = Schemas["RedactionJob"];
 export type Comparison = Schemas["Comparison"];
 export type CallPair = Schemas["CallPair"];
 export type TurnCall = Schemas["TurnCall"];
@@ -95,7 +97,7 @@ export type StoredConversation = Schemas["StoredConversation"];
 export type Page<T> = { items: T[]; next_cursor: string | null };
 
 /** What `/content/REF?as=messages` answers, which OpenAPI does not describe: its other answers are bytes. */
-export type ThreadMessages = { thread: string; messages: (Message | null)[]; missing: string[] };
+export type ThreadMessages = { thread: string; messages: (Message | null)[]; missing: string[]; masked: string[] };
 
 /** A message as the context answers it: a role, and parts of several kinds; unknown kinds are kept as they are. */
 export type Message = { role: string; parts: Part[]; [key: string]: unknown };

@@ -75,6 +75,11 @@ function Content({ about, target }: { about: ContentAbout; target: string }) {
               .filter((each) => each != null)
               .join(" · ")}
           </div>
+          {about.masked && (
+            <div className="sub" title="The ref is that of what was sent; it is not given to a program or a model.">
+              masked by rules of the project
+            </div>
+          )}
         </div>
         <Fact name="size" value={bytesText(about.size)} title={`${count(about.size)} bytes`} />
         <Fact name="seen in" value={seenText(about)} />

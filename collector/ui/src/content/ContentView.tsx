@@ -109,6 +109,9 @@ function Thread({ target, find, onFound }: Props) {
   return (
     <>
       {data.missing.length > 0 && <div className="failed notice">{data.missing.length} messages have not arrived.</div>}
+      {data.masked.length > 0 && (
+        <div className="notice sub">Of {data.masked.length} messages, a part was masked by rules of the project.</div>
+      )}
       <Messages messages={messages} find={find} onFound={onFound} />
     </>
   );

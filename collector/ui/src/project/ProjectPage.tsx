@@ -8,6 +8,7 @@ import { count, localDateTime } from "../model/format";
 import { Failed, Loading } from "../parts/Notices";
 import { choose } from "./chosen";
 import styles from "./Project.module.css";
+import { Redaction } from "./Redaction";
 import { Scorers } from "./Scorers";
 
 export function ProjectPage() {
@@ -22,6 +23,7 @@ export function ProjectPage() {
         <>
           {is_operator && <Switch shown={data.name} />}
           <Facts project={data} />
+          <Redaction />
           <Scorers />
         </>
       )}

@@ -12,8 +12,8 @@ from playhead.wire.pack import PACK, Pack, decode_pack
 
 
 class ContentValue(TypedDict):
-    """A content of `size` bytes: `value` if it is JSON or text, else `base64`. `masked`: rules of the project have masked a
-    part of it, so that its bytes are not those of its ref; absent if not."""
+    """A content of `size` bytes: `value` if it is JSON or text, else `base64`. `masked`: rules of the project have
+    masked a part of it, so that its bytes are not those of its ref; absent if not."""
 
     media_type: str
     size: int
@@ -52,8 +52,8 @@ class ContentAbout(TypedDict):
     named it; null: not known.  `calls` model calls of `runs`
     runs were given it, which makes `bytes_sent` bytes (`size` times `calls`).  `first_seen` and `last_seen`: when the
     first and the last of these runs began.  `items` is a page of the runs.  `complete` is false if there are so many
-    runs that are not indexed yet (they go on, or ended only just) that not all of them were read.  `masked`: rules of the
-    project have masked a part of it.
+    runs that are not indexed yet (they go on, or ended only just) that not all of them were read.  `masked`: rules of
+    the project have masked a part of it.
     """
 
     ref: str

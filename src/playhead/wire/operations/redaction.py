@@ -19,8 +19,9 @@ class RedactedKind(TypedDict):
 class RedactionJob(TypedDict):
     """Rules that are run over what is stored.
 
-    `state` is `running`, `done`, `stopped` (before its end), or `waiting`: its last step could not be made for the reason
-    in `failed`, and is tried again.  `phase` is what it works on: contents, packs, runs, promises, records, search, done.
+    `state` is `running`, `done`, `stopped` (before its end), or `waiting`: its last step could not be made for the
+    reason in `failed`, and is tried again.  `phase` is what it works on: contents, packs, runs, promises, records,
+    search, done.
     `counts`: by kind.  `outdated`: the rules were changed since it was started.  `unchanged`: what it cannot change.
     Times are RFC 3339.
     """
@@ -43,13 +44,13 @@ class RedactionPreset(TypedDict):
     about: str
 
 
-class Redaction(TypedDict):
+class RedactionAnswer(TypedDict):
     """What is masked in the data of a project.
 
     `keys`: names of members of JSON and of attributes, whose values are masked; `*` stands for any characters, and
     capitals make no difference.  `patterns`: regular expressions by name.  `presets`: names of built-in patterns, of
-    `available_presets`.  `hook`: whether the operator's function (PLAYHEAD_REDACTION_HOOK) is called; `has_hook`: whether
-    the collector has one.  `job`: the last job that ran the rules over what is stored; null: there was none.
+    `available_presets`.  `hook`: whether the operator's function (PLAYHEAD_REDACTION_HOOK) is called; `has_hook`:
+    whether the collector has one.  `job`: the last job that ran the rules over what is stored; null: there was none.
     """
 
     keys: list[str]
@@ -87,7 +88,7 @@ class RedactionOperations:
     """Redaction rules of a project."""
 
     @get("/project/redaction", scope=READ, tag="projects")
-    def redaction(self) -> Redaction:
+    def redaction(self) -> RedactionAnswer:
         """What is masked in the data of the project, and how far the last job is."""
         ...
 
@@ -99,16 +100,16 @@ class RedactionOperations:
         patterns: RedactionPatterns = {},  # noqa: B006 - never changed
         presets: RedactionPresets = (),
         hook: RedactionHook = False,
-    ) -> Redaction:
+    ) -> RedactionAnswer:
         """Set the rules of the project: all of them, so that what is left out is no rule any more.
 
-        They hold for what arrives from now on; at other collectors on the database within seconds. Run them over what is
-        stored with `POST /project/redaction/apply`.
+        They hold for what arrives from now on; at other collectors on the database within seconds. Run them over what
+        is stored with `POST /project/redaction/apply`.
         """
         ...
 
     @post("/project/redaction/test", scope=ADMIN, tag="projects")
-    def test_redaction(self, value: RedactionSample) -> RedactionTest:
+    def try_redaction(self, value: RedactionSample = None) -> RedactionTest:
         """What the rules of the project leave of a value. Nothing is stored."""
         ...
 

@@ -7,12 +7,16 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from playhead.model.canonical import value_of
+from playhead.model.canonical import Content, content_of, value_of
+from playhead.model.event import LlmCalled
+from playhead.model.message import text_message
 from playhead.model.ref import ContentRef
 from playhead.testing import MockModelServer, dropped_connection, server_error, text, tool_call
-from playhead_collector.analysis.ask_again import tools_of
+from playhead_collector.analysis.ask_again import Changes, request_body, tools_of
 from playhead_collector.analysis.configuration import Configured
 from playhead_collector.analysis.model_api import ModelApi
+from playhead_collector.errors import Refused
+from playhead_collector.read.values import ContentCache
 from playhead_collector.serve import errors, query_api
 from tests.support.readers.chat import Chat
 from tests.support.readers.fake import EPOCH_NS, RUN, FakeRunner, FakeStore
@@ -177,3 +181,18 @@ def test_tools_of_any_provider_become_functions():
     assert tools_of([{"type": "function", "function": function}]) == [{"type": "function", "function": function}]
     assert tools_of(TOOLS)[0]["function"]["parameters"] == TOOLS[0]["input_schema"]
     assert tools_of([{"name": "b"}, "no tool"])[0]["function"]["parameters"] == {"type": "object", "properties": {}}
+
+
+def test_a_model_is_not_given_what_is_left_of_a_masked_message():
+    said, system = content_of(text_message("user", "I am jo@example.com")), content_of("Be kind.")
+    masked = Content.masked(said.ref, content_of(text_message("user", "I am [masked:email]")).data, said.media_type)
+    begin = LlmCalled(
+        id="e", run="0" * 32, seq=3, time_ns=1, model="m", thread=ContentRef.of(b"thread"), system=system.ref
+    )
+    cache = ContentCache({said.ref: masked, system.ref: system})
+    with pytest.raises(Refused, match="masked") as refused:
+        request_body(begin, [said.ref], cache, Changes(), "m")
+    assert (refused.value.status, refused.value.code) == (409, "masked_content")
+    new = [{"role": "user", "content": "I am somebody"}]
+    body = request_body(begin, [said.ref], cache, Changes(messages=new), "m")
+    assert [message["content"] for message in body["messages"]] == ["Be kind.", "I am somebody"]

@@ -4,28 +4,31 @@ with touched as (
     update content set last_seen = :today
     where project_id = :project_id and ref = any(:refs) and last_seen < :today
 )
-select ref, masked from content where project_id = :project_id and ref = any(:refs);
+select ref, masked, unproven from content where project_id = :project_id and ref = any(:refs);
 
--- name: insert_contents(project_id, today, refs, media, encodings, roles, kinds, sizes, bodies, masked)$
+-- name: insert_contents(project_id, today, refs, media, encodings, roles, kinds, sizes, bodies, masked, unproven)$
 -- encrypts: bodies=content
 -- Whether any run of the project waits for anything.
 with new as (
-    insert into content (project_id, last_seen, first_stored, ref, media, encoding, role, kind, size, body, masked)
-    select :project_id, :today, :today, ref, media, encoding, role, kind, size, body, masked
+    insert into content (
+        project_id, last_seen, first_stored, ref, media, encoding, role, kind, size, body, masked, unproven
+    )
+    select :project_id, :today, :today, ref, media, encoding, role, kind, size, body, masked, unproven
     from unnest(
         :refs::bytea[], :media::int[], :encodings::smallint[], :roles::smallint[], :kinds::smallint[], :sizes::int[],
-        :bodies::bytea[], :masked::bytea[]
-    ) as given (ref, media, encoding, role, kind, size, body, masked)
+        :bodies::bytea[], :masked::bytea[], :unproven::boolean[]
+    ) as given (ref, media, encoding, role, kind, size, body, masked, unproven)
     on conflict (project_id, ref) do nothing
 )
 select exists (select from pending_ref where project_id = :project_id) as awaited;
 
--- name: replace_contents(project_id, refs, media, encodings, roles, kinds, sizes, bodies, masked)!
+-- name: replace_contents(project_id, refs, media, encodings, roles, kinds, sizes, bodies, masked, proven)!
 -- encrypts: bodies=content
 -- Stores other bytes under the same refs: masked ones in place of whole ones, or the other way round. What was in the
--- object store is here again.
+-- object store is here again. `proven`: they were made here of the bytes that the refs name.
 update content set media = given.media, encoding = given.encoding, role = given.role, body = given.body,
-    masked = given.masked, size = given.size, kind = case when content.kind = 0 then given.kind else content.kind end,
+    masked = given.masked, unproven = case when not :proven then content.unproven end,
+    size = given.size, kind = case when content.kind = 0 then given.kind else content.kind end,
     object = null, object_start = null, object_length = null, object_digest = null, names = null
 from unnest(
     :refs::bytea[], :media::int[], :encodings::smallint[], :roles::smallint[], :kinds::smallint[], :sizes::int[],
@@ -34,7 +37,7 @@ from unnest(
 where content.project_id = :project_id and content.ref = given.ref;
 
 -- name: touch(project_id, refs, today)
--- Those of these refs that are stored, as content or as thread; they are seen today.
+-- Those of these refs that are stored, as content or as thread; they are seen today. `unproven`: it came masked.
 -- `offset 0`: see find_nodes. By ctid, since a join could be planned in the same way.
 with contents as (
     update content set last_seen = :today
@@ -53,9 +56,9 @@ nodes as (
     where ctid = any(array(select place from found where last_seen < :today))
         and project_id = :project_id and last_seen < :today
 )
-select ref from content where project_id = :project_id and ref = any(:refs)
+select ref, unproven from content where project_id = :project_id and ref = any(:refs)
 union all
-select ref from found;
+select ref, null from found;
 
 -- name: insert_media_types(project_id, names)!
 insert into media_type (project_id, name)
