@@ -27,6 +27,7 @@ FAMILIES = {
     "sdk.sent:measure": ("S3",),
     "ingest.taken:measure": ("I1",),
     "ingest.taken:measure_grpc": ("I1G",),
+    "ingest.encrypted:measure": ("I1E",),
     "ingest.forwarded:measure": ("I1F",),
     "ingest.foreign:measure": ("I2",),
     "ingest.readable:measure_sustained": ("I1P",),

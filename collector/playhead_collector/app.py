@@ -14,6 +14,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import metadata
+from pathlib import Path
 
 from fastapi import FastAPI, Request, Response
 from starlette.middleware.cors import CORSMiddleware
@@ -71,6 +72,7 @@ from playhead_collector.serve.trusted_proxies import TrustedProxies
 from playhead_collector.settings import CollectorSettings, without_password
 from playhead_collector.store import schema
 from playhead_collector.store.objects.obstore_store import open_object_store
+from playhead_collector.store.operator_key import KeySource, OperatorKey
 from playhead_collector.store.ports.objects import ObjectStore
 from playhead_collector.store.postgres.connection import DatabaseTimeouts
 from playhead_collector.store.postgres.store import PostgresStore, connect
@@ -111,6 +113,7 @@ async def open_collector(settings: CollectorSettings) -> AsyncGenerator[RunningC
     Raises BadSetting, CannotStart, DatabaseError, StoreUnavailable.
     """
     configured(settings)  # raises BadSetting before anything is started
+    operator_key = opened(key_source(settings))
     async with AsyncExitStack() as stack:
         dsn, supervision = settings.database_url, None
         if dsn is None:
@@ -124,9 +127,11 @@ async def open_collector(settings: CollectorSettings) -> AsyncGenerator[RunningC
         timeouts = timeouts_of(settings)
         objects = object_store_of(settings)
         store = await connect(
-            dsn, pool_size=settings.pool_size, timeouts=timeouts, recipients=recipients, objects=objects
-        )
+            dsn, pool_size=settings.pool_size, timeouts=timeouts, recipients=recipients, objects=objects,
+            operator_key=operator_key,
+        )  # fmt: skip
         stack.push_async_callback(store.close)
+        await store.projects.check_keys()
         if settings.search and not await _prepare_search(store, settings.search_language):
             raise BadSetting("PLAYHEAD_SEARCH_LANGUAGE is no text search configuration of your Postgres: try simple")
         pools = None
@@ -183,6 +188,7 @@ def analysis_pools(settings: CollectorSettings, dsn: str) -> AnalysisPools:
         log_level=settings.log_level,
         object_store=settings.object_store,
         object_store_seconds=settings.object_store_seconds,
+        operator_key=key_source(settings),
     )
     processes = [WorkerProcess(setup) for _ in range(settings.analysis_processes)]
     return AnalysisPools(
@@ -322,6 +328,7 @@ def _object_mover(settings: CollectorSettings, store: PostgresStore, is_busy: Ca
         store.objects,
         least_bytes=settings.object_store_min_bytes,
         grace_s=settings.object_store_grace_seconds,
+        wait_s=settings.object_store_wait_seconds,
         is_busy=is_busy,
     )
 
@@ -404,6 +411,55 @@ def configured(settings: CollectorSettings, clock: Callable[[], int] = time.time
         clock=clock,
         search=search,
     )
+
+
+def key_source(settings: CollectorSettings) -> KeySource:
+    """Returns where the operator's key comes from. Raises BadSetting if there is more than one, or no readable file."""
+    given = (settings.encryption_key, settings.encryption_key_file, settings.encryption_command)
+    if sum(value is not None for value in given) > 1:
+        raise BadSetting(
+            "PLAYHEAD_ENCRYPTION_KEY, PLAYHEAD_ENCRYPTION_KEY_FILE and PLAYHEAD_ENCRYPTION_COMMAND are one key: set one"
+        )
+    if (file := settings.encryption_key_file) is not None:
+        return KeySource(_read_key(file))
+    return KeySource(settings.encryption_key, settings.encryption_command)
+
+
+def _read_key(file: Path) -> str:
+    try:
+        return file.read_text("ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadSetting(
+            f"the key file {file} cannot be read ({error}): correct PLAYHEAD_ENCRYPTION_KEY_FILE"
+        ) from error
+
+
+def opened(source: KeySource) -> OperatorKey | None:
+    """Returns the operator's key; None: there is none. Raises BadSetting, EncryptionMissing."""
+    try:
+        return source.open()
+    except ValueError as error:
+        raise BadSetting(
+            f"the operator's key cannot be used ({error}): make one with `openssl rand -base64 32`"
+        ) from error
+
+
+async def rewrap(settings: CollectorSettings, old: KeySource) -> int:
+    """Wraps the keys of all encrypted projects with the operator's key of the settings instead of the old one; returns
+    how many. Starts the embedded Postgres if no other is named. Raises CollectorError."""
+    old_key, new_key = opened(old), opened(key_source(settings))
+    if old_key is None or new_key is None:
+        raise BadSetting("rewrapping needs the old key, and the new one as PLAYHEAD_ENCRYPTION_KEY: name both")
+    async with AsyncExitStack() as stack:
+        dsn = settings.database_url
+        if dsn is None:
+            postgres = await asyncio.to_thread(embedded.start, settings.data_dir)
+            stack.push_async_callback(asyncio.to_thread, postgres.stop)
+            dsn = postgres.dsn
+        await schema.check(dsn)
+        store = await connect(dsn, pool_size=1, timeouts=timeouts_of(settings))
+        stack.push_async_callback(store.close)
+        return await store.projects.rewrap(old_key, new_key)
 
 
 def _freeze_gc() -> None:

@@ -17,15 +17,23 @@ import socket
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Any
 
 import orjson
 import uvicorn
 
-from playhead_collector.app import RunningCollector, bring_to_newest_schema, open_collector, version
+from playhead_collector.app import (
+    RunningCollector,
+    bring_to_newest_schema,
+    key_source,
+    open_collector,
+    rewrap,
+    version,
+)
 from playhead_collector.errors import BadSetting, CannotStart, CollectorError, PortTaken
 from playhead_collector.logs import configure_logging
 from playhead_collector.network.grpc_server import CannotBind, GrpcServer, Servicer, bind
@@ -79,6 +87,22 @@ def migrate_database(**options: Any) -> int:
         sys.stderr.write(f"playhead: {error}\n")
         return MISUSED if isinstance(error, BadSetting) else FAILED
     sys.stdout.write(f"the database is at schema {schema.head()}\n")
+    return STOPPED
+
+
+def rewrap_keys(old_key_file: Path | None, old_command: str | None, **options: Any) -> int:
+    """Wraps the keys of encrypted projects with the operator's key of the settings instead of the old one. Returns the
+    exit code."""
+    try:
+        settings = load(**options)
+        old = key_source(
+            replace(settings, encryption_key=None, encryption_key_file=old_key_file, encryption_command=old_command)
+        )
+        count = asyncio.run(rewrap(settings, old))
+    except CollectorError as error:
+        sys.stderr.write(f"playhead: {error}\n")
+        return MISUSED if isinstance(error, BadSetting) else FAILED
+    sys.stdout.write(f"wrapped the keys of {count} projects with the new key\n")
     return STOPPED
 
 

@@ -15,10 +15,14 @@ CollectorError                 everything the collector raises on purpose
 │  └─ SchemaUnreleased         a version before the first release has created it
 ├─ StoreUnavailable            the database does not answer at present: nothing was stored, try again
 │  ├─ StoreCollision           another transaction was in the way: nothing was stored, trying again is likely to work
-│  └─ ObjectStoreUnavailable   the object store does not do what is asked: what needs it has to wait
+│  ├─ ObjectStoreUnavailable   the object store does not do what is asked: what needs it has to wait
+│  └─ WrongEncryptionKey       the operator's key does not unwrap the key of a project
 ├─ ContentMissing              nothing is stored under this ref
 ├─ ContentCorrupt              what is stored no longer matches its ref
+│  └─ CannotDecrypt            what is stored of an encrypted project was not encrypted with its key
+├─ EncryptionMissing           an encrypted project needs the package `cryptography`
 └─ Refused                     a request that cannot be done as it is; has the HTTP status of the answer
+   └─ KeyDestroyed             the project is encrypted, and its key was destroyed
 """
 
 from collections.abc import Mapping
@@ -97,6 +101,18 @@ class ContentCorrupt(CollectorError):
     """What is stored under this ref no longer matches it: the database was damaged."""
 
 
+class CannotDecrypt(ContentCorrupt):
+    """What is stored of an encrypted project was not encrypted with its key: the database was damaged or changed."""
+
+
+class EncryptionMissing(CollectorError):
+    """A project is encrypted, and the package that can decrypt it is not installed."""
+
+
+class WrongEncryptionKey(StoreUnavailable):
+    """The operator's key does not unwrap the key of a project: nothing was stored, and works once the key is right."""
+
+
 class Refused(CollectorError):
     """A request that cannot be done as it is. Has the answer's HTTP status and headers, and a code for programs."""
 
@@ -105,6 +121,18 @@ class Refused(CollectorError):
         self.status = status
         self.code = code
         self.headers = headers
+
+
+class KeyDestroyed(Refused):
+    """The project is encrypted, and its key was destroyed, or is not in this database: nobody can read it."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            410,
+            "key_destroyed",
+            "the key of this project was destroyed, so that nothing of it can be read or added: the operator can "
+            "delete it (`playhead projects delete`)",
+        )
 
 
 def refusal_of(error: CollectorError) -> Refused:

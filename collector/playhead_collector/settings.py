@@ -3,6 +3,7 @@
 The composition root reads it once, at start. An unusable value ends the start with one sentence.
 """
 
+import base64
 import os
 import re
 import sys
@@ -22,6 +23,7 @@ __all__ = ["KIB", "MIB", "CollectorSettings", "InForce", "Setting", "in_force", 
 
 
 _MIN_GRACE = 7_200.0
+_ENCRYPTION_KEY_BYTES = 32
 _LANGUAGE_NAME = re.compile("[a-z][a-z0-9_]{0,62}")
 _TAG_NAME = re.compile(r"[A-Za-z][\w.-]{0,99}+", re.ASCII)
 
@@ -55,6 +57,12 @@ def _grace(text: str) -> float:
 
 def _grpc_port(text: str) -> int | None:
     return None if text.lower() in {"off", "none"} else s.int_between(0, 65535)(text)
+
+
+def _encryption_key(text: str) -> str:
+    if len(base64.b64decode(text, validate=True)) != _ENCRYPTION_KEY_BYTES:
+        raise ValueError
+    return text
 
 
 def _postgres_url(text: str) -> str:
@@ -96,6 +104,7 @@ TAG = s.ValueKind("the name of a tag: a letter, then letters, digits, dots, dash
 OBJECT_STORE_URL = s.ValueKind("s3://bucket/prefix, gs://..., az://account/container or file:///folder", _object_store)
 # The least size by which the database finds contents that may move.
 OBJECT_BYTES = s.ValueKind("a number of bytes, 64 KiB or more: 500000, 512 KiB, 1 MiB", _object_bytes)
+ENCRYPTION_KEY = s.ValueKind("base64 of 32 bytes, from `openssl rand -base64 32`", _encryption_key)
 POSTGRES_URL = s.ValueKind("a Postgres URL, postgresql://user:password@host:5432/database", _postgres_url)
 
 
@@ -330,6 +339,13 @@ class CollectorSettings:
     object_store_seconds: float = setting(
         "PLAYHEAD_OBJECT_STORE_SECONDS", 10.0, s.SECONDS, "time for one read from the object store; then 503"
     )
+    # A minute: longer than any read that has the row from before, and long enough to see whether an object stays.
+    object_store_wait_seconds: float = setting(
+        "PLAYHEAD_OBJECT_STORE_WAIT_SECONDS",
+        60.0,
+        s.SECONDS,
+        "how long a content that has moved stays in Postgres, too",
+    )
     # A day: a backup of the database finds its objects for so long.
     object_store_grace_seconds: float = setting(
         "PLAYHEAD_OBJECT_STORE_GRACE_SECONDS",
@@ -480,6 +496,23 @@ class CollectorSettings:
     # needed.
     promise_webhook_max_age_seconds: float = setting(
         "PLAYHEAD_PROMISE_WEBHOOK_MAX_AGE_SECONDS", 3 * 86_400.0, s.SECONDS, "how old promises are announced at most"
+    )
+    # None: no project can be encrypted.
+    encryption_key: str | None = setting(
+        "PLAYHEAD_ENCRYPTION_KEY",
+        None,
+        ENCRYPTION_KEY,
+        "the key that wraps the keys of encrypted projects: `openssl rand -base64 32`",
+        secret=True,
+    )
+    encryption_key_file: Path | None = setting(
+        "PLAYHEAD_ENCRYPTION_KEY_FILE", None, FILE, "a file with that key, instead of PLAYHEAD_ENCRYPTION_KEY"
+    )
+    encryption_command: str | None = setting(
+        "PLAYHEAD_ENCRYPTION_COMMAND",
+        None,
+        s.TEXT,
+        "a command that wraps and unwraps keys with a key service, instead of PLAYHEAD_ENCRYPTION_KEY",
     )
     log_format: Literal["text", "json"] = setting("PLAYHEAD_LOG_FORMAT", "text", s.one_of("text", "json"), "log lines")
     log_level: Literal["debug", "info", "warning", "error"] = setting(

@@ -3,7 +3,7 @@
 from playhead_collector.store.migrate import run_sql_beside
 
 revision = "0010_pre_objects"
-down_revision = "0006_pre_projects"
+down_revision = "0009_pre_encryption"
 
 
 def upgrade() -> None:

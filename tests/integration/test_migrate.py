@@ -235,9 +235,8 @@ async def test_runs_of_the_first_release_get_their_outcomes(empty_database_url: 
             (3, "good", 1, 1, "null"), (5, "word", 1, "null", "null"),
         )
     )  # fmt: skip
-    shutil.copytree(
-        schema.migrations(), tmp_path / "m", ignore=shutil.ignore_patterns("__pycache__", "000[2-9]*", "001*")
-    )
+    later = shutil.ignore_patterns("__pycache__", "000[2-9]*", "00[1-9]*")
+    shutil.copytree(schema.migrations(), tmp_path / "m", ignore=later)
     with using(tmp_path / "m"):
         await migrate.upgrade(empty_database_url)
     columns = "project_id, run_id, started_ns, ended_ns, projection, status, llm_calls, input_tokens"

@@ -3,6 +3,7 @@
 from playhead.model.times import rfc3339
 from playhead.wire.operations.projects import (
     DeletedProject,
+    DestroyedKey,
     ProjectAnswer,
     ProjectLimits,
     ProjectList,
@@ -10,7 +11,7 @@ from playhead.wire.operations.projects import (
     ProjectUsage,
 )
 from playhead_collector.access import FIRST_PROJECT
-from playhead_collector.errors import Refused
+from playhead_collector.errors import EncryptionMissing, Refused, WrongEncryptionKey
 from playhead_collector.handlers.asking import Changing, ProjectCache, ProjectMeter
 from playhead_collector.handlers.handling import changes, handles_with_store
 from playhead_collector.store.ports.projects import ProjectRow, StoredLimits
@@ -38,11 +39,14 @@ async def projects(asking: Changing) -> ProjectList:
 
 
 @changes(ProjectOperations.create_project)
-async def create_project(asking: Changing, name: str) -> ProjectAnswer:
+async def create_project(asking: Changing, name: str, *, encrypted: bool = False) -> ProjectAnswer:
     _check_operator(asking)
     if len(await asking.store.projects.all()) >= _MAX_PROJECTS:
         raise Refused(409, "too_many_projects", f"there are {_MAX_PROJECTS} projects: delete some first")
-    row = await asking.store.projects.create(name)
+    try:
+        row = await asking.store.projects.create(name, encrypted=encrypted)
+    except (EncryptionMissing, WrongEncryptionKey) as error:
+        raise Refused(409, "cannot_encrypt", f"the project cannot be encrypted: {error}") from error
     if row is None:
         raise Refused(409, "project_exists", f"there is a project {name!r} already: choose another name")
     if (search := asking.services.search) is not None:
@@ -82,6 +86,18 @@ async def delete_project(asking: Changing, name: str) -> DeletedProject:
     return {"deleted": deleted}
 
 
+@changes(ProjectOperations.destroy_key)
+async def destroy_key(asking: Changing, name: str) -> DestroyedKey:
+    _check_operator(asking)
+    row = await _named(asking, name)
+    if not row.encrypted:
+        message = f"the project {name!r} is not encrypted, so it has no key: delete the project instead"
+        raise Refused(409, "not_encrypted", message)
+    destroyed = await asking.store.projects.destroy_key(row.number)
+    _cache(asking).forget()
+    return {"destroyed": destroyed}
+
+
 def _check_operator(asking: Changing) -> None:
     if asking.request.access.is_operator:
         return
@@ -117,4 +133,5 @@ def _about(row: ProjectRow) -> ProjectAnswer:
         "bytes_per_day": row.limits.bytes_per_day,
         "stored_bytes": row.limits.stored_bytes,
     }
-    return {"name": row.name, "created": rfc3339(row.created_ns), "limits": limits}
+    encryption = "key_destroyed" if row.key_destroyed else "on" if row.encrypted else "off"
+    return {"name": row.name, "created": rfc3339(row.created_ns), "limits": limits, "encryption": encryption}

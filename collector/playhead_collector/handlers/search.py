@@ -85,8 +85,15 @@ async def search_content(
 
 
 async def _index(asking: Asking) -> SearchIndex:
-    """Returns the search index. A collector fills it in the background; over the journal, it is filled here."""
+    """Returns the search index. A collector fills it in the background; over the journal, it is filled here. Raises
+    Refused (409) if the project has none."""
     index = asking.store.search
+    if await index.is_off(asking.project_id):
+        message = (
+            "the search of texts and decisions is off in this project, because it is encrypted: an index would tell "
+            "what they say; list runs by agent, model, tool, tag, session, user, outcome or time instead"
+        )
+        raise Refused(409, "search_off", message)
     if isinstance(asking.store, RecordStore):
         for project_id, run in await index.unindexed_runs(_ALL_RUNS):
             await index.leave_unindexed(project_id, run)

@@ -15,8 +15,6 @@ from playhead_collector.store.ports.objects import BodyMoves, ObjectKeeping
 
 log = logging.getLogger(__name__)
 
-# A minute: longer than any read that has the row from before, and long enough to see whether an object stays.
-WAIT_SECONDS = 60.0
 _SETTLED_AT_A_TIME = 20
 _FIRST_RETRY_SECONDS, _LAST_RETRY_SECONDS = 5.0, 300.0
 # Objects that nobody names cost money, not correctness. One look at all objects takes a millisecond for each.
@@ -34,7 +32,7 @@ class ObjectMover:
         *,
         least_bytes: int,
         grace_s: float,
-        wait_s: float = WAIT_SECONDS,
+        wait_s: float,
         is_busy: Callable[[], bool] = lambda: False,
         clock: Callable[[], float] = monotonic,
         poll_s: float = 5.0,

@@ -53,10 +53,11 @@ class AccessControl:
         """Returns what the sender of these headers may do. Its key must have the scope `needed` (None: any scope).
 
         Raises Refused: 401 without a valid key, 403 when the key lacks the scope, or is not of the project that is
-        named; 404 when there is no such project.
+        named; 404 when there is no such project; 410 when its key was destroyed.
         """
         holder = await authorize(self.keyring, needed, headers)
         project_id = await self.projects.chosen(holder, _project_in(holder, headers))
+        await self.projects.check_readable(project_id)
         if holder is None:
             return Access(project_id=project_id)
         return Access(project_id=project_id, key_name=holder.name, is_operator=holder.is_operator)
@@ -72,6 +73,7 @@ class AccessControl:
         """Returns what the sender of an announced medium may do, whose address has a ticket of who announced it. Raises
         Refused (401, 429)."""
         access = await self._ticket_holder(ticket)
+        await self.projects.check_readable(access.project_id)
         await self.quotas.check(access.project_id)
         return access
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from playhead_collector.access import FIRST_PROJECT
-from playhead_collector.errors import Refused, StoreUnavailable
+from playhead_collector.errors import KeyDestroyed, Refused, StoreUnavailable
 from playhead_collector.serve.keyring import FRESH_SECONDS, KeyHolder
 from playhead_collector.store.ports.projects import ProjectRow, ProjectStore
 
@@ -31,6 +31,14 @@ class ProjectDirectory:
                 if not self._is_fresh():  # another request has read them meanwhile
                     await self._read()
         return self._projects
+
+    async def check_readable(self, project_id: int) -> None:
+        """Raises KeyDestroyed if nobody can read the project any more."""
+        if project_id == FIRST_PROJECT:  # it was there before any could be encrypted
+            return
+        project = (await self.all()).get(project_id)
+        if project is not None and project.key_destroyed:
+            raise KeyDestroyed
 
     async def named(self, name: str) -> ProjectRow:
         """Returns a project.  Raises Refused (404), StoreUnavailable."""
@@ -68,6 +76,7 @@ class ProjectDirectory:
     async def _read(self) -> None:
         try:
             self._projects = {project.number: project for project in await self.stored.all()}
+            self.stored.forget_keys([number for number, row in self._projects.items() if not row.key_destroyed])
         except StoreUnavailable:
             if self._read_at is None:
                 raise

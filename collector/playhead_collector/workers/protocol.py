@@ -17,15 +17,18 @@ from typing import Any, cast
 
 from playhead.model.models import ModelFacts
 from playhead_collector.errors import (
+    CannotDecrypt,
     CollectorError,
     ContentCorrupt,
     ContentMissing,
     ObjectStoreUnavailable,
     Refused,
     StoreUnavailable,
+    WrongEncryptionKey,
 )
 from playhead_collector.handlers.settings import AnalysisSettings
 from playhead_collector.read.prices import Prices
+from playhead_collector.store.operator_key import KeySource
 from playhead_collector.store.postgres.connection import DatabaseTimeouts
 
 # --- frames ----------------------------------------------------------------------------------------------------------
@@ -55,7 +58,8 @@ def read(exactly: Callable[[int], bytes]) -> tuple[dict[str, Any], bytes]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """Settings of a worker process. `dsn` may contain a password; `seconds` and `memory_bytes` limit one question."""
+    """Settings of a worker process. `dsn` may contain a password, and `operator_key` is one; `seconds` and
+    `memory_bytes` limit one question."""
 
     dsn: str = field(repr=False)
     timeouts: DatabaseTimeouts
@@ -67,6 +71,7 @@ class Setup:
     log_level: str = "info"
     object_store: str | None = None
     object_store_seconds: float = 10.0
+    operator_key: KeySource = KeySource()
 
     def to_json(self) -> dict[str, Any]:
         """Returns the settings as a JSON object."""
@@ -83,6 +88,7 @@ class Setup:
             **fields,
             "given": AnalysisSettings(**analysis),
             "timeouts": DatabaseTimeouts(**fields["timeouts"]),
+            "operator_key": KeySource(**fields["operator_key"]),
         }
         return cls(**values)
 
@@ -90,7 +96,15 @@ class Setup:
 # --- errors ----------------------------------------------------------------------------------------------------------
 
 _ERRORS_BY_NAME: Mapping[str, type[CollectorError]] = {
-    kind.__name__: kind for kind in (StoreUnavailable, ObjectStoreUnavailable, ContentMissing, ContentCorrupt)
+    kind.__name__: kind
+    for kind in (
+        StoreUnavailable,
+        ObjectStoreUnavailable,
+        ContentMissing,
+        ContentCorrupt,
+        CannotDecrypt,
+        WrongEncryptionKey,
+    )
 }
 
 

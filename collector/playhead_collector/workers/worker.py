@@ -68,6 +68,7 @@ class Worker:
                 timeouts=self._setup.timeouts,
                 kept_pages=KEPT_PAGES,
                 objects=None if url is None else open_object_store(url, seconds),
+                operator_key=self._setup.operator_key.open(),
             )
         body = await answer(self._store, self._setup.given, question, self._store.search)
         if len(body) > self._setup.answer_bytes:

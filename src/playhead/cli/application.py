@@ -93,6 +93,7 @@ COMMANDS: Mapping[str, Command] = {
     "journal": Command("journal", "journal", "Operate"),
     "ship": Command("start", "ship", "Operate"),
     "migrate": Command("start", "migrate", "Operate"),
+    "rewrap": Command("start", "rewrap", "Operate"),
     "storage": Command("storage", "storage", "Operate"),
     "export": Command("archives.commands", "export", "Operate"),
     "delete": Command("storage", "delete", "Operate"),

@@ -33,6 +33,7 @@ _COLUMNS: output.Columns[ProjectAnswer] = (
     ("created", lambda project: project["created"][:10]),
     ("spans/s", lambda project: _limit(project["limits"]["spans_per_second"])),
     ("bytes/day", lambda project: _limit(project["limits"]["bytes_per_day"])),
+    ("encryption", lambda project: project["encryption"].replace("_", " ")),
     ("stored bytes", lambda project: _limit(project["limits"]["stored_bytes"])),
 )
 
@@ -56,6 +57,7 @@ def _print_usage(project: ProjectUsage) -> None:
             "name": project["name"],
             "created": project["created"],
             "today": f"{project['spans_today']:,} spans and log events, {output.size(project['bytes_today'])}",
+            "encryption": project["encryption"].replace("_", " "),
             **_limit_facts(limits),
             "refused": project["refused"] or "no",
         }
@@ -71,10 +73,18 @@ def _limit_facts(limits: ProjectLimits) -> dict[str, object]:
 
 
 @app.command()
-def create(ctx: typer.Context, name: Name, json: Json = False) -> None:
+def create(
+    ctx: typer.Context,
+    name: Name,
+    encrypted: Annotated[
+        bool,
+        typer.Option("--encrypt", help="Encrypt what is stored of it, with a key of its own. Cannot be changed later."),
+    ] = False,
+    json: Json = False,
+) -> None:
     """Make a project. Make keys for it with `playhead keys create --project NAME`."""
     with ask_collector(ctx) as client:
-        project = client.create_project(name)
+        project = client.create_project(name, encrypted=encrypted)
     output.answer_as(json, project, _print_created)
 
 
@@ -118,3 +128,20 @@ def delete(
     with ask_collector(ctx) as client:
         answer = client.delete_project(name)
     output.answer_as(json, answer, lambda _: output.echo(f"deleted {name}"))
+
+
+@app.command(name="destroy-key")
+def destroy_key(
+    ctx: typer.Context,
+    name: Name,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    json: Json = False,
+) -> None:
+    """Destroy the key of an encrypted project: nobody can read it any more, also not in backups without the key."""
+    if not yes:
+        question = f"Destroy the key of project {output.visible(name)}, so that nobody can read it any more?"
+        typer.confirm(question, abort=True, err=True)
+    with ask_collector(ctx) as client:
+        answer = client.destroy_key(name)
+    said = f"destroyed the key of {name}" if answer["destroyed"] else f"the key of {name} was destroyed before"
+    output.answer_as(json, answer, lambda _: output.echo(said))

@@ -82,6 +82,21 @@ def migrate(
     raise typer.Exit(collector.print_migrations() if sql else collector.migrate_database(database_url=database_url))
 
 
+def rewrap(
+    old_key_file: Annotated[
+        Path | None, typer.Option(help="The file with the key that wraps them now.", show_default=False)
+    ] = None,
+    old_command: Annotated[
+        str | None, typer.Option(help="Or the command that unwraps them now.", show_default=False)
+    ] = None,
+    database_url: Annotated[
+        str | None, typer.Option(help="The database. (PLAYHEAD_DATABASE_URL)", show_default=False, show_envvar=False)
+    ] = None,
+) -> None:
+    """Wrap the keys of encrypted projects with a new operator's key, that of PLAYHEAD_ENCRYPTION_KEY."""
+    raise typer.Exit(_collector().rewrap_keys(old_key_file, old_command, database_url=database_url))
+
+
 def demo() -> None:
     """Record a small agent that talks to a model server of its own, and look at what was recorded."""
     _collector()

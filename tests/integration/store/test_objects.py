@@ -94,8 +94,9 @@ async def sweep(store: PostgresStore, clock: Clock) -> None:
 
 async def packed_run(store: PostgresStore, run: str = RUN, *texts: str) -> list[Content]:
     """A sealed run with a thread, in packs."""
-    made = thread(*(texts or ("hello", "hi", "more", "yes")))
-    contents = [message(*each) for each in zip(("user", "assistant") * 2, texts or ("hello", "hi", "more", "yes"))]
+    words = texts or ("hello", "hi", "more", "yes")
+    made = thread(*words)
+    contents = [message("user" if n % 2 == 0 else "assistant", word) for n, word in enumerate(words)]
     spans = [span(1, run=run, INPUT_MESSAGES_REF=ref_of(made))]
     await store.spans.ingest(P, Batch(spans=spans, contents=contents, threads=[whole(made)]))
     await store.projections.pack([UnpackedRun(P, run, 1)])
@@ -198,6 +199,30 @@ async def test_a_failing_object_store_is_not_asked_again_at_once(
             await cold_store.contents.get(P, content.ref)
         assert (await cold_store.contents.get(P, small.ref)).data == small.data
     assert objects.counts == {"get": 1}
+
+
+async def test_few_questions_wait_for_a_slow_object_store_and_the_others_are_told_soon(
+    store: PostgresStore, cold_store: PostgresStore, objects: FaultyObjects
+):
+    contents = [large(n) for n in range(5)]
+    await record(store, RUN, contents)
+    await move_all(store)
+    answered = asyncio.Event()
+
+    async def wait(_: str) -> None:
+        await answered.wait()
+
+    objects.before = wait
+    asked = [asyncio.create_task(cold_store.contents.get(P, content.ref)) for content in contents]
+    done, waiting = await asyncio.wait(asked, timeout=30, return_when=asyncio.FIRST_EXCEPTION)
+    while len(done) < 3:
+        more, waiting = await asyncio.wait(waiting, timeout=30, return_when=asyncio.FIRST_EXCEPTION)
+        done |= more
+    assert [str(task.exception()) for task in done] == [
+        "the object store is slow, and other questions wait for it: ask again later"
+    ] * 3
+    answered.set()
+    assert len(await asyncio.gather(*waiting)) == 2
 
 
 @pytest.mark.parametrize(

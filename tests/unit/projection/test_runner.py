@@ -1,16 +1,17 @@
 import asyncio
 import logging
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 import pytest
 
+from playhead.model.ref import ContentRef
 from playhead.projection.inputs import Projection
 from playhead.projection.projector import project
-from playhead_collector.errors import StoreCollision, StoreUnavailable
+from playhead_collector.errors import ObjectStoreUnavailable, StoreCollision, StoreUnavailable
 from playhead_collector.projection import ProjectionRunner, batches
 from playhead_collector.store.ports.projections import CachedRun, ProjectionStore, RunWork, UnpackedRun, UnprojectedRun
 from tests.unit.projection.recording import MS, Recording
@@ -502,3 +503,34 @@ def test_a_batch_has_runs_of_one_project_and_no_more_than_a_moment_takes():
     assert found[1] == [(2, "other")]
     assert {key for batch in found for key in batch} == {each[:2] for each in [other, *few, *large]}
     assert list(batches([])) == []
+
+
+async def test_a_run_that_needs_a_failing_object_store_waits_alone(
+    store: MemoryStore, clock: Clock, caplog: pytest.LogCaptureFixture
+):
+    is_down = [True]
+
+    async def read(refs: Collection[ContentRef]) -> None:
+        if is_down[0]:
+            raise ObjectStoreUnavailable("the object store is down")
+
+    def reading(work: RunWork, *rest: Any) -> Projection:
+        result = project(work, *rest)
+        work.read = read
+        if work.run == "needs it":
+            result.unread = {ContentRef.of(b"a message")} - work.looked_up
+        return result
+
+    for run in ("one", "needs it", "other"):
+        store.arrive(run, ended())
+    runner = runner_of(store, reading)
+    await runner.run_once()
+    assert (bool(kinds(store, "one")), kinds(store, "needs it"), bool(kinds(store, "other"))) == (True, [], True)
+    assert store.worked_on == ["one", "needs it", "other"]  # in one transaction
+    assert runner.counts["failed"] == 1
+    assert "needs the object store" in caplog.text
+    assert "please report" not in caplog.text
+    is_down[0] = False
+    clock.now_ns += 3_600 * SECOND
+    await runner.run_once()
+    assert kinds(store, "needs it") == kinds(store, "one")

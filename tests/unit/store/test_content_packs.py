@@ -2,6 +2,7 @@
 
 import struct
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,7 @@ from playhead_collector.store.packing.content_packs import (
     PackItems,
     encode,
     key_of,
+    outline_of,
     split,
 )
 
@@ -38,6 +40,32 @@ def packs(draw: st.DrawFn) -> tuple[PackItems, list[ThreadNode]]:
             nodes.setdefault(node.ref, node)
     here = [node for node in nodes.values() if draw(st.booleans())]
     return PackItems(list(some.values()), here), list(nodes.values())
+
+
+@given(packs())
+@settings(deadline=None)
+def test_an_outline_has_all_but_the_bytes_of_contents(made: tuple[PackItems, list[ThreadNode]]):
+    items, everything = made
+    named = content(b"it names " + b" and ".join(str(node.ref).encode() for node in everything), 7, 3)
+    items.contents.append(named)
+    whole = OpenPack(items.keys, encode(items))
+    outline = OpenPack(items.keys, outline_of(whole), is_outline=True)
+    assert (outline.content_digests(), outline.node_digests()) == (whole.content_digests(), whole.node_digests())
+    assert outline.content_sizes == whole.content_sizes
+    for each in items.contents:
+        assert outline.role_and_size(each.ref) == (each.role, len(each.data)) == whole.role_and_size(each.ref)
+        assert outline.digests_named_by(each.ref) == whole.digests_named_by(each.ref)
+        assert outline.ref_with_prefix(each.ref.digest[:16]) == each.ref
+        assert outline.has(each.ref)
+        with pytest.raises(ValueError, match="object store"):
+            outline.content(each.ref)
+    assert outline.digests_named_by(named.ref) == [node.ref.digest for node in everything]
+    for node in everything:
+        assert outline.node(node.ref) == (node if node in items.nodes else None)
+        assert outline.chain(node.ref) == whole.chain(node.ref)
+    elsewhere = ContentRef.of(b"elsewhere" * 99)
+    assert not outline.has(elsewhere)
+    assert outline.role_and_size(elsewhere) is None
 
 
 @given(packs())

@@ -11,7 +11,7 @@ from contextlib import suppress
 from datetime import timedelta
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import unquote, urlsplit
 
 from playhead_collector.errors import BadSetting, ObjectStoreUnavailable
@@ -56,7 +56,11 @@ def _opened(url: str, seconds: float) -> "Obstore":
         return store.LocalStore(unquote(urlsplit(url).path), mkdir=True)
     return store.from_url(
         url,
-        client_options={"timeout": timedelta(seconds=seconds), "connect_timeout": timedelta(seconds=min(seconds, 5.0))},
+        client_options={
+            "timeout": timedelta(seconds=seconds),
+            "connect_timeout": timedelta(seconds=min(seconds, 5.0)),
+            "allow_http": True,  # only where the operator's endpoint begins with http://
+        },
         retry_config={"max_retries": 2, "retry_timeout": timedelta(seconds=seconds)},
     )
 
@@ -79,12 +83,14 @@ class ObstoreStore:
 
     async def put(self, key: str, data: bytes) -> None:
         import obstore  # noqa: PLC0415
-        from obstore.exceptions import NotSupportedError  # noqa: PLC0415
+        from obstore.exceptions import AlreadyExistsError, NotSupportedError  # noqa: PLC0415
 
         try:
             await self._answered(
                 obstore.put_async(self._writing, key, data, mode="create", use_multipart=False), self._write_seconds
             )
+        except AlreadyExistsError:
+            pass  # an attempt before this one, whose answer was lost; the caller reads what is there
         except NotSupportedError:  # a store that cannot create only: keys are unique all the same
             await self._answered(obstore.put_async(self._writing, key, data, use_multipart=False), self._write_seconds)
         if self._folder is not None:
@@ -95,7 +101,6 @@ class ObstoreStore:
 
     async def get_ranges(self, key: str, ranges: Sequence[tuple[int, int]]) -> Sequence[bytes]:
         import obstore  # noqa: PLC0415
-        from obstore.exceptions import NotFoundError  # noqa: PLC0415
 
         starts, lengths = [start for start, _ in ranges], [length for _, length in ranges]
         try:
@@ -103,29 +108,27 @@ class ObstoreStore:
                 obstore.get_ranges_async(self._reading, key, starts=starts, lengths=lengths, coalesce=_COALESCED_BYTES),
                 self._read_seconds,
             )
-        except (NotFoundError, FileNotFoundError) as error:
+        except FileNotFoundError as error:
             raise ObjectGone(key) from error
         return [bytes(part) for part in found]
 
     async def size(self, key: str) -> int | None:
         import obstore  # noqa: PLC0415
-        from obstore.exceptions import NotFoundError  # noqa: PLC0415
 
         try:
             return (await self._answered(obstore.head_async(self._reading, key), self._read_seconds))["size"]
-        except (NotFoundError, FileNotFoundError):
+        except FileNotFoundError:
             return None
 
     async def delete(self, keys: Collection[str]) -> None:
         import obstore  # noqa: PLC0415
-        from obstore.exceptions import NotFoundError  # noqa: PLC0415
 
         try:
             await self._answered(obstore.delete_async(self._writing, list(keys)), self._write_seconds)
-        except (NotFoundError, FileNotFoundError):
+        except FileNotFoundError:
             # Some stores stop at the first object that is not there: one after the other then.
             for key in keys:
-                with suppress(NotFoundError, FileNotFoundError):
+                with suppress(FileNotFoundError):
                     await self._answered(obstore.delete_async(self._writing, key), self._write_seconds)
 
     async def keys(self, prefix: str = "") -> Sequence[str]:
@@ -133,21 +136,22 @@ class ObstoreStore:
 
         async def listed() -> list[str]:
             found: list[str] = []
-            async for portion in obstore.list(self._reading, prefix or None, chunk_size=1_000):
+            listing: Any = cast(Any, obstore).list  # its types need a package that is not installed
+            async for portion in listing(self._reading, prefix or None, chunk_size=1_000):
                 found += [entry["path"] for entry in portion]
             return found
 
         return await self._answered(listed(), self._write_seconds)
 
     async def _answered(self, request: Awaitable[T], seconds: float) -> T:
-        """Waits for a request. Raises ObjectStoreUnavailable; errors that say that there is no such object, or that the
-        request is not supported, pass."""
-        from obstore.exceptions import BaseError, NotFoundError, NotSupportedError  # noqa: PLC0415
+        """Waits for a request. Raises ObjectStoreUnavailable; errors that say that there is such an object already, or
+        none, or that the request is not supported, pass."""
+        from obstore.exceptions import AlreadyExistsError, BaseError, NotSupportedError  # noqa: PLC0415
 
         try:
             async with asyncio.timeout(seconds):
                 return await request
-        except (NotFoundError, FileNotFoundError, NotSupportedError):
+        except (AlreadyExistsError, FileNotFoundError, NotSupportedError):
             raise
         except TimeoutError as error:
             raise ObjectStoreUnavailable(

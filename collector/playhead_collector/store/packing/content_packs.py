@@ -185,7 +185,7 @@ class OpenPack:
     def role_and_size(self, ref: ContentRef) -> tuple[int, int] | None:
         """Returns the role's number and the size in bytes of the content with this ref; None if there is none."""
         n = self._content_number(ref)
-        return None if n is None else self._contents[n][1:]
+        return None if n is None else (self._contents[n][1], self._contents[n][2])
 
     def content_digests(self) -> list[bytes]:
         """Returns the digests of all contents."""

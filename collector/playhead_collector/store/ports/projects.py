@@ -1,6 +1,6 @@
 """The store's interface for projects."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -20,12 +20,14 @@ class StoredLimits:
 
 @dataclass(frozen=True, slots=True)
 class ProjectRow:
-    """A project. `created_ns`: ns since 1970."""
+    """A project. `created_ns`: ns since 1970. `key_destroyed`: it is encrypted, and nobody can read it any more."""
 
     number: int
     name: str
     created_ns: int
     limits: StoredLimits = StoredLimits()
+    encrypted: bool = False
+    key_destroyed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +48,23 @@ class ProjectStore(Protocol):
         """Returns all projects that are in use, the first one first."""
         ...
 
-    async def create(self, name: str) -> ProjectRow | None:
-        """Makes a project without limits; returns None when the name is taken."""
+    async def create(self, name: str, *, encrypted: bool = False) -> ProjectRow | None:
+        """Makes a project without limits; returns None when the name is taken.
+
+        `encrypted`: with a key of its own; raises WrongEncryptionKey if the operator's key cannot wrap it.
+        """
+        ...
+
+    async def check_keys(self) -> None:
+        """Unwraps the keys of all encrypted projects. Raises WrongEncryptionKey."""
+        ...
+
+    async def destroy_key(self, project_id: int) -> bool:
+        """Destroys the key of an encrypted project; returns False when it has none."""
+        ...
+
+    def forget_keys(self, readable: Collection[int]) -> None:
+        """Drops the keys of all projects but these from memory."""
         ...
 
     async def limit(self, project_id: int, limits: StoredLimits) -> bool:

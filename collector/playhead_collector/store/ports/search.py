@@ -81,6 +81,10 @@ class RunBounds:
 class SearchIndex(Protocol):
     """Stores the search index, and searches in it. All methods raise StoreUnavailable."""
 
+    async def is_off(self, project_id: int) -> bool:
+        """Returns whether the texts and decisions of a project are not indexed, because it is encrypted."""
+        ...
+
     async def prepare(self, project_id: int, language: str) -> bool:
         """Empties the index if it was built with another text search configuration. Returns False, and changes nothing,
         if Postgres has no configuration with this name."""

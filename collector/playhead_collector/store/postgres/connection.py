@@ -16,7 +16,9 @@ import asyncpg
 
 from playhead_collector.errors import Refused, StoreCollision, StoreUnavailable
 from playhead_collector.logs import ThrottledLog
+from playhead_collector.store.operator_key import OperatorKey
 from playhead_collector.store.postgres import statements as sql
+from playhead_collector.store.postgres.ciphers import Ciphers
 from playhead_collector.store.postgres.statements import Conn
 from playhead_collector.store.postgres.watch import Connect, DatabaseWatch
 
@@ -65,10 +67,23 @@ class Collision(Exception):
 _COLLISIONS = (Collision, asyncpg.SerializationError, asyncpg.DeadlockDetectedError, asyncpg.LockNotAvailableError)
 
 
-class Database:
-    """A pool of connections to one database."""
+class StoreConnection(asyncpg.Connection):
+    """A connection of the pool, which knows the ciphers of encrypted projects."""
 
-    def __init__(self, pool: "asyncpg.Pool[asyncpg.Record]", connect: Connect, timeouts: DatabaseTimeouts) -> None:
+    ciphers: Ciphers | None = None
+
+
+class Database:
+    """A pool of connections to one database. `ciphers`: those of its encrypted projects."""
+
+    def __init__(
+        self,
+        pool: "asyncpg.Pool[asyncpg.Record]",
+        connect: Connect,
+        timeouts: DatabaseTimeouts,
+        ciphers: Ciphers,
+    ) -> None:
+        self.ciphers = ciphers
         self._pool = pool
         self._connect = connect
         self._timeouts = timeouts
@@ -77,8 +92,20 @@ class Database:
         self._watch = DatabaseWatch(connect, self._give_up, timeouts.silent_seconds)
 
     @classmethod
-    async def open(cls, dsn: str, pool_size: int, timeouts: DatabaseTimeouts = DatabaseTimeouts()) -> Self:
-        """Opens the pool. Raises StoreUnavailable."""
+    async def open(
+        cls,
+        dsn: str,
+        pool_size: int,
+        timeouts: DatabaseTimeouts = DatabaseTimeouts(),
+        operator_key: OperatorKey | None = None,
+    ) -> Self:
+        """Opens the pool. `operator_key` unwraps the keys of encrypted projects. Raises StoreUnavailable."""
+        ciphers = Ciphers(operator_key)
+
+        async def give_ciphers(conn: "asyncpg.Connection[asyncpg.Record]") -> None:
+            if isinstance(conn, StoreConnection):
+                conn.ciphers = ciphers
+
         statement_seconds = timeouts.statement_seconds
         with _translated_errors():
             pool = await asyncpg.create_pool(
@@ -88,6 +115,8 @@ class Database:
                 timeout=CONNECT_SECONDS,
                 command_timeout=statement_seconds,
                 server_settings=_SERVER_SETTINGS,
+                connection_class=StoreConnection,
+                init=give_ciphers,
             )
 
         def connect() -> "Coroutine[Any, Any, asyncpg.Connection[asyncpg.Record]]":
@@ -95,7 +124,7 @@ class Database:
                 dsn, timeout=CONNECT_SECONDS, command_timeout=statement_seconds, server_settings=_SERVER_SETTINGS
             )
 
-        database = cls(pool, connect, timeouts)
+        database = cls(pool, connect, timeouts, ciphers)
         await database._watch.start()
         return database
 

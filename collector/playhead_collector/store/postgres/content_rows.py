@@ -103,7 +103,7 @@ async def read(conn: Conn, packs: Packs, project_id: int, refs: Iterable[Content
     contents: dict[ContentRef, Content] = {}
     missing = set(wanted)
     rows = await sql.rows(conn, "read_contents", project_id=project_id, refs=list(wanted))
-    for row, body in zip(rows, packs.bodies_of(rows), strict=True):
+    for row, body in zip(rows, await packs.bodies_of(conn, project_id, rows, "content"), strict=True):
         ref = ContentRef.from_digest(row["ref"])
         try:
             content = await _content(conn, packs.dictionaries, project_id, row, body)

@@ -58,7 +58,7 @@ async def read(conn: Conn, packs: Packs, project_id: int, log: int, after: int, 
     """Returns records behind the first `after`: at most `limit`, and about 4 MiB."""
     records: list[str] = []
     size = 0
-    for row in await sql.rows(conn, "records", log=log, after=after, how_many=limit):
+    for row in await sql.rows(conn, "records", project_id=project_id, log=log, after=after, how_many=limit):
         body = await packs.dictionaries.plain(conn, project_id, row["encoding"], row["body"])
         text = _with_refs(body, row["refs"])
         size += len(text)

@@ -71,6 +71,7 @@ class Dictionaries:
 
 FIRST_AT = 1_000
 AGAIN_AT_TIMES = 16
+_NEVER = 2**63
 DICTIONARY_BYTES = 32 * 1024
 SAMPLES = 2_000
 FEWEST_SAMPLES = 500
@@ -103,6 +104,9 @@ class DictionaryTrainer:
     async def _train_if_due(self, project_id: int) -> None:
         async with self._db.transaction() as conn:
             if not await sql.value(conn, "lock_dictionaries", project_id=project_id):
+                return
+            if await sql.cipher_of(conn, project_id) is not None:  # a dictionary has texts of contents in it
+                self._look_again_after[project_id] = _NEVER
                 return
             earlier = await sql.rows(conn, "dictionaries", project_id=project_id)
             useful = max((row["dictionary"] for row in earlier if row["useful"]), default=-NEWEST)

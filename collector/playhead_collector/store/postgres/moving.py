@@ -14,6 +14,7 @@ from contextlib import suppress
 import zstandard
 from asyncpg import Record
 
+from playhead_collector.errors import CannotDecrypt, KeyDestroyed, WrongEncryptionKey
 from playhead_collector.store.packing import content_packs
 from playhead_collector.store.packing.content_packs import OpenPack
 from playhead_collector.store.packing.zstd import compress_json
@@ -21,7 +22,7 @@ from playhead_collector.store.ports.objects import Moved, PartLocation
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database
 from playhead_collector.store.postgres.objects import OBJECT_BYTES, ObjectState, PostgresObjects
-from playhead_collector.store.postgres.packs import Packs, location_of
+from playhead_collector.store.postgres.packs import Packs, decryption, location_of
 from playhead_collector.store.postgres.statements import Conn
 
 # An object whose named parts are less than this share of it is written anew.
@@ -39,6 +40,8 @@ class PostgresMoves:
         self._packs = packs
         self._objects = objects
         self._scanned = 0
+        self._unreadable: set[int] = set()
+        """Projects whose keys this process does not have."""
 
     # --- large contents -----------------------------------------------------------------------------------------------
 
@@ -47,8 +50,13 @@ class PostgresMoves:
             return Moved(0, 0)
         project_id, ref, body = row["project_id"], row["ref"], row["body"]
         async with self._db.reading() as conn:
+            try:
+                decrypt = await decryption(conn, project_id, "content")
+            except (KeyDestroyed, WrongEncryptionKey):  # what it names cannot be known: it stays
+                self._unreadable.add(project_id)
+                return Moved(0, 0)
             read = await self._packs.dictionaries.reader(conn, project_id, row["encoding"])
-        names, size = await asyncio.to_thread(_names_and_size, read, body)
+        names, size = await asyncio.to_thread(_names_and_size, decrypt, read, body)
         location = (await self._objects.put_parts(project_id, {ref: body}))[ref]
 
         async def point(conn: Conn) -> int:
@@ -66,7 +74,7 @@ class PostgresMoves:
         """Returns a content that may move. It begins at a random ref, so that two movers seldom take the same."""
         async with self._db.reading() as conn:
             projects = await sql.column(conn, "projects_with_large", least=least_bytes)
-            for project_id in projects:
+            for project_id in (project for project in projects if project not in self._unreadable):
                 for after in (os.urandom(2), b""):
                     rows = await sql.rows(
                         conn, "large_contents", least=least_bytes, project_id=project_id, after=after, how_many=1
@@ -90,8 +98,9 @@ class PostgresMoves:
                 )
                 encodings = {row["encoding"] for row in rows}
                 readers = {each: await self._packs.dictionaries.reader(conn, project_id, each) for each in encodings}
+                decrypt = await decryption(conn, project_id, "pack")
             for portion in _portions(rows):
-                outlines = await asyncio.to_thread(_outlines, portion, readers)
+                outlines = await asyncio.to_thread(_outlines, portion, decrypt, readers)
                 bodies = {row["pack"]: row["body"] for row in portion if row["pack"] in outlines}
                 located = await self._objects.put_parts(project_id, bodies)
                 count = await self._point_packs(project_id, located, outlines)
@@ -158,21 +167,25 @@ class PostgresMoves:
         await self._db.transact(point)
 
 
-def _names_and_size(read: Callable[[bytes], bytes], body: bytes) -> tuple[bytes, int]:
+def _names_and_size(
+    decrypt: Callable[[bytes], bytes], read: Callable[[bytes], bytes], body: bytes
+) -> tuple[bytes, int]:
     """Returns the refs in a content, and its size. A damaged one moves as it is: whoever reads it is told."""
     try:
-        data = read(body)
-    except zstandard.ZstdError:
+        data = read(decrypt(body))
+    except (zstandard.ZstdError, CannotDecrypt):
         return b"", 0
     return b"".join(dict.fromkeys(content_packs.digests_in(data))), len(data)
 
 
-def _outlines(rows: Sequence[Record], readers: Mapping[int, Callable[[bytes], bytes]]) -> dict[int, bytes]:
+def _outlines(
+    rows: Sequence[Record], decrypt: Callable[[bytes], bytes], readers: Mapping[int, Callable[[bytes], bytes]]
+) -> dict[int, bytes]:
     """Returns the outlines of packs by their numbers, without those of damaged packs."""
     outlines: dict[int, bytes] = {}
     for row in rows:
-        with suppress(zstandard.ZstdError):
-            pack = OpenPack(row["keys"], readers[row["encoding"]](row["body"]))
+        with suppress(zstandard.ZstdError, CannotDecrypt):
+            pack = OpenPack(row["keys"], readers[row["encoding"]](decrypt(row["body"])))
             outlines[row["pack"]] = compress_json(content_packs.outline_of(pack))
     return outlines
 

@@ -10,6 +10,9 @@ from playhead_collector.store.postgres.connection import Database, begin_write
 from playhead_collector.store.postgres.runs import BIGINT, clamp_int, id_of, without_nul
 from playhead_collector.store.postgres.statements import Conn
 
+# More views than people look through.
+_ALL_VIEWS = 10_000
+
 
 class PostgresNotes:
     """Implements `ports.notes.NoteStore`."""
@@ -57,6 +60,10 @@ class PostgresNotes:
 
     async def views(self, project_id: int, *, limit: int, after: str = "") -> Sequence[StoredView]:
         async with self._db.reading() as conn:
+            if await sql.cipher_of(conn, project_id) is not None:  # encrypted names have another order
+                rows = await sql.rows(conn, "views", project_id=project_id, after="", how_many=_ALL_VIEWS)
+                views = sorted(map(_view, rows), key=lambda view: view.name)
+                return [view for view in views if view.name > after][:limit]
             rows = await sql.rows(conn, "views", project_id=project_id, after=after, how_many=limit)
         return [_view(row) for row in rows]
 

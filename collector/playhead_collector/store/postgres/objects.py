@@ -13,7 +13,8 @@ import logging
 import time
 import uuid
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from enum import IntEnum
 from functools import partial
 from typing import TypeVar
@@ -36,7 +37,10 @@ WRITING_SECONDS = 3_600.0
 _KEPT_BYTES, _LARGEST_KEPT = 16 * 1024 * 1024, 4 * 1024 * 1024
 # After a failure, questions are answered at once for so long, and do not wait for the time limit one after the other.
 _FAILING_SECONDS = 5.0
-# Reads at a time, each with up to some MB in memory.
+# Questions that wait for the object store at a time: half of those that read at a time (PLAYHEAD_MAX_READS), so that
+# the others go on while it is slow. One more waits for its turn so long.
+_QUESTIONS, _TURN_SECONDS = 2, 1.0
+# Objects that one question reads at a time.
 _READS = 4
 _READ_ATTEMPTS = 2
 _DELETED_AT_A_TIME = 500
@@ -67,7 +71,7 @@ class PostgresObjects:
         self._keys: dict[int, str] = {}
         self._kept: OrderedDict[PartLocation, bytes] = OrderedDict()
         self._kept_bytes = 0
-        self._reads = asyncio.Semaphore(_READS)
+        self._questions = asyncio.Semaphore(_QUESTIONS)
         self._failing_until = -1.0
         self._failure = ""
 
@@ -121,18 +125,40 @@ class PostgresObjects:
         for location in sorted({*locations} - found.keys()):
             by_object.setdefault(location.object, []).append(location)
         if by_object:
-            keys = await self._keys_of(by_object)
-            for parts in await asyncio.gather(
-                *[self._read_object(keys.get(number), wanted) for number, wanted in by_object.items()]
-            ):
+            keys, reads = await self._keys_of(by_object), asyncio.Semaphore(_READS)
+            async with self._turn():
+                results = await asyncio.gather(
+                    *[self._read_object(reads, keys.get(number), wanted) for number, wanted in by_object.items()],
+                    return_exceptions=True,
+                )
+            for parts in results:
+                if isinstance(parts, BaseException):
+                    raise parts
                 found |= parts
         return found
 
-    async def _read_object(self, key: str | None, wanted: Sequence[PartLocation]) -> Mapping[PartLocation, bytes]:
+    @asynccontextmanager
+    async def _turn(self) -> AsyncGenerator[None]:
+        """Waits until few others wait for the object store. Raises ObjectStoreUnavailable if they take long."""
+        try:
+            async with asyncio.timeout(_TURN_SECONDS):
+                await self._questions.acquire()
+        except TimeoutError as error:
+            raise ObjectStoreUnavailable(
+                "the object store is slow, and other questions wait for it: ask again later"
+            ) from error
+        try:
+            yield
+        finally:
+            self._questions.release()
+
+    async def _read_object(
+        self, reads: asyncio.Semaphore, key: str | None, wanted: Sequence[PartLocation]
+    ) -> Mapping[PartLocation, bytes]:
         if key is None:
             raise ContentCorrupt(f"object {wanted[0].object} is not known: restore the database from a newer backup")
         store = self._store()
-        async with self._reads:
+        async with reads:
             for _ in range(_READ_ATTEMPTS):  # wrong bytes are most often of a connection that was cut
                 parts = await self._fetched(store, key, wanted)
                 if await asyncio.to_thread(_are_right, wanted, parts):

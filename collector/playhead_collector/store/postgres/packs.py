@@ -11,6 +11,7 @@ import datetime
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol, Self, TypeVar
 
 import zstandard
@@ -104,9 +105,11 @@ class Packs:
                     raise
                 supplied |= await self.part_reader.read_parts(needed.locations - supplied.keys())
 
-    def bodies_of(self, rows: Iterable[Record]) -> list[bytes]:
-        """Returns the bodies of rows, wherever they are. The rows have the columns `body`, `object`, `object_start`,
-        `object_length` and `object_digest`. Raises BodiesNeeded."""
+    async def bodies_of(self, conn: Conn, project_id: int, rows: Sequence[Record], purpose: str) -> list[bytes]:
+        """Returns the bodies of rows, wherever they are. The rows have the columns `body` (decrypted), `object`,
+        `object_start`, `object_length` and `object_digest`. `purpose`: what bodies in the object store were encrypted
+        for, in a project that is encrypted. Raises BodiesNeeded, CannotDecrypt."""
+        decrypt = await decryption(conn, project_id, purpose) if any(row["body"] is None for row in rows) else bytes
         bodies: list[bytes] = []
         needed: list[PartLocation] = []
         for row in rows:
@@ -116,6 +119,7 @@ class Packs:
                 if body is None:
                     needed.append(location)
                     continue
+                body = decrypt(body)
             bodies.append(body)
         if needed:
             raise BodiesNeeded(needed)
@@ -234,7 +238,8 @@ class Packs:
     async def _unpacked(self, conn: Conn, project_id: int, rows: Sequence[Record], *, whole: bool) -> list[OpenPack]:
         """Decodes packs. Those in the object store become outlines, unless `whole`."""
         outlined = [not whole and row["body"] is None for row in rows]
-        bodies = iter(self.bodies_of([row for row, is_outline in zip(rows, outlined, strict=True) if not is_outline]))
+        here = [row for row, is_outline in zip(rows, outlined, strict=True) if not is_outline]
+        bodies = iter(await self.bodies_of(conn, project_id, here, "pack"))
         encoded = [
             row["outline"] if is_outline else next(bodies) for row, is_outline in zip(rows, outlined, strict=True)
         ]
@@ -258,6 +263,13 @@ class Packs:
             raise ContentCorrupt(
                 f"one of the packs {numbers} cannot be decompressed ({error}): restore it from a backup"
             ) from error
+
+
+async def decryption(conn: Conn, project_id: int, purpose: str) -> Callable[[bytes], bytes]:
+    """Returns the function that decrypts bodies as they are in rows and objects, in any thread. It does nothing in a
+    project that is not encrypted.  Raises KeyDestroyed, WrongEncryptionKey; the function raises CannotDecrypt."""
+    cipher = await sql.cipher_of(conn, project_id)
+    return bytes if cipher is None else partial(cipher.decrypt, purpose=purpose)
 
 
 def location_of(row: Record) -> PartLocation:

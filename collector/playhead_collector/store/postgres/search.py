@@ -48,6 +48,10 @@ class PostgresSearch:
         self._db = db
         self._refs_with_prefix = refs_with_prefix
 
+    async def is_off(self, project_id: int) -> bool:
+        async with self._db.reading() as conn:
+            return await sql.cipher_of(conn, project_id) is not None
+
     # --- the index ----------------------------------------------------------------------------------------------------
 
     async def prepare(self, project_id: int, language: str) -> bool:
@@ -89,6 +93,9 @@ class PostgresSearch:
             await search_blocks.lock(conn, project_id)
             if not await sql.value(conn, "mark_searched", project_id=project_id, run=run_id):
                 return False
+            if await sql.cipher_of(conn, project_id) is not None:  # terms and blocks would tell what texts say
+                await sql.run(conn, "set_returned_errors", project_id=project_id, run=run_id, **returned)
+                return True
             blocks = await search_blocks.blocks_of(conn, project_id, list(run.seen))
             new = [content for content in contents if content.prefix not in blocks]
             blocks |= await search_blocks.add(conn, project_id, new)

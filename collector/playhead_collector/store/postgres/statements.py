@@ -1,7 +1,8 @@
 """Runs the SQL statements of `sql/*.sql` by name, with named parameters. Python files contain no SQL.
 
 A statement begins with `-- name: add_span(run, body)!`: its name and its parameters, which it uses as `:run`. The sign
-at the end is for readers: `!` changes rows, `^` returns one row, `$` one value.
+at the end is for readers: `!` changes rows, `^` returns one row, `$` one value. Comments below it say what is encrypted
+in projects that are (`encrypted_fields.py`): it is encrypted and decrypted here, so that nobody else has to know.
 
 All functions that run statements raise KeyError for an unknown statement or a missing parameter.
 """
@@ -9,12 +10,25 @@ All functions that run statements raise KeyError for an unknown statement or a m
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias, cast
 
 from asyncpg import Connection, Record
 
+from playhead_collector.errors import KeyDestroyed, WrongEncryptionKey
+from playhead_collector.store.packing.cipher import Cipher
+from playhead_collector.store.postgres.encrypted_fields import EncryptedFields, decrypted, encrypted, encrypting
+
 Conn: TypeAlias = "Connection[Record]"
-"""A connection, or the proxy that the pool returns in place of one."""
+"""A connection, or the proxy that the pool returns in place of one. Those of a `Database` have `ciphers`."""
+
+
+class CipherSource(Protocol):
+    """Knows the ciphers of projects."""
+
+    async def of(self, conn: Conn, project_id: int) -> Cipher | None:
+        """Returns the cipher of a project; None: it is not encrypted. Raises KeyDestroyed, WrongEncryptionKey."""
+        ...
+
 
 _HEAD = re.compile(r"^-- name: (\w+)\(([\w, ]*)\)[\^$!]?\n", re.MULTILINE)
 _COMMENT_LINE = re.compile(r"^[ \t]*--.*\n?", re.MULTILINE)
@@ -23,10 +37,12 @@ _PARAMETER = re.compile(r"""'(?:''|[^'])*'|"[^"]*"|--.*|::|:(\w+)""")
 
 
 class Statement(NamedTuple):
-    """A statement with `$1`, `$2`, ... as Postgres takes it, and the names of these parameters in order."""
+    """A statement with `$1`, `$2`, ... as Postgres takes it, the names of these parameters in order, and what of it is
+    encrypted; None: nothing."""
 
     text: str
     parameters: tuple[str, ...]
+    fields: EncryptedFields | None = None
 
 
 def statements_in(text: str) -> dict[str, Statement]:
@@ -40,7 +56,7 @@ def statements_in(text: str) -> dict[str, Statement]:
             raise ValueError(f"two statements are named {name}: name one of them otherwise")
         if {*declared.replace(",", " ").split()} != {*statement.parameters}:
             raise ValueError(f"{name} names the parameters ({declared}), and uses {', '.join(statement.parameters)}")
-        statements[name] = statement
+        statements[name] = statement._replace(fields=EncryptedFields.of(body))
     return statements
 
 
@@ -59,37 +75,86 @@ _STATEMENTS = statements_in(
 )
 
 
-def _prepared(name: str, parameters: dict[str, Any]) -> tuple[str, list[Any]]:
-    text, order = _STATEMENTS[name]
+async def _prepared(conn: Conn, name: str, parameters: dict[str, Any]) -> tuple[str, list[Any]]:
+    text, order, fields = _STATEMENTS[name]
+    if fields is not None and fields.changes_parameters:
+        parameters = await _encrypted(conn, fields, parameters)
     return text, [parameters[parameter] for parameter in order]
 
 
 async def rows(conn: Conn, name: str, /, **parameters: object) -> Sequence[Record]:
     """Runs a statement and returns all rows."""
-    text, arguments = _prepared(name, parameters)
-    return await conn.fetch(text, *arguments)
+    text, arguments = await _prepared(conn, name, parameters)
+    return await _plain(conn, name, parameters, await conn.fetch(text, *arguments))
 
 
 async def row(conn: Conn, name: str, /, **parameters: object) -> Record | None:
     """Runs a statement and returns its first row, None if there is none."""
-    text, arguments = _prepared(name, parameters)
-    return await conn.fetchrow(text, *arguments)
+    text, arguments = await _prepared(conn, name, parameters)
+    found = await conn.fetchrow(text, *arguments)
+    return None if found is None else next(iter(await _plain(conn, name, parameters, [found])), None)
 
 
 async def value(conn: Conn, name: str, /, **parameters: object) -> Any:
     """Runs a statement and returns the first column of its first row, None if there is none."""
-    text, arguments = _prepared(name, parameters)
+    text, arguments = await _prepared(conn, name, parameters)
     return await conn.fetchval(text, *arguments)
 
 
 async def column(conn: Conn, name: str, /, **parameters: object) -> list[Any]:
     """Runs a statement and returns the first column of all rows."""
-    text, arguments = _prepared(name, parameters)
+    text, arguments = await _prepared(conn, name, parameters)
     return [record[0] for record in await conn.fetch(text, *arguments)]
 
 
 async def run(conn: Conn, name: str, /, **parameters: object) -> int:
     """Runs a statement and returns the number of rows that it changed."""
-    text, arguments = _prepared(name, parameters)
+    text, arguments = await _prepared(conn, name, parameters)
     status = await conn.execute(text, *arguments)
     return int(status.rpartition(" ")[2] or 0)
+
+
+# --- encrypted projects ----------------------------------------------------------------------------------------------
+# A statement with encrypted fields has the parameter `project_id`, or it returns a column of this name. One that writes
+# rows of several projects has the parameter `projects`: the project of each value.
+
+
+async def cipher_of(conn: Conn, project_id: int) -> Cipher | None:
+    """Returns the cipher of a project; None: it is not encrypted. Raises KeyDestroyed, WrongEncryptionKey."""
+    ciphers: CipherSource | None = getattr(conn, "ciphers", None)
+    return None if ciphers is None else await ciphers.of(conn, project_id)
+
+
+async def _encrypted(conn: Conn, fields: EncryptedFields, parameters: dict[str, Any]) -> dict[str, Any]:
+    if "projects" in parameters:
+        ciphers = {number: await cipher_of(conn, number) for number in set(parameters["projects"])}
+        sent = dict(parameters)
+        for field in fields.encrypts:
+            pairs = zip(parameters["projects"], parameters[field.name], strict=True)
+            sent[field.name] = [
+                value if value is None or (cipher := ciphers[number]) is None else encrypting(field, cipher)(value)
+                for number, value in pairs
+            ]
+        return sent
+    cipher = await cipher_of(conn, parameters["project_id"])
+    return parameters if cipher is None else encrypted(fields, cipher, parameters)
+
+
+async def _plain(conn: Conn, name: str, parameters: dict[str, Any], found: Sequence[Record]) -> Sequence[Record]:
+    """Returns the rows with decrypted columns. Of several projects, without rows of those that cannot be read."""
+    fields = _STATEMENTS[name].fields
+    if fields is None or not fields.decrypts or not found:
+        return found
+    if "project_id" in parameters:
+        cipher = await cipher_of(conn, cast("int", parameters["project_id"]))
+        if cipher is None:
+            return found
+        return cast("Sequence[Record]", [decrypted(fields, cipher, dict(row)) for row in found])
+    plain: list[Any] = []
+    for row in found:
+        try:
+            cipher = await cipher_of(conn, row["project_id"])
+        except (KeyDestroyed, WrongEncryptionKey):
+            continue
+        plain.append(row if cipher is None else decrypted(fields, cipher, dict(row)))
+    return plain

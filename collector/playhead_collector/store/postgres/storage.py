@@ -5,6 +5,7 @@ from typing import Any
 from uuid import UUID
 
 import zstandard
+from asyncpg import Record
 
 from playhead.model.ref import ContentRef
 from playhead_collector.store.ports.storage import ContentSample, InlineRun, InlineSample, TableSize
@@ -21,6 +22,7 @@ _CONTENTS, _PACKS = 1_000, 32
 _RUNS, _MOST_EVENTS = 30, 3_000
 _REFS = 1_000
 # Stored frames begin without the magic number. With it, the header of a frame has at most 18 bytes.
+_HEAD_BYTES = 14
 _MAGIC = b"\x28\xb5\x2f\xfd"
 _CONTENT_TABLES = ("content", "media_type", "dictionary", "thread_node", "thread_orphan", "content_pack")
 
@@ -51,7 +53,7 @@ class PostgresStorage:
 
     async def sample_contents(self, project_id: int) -> ContentSample:
         async with self._db.reading() as conn:
-            rows = await sql.rows(conn, "first_content_sizes", project_id=project_id, how_many=_CONTENTS + 1)
+            rows = await self._first_contents(conn, project_id, _CONTENTS + 1)
             packs = await sql.column(conn, "first_packs", project_id=project_id, how_many=_PACKS + 1)
             if not (are_all := len(packs) <= _PACKS):
                 last = await sql.value(conn, "last_pack", project_id=project_id)
@@ -77,16 +79,27 @@ class PostgresStorage:
         sampled = [InlineRun(run, calls, _inline_bytes(uses[run], sizes)) for run, calls in short]
         return InlineSample(sampled, is_all and len(short) == len(runs))
 
+    async def _first_contents(self, conn: Conn, project_id: int, how_many: int) -> Sequence[tuple[int, int, bytes]]:
+        """Returns encoding, stored bytes and the beginning of contents."""
+        if await sql.cipher_of(conn, project_id) is None:
+            rows = await sql.rows(conn, "first_content_sizes", project_id=project_id, how_many=how_many)
+            return [(row["encoding"], row["stored"], row["head"]) for row in rows]
+        rows = await sql.rows(conn, "first_content_bodies", project_id=project_id, how_many=how_many)
+        return [_head_of(row) for row in rows]
+
     async def _sizes(self, conn: Conn, project_id: int, refs: Iterable[ContentRef]) -> dict[ContentRef, int]:
         """Returns the sizes of the given contents that are stored. Reads only the beginning of contents that are
         rows."""
         sizes: dict[ContentRef, int] = {}
         ordered = sorted(refs)
         for portion in (ordered[start : start + _REFS] for start in range(0, len(ordered), _REFS)):
-            rows = await sql.rows(
-                conn, "plain_content_sizes", project_id=project_id, refs=[ref.digest for ref in portion]
-            )
-            sizes |= {ContentRef.from_digest(ref): _plain_size(*rest) for ref, *rest in rows}
+            digests = [ref.digest for ref in portion]
+            if await sql.cipher_of(conn, project_id) is None:
+                rows = await sql.rows(conn, "plain_content_sizes", project_id=project_id, refs=digests)
+                sizes |= {ContentRef.from_digest(ref): _plain_size(*rest) for ref, *rest in rows}
+            else:
+                rows = await sql.rows(conn, "plain_content_bodies", project_id=project_id, refs=digests)
+                sizes |= {ContentRef.from_digest(row["ref"]): _plain_size(*_head_of(row)) for row in rows}
             packed = await self._packs.roles_and_sizes(conn, project_id, [ref for ref in portion if ref not in sizes])
             sizes |= {ref: size for ref, (_, size) in packed.items()}
         return sizes
@@ -94,6 +107,12 @@ class PostgresStorage:
 
 def _inline_bytes(uses: Mapping[ContentRef, int], sizes: Mapping[ContentRef, int]) -> int:
     return sum(max(calls, 1) * sizes.get(ref, 0) for ref, calls in uses.items())
+
+
+def _head_of(row: Record) -> tuple[int, int, bytes]:
+    if row["body"] is None:  # in the object store
+        return AS_IT_IS, row["size"], b""
+    return row["encoding"], len(row["body"]), row["body"][:_HEAD_BYTES]
 
 
 def _plain_size(encoding: int, stored: int, head: bytes) -> int:

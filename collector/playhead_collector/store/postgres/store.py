@@ -7,6 +7,7 @@ transaction or one statement. Only data that never changes is cached in memory.
 import time
 from collections.abc import Callable, Sequence
 
+from playhead_collector.store.operator_key import OperatorKey
 from playhead_collector.store.ports.objects import ObjectStore
 from playhead_collector.store.postgres.changes import PostgresChanges
 from playhead_collector.store.postgres.connection import Database, DatabaseTimeouts
@@ -47,12 +48,14 @@ async def connect(
     recipients: Sequence[Recipient] = (),
     kept_pages: int = 0,
     objects: ObjectStore | None = None,
+    operator_key: OperatorKey | None = None,
 ) -> "PostgresStore":
     """Opens a store on a database that has the schema. Raises StoreUnavailable.  `clock`: current time in ns since
     1970. `recipients`: the destinations in whose outboxes ingest enters what arrives.
     `kept_pages`: so many pages of events that were read stay decoded in memory. `objects`: where large contents and
-    packs of warm runs are."""
-    return PostgresStore(await Database.open(dsn, pool_size, timeouts), clock, recipients, kept_pages, objects)
+    packs of warm runs are. `operator_key` unwraps the keys of encrypted projects."""
+    db = await Database.open(dsn, pool_size, timeouts, operator_key)
+    return PostgresStore(db, clock, recipients, kept_pages, objects)
 
 
 class PostgresStore:

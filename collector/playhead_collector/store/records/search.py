@@ -31,6 +31,9 @@ class RecordSearch:
         self._runs: dict[str, IndexedRun] = {}
         self._texts: dict[ContentRef, SearchedText] = {}
 
+    async def is_off(self, project_id: int) -> bool:
+        return False
+
     async def prepare(self, project_id: int, language: str) -> bool:
         return True
 

@@ -1,6 +1,6 @@
 """Answers about projects: tenants of one collector, each with its own runs, contents and keys."""
 
-from typing import Annotated, TypedDict
+from typing import Annotated, Literal, TypedDict
 
 from playhead.wire.operations.bounds import Bounds
 from playhead.wire.operations.operation import ADMIN, READ, delete, get, post, put
@@ -21,11 +21,13 @@ class ProjectLimits(TypedDict):
 
 
 class ProjectAnswer(TypedDict):
-    """A project.  `created` is RFC 3339."""
+    """A project.  `created` is RFC 3339. `encryption`: whether what is stored of it is encrypted; after its key was
+    destroyed, nobody can read it."""
 
     name: str
     created: str
     limits: ProjectLimits
+    encryption: Literal["off", "on", "key_destroyed"]
 
 
 class ProjectUsage(ProjectAnswer):
@@ -43,6 +45,12 @@ class ProjectList(TypedDict):
     """All projects, the first one first."""
 
     items: list[ProjectAnswer]
+
+
+class DestroyedKey(TypedDict):
+    """`destroyed`: whether the project still had its key."""
+
+    destroyed: bool
 
 
 class DeletedProject(TypedDict):
@@ -66,6 +74,9 @@ ProjectName = Annotated[
     ),
 ]
 SpansPerSecond = Annotated[int | None, Bounds(ge=1, le=_LARGEST, description="Null: no limit.")]
+Encrypted = Annotated[
+    bool, Bounds(description="Whether it gets a key of its own, which encrypts what is stored of it.")
+]
 BytesLimit = Annotated[int | None, Bounds(ge=1, le=_LARGEST_BYTES, description="Null: no limit.")]
 
 _OPERATOR = "Only the operator's key (PLAYHEAD_ADMIN_KEY) may do this."
@@ -88,10 +99,29 @@ class ProjectOperations:
         "/projects",
         scope=ADMIN,
         tag="projects",
-        also_refuses={403: _OPERATOR, 409: "There is a project of that name, or no PLAYHEAD_ADMIN_KEY is set."},
+        also_refuses={
+            403: _OPERATOR,
+            409: "There is a project of that name, or no PLAYHEAD_ADMIN_KEY is set, or it cannot be encrypted.",
+        },
     )
-    def create_project(self, name: ProjectName) -> ProjectAnswer:
-        """Make a project. Keys for it are made with the header `Playhead-Project: NAME`."""
+    def create_project(self, name: ProjectName, *, encrypted: Encrypted = False) -> ProjectAnswer:
+        """Make a project. Keys for it are made with the header `Playhead-Project: NAME`.
+
+        An encrypted project stays encrypted, and no other one can be encrypted later.
+        """
+        ...
+
+    @delete(
+        "/projects/{name}/key",
+        scope=ADMIN,
+        tag="projects",
+        also_refuses={403: _OPERATOR, 409: "The project is not encrypted."},
+    )
+    def destroy_key(self, name: ProjectName) -> DestroyedKey:
+        """Destroy the key of an encrypted project. This cannot be taken back: nobody can read it any more.
+
+        From then on it answers everything with 410, and can be deleted.
+        """
         ...
 
     @put("/projects/{name}", scope=ADMIN, tag="projects", also_refuses={403: _OPERATOR})

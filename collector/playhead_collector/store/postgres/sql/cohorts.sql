@@ -1,4 +1,8 @@
 -- name: run_facts(project_id, labels, search, id_part, since, until, score_name, how_many)
+-- encrypts: labels#
+-- refuses: search
+-- decrypts: name=run, session=run, user=run, labels#, happened.text=run, happened.about=run, suspect.reason=run
+-- decrypts: processes.process=run, score_label~score_label
 -- Runs that are no forks, newest first, with the latest score of that name of the whole run.
 select run.*, false as parent_missing, 0 as forks, false as pinned, scored.number as score_number, scored.label as score_label
 from run
@@ -13,6 +17,8 @@ where project_id = :project_id and fork_of is null and labels @> :labels::text[]
 order by started_ns desc, run_id desc limit :how_many;
 
 -- name: facts_of_runs(project_id, runs, score_name)
+-- decrypts: name=run, session=run, user=run, labels#, happened.text=run, happened.about=run, suspect.reason=run
+-- decrypts: processes.process=run, score_label~score_label
 -- Those of these runs that are no forks, newest first, with their latest score as above.
 select run.*, false as parent_missing, 0 as forks, false as pinned, scored.number as score_number, scored.label as score_label
 from run

@@ -7,6 +7,7 @@ with touched as (
 select ref from content where project_id = :project_id and ref = any(:refs);
 
 -- name: insert_contents(project_id, today, refs, media, encodings, roles, bodies)$
+-- encrypts: bodies=content
 -- Whether any run of the project waits for anything.
 with new as (
     insert into content (project_id, last_seen, ref, media, encoding, role, body)
@@ -50,6 +51,7 @@ on conflict (project_id, name) do nothing;
 select name, media from media_type where project_id = :project_id and name = any(:names);
 
 -- name: read_contents(project_id, refs)
+-- decrypts: body=content?encoding
 -- Contents, and thread nodes (whose encoding is null): their message and parent, 32 bytes each, as body.
 -- `offset 0`: see find_nodes.
 with found as materialized (
@@ -110,6 +112,7 @@ select sum(contents)::bigint from (
 ) as counted;
 
 -- name: sample_contents(project_id, wanted, largest)
+-- decrypts: body=content
 -- Refs are hashes, so the lowest are a fair sample, and the same one for everybody.
 select encoding, body from content
 where project_id = :project_id and octet_length(body) <= :largest

@@ -41,16 +41,17 @@ update run_tombstone set swept = true where project_id = :project_id and late_ns
 select run_id from run where project_id = :project_id and run_id > :after order by run_id limit :how_many;
 
 -- name: bodies_of(project_id, run)
+-- decrypts: body=@kind, beside=span_page
 -- All that is stored of a run and may name content; `beside`: what a body has to be read with.
-select page.body, null as beside from span_page as page where page.project_id = :project_id and page.run_id = :run
+select page.body, null::bytea as beside, 'span_page' as kind from span_page as page where page.project_id = :project_id and page.run_id = :run
 union all
-select page.body, beside.body
+select page.body, beside.body, 'event_page'
 from event_page as page
 left join span_page as beside
     on beside.project_id = page.project_id and beside.run_id = page.run_id and beside.page = page.beside
 where page.project_id = :project_id and page.run_id = :run
 union all
-select body, null from run_snapshot where project_id = :project_id and run_id = :run;
+select body, null, 'snapshot' from run_snapshot where project_id = :project_id and run_id = :run;
 
 -- name: mark_history(project_id, run)!
 -- Messages of snapshots: 32 bytes each.
@@ -178,6 +179,7 @@ select ref, octet_length(body) as bytes from content
 where project_id = :project_id and ref = any(:refs) and names is null;
 
 -- name: content_bodies(project_id, refs)
+-- decrypts: body=content
 select encoding, body from content where project_id = :project_id and ref = any(:refs);
 
 -- name: traced(project_id, refs)!

@@ -37,6 +37,7 @@ returning taken.entry, project_id, run_id, created_ns, attempts, spans, logs, di
 update forward_outbox set due_ns = :until where entry = any(:entries::bigint[]) and reason is null;
 
 -- name: outbox_page(project_id, run, digest)^
+-- decrypts: body=span_page
 select page, body from span_page where project_id = :project_id and run_id = :run and digest = :digest;
 
 -- name: delete_entries(entries)!
@@ -50,6 +51,7 @@ from unnest(:entries::bigint[], :dues::bigint[], :spans::bytea[], :logs::bytea[]
 where later.entry = given.entry;
 
 -- name: bury_entries(destinations, projects, runs, spans, logs, created, reasons)!
+-- encrypts: reasons=outbox
 insert into forward_outbox (destination, project_id, run_id, spans, logs, created_ns, due_ns, reason)
 select destination, project_id, run_id, spans, logs, created_ns, created_ns, reason
 from unnest(:destinations::text[], :projects::int[], :runs::uuid[], :spans::bytea[], :logs::bytea[],
@@ -69,7 +71,8 @@ select destination,
 from forward_outbox group by destination order by destination;
 
 -- name: dead_letters(destination, after, how_many)
-select entry, run_id, reason, created_ns, spans, logs from forward_outbox
+-- decrypts: reason=outbox
+select entry, project_id, run_id, reason, created_ns, spans, logs from forward_outbox
 where destination = :destination and reason is not null and entry > :after order by entry limit :how_many;
 
 -- name: retry_dead(destination, entries, now)!

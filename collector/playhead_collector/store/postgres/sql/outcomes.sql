@@ -32,6 +32,8 @@ where here.project_id = :project_id and here.run_id = any(:runs::uuid[])
 update run_outcome set status = 'lost' where project_id = :project_id and run_id = any(:runs::uuid[]);
 
 -- name: sorted_run_ids(project_id, sort, sign, labels, any_run, search, id_part, since, until, outcomes, suspect, cost_above, score_name, score_low, score_high, score_label, before_key, before_started, before_run, how_many)
+-- encrypts: labels#, score_label~score_label
+-- refuses: search
 -- By `RunOrder`: `sign` is -1 for the least first. Statements are planned with their values, so that conditions that are
 -- not asked for, and `any_run` (no condition on the run's own row), cost nothing. It reads the rows of `run_outcome`, one
 -- after another.
@@ -77,6 +79,8 @@ where project_id = :project_id and started_ns >= :since and started_ns <= :until
 order by attention desc, started_ns desc, run_id desc limit :how_many;
 
 -- name: overview(project_id, labels, any_run, search, id_part, since, until, outcomes, suspect, cost_above, score_name, score_low, score_high, score_label, steps_ns, steps)
+-- encrypts: labels#, score_label~score_label
+-- refuses: search
 -- The runs of `sorted_run_ids`, by the time of their start and by outcome. `steps_ns`: lengths of steps, of which the first is
 -- taken that needs at most `steps` of them.
 with found as materialized (
@@ -110,6 +114,7 @@ select started_ns / step * step as start_ns, step as step_ns, outcome, count(*):
 from found cross join width group by 1, 2, 3 order by 1, 3;
 
 -- name: open_questions(project_id, runs)
+-- decrypts: body=promise
 -- The oldest open promise of each run.
 select distinct on (run_id) run_id, promise_id, body from promise
 where project_id = :project_id and run_id = any(:runs::uuid[]) and answered is null and kind <> 'interrupt'
@@ -128,17 +133,20 @@ order by here.started_ns desc limit :how_many;
 select projection from run where project_id = :project_id and run_id = :run and projection = :projection for update;
 
 -- name: write_suspect(project_id, run, suspect)!
+-- encrypts: suspect.reason=run
 update run set suspect = :suspect::jsonb where project_id = :project_id and run_id = :run;
 
 -- name: write_suspect_level(project_id, run, level, looked)!
 update run_outcome set suspect = :level, suspects_ns = :looked where project_id = :project_id and run_id = :run;
 
 -- name: undescribed_runs(how_many)
+-- decrypts: happened.text=run, happened.about=run
 select run.project_id, run.run_id, run.projection, run.happened
 from run_outcome as here join run using (project_id, run_id)
 where here.undescribed order by here.started_ns desc limit :how_many;
 
 -- name: write_moment(project_id, run, happened)!
+-- encrypts: happened.text=run, happened.about=run
 update run set happened = :happened::jsonb where project_id = :project_id and run_id = :run;
 
 -- name: is_described(project_id, run)!

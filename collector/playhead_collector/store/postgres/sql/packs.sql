@@ -3,6 +3,7 @@
 select pack, version from playhead_find_packs(:project_id, :keys::int[]);
 
 -- name: read_packs(project_id, packs)
+-- decrypts: body=pack
 select pack, version, packed, encoding, keys, body, outline, object, object_start, object_length, object_digest
 from content_pack
 where project_id = :project_id and pack = any(:packs::bigint[]);
@@ -21,6 +22,7 @@ select distinct ref from pending_ref where project_id = :project_id and run_id =
 select exists (select from gc_sweep where project_id = :project_id);
 
 -- name: contents_to_pack(project_id, refs, largest)
+-- decrypts: body=content
 select ref, media, encoding, role, body from content
 where project_id = :project_id and ref = any(:refs) and octet_length(body) <= :largest;
 
@@ -84,6 +86,7 @@ forks as (
 select distinct ref from gone;
 
 -- name: write_packs(project_id, runs, today, encodings, keys, bodies)!
+-- encrypts: bodies=pack
 -- Keys of each pack as the text of an array: arrays of arrays have one length.
 insert into content_pack (pack, project_id, packed, encoding, keys, body, runs)
 select nextval('content_pack_number'), :project_id, :today, encoding, keys::int[], body, :runs::uuid[]
@@ -127,6 +130,7 @@ select ref from gc_mark where project_id = :project_id and ref = any(:refs);
 delete from content_pack where project_id = :project_id and pack = any(:packs::bigint[]);
 
 -- name: rewrite_pack(project_id, pack, encoding, keys, body)!
+-- encrypts: body=pack
 -- If it was in the object store, it is here again.
 update content_pack
 set version = version + 1, encoding = :encoding, keys = :keys::text::int[], body = :body, outline = null,

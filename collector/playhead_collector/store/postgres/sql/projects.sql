@@ -1,12 +1,12 @@
 -- name: projects()
 select project_id, name, (extract(epoch from created_at) * 1000000000)::bigint as created_ns,
-    spans_per_second, bytes_per_day, stored_bytes
+    spans_per_second, bytes_per_day, stored_bytes, encrypted, key_destroyed_at is not null as key_destroyed
 from project where deleted_at is null order by project_id;
 
--- name: create_project(name)^
-insert into project (name) values (:name) on conflict (name) do nothing
+-- name: create_project(name, encrypted)^
+insert into project (name, encrypted) values (:name, :encrypted) on conflict (name) do nothing
 returning project_id, name, (extract(epoch from created_at) * 1000000000)::bigint as created_ns,
-    spans_per_second, bytes_per_day, stored_bytes;
+    spans_per_second, bytes_per_day, stored_bytes, encrypted, false as key_destroyed;
 
 -- name: limit_project(project_id, spans_per_second, bytes_per_day, stored_bytes)!
 update project
@@ -40,3 +40,45 @@ set spans = project_day.spans + excluded.spans, bytes = project_day.bytes + excl
 
 -- name: arrived_today()
 select project_id, spans, bytes from project_day where day = (now() at time zone 'utc')::date;
+
+-- name: project_key(project_id)^
+-- `wrapped_key` null: there is none any more.
+select name, encrypted, wrapped_key from project left join project_key using (project_id) where project_id = :project_id;
+
+-- name: project_keys()
+select project_id, name, wrapped_key from project join project_key using (project_id)
+where deleted_at is null order by project_id;
+
+-- name: project_keys_to_rewrap()
+select project_id, wrapped_key from project_key order by project_id for update;
+
+-- name: write_project_key(project_id, wrapped_key)!
+insert into project_key (project_id, wrapped_key) values (:project_id, :wrapped_key)
+on conflict (project_id) do update set wrapped_key = excluded.wrapped_key, wrapped_at = now();
+
+-- name: destroy_project_key(project_id)!
+with gone as (delete from project_key where project_id = :project_id)
+update project set key_destroyed_at = now()
+where project_id = :project_id and encrypted and key_destroyed_at is null and deleted_at is null;
+
+-- name: drop_project_work(project_id)!
+-- Nothing of a project whose key was destroyed can be projected, packed, described, indexed, announced, forwarded or swept.
+with news as (
+    update run_news set dirty_since_ns = null where project_id = :project_id and dirty_since_ns is not null
+),
+runs as (
+    update run set sealed = true, settled = true, searched = true
+    where project_id = :project_id and ended_ns is not null and not (sealed and settled and searched)
+),
+outcomes as (
+    update run_outcome set undescribed = false, suspects_ns = coalesce(suspects_ns, 0)
+    where project_id = :project_id and (undescribed or suspects_ns is null)
+),
+announcements as (
+    update promise set announce_due = null where project_id = :project_id and announce_due is not null
+),
+packing as (delete from packing_due where project_id = :project_id),
+entries as (delete from forward_outbox where project_id = :project_id),
+sweep as (delete from gc_sweep where project_id = :project_id),
+due as (delete from sweep_due where project_id = :project_id)
+update run_tombstone set swept = true where project_id = :project_id and not swept;

@@ -1,10 +1,12 @@
 -- name: open_promise(project_id, promise, kind, run, body, seconds)!
+-- encrypts: body=promise
 -- Nothing, when it is there already.
 insert into promise (created, deadline, project_id, run_id, promise_id, kind, body)
 values (now(), now() + make_interval(secs => :seconds), :project_id, :run, :promise, :kind, :body)
 on conflict do nothing;
 
 -- name: answer_promise(project_id, promise, answer, is_late)^
+-- encrypts: answer=promise
 -- Nothing, when it has an answer, or its deadline has passed; `is_late`: an answer that says so.
 update promise set answered = clock_timestamp(), answer = :answer
 where project_id = :project_id and promise_id = :promise and answered is null
@@ -12,6 +14,7 @@ where project_id = :project_id and promise_id = :promise and answered is null
 returning promise_id, run_id;
 
 -- name: promise(project_id, promise)^
+-- decrypts: body=promise, answer=promise
 select promise_id, kind, run_id, body, answer,
     (extract(epoch from created) * 1000000000)::bigint as created_ns,
     (extract(epoch from deadline) * 1000000000)::bigint as deadline_ns,
@@ -19,6 +22,7 @@ select promise_id, kind, run_id, body, answer,
 from promise where project_id = :project_id and promise_id = :promise;
 
 -- name: promises(project_id, kind, run, open, after_ns, after_promise, most)
+-- decrypts: body=promise, answer=promise
 -- Oldest first, after this one.
 select promise_id, kind, run_id, body, answer,
     (extract(epoch from created) * 1000000000)::bigint as created_ns,
@@ -36,6 +40,7 @@ order by created, promise_id limit :most;
 delete from promise where project_id = :project_id and answered < now() - make_interval(secs => :seconds);
 
 -- name: take_announcement(now, until, max_age)^
+-- decrypts: body=promise, answer=promise
 -- An open promise of any project that is to be announced now; nobody else takes it until then.  Requests to stop ask
 -- nobody.
 update promise set announce_due = :until, announce_attempts = announce_attempts + 1

@@ -1,4 +1,7 @@
 -- name: write_runs(project_id, rows)!
+-- encrypts: rows.name=run, rows.session=run, rows.user=run, rows.happened.text=run, rows.happened.about=run
+-- encrypts: rows.processes.process=run, rows.labels#
+-- blanks: rows.search
 -- Summaries of runs that are there, as JSON.
 update run set
     started_ns = new.started_ns, ended_ns = new.ended_ns, input_tokens = new.input_tokens,
@@ -24,6 +27,8 @@ where run.project_id = :project_id and run.run_id = new.run_id;
 select nextval('run_projection') from generate_series(1, :how_many::int);
 
 -- name: runs(project_id, runs)
+-- decrypts: name=run, session=run, user=run, labels#, happened.text=run, happened.about=run, suspect.reason=run
+-- decrypts: processes.process=run
 -- Newest first. `parent_missing`: a run above this fork is not here.
 select run.*, score_name, score, score_is_boolean, coalesce(waiting, false) as waiting, cost, priced,
     case when fork_of is null then false else (
@@ -45,6 +50,7 @@ where project_id = :project_id and run_id = any(:runs::uuid[])
 order by run.started_ns desc, run_id desc;
 
 -- name: run_ids(project_id, search, id_part, since, until, before_started, before_run, how_many)
+-- refuses: search
 -- Newest first. `search` and `id_part` may be empty; the run that `before_*` names is not among them. It reads nothing but
 -- the index `run_started`.
 select run_id from run
@@ -55,6 +61,8 @@ where project_id = :project_id and started_ns >= :since and started_ns <= :until
 order by started_ns desc, run_id desc limit :how_many;
 
 -- name: newest_run_ids(project_id, labels, search, id_part, since, until, before_started, before_run, looked, how_many)
+-- encrypts: labels#
+-- refuses: search
 -- Of the newest `looked` runs, those with these labels.
 select run_id from (
     select started_ns, run_id, labels, search from run
@@ -67,6 +75,8 @@ where labels @> :labels::text[] and (:search = '' or strpos(search, :search) > 0
 order by started_ns desc, run_id desc limit :how_many;
 
 -- name: run_ids_with(project_id, labels, search, id_part, since, until, before_started, before_run, how_many)
+-- encrypts: labels#
+-- refuses: search
 -- All runs with these labels. `materialized`, so that it is planned to find all, and not as if the first few were met
 -- soon: Postgres does not know how labels occur together.
 with found as materialized (
@@ -79,6 +89,8 @@ with found as materialized (
 select run_id from found order by started_ns desc, run_id desc limit :how_many;
 
 -- name: run_ids_scored(project_id, labels, search, id_part, since, until, before_started, before_run, how_many, score_name, score_low, score_high, score_label)
+-- encrypts: labels#, score_label~score_label
+-- refuses: search
 -- `score_*`: what the latest score of the whole run with this name has to be.
 with scored as materialized (
     select run_id from score_in_time

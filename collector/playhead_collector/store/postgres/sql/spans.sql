@@ -1,4 +1,6 @@
 -- name: insert_pages(project_id, runs, digests, items, bodies, told, started, names, searches, owns, labels)
+-- encrypts: bodies=span_page, names=run
+-- blanks: searches
 -- Returns the pages that are news. Their runs (all are in `told`) are listed from the first span on; the projector says
 -- the rest. In the order of run ids, so that transactions that list the same runs wait for each other, never in a circle.
 with fresh as (
@@ -42,6 +44,7 @@ set arrived_ns = greatest(run_news.arrived_ns, excluded.arrived_ns),
 delete from span_page where project_id = :project_id and run_id = any(:runs) and page = any(:pages);
 
 -- name: write_pages(project_id, runs, digests, items, bodies)
+-- encrypts: bodies=span_page
 -- In place of pages that were deleted, under numbers of their own: whoever keeps the numbers of pages that it has read
 -- would take these for them.
 insert into span_page (project_id, run_id, digest, items, body)
@@ -51,15 +54,18 @@ on conflict (project_id, run_id, digest) do nothing
 returning run_id, page, items;
 
 -- name: read_these_pages(project_id, run, pages)
+-- decrypts: body=span_page
 select page, body from span_page
 where project_id = :project_id and run_id = :run and page = any(:pages::bigint[]) order by page;
 
 -- name: read_pages_after(project_id, run, after, how_many)
+-- decrypts: body=span_page
 -- The next pages of a run, to read all of them without holding all of them.
 select page, body from span_page
 where project_id = :project_id and run_id = :run and page > :after order by page limit :how_many;
 
 -- name: read_pages(project_id, runs, seen)
+-- decrypts: body=span_page
 -- All pages of these runs, but for those with these numbers.
 select run_id, page, body from span_page
 where project_id = :project_id and run_id = any(:runs) and page <> all(:seen::bigint[]) order by page;

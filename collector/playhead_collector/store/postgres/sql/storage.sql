@@ -29,6 +29,15 @@ select ref, case when body is null then 0 else encoding end as encoding,
     coalesce(octet_length(body), size) as stored, substring(body from 1 for 14) as head
 from content where project_id = :project_id and ref = any(:refs);
 
+-- name: first_content_bodies(project_id, how_many)
+-- decrypts: body=content
+-- The same of a project that is encrypted: the header cannot be read alone.
+select encoding, body, size from content where project_id = :project_id order by ref limit :how_many;
+
+-- name: plain_content_bodies(project_id, refs)
+-- decrypts: body=content
+select ref, encoding, body, size from content where project_id = :project_id and ref = any(:refs);
+
 -- name: first_packs(project_id, how_many)
 select pack from content_pack where project_id = :project_id order by pack limit :how_many;
 

@@ -1,0 +1,80 @@
+"""A collector process whose object store is a folder: it moves contents by itself, and all its processes read them."""
+
+import random
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import asyncpg
+import httpx
+import pytest
+
+from playhead.model import names
+from playhead.model.canonical import JSON, Content, canonical_json
+from playhead_collector.errors import CannotStart
+from playhead_collector.process import CollectorProcess
+from tests.support.made_up_runs import MadeUpRun, send
+
+API = "/api/v1"
+
+
+@pytest.fixture
+async def sql(database_url: str) -> AsyncIterator[asyncpg.Connection]:
+    connection = await asyncpg.connect(database_url)
+    yield connection
+    await connection.close()
+
+
+def metrics(collector: CollectorProcess) -> dict[str, float]:
+    lines = httpx.get(f"{collector.url}/metrics", trust_env=False).text.splitlines()
+    pairs = [line.rsplit(" ", 1) for line in lines if line.startswith("playhead_object_store")]
+    return {name.removeprefix("playhead_object_store_"): float(value) for name, value in pairs}
+
+
+def run_with_large_content() -> tuple[MadeUpRun, Content]:
+    """A run with a tool's result that takes about half of its 200 kB when it is compressed."""
+    run = MadeUpRun(4)
+    content = Content(canonical_json(f"a needle {random.Random(1).randbytes(100_000).hex()}"), JSON)
+    run.contents[content.ref] = content
+    tool = next(span for span in run.spans if names.TOOL_RESULT_REF in span.attributes)
+    tool.attributes[names.TOOL_RESULT_REF] = content.ref
+    return run, content
+
+
+async def test_contents_move_to_the_folder_and_are_read_by_the_collector_and_its_workers(
+    database_url: str, tmp_path: Path, sql: asyncpg.Connection
+):
+    env = {
+        "PLAYHEAD_OBJECT_STORE": f"file://{tmp_path}/objects",
+        "PLAYHEAD_OBJECT_STORE_MIN_BYTES": "64 KiB",
+        "PLAYHEAD_OBJECT_STORE_WAIT_SECONDS": "0",
+        "PLAYHEAD_ADMIN_KEY": "",
+    }
+    run, content = run_with_large_content()
+    with CollectorProcess(database_url=database_url, env=env) as collector:
+        send(collector.url, [run])
+        until = time.monotonic() + 60
+        while await sql.fetchval("select count(*) from content where body is null") < 1:
+            assert time.monotonic() < until, collector.log()
+        in_folder = sum(path.stat().st_size for path in (tmp_path / "objects").rglob("*") if path.is_file())
+        assert 90_000 < in_folder < 130_000
+        figures = metrics(collector)
+        assert (figures["ok"], figures["moved"], figures["waiting"]) == (1, 1, 0)
+        assert figures["bytes"] == figures["named_bytes"] == in_folder
+        ready = httpx.get(f"{collector.url}/readyz", trust_env=False).json()
+        assert ready == {"status": "ready", "object_store": None}
+        answer = httpx.get(f"{collector.url}{API}/content/{content.ref}", trust_env=False)
+        assert answer.content == content.data
+        # An analysis process answers this, and reads the text.
+        found = httpx.get(f"{collector.url}{API}/runs/{run.run}/search?q=needle", timeout=60, trust_env=False)
+        assert "a needle" in found.text, found.text
+        assert "Traceback" not in collector.log()
+
+
+@pytest.mark.parametrize("url", ["ftp://there", "s3://", "/a/folder"])
+def test_an_object_store_that_cannot_be_is_told_at_the_start(database_url: str, url: str):
+    with (
+        pytest.raises(CannotStart, match=r"PLAYHEAD_OBJECT_STORE cannot be .*s3://bucket/prefix"),
+        CollectorProcess(database_url=database_url, env={"PLAYHEAD_OBJECT_STORE": url}),
+    ):
+        pass
