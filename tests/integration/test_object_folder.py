@@ -62,7 +62,7 @@ async def test_contents_move_to_the_folder_and_are_read_by_the_collector_and_its
         assert (figures["ok"], figures["moved"], figures["waiting"]) == (1, 1, 0)
         assert figures["bytes"] == figures["named_bytes"] == in_folder
         ready = httpx.get(f"{collector.url}/readyz", trust_env=False).json()
-        assert ready == {"status": "ready", "object_store": None}
+        assert ready == {"status": "ready"}
         answer = httpx.get(f"{collector.url}{API}/content/{content.ref}", trust_env=False)
         assert answer.content == content.data
         # An analysis process answers this, and reads the text.

@@ -7,6 +7,7 @@ from typing import Any
 import asyncpg
 import httpx
 import pytest
+from fastapi import FastAPI
 
 from playhead.model import names
 from playhead.model.canonical import Content
@@ -14,6 +15,7 @@ from playhead.outbound.otlp import traces_request
 from playhead.wire.pack import PACK, Pack, encode_pack
 from playhead_collector.app import create_app
 from playhead_collector.retain.object_mover import ObjectMover
+from playhead_collector.serve import health
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.objects.obstore_store import open_object_store
 from playhead_collector.store.ports.projections import UnpackedRun
@@ -174,6 +176,11 @@ async def test_nothing_is_lost_when_writing_fails_and_the_mover_goes_on_later(
     proxy.fault, working = fault, mover(store)
     assert await working.run_once() >= 5
     assert working.problem
+    app = FastAPI()
+    app.include_router(health.router(store, lambda: working.problem))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as probe:
+        ready = await probe.get("/readyz")
+    assert (ready.status_code, ready.json()) == (200, {"status": "ready", "object_store": working.problem})
     assert working.counts["failures"] == 1
     assert await store.moves.large_waiting(LEAST) == 1
     assert (await http.get(f"/api/v1/content/{large.ref}")).content == large.data

@@ -20,7 +20,7 @@ from playhead_collector.receive.otlp_grpc import SERVICES
 
 class Health(BaseModel):
     """`status`: `alive` or `ready`. Otherwise the response is an error. `object_store`: why contents cannot move to the
-    object store at present; null if they can, or there is none."""
+    object store at present; left out if they can, or there is none."""
 
     status: str
     object_store: str | None = None
@@ -39,13 +39,15 @@ def router(store: Ready, object_store_problem: Callable[[], str | None] = lambda
     store is opened, so readiness does not check them."""
     routes = APIRouter(tags=["health"])
 
-    @routes.get("/healthz", summary="Whether the process is alive")
+    @routes.get("/healthz", summary="Whether the process is alive", response_model_exclude_none=True)
     async def healthz(response: Response) -> Health:
         """Whether the process is alive."""
         response.headers["Cache-Control"] = "no-store"
         return Health(status="alive")
 
-    @routes.get("/readyz", summary="Whether the database answers; 503 while it does not")
+    @routes.get(
+        "/readyz", summary="Whether the database answers; 503 while it does not", response_model_exclude_none=True
+    )
     async def readyz(response: Response) -> Health:
         """Whether the database answers; 503 while it does not."""
         await store.ready()

@@ -160,6 +160,22 @@ async def test_packs_move_together_into_one_object_and_are_read_in_one_request(
     assert await move_packs(store, sql) == 0
 
 
+async def test_packs_that_would_hardly_get_smaller_stay_if_that_is_asked_for(
+    store: PostgresStore, sql: asyncpg.Connection, objects: FaultyObjects
+):
+    texts = random.Random(3).randbytes(40_000).hex()
+    await packed_run(store, RUN, *(texts[n * 9_000 : n * 9_000 + 9_000] for n in range(4)))
+    await packed_run(store, OTHER, *"abcd")
+    packs = [row["pack"] for row in await sql.fetch("select pack from content_pack order by pack")]
+    assert (await store.moves.move_packs(P, packs, if_smaller=True)).items == len(packs) - 1
+    assert await sql.fetchval("select count(*) from content_pack where object is null") == 1
+    objects.counts.clear()
+    assert (await store.moves.move_packs(P, packs, if_smaller=True)).items == 0
+    assert objects.counts == {}
+    assert set(await store.contents.get_many(P, [message("user", "a").ref])) == {message("user", "a").ref}
+    assert (await store.moves.move_packs(P, packs)).items == 1
+
+
 async def test_all_but_the_bytes_of_moved_packs_is_answered_without_the_object_store(
     store: PostgresStore, cold_store: PostgresStore, sql: asyncpg.Connection, objects: FaultyObjects
 ):

@@ -38,7 +38,7 @@ class MadeUpObjects:
     async def large_waiting(self, least_bytes: int) -> int:
         return self.waiting
 
-    async def move_packs(self, project_id: int, packs: object) -> Moved:
+    async def move_packs(self, project_id: int, packs: object, *, if_smaller: bool = False) -> Moved:
         return Moved(0, 0)
 
     async def tidy(self) -> tuple[int, bool]:

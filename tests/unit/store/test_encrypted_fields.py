@@ -42,6 +42,10 @@ HARMLESS = {
     **dict.fromkeys(("forks_of", "wake_forks"), "labels of forks"),
     **dict.fromkeys(("mark_lost", "runs_without_uses"), "labels of statuses"),
     "read_threads": "roles of contents",
+    **dict.fromkeys(("large_contents", "packs_to_move"), "bodies move as they are; decrypted where looked into"),
+    **dict.fromkeys(("large_waiting", "projects_with_large"), "lengths"),
+    **dict.fromkeys(("point_content", "point_packs"), "digests of what is stored"),
+    **dict.fromkeys(("settle_object", "unpoint_object"), "whether there is a body"),
     **dict.fromkeys(
         ("take_entries", "keep_entries", "outbox_status", "retry_dead", "drop_entries"), "whether there is a reason"
     ),

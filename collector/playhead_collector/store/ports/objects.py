@@ -138,9 +138,13 @@ class BodyMoves(Protocol):
         """Returns how many contents are large enough to move."""
         ...
 
-    async def move_packs(self, project_id: int, packs: Sequence[int]) -> Moved:
+    async def move_packs(self, project_id: int, packs: Sequence[int], *, if_smaller: bool = False) -> Moved:
         """Moves the bodies of these packs into objects of about 16 MiB; their outlines stay. Packs that have moved
-        already, or are gone, are left out. Give many packs at once: few make a small object."""
+        already, or are gone, are left out. Give many packs at once: few make a small object.
+
+        `if_smaller`: without packs whose outlines take half of their bytes or more, which texts that repeat each other
+        do. They are not looked at again.
+        """
         ...
 
     async def tidy(self) -> tuple[int, bool]:

@@ -27,6 +27,8 @@ from playhead_collector.store.postgres.statements import Conn
 
 # An object whose named parts are less than this share of it is written anew.
 SPARSE_SHARE = 0.5
+# With `if_smaller`, a pack stays unless its outline is less than this share of it: reading it costs a request.
+WORTH_SHARE = 0.5
 # Packs that are read at a time when they move: some 16 MiB.
 _PACKS_AT_A_TIME = 512
 _OBJECTS_AT_A_TIME = 500
@@ -89,19 +91,24 @@ class PostgresMoves:
 
     # --- packs --------------------------------------------------------------------------------------------------------
 
-    async def move_packs(self, project_id: int, packs: Sequence[int]) -> Moved:
+    async def move_packs(self, project_id: int, packs: Sequence[int], *, if_smaller: bool = False) -> Moved:
         moved = Moved(0, 0)
         for start in range(0, len(packs), _PACKS_AT_A_TIME):
             async with self._db.reading() as conn:
                 rows = await sql.rows(
-                    conn, "packs_to_move", project_id=project_id, packs=packs[start : start + _PACKS_AT_A_TIME]
-                )
+                    conn, "packs_to_move", project_id=project_id, packs=packs[start : start + _PACKS_AT_A_TIME],
+                    if_smaller=if_smaller,
+                )  # fmt: skip
                 encodings = {row["encoding"] for row in rows}
                 readers = {each: await self._packs.dictionaries.reader(conn, project_id, each) for each in encodings}
                 decrypt = await decryption(conn, project_id, "pack")
             for portion in _portions(rows):
                 outlines = await asyncio.to_thread(_outlines, portion, decrypt, readers)
                 bodies = {row["pack"]: row["body"] for row in portion if row["pack"] in outlines}
+                if if_smaller and (kept := [pack for pack in bodies if not _is_worth(bodies[pack], outlines[pack])]):
+                    async with self._db.transaction() as conn:
+                        await sql.run(conn, "keep_packs", project_id=project_id, packs=kept)
+                    bodies = {pack: body for pack, body in bodies.items() if pack not in kept}
                 located = await self._objects.put_parts(project_id, bodies)
                 count = await self._point_packs(project_id, located, outlines)
                 moved = Moved(moved.items + count, moved.bytes + sum(map(len, bodies.values())) * (count > 0))
@@ -188,6 +195,10 @@ def _outlines(
             pack = OpenPack(row["keys"], readers[row["encoding"]](decrypt(row["body"])))
             outlines[row["pack"]] = compress_json(content_packs.outline_of(pack))
     return outlines
+
+
+def _is_worth(body: bytes, outline: bytes) -> bool:
+    return len(outline) < WORTH_SHARE * len(body)
 
 
 def _portions(rows: Sequence[Record]) -> list[list[Record]]:

@@ -89,9 +89,16 @@ set object = :object, object_start = :start, object_length = :length, object_dig
     size = coalesce(size, :size)
 where project_id = :project_id and ref = :ref and object is null and substring(sha256(body) from 1 for 16) = :digest;
 
--- name: packs_to_move(project_id, packs)
-select pack, packed, encoding, keys, body from content_pack
-where project_id = :project_id and pack = any(:packs::bigint[]) and object is null and body is not null order by pack;
+-- name: packs_to_move(project_id, packs, if_smaller)
+-- With `if_smaller` without those of which it is known that they stay.
+select pack, encoding, keys, body from content_pack
+where project_id = :project_id and pack = any(:packs::bigint[]) and object is null and body is not null
+    and (outline is null or not :if_smaller)
+order by pack;
+
+-- name: keep_packs(project_id, packs)!
+-- Their outlines would take as much as they do.
+update content_pack set outline = '' where project_id = :project_id and pack = any(:packs::bigint[]) and object is null;
 
 -- name: point_packs(project_id, packs, objects, starts, lengths, digests, outlines)!
 -- Those whose rows still have the bytes that were written.
