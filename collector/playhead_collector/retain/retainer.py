@@ -268,7 +268,7 @@ class Retainer:
         while packs := await self._store.packs_to_warm(project_id, after, _PACKS):
             if until is not None and self._clock() >= until:
                 return False
-            await self._objects.move_packs(project_id, packs)
+            await self._objects.move_packs(project_id, packs, if_smaller=True)
             after = packs[-1]
         last: str | None = None
         while True:
