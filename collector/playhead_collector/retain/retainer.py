@@ -16,7 +16,7 @@ from typing import NamedTuple
 import orjson
 
 from playhead_collector.background import BackgroundLoop
-from playhead_collector.errors import StoreUnavailable
+from playhead_collector.errors import KeyDestroyed, StoreUnavailable, WrongEncryptionKey
 from playhead_collector.retain.policy import (
     DAY_NS,
     BadPolicy,
@@ -128,8 +128,15 @@ class Retainer:
             except BadPolicy as error:  # written by a newer version
                 log.error("the retention policy of project %d is not applied: %s", project_id, error)  # noqa: TRY400
                 continue
-            await self._apply(project_id, policy, MovedRuns(), None)
-            await self._move_out(project_id, None)
+            try:
+                await self._apply(project_id, policy, MovedRuns(), None)
+                await self._move_out(project_id, None)
+            except StoreUnavailable:
+                raise
+            except (KeyDestroyed, WrongEncryptionKey) as error:  # nothing of it can be read here
+                log.warning("the retention policy of project %d is not applied: %s", project_id, error)
+            except Exception:  # the other projects have theirs applied
+                log.exception("applying the retention policy of project %d failed; please report this", project_id)
         self.counts["passes"] += 1
 
     async def retain_now(self, project_id: int) -> MovedRuns:
@@ -261,7 +268,7 @@ class Retainer:
         while packs := await self._store.packs_to_warm(project_id, after, _PACKS):
             if until is not None and self._clock() >= until:
                 return False
-            await self._objects.move_packs(project_id, packs)
+            await self._objects.move_packs(project_id, packs, if_smaller=True)
             after = packs[-1]
         last: str | None = None
         while True:

@@ -16,7 +16,8 @@ async def test_runs_go_through_all_tiers(module_database_url: str, sql: asyncpg.
     assert [sentence for each in figures.values() for sentence in each.different] == []
     empty = figures[Tier.DELETED].postgres
     taken = {tier: (each.postgres - empty) / RUNS for tier, each in figures.items()}
-    assert taken[Tier.HOT] > taken[Tier.WARM] > taken[Tier.COLD] > taken[Tier.ARCHIVE] > taken[Tier.DELETED]
+    # Contents of these runs are so alike that their packs stay in Postgres.
+    assert taken[Tier.HOT] >= taken[Tier.WARM] > taken[Tier.COLD] > taken[Tier.ARCHIVE] > taken[Tier.DELETED]
     assert taken[Tier.COLD] < 2_000
     assert figures[Tier.HOT].objects == figures[Tier.DELETED].objects == 0
     assert 0 < figures[Tier.COLD].objects <= 4

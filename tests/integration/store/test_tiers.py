@@ -1,6 +1,7 @@
 """Runs go from tier to tier: what a policy keeps is read as before, what it lets go is gone, and nothing else is."""
 
 import asyncio
+import random
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import orjson
 import pytest
 
 from playhead.model import names
+from playhead.model.canonical import Content
 from playhead.model.ref import ContentRef
 from playhead.model.span import Span
 from playhead_collector.projection import ProjectionRunner
@@ -89,6 +91,14 @@ async def record_of(store: PostgresStore, run: MadeUpRun) -> tuple[object, ...]:
     spans, pages = await store.spans.read(P, run.run), await store.spans.pages(P, run.run, after=-1, limit=99)
     seq = await store.events.seq_of(P, run.run, events[-1].id)
     return events, list(spans), sum(len(page.spans) for page in pages), seq
+
+
+def with_bulk(run: MadeUpRun) -> MadeUpRun:
+    """Adds a content that cannot be compressed, so that packs are worth being moved."""
+    bulk = Content(random.Random(run.run).randbytes(15_000).hex().encode(), "text/plain")
+    run.contents[bulk.ref] = bulk
+    run.spans[-1].attributes["shop.bulk_ref"] = str(bulk.ref)
+    return run
 
 
 def refs_in(spans: Sequence[Span], name: str) -> list[ContentRef]:

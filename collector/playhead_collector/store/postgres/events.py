@@ -22,6 +22,7 @@ from playhead_collector.store.packing.zstd import compress_json, decompress_json
 from playhead_collector.store.postgres import packed_runs as stored_records
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database
+from playhead_collector.store.postgres.packed_runs import Decrypt
 from playhead_collector.store.postgres.packs import PartReader
 from playhead_collector.store.postgres.runs import id_of
 from playhead_collector.store.postgres.statements import Conn
@@ -290,11 +291,11 @@ class ReadPage(NamedTuple):
         return decompress_json(self.body, None if self.beside is None else decompress_json(self.beside))
 
 
-async def _read_pages(rows: Sequence[Record], parts: PartReader | None) -> list[ReadPage]:
+async def _read_pages(rows: Sequence[Record], parts: PartReader | None, decrypt: Decrypt) -> list[ReadPage]:
     """Returns the pages in these rows of `read_event_pages`, in the order of their events: those of thinned runs are
-    all in one row. `parts` reads those that are in the object store."""
+    all in one row. `parts` reads those that are in the object store, and `decrypt` decrypts them."""
     pages: list[ReadPage] = []
-    for row, body in zip(rows, await stored_records.bodies(parts, rows), strict=True):
+    for row, body in zip(rows, await stored_records.bodies(parts, rows, decrypt), strict=True):
         run, low, high = row["run_id"].hex, row["low"], row["high"]
         if row["first_seq"]:
             pages.append(ReadPage(run, row["first_seq"], low, high, body, row["beside"]))
@@ -324,7 +325,8 @@ async def read(
     """Returns events with after < seq <= upto, in order, at most `limit`. The events that a fork shares with its parent
     come first. `parts` reads the object store."""
     rows = await _page_rows(conn, project_id, run, after, upto, limit)
-    return await _events_in(rows, limit, parts, None)
+    decrypt = await stored_records.decryption_of(conn, project_id, rows)
+    return _events_in(await _read_pages(rows, parts, decrypt), limit, None)
 
 
 async def _page_rows(
@@ -342,11 +344,9 @@ async def _page_rows(
     )
 
 
-async def _events_in(
-    rows: Sequence[Record], limit: int | None, parts: PartReader | None, decoded: DecodedPages | None
-) -> list[RunEvent]:
+def _events_in(pages: Sequence[ReadPage], limit: int | None, decoded: DecodedPages | None) -> list[RunEvent]:
     events: list[RunEvent] = []
-    for page in await _read_pages(rows, parts):
+    for page in pages:
         events += _decoded(page) if decoded is None else decoded.events(page)
         if limit is not None and len(events) >= limit:
             break
@@ -367,7 +367,8 @@ class PostgresEvents:
     ) -> Sequence[RunEvent]:
         async with self._db.reading() as conn:
             rows = await _page_rows(conn, project_id, run, after, upto, limit)
-        return await _events_in(rows, limit, self._parts, self._decoded)
+            decrypt = await stored_records.decryption_of(conn, project_id, rows)
+        return _events_in(await _read_pages(rows, self._parts, decrypt), limit, self._decoded)
 
     async def pages(self, project_id: int, run: str, after: int = 0) -> AsyncIterator[Sequence[RunEvent]]:
         while portion := await self.read(project_id, run, after=after, limit=_PORTION):
@@ -380,7 +381,8 @@ class PostgresEvents:
             rows = await sql.rows(
                 conn, "read_event_pages", project_id=project_id, run=id_of(run), after=0, upto=_LAST, how_many=_LAST
             )
-        return _seq_in(await _read_pages(rows, self._parts), event_id)
+            decrypt = await stored_records.decryption_of(conn, project_id, rows)
+        return _seq_in(await _read_pages(rows, self._parts, decrypt), event_id)
 
     async def snapshot(self, project_id: int, run: str, seq: int) -> RunState | None:
         async with self._db.reading() as conn:

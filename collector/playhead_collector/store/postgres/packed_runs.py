@@ -6,8 +6,9 @@ which reads the object store; None: there is none.
 
 import asyncio
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 from uuid import UUID
 
 from asyncpg import Record
@@ -20,9 +21,11 @@ from playhead_collector.store.packing.zstd import compress_json, decompress_json
 from playhead_collector.store.ports.objects import PartLocation
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database
-from playhead_collector.store.postgres.packs import PartReader, location_of
+from playhead_collector.store.postgres.packs import PartReader, decryption, location_of
 from playhead_collector.store.postgres.statements import Conn
 
+PURPOSE = "packed_run"
+"""What bodies are encrypted for, in a project that is encrypted."""
 _REF = re.compile(rb"sha256:([0-9a-f]{64})")
 
 
@@ -53,13 +56,23 @@ class RecordsElsewhere(Exception):
         self.runs = runs
 
 
-async def bodies(parts: PartReader | None, rows: Sequence[Record]) -> list[bytes]:
+Decrypt: TypeAlias = Callable[[bytes], bytes]
+
+
+async def decryption_of(conn: Conn, project_id: int, rows: Sequence[Record]) -> Decrypt:
+    """Returns the function that decrypts what `bodies` reads of the object store for these rows."""
+    if all(row["body"] is not None for row in rows):
+        return bytes
+    return await decryption(conn, project_id, PURPOSE)
+
+
+async def bodies(parts: PartReader | None, rows: Sequence[Record], decrypt: Decrypt) -> list[bytes]:
     """Returns the bodies of these rows of `packed_run`. Hold no connection if one of them has none. Raises
-    ObjectStoreUnavailable, ContentCorrupt."""
+    ObjectStoreUnavailable, ContentCorrupt, CannotDecrypt."""
     places = [None if row["body"] is not None else location_of(row) for row in rows]
     wanted = [place for place in places if place is not None]
     found: Mapping[PartLocation, bytes] = await _fetched(parts, wanted) if wanted else {}
-    return [row["body"] if place is None else found[place] for row, place in zip(rows, places, strict=True)]
+    return [row["body"] if place is None else decrypt(found[place]) for row, place in zip(rows, places, strict=True)]
 
 
 async def _fetched(parts: PartReader | None, wanted: Sequence[PartLocation]) -> Mapping[PartLocation, bytes]:
@@ -72,7 +85,7 @@ async def bring_back(db: Database, parts: PartReader | None, project_id: int, ru
     """Reads the bodies of these records from the object store into their rows. Raises ObjectStoreUnavailable."""
     async with db.reading() as conn:
         rows = [row for row in await _packed_rows(conn, project_id, runs) if row["body"] is None]
-    for row, body in zip(rows, await bodies(parts, rows), strict=True):
+    for row, body in zip(rows, await bodies(parts, rows, bytes), strict=True):
         async with db.transaction() as conn:
             await sql.run(conn, "bring_back", project_id=project_id, run=row["run_id"], object=row["object"], body=body)
 
@@ -180,7 +193,8 @@ async def span_bodies(
     rows = await _packed_rows(conn, project_id, [run])
     if not rows:
         return []
-    record = await asyncio.to_thread(packed_runs.decode, (await bodies(parts, rows))[0])
+    body = (await bodies(parts, rows, await decryption_of(conn, project_id, rows)))[0]
+    record = await asyncio.to_thread(packed_runs.decode, body)
     return await asyncio.to_thread(lambda: [(page.page, compress_json(page.json)) for page in record.spans])
 
 

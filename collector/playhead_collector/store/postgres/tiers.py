@@ -25,12 +25,15 @@ from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database, begin_exclusive_write
 from playhead_collector.store.postgres.objects import ObjectState, PostgresObjects
 from playhead_collector.store.postgres.packed_runs import (
+    PURPOSE,
+    Decrypt,
     RecordsElsewhere,
     StoredRecord,
     bring_back,
     digest_list,
     read_records,
 )
+from playhead_collector.store.postgres.packs import decryption
 from playhead_collector.store.postgres.runs import BIGINT, id_of, without_nul
 from playhead_collector.store.postgres.statements import Conn
 
@@ -96,9 +99,10 @@ class PostgresTiers:
         async with self._db.reading() as conn:
             start = _NO_RUN if after is None else id_of(after)
             rows = await sql.rows(conn, "packed_here", project_id=project_id, after=start, how_many=limit)
+            decrypt = await decryption(conn, project_id, PURPOSE)
         if not rows:
             return None
-        kept = await asyncio.to_thread(_all_kept, rows)
+        kept = await asyncio.to_thread(_all_kept, rows, decrypt)
         located = await self._objects.put_parts(project_id, {row["run_id"]: row["body"] for row in rows})
         places = list(located.values())
 
@@ -171,12 +175,12 @@ def _removal(row: Record) -> RemovalRow:
     )
 
 
-def _all_kept(rows: Sequence[Record]) -> dict[UUID, bytes]:
+def _all_kept(rows: Sequence[Record], decrypt: Decrypt) -> dict[UUID, bytes]:
     """Returns what each of these packed runs keeps, so that no sweep has to read the object store."""
     return {
         row["run_id"]: row["kept"]
         if row["kept"] is not None
-        else b"".join(sorted(StoredRecord(packed_runs.decode(row["body"])).named))
+        else b"".join(sorted(StoredRecord(packed_runs.decode(decrypt(row["body"]))).named))
         for row in rows
     }
 

@@ -4,6 +4,7 @@ import { Link } from "wouter";
 import type { RunDetail, RunVerdict, TurnRow } from "../api/types";
 import { count, localTime, money, shortId } from "../model/format";
 import { Copy } from "../parts/Copy";
+import { KeptLine } from "../parts/Kept";
 import { Said } from "../parts/Said";
 import { Elapsed } from "./live/Elapsed";
 import { OutcomeTags } from "./OutcomeTags";
@@ -31,6 +32,7 @@ export function Head({ run, verdict, state, dispatch, at, turn }: Props) {
         </h1>{" "}
         <Copy className={`button quiet ${styles.id}`} text={run.run} label={shortId(run.run)} />{" "}
         <OutcomeTags run={run} verdict={verdict} />
+        <KeptLine run={run} />
         {run.last_record !== null && <span className="sub">no record since {localTime(run.last_record)}</span>}
       </div>
       <Figures run={run} />

@@ -5,6 +5,7 @@ import { Link, useLocation } from "wouter";
 
 import type { RunSummary } from "../api/types";
 import { duration, localDateTime, shortId, startedText } from "../model/format";
+import { KeptMarks } from "../parts/Kept";
 import { Outcome } from "../parts/Outcome";
 import { Said } from "../parts/Said";
 import { saidPlainly } from "../parts/said";
@@ -221,6 +222,7 @@ function Row({ ref, run, index, columns, now, isChosen, isTicked, onTick }: RowP
           <Said>{run.name ?? "unnamed"}</Said>
         </Link>{" "}
         <Said className="ink-faint">{besideName(run)}</Said>
+        <KeptMarks run={run} />
       </td>
       <td className={styles.happened}>
         <WhatHappened run={run} />

@@ -16,7 +16,7 @@ delete from event_page using unnest(:runs::uuid[], :pages::int[]) as gone (run_i
 where project_id = :project_id and event_page.run_id = gone.run_id and event_page.page = gone.page;
 
 -- name: read_event_pages(project_id, run, after, upto, how_many)
--- decrypts: body=event_page, beside=span_page
+-- decrypts: body=@kind, beside=span_page
 -- Of a fork, first what it shares with the runs above it: of each run, the events with low < seq <= high.
 with recursive part (run_id, above, low, high) as (
     select run_id, shared_run, coalesce(shared, 0), :upto::int from run where project_id = :project_id and run_id = :run
@@ -37,7 +37,7 @@ page as (
 )
 select page.run_id, page.first_seq, event_page.body, span_page.body as beside, greatest(page.low, :after) as low,
     page.high, null::bigint as object, null::bigint as object_start, null::int as object_length,
-    null::bytea as object_digest
+    null::bytea as object_digest, 'event_page' as kind
 from page
 join event_page on event_page.project_id = :project_id and event_page.run_id = page.run_id
     and event_page.page = page.page
@@ -47,7 +47,7 @@ where coalesce(page.before, 0) < :how_many
 union all
 -- A thinned run has all its pages in one row; `first_seq` 0 says so.
 select part.run_id, 0, packed_run.body, null, greatest(part.low, :after), part.high, packed_run.object,
-    packed_run.object_start, packed_run.object_length, packed_run.object_digest
+    packed_run.object_start, packed_run.object_length, packed_run.object_digest, 'packed_run'
 from part join packed_run on packed_run.project_id = :project_id and packed_run.run_id = part.run_id
 where greatest(part.low, :after) < part.high
 order by first_seq;

@@ -8,10 +8,12 @@ select retention from project where project_id = :project_id;
 update project set retention = :policy where project_id = :project_id;
 
 -- name: run_ages_after(project_id, after, ended_before, how_many)
+-- decrypts: labels#
 select * from run_age
 where project_id = :project_id and run_id > :after and ended_ns < :ended_before order by run_id limit :how_many;
 
 -- name: run_ages(project_id, runs)
+-- decrypts: labels#
 select * from run_age where project_id = :project_id and run_id = any(:runs::uuid[]) order by run_id;
 
 -- name: record_sizes(project_id, runs)
@@ -35,10 +37,12 @@ select run_id from run where project_id = :project_id and run_id = any(:runs::uu
 order by run_id for update skip locked;
 
 -- name: span_rows(project_id, runs)
+-- decrypts: body=span_page
 select run_id, page, digest, items, body from span_page
 where project_id = :project_id and run_id = any(:runs::uuid[]) order by page;
 
 -- name: event_rows(project_id, runs)
+-- decrypts: body=event_page, beside=span_page
 select event_page.run_id, event_page.page, first_seq, last_seq, event_page.body, span_page.body as beside
 from event_page
 left join span_page on span_page.project_id = :project_id and span_page.run_id = event_page.run_id
@@ -46,15 +50,17 @@ left join span_page on span_page.project_id = :project_id and span_page.run_id =
 where event_page.project_id = :project_id and event_page.run_id = any(:runs::uuid[]) order by event_page.page;
 
 -- name: snapshot_rows(project_id, runs)
+-- decrypts: body=snapshot
 select run_id, seq, history, body from run_snapshot
 where project_id = :project_id and run_id = any(:runs::uuid[]) order by seq;
 
 -- name: packed_rows(project_id, runs)
+-- decrypts: body=packed_run
 select run_id, kept, body, object, object_start, object_length, object_digest from packed_run
 where project_id = :project_id and run_id = any(:runs::uuid[]) order by run_id;
 
 -- name: packed_here(project_id, after, how_many)
--- Records that are not in the object store yet.
+-- Records that are not in the object store yet, as they are in their rows.
 select run_id, kept, body from packed_run
 where project_id = :project_id and object is null and run_id > :after order by run_id limit :how_many;
 
@@ -70,7 +76,7 @@ where project_id = :project_id and packed_run.run_id = given.run_id and packed_r
     and substring(sha256(body) from 1 for 16) = given.digest;
 
 -- name: bring_back(project_id, run, object, body)!
--- From the object store into its row, to be thawed.
+-- From the object store into its row, to be thawed. The body is as it was in the row.
 update packed_run set body = :body where project_id = :project_id and run_id = :run and object = :object;
 
 -- name: packs_to_warm(project_id, after, how_many)
@@ -83,6 +89,7 @@ where project_id = :project_id and pack > :after and object is null and body is 
 order by pack limit :how_many;
 
 -- name: write_packed(project_id, runs, kept, bodies)!
+-- encrypts: bodies=packed_run
 insert into packed_run (project_id, run_id, kept, body)
 select :project_id, run_id, kept, body
 from unnest(:runs::uuid[], :kept::bytea[], :bodies::bytea[]) as given (run_id, kept, body)
@@ -94,6 +101,7 @@ set kept = excluded.kept, body = excluded.body, object = null, object_start = nu
 delete from packed_run where project_id = :project_id and run_id = any(:runs::uuid[]);
 
 -- name: restore_span_pages(project_id, runs, pages, digests, items, bodies)!
+-- encrypts: bodies=span_page
 -- Under the numbers that they had: they order the versions of a span. A batch that came again meanwhile is there already.
 insert into span_page (project_id, run_id, page, digest, items, body)
 select :project_id, run_id, page, digest, items, body
@@ -152,6 +160,8 @@ where project_id = :project_id and removal < :before order by removal desc limit
 select tier, count(*) as runs from run where project_id = :project_id group by tier order by tier;
 
 -- name: write_pin(project_id, run, reason, api_key)^
+-- encrypts: reason=pin
+-- decrypts: reason=pin
 insert into pin (project_id, run_id, pinned_ns, reason, api_key)
 select :project_id, run_id, (extract(epoch from clock_timestamp()) * 1000000000)::bigint, :reason, :api_key
 from run where project_id = :project_id and run_id = :run
@@ -163,4 +173,5 @@ returning pinned_ns, reason, api_key;
 delete from pin where project_id = :project_id and run_id = :run;
 
 -- name: pin(project_id, run)^
+-- decrypts: reason=pin
 select pinned_ns, reason, api_key from pin where project_id = :project_id and run_id = :run;
