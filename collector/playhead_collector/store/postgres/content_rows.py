@@ -165,13 +165,15 @@ async def read(conn: Conn, packs: Packs, project_id: int, refs: Iterable[Content
 
 
 async def read_rows(conn: Conn, packs: Packs, project_id: int, refs: Iterable[ContentRef]) -> list[Content]:
-    """Returns those of these contents that have rows, as they are stored, without those that are damaged."""
+    """Returns those of these contents that have rows, as they are stored, without those that are damaged. Raises
+    BodiesNeeded for contents in the object store."""
     contents: list[Content] = []
-    for row in await sql.rows(conn, "read_contents", project_id=project_id, refs=[ref.digest for ref in refs]):
+    rows = await sql.rows(conn, "read_contents", project_id=project_id, refs=[ref.digest for ref in refs])
+    for row, body in zip(rows, await packs.bodies_of(conn, project_id, rows, "content"), strict=True):
         if row["encoding"] is None:  # a thread's node
             continue
         with suppress(zstandard.ZstdError):
-            content = await _content(conn, packs.dictionaries, project_id, row)
+            content = await _content(conn, packs.dictionaries, project_id, row, body)
             if row["masked"] is not None:
                 content = Content.masked(ContentRef.from_digest(row["ref"]), content.data, content.media_type)
             if content.ref.digest == row["ref"]:
