@@ -170,19 +170,24 @@ def add_routes(
     _add_all(declared, ApiRoutes(app, ReadLimiter(1, _READS_WAITING)), KeyOperations)
     if access_control is not None:
         _add_all(declared, limited, ProjectOperations)
-        if maskers is not None:
-            _add_all(declared, limited, RedactionOperations)
-    if scoring is not None:
-        _add_all(declared, limited, ScorerOperations)
-    if sweeper is not None:
-        declared.add(limited, StorageOperations.delete_run)
-        declared.add(limited, StorageOperations.collect_garbage)
-    if forgetter is not None:
-        _add_all(declared, limited, ForgettingOperations)
-    if retainer is not None:
-        _add_all(declared, limited, RetentionOperations)
-    if forwarder is not None:
-        _add_all(declared, limited, ForwardOperations)
+    _add_optional(declared, limited, services)
+
+
+def _add_optional(declared: OperationRoutes, routes: ApiRoutes, services: Services) -> None:
+    """Adds the operations of parts that this collector has."""
+    if services.projects is not None and services.maskers is not None:
+        _add_all(declared, routes, RedactionOperations)
+    if services.scoring is not None:
+        _add_all(declared, routes, ScorerOperations)
+    if services.sweeper is not None:
+        declared.add(routes, StorageOperations.delete_run)
+        declared.add(routes, StorageOperations.collect_garbage)
+    if services.forgetter is not None:
+        _add_all(declared, routes, ForgettingOperations)
+    if services.retainer is not None:
+        _add_all(declared, routes, RetentionOperations)
+    if services.forwarder is not None:
+        _add_all(declared, routes, ForwardOperations)
 
 
 def _add_recorded(declared: OperationRoutes, routes: ApiRoutes) -> None:

@@ -7,6 +7,7 @@ taken as a whole: whoever is over a limit then is refused until the time has pas
 Refused is with 429 and `Retry-After`: senders keep what they have, and send it later.
 """
 
+import datetime
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -120,7 +121,7 @@ class Quotas:
     async def _measure(self) -> None:
         for number, project in (await self._projects.all()).items():
             if project.limits.stored_bytes is not None:
-                sizes = (await read_storage(self._storage, number))["project"]
+                sizes = (await read_storage(self._storage, number, today=self._today_utc()))["project"]
                 self._sizes[number] = (sizes["bytes"]["value"] or 0) + (sizes["index_bytes"]["value"] or 0)
 
     def _wait(self, project_id: int, rate: int) -> float:
@@ -130,6 +131,9 @@ class Quotas:
         allowance.left = min(float(rate), allowance.left + (now - allowance.at) * rate)
         allowance.at = now
         return max(0.0, -allowance.left / rate)
+
+    def _today_utc(self) -> datetime.date:
+        return datetime.datetime.fromtimestamp(self._wall_ns() // _NS, datetime.UTC).date()
 
     def _until_midnight(self) -> float:
         return _DAY_SECONDS - self._wall_ns() // _NS % _DAY_SECONDS

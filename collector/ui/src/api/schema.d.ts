@@ -334,6 +334,19 @@ export interface components {
              */
             since?: string | null;
         };
+        /** Body_backfill_scorer_api_v1_scorers__name__backfill_post */
+        Body_backfill_scorer_api_v1_scorers__name__backfill_post: {
+            /**
+             * Since
+             * @description RFC 3339, e.g. 2026-01-31T12:00:00Z, or a date.
+             */
+            since?: string | null;
+            /**
+             * Until
+             * @description RFC 3339, e.g. 2026-01-31T12:00:00Z, or a date.
+             */
+            until?: string | null;
+        };
         /** Body_batch_api_v1_content_batch_post */
         Body_batch_api_v1_content_batch_post: {
             /**
@@ -367,6 +380,12 @@ export interface components {
              * @description Name of the project: letters, digits, dots, lines.
              */
             name: string;
+            /**
+             * Encrypted
+             * @description Whether it gets a key of its own, which encrypts what is stored of it.
+             * @default false
+             */
+            encrypted: boolean;
         };
         /** Body_drop_forward_api_v1_forward__destination__drop_post */
         Body_drop_forward_api_v1_forward__destination__drop_post: {
@@ -401,6 +420,31 @@ export interface components {
              * @default false
              */
             again: boolean;
+        };
+        /** Body_forget_api_v1_forget_post */
+        Body_forget_api_v1_forget_post: {
+            /**
+             * By
+             * @description `run`: one run. `session`: its runs, and the conversation with its id. `user`: their runs; the conversations of the scope with their name; and of sessions in which no other user has runs, the conversations and the runs without a user. `scope`: its conversations, and the runs of their sessions.
+             * @enum {string}
+             */
+            by: "run" | "session" | "user" | "scope";
+            /**
+             * Value
+             * @description The run's whole id, or the name.
+             */
+            value: string;
+            /**
+             * Forks
+             * @description Also forget the runs that were forked from these.
+             * @default false
+             */
+            forks: boolean;
+            /**
+             * Id
+             * @description 32 hex digits; the same request again is one.
+             */
+            id?: string | null;
         };
         /** Body_limit_project_api_v1_projects__name__put */
         Body_limit_project_api_v1_projects__name__put: {
@@ -481,6 +525,28 @@ export interface components {
              * @description Refs (`sha256:...`), at most 1,000.
              */
             refs: string[];
+        };
+        /** Body_pin_run_api_v1_runs__run__pin_put */
+        Body_pin_run_api_v1_runs__run__pin_put: {
+            /**
+             * Reason
+             * @description Why it is kept.
+             */
+            reason?: string | null;
+        };
+        /** Body_preview_forgetting_api_v1_forget_preview_post */
+        Body_preview_forgetting_api_v1_forget_preview_post: {
+            /**
+             * By
+             * @description `run`: one run. `session`: its runs, and the conversation with its id. `user`: their runs; the conversations of the scope with their name; and of sessions in which no other user has runs, the conversations and the runs without a user. `scope`: its conversations, and the runs of their sessions.
+             * @enum {string}
+             */
+            by: "run" | "session" | "user" | "scope";
+            /**
+             * Value
+             * @description The run's whole id, or the name.
+             */
+            value: string;
         };
         /** Body_renew_lease_api_v1_runs__run__lease_put */
         Body_renew_lease_api_v1_runs__run__lease_put: {
@@ -618,6 +684,41 @@ export interface components {
              */
             author?: string | null;
         };
+        /** Body_set_redaction_api_v1_project_redaction_put */
+        Body_set_redaction_api_v1_project_redaction_put: {
+            /**
+             * Keys
+             * @description Names of members and attributes; `*` stands for any characters.
+             */
+            keys?: string[] | null;
+            /**
+             * Patterns
+             * @description Regular expressions by name: repetitions have an end, but for the last part of each.
+             * @default {}
+             */
+            patterns: {
+                [key: string]: string;
+            };
+            /**
+             * Presets
+             * @description Names of built-in patterns.
+             */
+            presets?: string[] | null;
+            /**
+             * Hook
+             * @description Whether PLAYHEAD_REDACTION_HOOK is called for this project.
+             * @default false
+             */
+            hook: boolean;
+        };
+        /** Body_set_retention_api_v1_project_retention_put */
+        Body_set_retention_api_v1_project_retention_put: {
+            /**
+             * Policy
+             * @description Null: runs are kept for ever. Else `{"default": {...}, "rules": [{"name", "agent", "tag", "outcome", ...}]}`, each with `hot`, `warm`, `cold`, `archive` (a duration such as `7d`, or `forever`), `contents`, `last_context`, `keep`.
+             */
+            policy?: unknown;
+        };
         /** Body_sign_in_api_v1_session_post */
         Body_sign_in_api_v1_session_post: {
             /**
@@ -673,6 +774,22 @@ export interface components {
              * @default false
              */
             begun_here: boolean;
+        };
+        /** Body_try_redaction_api_v1_project_redaction_test_post */
+        Body_try_redaction_api_v1_project_redaction_test_post: {
+            /**
+             * Value
+             * @description A text or a JSON value.
+             */
+            value?: unknown;
+        };
+        /** Body_try_scorer_api_v1_scorers__name__try_post */
+        Body_try_scorer_api_v1_scorers__name__try_post: {
+            /**
+             * Run
+             * @description A run: its id (32 hex digits), a part of it that is unique, or `last`.
+             */
+            run: string;
         };
         /**
          * Both
@@ -1048,7 +1165,8 @@ export interface components {
          *     It does not say that the run has ended: the record of a lost run has no hole, but lacks the end (see `status`).
          *     `spans_missing` is the number of gaps in the numbering of its calls, `content_pending` the number of refs whose
          *     content has not arrived.  `parent_missing`: the run is a fork, and the run with which it shares events is not
-         *     stored; answers begin with the fork's own events.  In a `sealed` run, no seq changes any more.
+         *     stored; answers begin with the fork's own events.  In a `sealed` run, no seq changes any more.  `retained`: the
+         *     tier that the run is in: in `cold` and `archive`, what a policy let go is null in answers, and named in `missing`.
          */
         Completeness: {
             /** Complete */
@@ -1061,6 +1179,11 @@ export interface components {
             parent_missing: boolean;
             /** Sealed */
             sealed: boolean;
+            /**
+             * Retained
+             * @enum {string}
+             */
+            retained: "hot" | "warm" | "cold" | "archive" | "deleted";
         };
         /**
          * CompressionAudit
@@ -1254,10 +1377,14 @@ export interface components {
          * ContentAbout
          * @description What a content is, and who had it.
          *
-         *     `kind` is `message`, `thread`, `json`, `text` or `bytes`; `role` that of a message.  `calls` model calls of `runs`
+         *     `kind` is `message`, `thread`, `json`, `text` or `bytes`; `role` that of a message.  `content_kind` is what it is in
+         *     runs (null: a thread, or not known yet), `tokens` an estimate (null for a thread).  `tier` says how much is kept of
+         *     it.  `first_stored` and `last_named` are days (UTC): when it was first stored, and when something that arrived last
+         *     named it; null: not known.  `calls` model calls of `runs`
          *     runs were given it, which makes `bytes_sent` bytes (`size` times `calls`).  `first_seen` and `last_seen`: when the
          *     first and the last of these runs began.  `items` is a page of the runs.  `complete` is false if there are so many
-         *     runs that are not indexed yet (they go on, or ended only just) that not all of them were read.
+         *     runs that are not indexed yet (they go on, or ended only just) that not all of them were read.  `masked`: rules of
+         *     the project have masked a part of it.
          */
         ContentAbout: {
             /** Ref */
@@ -1266,10 +1393,22 @@ export interface components {
             kind: string;
             /** Role */
             role: string | null;
+            /** Content Kind */
+            content_kind: ("system_prompt" | "user_message" | "assistant_message" | "reasoning" | "tool_arguments" | "tool_result" | "checkpoint" | "request" | "response" | "input" | "output" | "other") | null;
             /** Media Type */
             media_type: string;
             /** Size */
             size: number;
+            /** Tokens */
+            tokens: number | null;
+            /** Tier */
+            tier: string | null;
+            /** First Stored */
+            first_stored: string | null;
+            /** Last Named */
+            last_named: string | null;
+            /** Masked */
+            masked: boolean;
             /** First Seen */
             first_seen: string | null;
             /** Last Seen */
@@ -1322,8 +1461,20 @@ export interface components {
             more_places: boolean;
         };
         /**
+         * ContentTotals
+         * @description Contents together: how many, their `bytes` (not compressed), the bytes that are stored for them (those that are
+         *     packed share the bytes of their pack), and an estimate of their tokens, which is never exact.
+         */
+        ContentTotals: {
+            contents: components["schemas"]["Amount"];
+            bytes: components["schemas"]["Amount"];
+            stored_bytes: components["schemas"]["Amount"];
+            tokens: components["schemas"]["Amount"];
+        };
+        /**
          * ContentValue
-         * @description A content of `size` bytes: `value` if it is JSON or text, else `base64`.
+         * @description A content of `size` bytes: `value` if it is JSON or text, else `base64`. `masked`: rules of the project have
+         *     masked a part of it, so that its bytes are not those of its ref; absent if not.
          */
         ContentValue: {
             /** Media Type */
@@ -1334,6 +1485,8 @@ export interface components {
             value?: unknown;
             /** Base64 */
             base64?: string;
+            /** Masked */
+            masked?: boolean;
         };
         /**
          * ContextAt
@@ -1342,7 +1495,8 @@ export interface components {
          *     `messages` are in the parts form or, with `form=openai`, in the form of OpenAI's API.  `settings` has the other
          *     parameters of the request.  `input` has the arguments if the call is an observed function, which has no messages.
          *     `request`, with `exact=true`, is the request's body as it was sent.  `context_tokens` is the provider's count.
-         *     `missing`: refs that are not stored, whose values are null.
+         *     `missing`: refs that are not stored, whose values are null.  `masked`: refs of contents of which redaction rules of
+         *     the project have masked a part.
          */
         ContextAt: {
             /** Run */
@@ -1366,6 +1520,8 @@ export interface components {
             context_tokens: number | null;
             /** Missing */
             missing: string[];
+            /** Masked */
+            masked: string[];
             /** Request */
             request?: unknown;
         };
@@ -1724,6 +1880,14 @@ export interface components {
             content_after_seconds: number;
         };
         /**
+         * DeletedScorer
+         * @description `deleted`: whether there was such a scorer. Its scores stay.
+         */
+        DeletedScorer: {
+            /** Deleted */
+            deleted: boolean;
+        };
+        /**
          * DestinationAnswer
          * @description A backend that the collector forwards to, as the collector that was asked sees it.
          *
@@ -1773,6 +1937,14 @@ export interface components {
         Destinations: {
             /** Items */
             items: components["schemas"]["DestinationAnswer"][];
+        };
+        /**
+         * DestroyedKey
+         * @description `destroyed`: whether the project still had its key.
+         */
+        DestroyedKey: {
+            /** Destroyed */
+            destroyed: boolean;
         };
         /**
          * Diff
@@ -1977,6 +2149,16 @@ export interface components {
             rule: string;
         };
         /**
+         * FailedScoring
+         * @description A run that could not be scored, and why.
+         */
+        FailedScoring: {
+            /** Run */
+            run: string;
+            /** Error */
+            error: string;
+        };
+        /**
          * FailureCluster
          * @description Failed runs with the same last error and the same last decisions.
          *
@@ -2073,6 +2255,102 @@ export interface components {
             number: number;
             /** Changes */
             changes: components["schemas"]["ChangedText"][];
+        };
+        /**
+         * ForgetPreview
+         * @description What a request to forget would do.
+         *
+         *     `runs` has up to 1,000 ids, of `run_count`. `forks` were forked from these runs and are not among them; they share
+         *     their records. Of a user, these are the runs that say so at their beginning; a request also finds those of which a
+         *     later span does. `contents`: contents and thread nodes that the runs name, those of others included; null if there
+         *     are many runs. `forwarded`: how many of the runs each destination gets.
+         */
+        ForgetPreview: {
+            /** Runs */
+            runs: string[];
+            /** Run Count */
+            run_count: number;
+            /** Forks */
+            forks: string[];
+            /** Conversations */
+            conversations: number;
+            /** Contents */
+            contents: number | null;
+            /** Forwarded */
+            forwarded: {
+                [key: string]: number;
+            };
+        };
+        /**
+         * Forgetting
+         * @description A request to forget, and what was done for it.
+         *
+         *     `phase`: `runs`, `scan` (spans of all runs are looked through for the user), `sessions`
+         *     (runs without a user in sessions that are only theirs), `conversations`, `contents` (a sweep
+         *     erases them), `done`. `contents` counts the erased ones, with thread nodes; `candidates` all that the runs and
+         *     conversations named; `of_others` those that stay because others name them, `refs_of_others` up to 20 of them; and
+         *     `named_again` those that somebody has stored or named since. `contents_until`: when the rest is erased, since a
+         *     sender may believe until then that it is stored; null: there is no rest.
+         *
+         *     `runs_of_several_users` are gone, too: a record is not taken apart. `kept_for_forks`: runs that stay, since others
+         *     were forked from them meanwhile. `forwarded`: how many of the runs each destination was or may have been sent;
+         *     `not_forwarded`: what was still to be sent to it, and will not be. `advice`: what else has copies, and what to do.
+         *     Ids of runs are listed up to 1,000.
+         */
+        Forgetting: {
+            /** Id */
+            id: string;
+            /**
+             * Phase
+             * @enum {string}
+             */
+            phase: "runs" | "scan" | "sessions" | "conversations" | "contents" | "done";
+            /** Requested */
+            requested: string;
+            /** Completed */
+            completed: string | null;
+            /** Requested By */
+            requested_by: string | null;
+            /** Run Count */
+            run_count: number;
+            /** Runs */
+            runs: string[];
+            /** Conversations */
+            conversations: number;
+            /** Candidates */
+            candidates: number;
+            /** Contents */
+            contents: number;
+            /** Of Others */
+            of_others: number;
+            /** Refs Of Others */
+            refs_of_others: components["schemas"]["RefOfOthers"][];
+            /** Named Again */
+            named_again: number;
+            /** Contents Until */
+            contents_until: string | null;
+            /** Runs Of Several Users */
+            runs_of_several_users: string[];
+            /** Kept For Forks */
+            kept_for_forks: string[];
+            /** Forwarded */
+            forwarded: {
+                [key: string]: number;
+            };
+            /** Not Forwarded */
+            not_forwarded: {
+                [key: string]: number;
+            };
+            /** Advice */
+            advice: string[];
+        };
+        /**
+         * Forgettings
+         * @description Requests to forget, the newest first.
+         */
+        Forgettings: {
+            /** Items */
+            items: components["schemas"]["Forgetting"][];
         };
         /**
          * Fork
@@ -2219,11 +2497,14 @@ export interface components {
         };
         /**
          * Health
-         * @description `status`: `alive` or `ready`. Otherwise the response is an error.
+         * @description `status`: `alive` or `ready`. Otherwise the response is an error. `object_store`: why contents cannot move to the
+         *     object store at present; left out if they can, or there is none.
          */
         Health: {
             /** Status */
             status: string;
+            /** Object Store */
+            object_store?: string | null;
         };
         /**
          * HistoryEntry
@@ -2234,6 +2515,7 @@ export interface components {
          *     the seq of the model call or tool call that made the message, null if none did; `elapsed_ms` is that call's
          *     duration.  `in_context` says whether the message was in its agent's context at the requested event; `removed` names
          *     the compression that removed it.  `value` is the message: absent with `hydrate=false`, null if it is not stored.
+         *     `masked`: redaction rules of the project have masked a part of it.
          */
         HistoryEntry: {
             /** Seq */
@@ -2262,6 +2544,8 @@ export interface components {
             tokens: number | null;
             /** Tokens Basis */
             tokens_basis: string | null;
+            /** Masked */
+            masked: boolean;
             /** In Context */
             in_context: boolean;
             removed: components["schemas"]["Removal"] | null;
@@ -2439,6 +2723,33 @@ export interface components {
             removed: unknown[];
             /** Added */
             added: unknown[];
+        };
+        /**
+         * ListedContent
+         * @description A content, and what it is. `kind`: `unknown` until its run was packed, some minutes after its end. `tokens` is an
+         *     estimate; null: not counted yet. `first_stored` and `last_named` are days (UTC): when it was first stored (null: by
+         *     an older version), and when something that arrived last named it.
+         */
+        ListedContent: {
+            /** Ref */
+            ref: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "system_prompt" | "user_message" | "assistant_message" | "reasoning" | "tool_arguments" | "tool_result" | "checkpoint" | "request" | "response" | "input" | "output" | "other" | "unknown";
+            /** Tier */
+            tier: string;
+            /** Size */
+            size: number;
+            /** Stored Bytes */
+            stored_bytes: number;
+            /** Tokens */
+            tokens: number | null;
+            /** First Stored */
+            first_stored: string | null;
+            /** Last Named */
+            last_named: string;
         };
         /**
          * LiteralOrigin
@@ -2968,6 +3279,18 @@ export interface components {
             next_cursor: string | null;
         };
         /**
+         * PageOfListedContent
+         * @description A page of a list.  Send `next_cursor` as `cursor` to get the next page; null: this is the last page.
+         *
+         *     `cut`: texts that were too long and not read completely.  `hint`: a possible reason why nothing was found.
+         */
+        PageOfListedContent: {
+            /** Items */
+            items: components["schemas"]["ListedContent"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
          * PageOfLlmCall
          * @description A page of a list.  Send `next_cursor` as `cursor` to get the next page; null: this is the last page.
          *
@@ -3060,6 +3383,18 @@ export interface components {
         PageOfRunLog: {
             /** Items */
             items: components["schemas"]["RunLog"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
+         * PageOfRunRemoval
+         * @description A page of a list.  Send `next_cursor` as `cursor` to get the next page; null: this is the last page.
+         *
+         *     `cut`: texts that were too long and not read completely.  `hint`: a possible reason why nothing was found.
+         */
+        PageOfRunRemoval: {
+            /** Items */
+            items: components["schemas"]["RunRemoval"][];
             /** Next Cursor */
             next_cursor: string | null;
         };
@@ -3187,6 +3522,49 @@ export interface components {
             sum: number;
         };
         /**
+         * Pin
+         * @description A run that no rule thins or deletes.  `key`: the name of the API key that pinned it.
+         */
+        Pin: {
+            /** Run */
+            run: string;
+            /** Reason */
+            reason: string | null;
+            /** Key */
+            key: string | null;
+            /** Time */
+            time: string;
+        };
+        /**
+         * PlannedMove
+         * @description A run that would go into another tier now.
+         *
+         *     `why`: the rule and the age. `kept`: why it does not go although its age is reached; null: it goes. `bytes`: of the
+         *     rows of its record (compressed).
+         */
+        PlannedMove: {
+            /** Run */
+            run: string;
+            /**
+             * Tier
+             * @enum {string}
+             */
+            tier: "hot" | "warm" | "cold" | "archive" | "deleted";
+            /**
+             * To
+             * @enum {string}
+             */
+            to: "hot" | "warm" | "cold" | "archive" | "deleted";
+            /** Rule */
+            rule: string;
+            /** Why */
+            why: string;
+            /** Kept */
+            kept: string | null;
+            /** Bytes */
+            bytes: number;
+        };
+        /**
          * Population
          * @description The runs that an answer is about: those that met the conditions and have ended, newest first, without forks.
          *
@@ -3250,7 +3628,8 @@ export interface components {
         };
         /**
          * ProjectAnswer
-         * @description A project.  `created` is RFC 3339.
+         * @description A project.  `created` is RFC 3339. `encryption`: whether what is stored of it is encrypted; after its key was
+         *     destroyed, nobody can read it.
          */
         ProjectAnswer: {
             /** Name */
@@ -3258,6 +3637,11 @@ export interface components {
             /** Created */
             created: string;
             limits: components["schemas"]["ProjectLimits"];
+            /**
+             * Encryption
+             * @enum {string}
+             */
+            encryption: "off" | "on" | "key_destroyed";
         };
         /**
          * ProjectLimits
@@ -3283,8 +3667,38 @@ export interface components {
             items: components["schemas"]["ProjectAnswer"][];
         };
         /**
+         * ProjectRetention
+         * @description The policy of a project, and what it means.
+         *
+         *     `policy` is null if there is none: then runs are kept for ever. `tiers`: how many runs are in each. `upcoming`: what
+         *     goes when; `looked_at` runs were looked at for it, `all_looked_at` says whether those were all. `object_store`:
+         *     whether warm runs go anywhere; without one they stay where they are.
+         */
+        ProjectRetention: {
+            /** Policy */
+            policy: {
+                [key: string]: unknown;
+            } | null;
+            /** Object Store */
+            object_store: boolean;
+            /** Tiers */
+            tiers: {
+                [key: string]: number;
+            };
+            /** Upcoming */
+            upcoming: components["schemas"]["UpcomingMove"][];
+            /** Looked At */
+            looked_at: number;
+            /** All Looked At */
+            all_looked_at: boolean;
+        };
+        /**
          * ProjectStorage
          * @description What a project has.  `contents`: how many different ones; `content_bytes`: their size, not compressed.
+         *
+         *     `by_kind` counts contents by what they are, `by_tier` by their tier, and `by_age` by the day on which they were
+         *     first stored: `today`, up to `7_days` ago, `30_days`, `90_days`, `1_year`, `older`; `unknown`: an older version
+         *     stored them. Only contents that fit the question are counted in these, and in `selected`, all of them together.
          *
          *     `inline_bytes`: what they stand for, the size of records that carry their contents themselves: each content that
          *     model calls were given as often as it was given, all others once for each run.  `sampled_runs` were read for it.
@@ -3298,6 +3712,19 @@ export interface components {
             };
             contents: components["schemas"]["Amount"];
             content_bytes: components["schemas"]["Amount"];
+            selected: components["schemas"]["ContentTotals"];
+            /** By Kind */
+            by_kind: {
+                [key: string]: components["schemas"]["ContentTotals"];
+            };
+            /** By Tier */
+            by_tier: {
+                [key: string]: components["schemas"]["ContentTotals"];
+            };
+            /** By Age */
+            by_age: {
+                [key: string]: components["schemas"]["ContentTotals"];
+            };
             inline_bytes: components["schemas"]["Amount"];
             /** Sampled Runs */
             sampled_runs: number;
@@ -3314,6 +3741,11 @@ export interface components {
             /** Created */
             created: string;
             limits: components["schemas"]["ProjectLimits"];
+            /**
+             * Encryption
+             * @enum {string}
+             */
+            encryption: "off" | "on" | "key_destroyed";
             /** Spans Today */
             spans_today: number;
             /** Bytes Today */
@@ -3536,10 +3968,10 @@ export interface components {
          * @description A score of a run, or of its call `span`.  `value` is a number, a boolean, or the name of a category; `label` is
          *     what the evaluator calls a number.
          *
-         *     `source` is `api` for scores that were posted, or else the instrumentation that reported them (`playhead`: the
-         *     program).  `author` is what the poster said, `key` the name of the API key.  `time` of a posted score is the
-         *     database's, else the program's.  `latest`: no later score of this name replaces it.  A comment that is too long for
-         *     an event is content: its ref is `explanation`.
+         *     `source` is `api` for scores that were posted, `scorer` for those of scorers, or else the instrumentation that
+         *     reported them (`playhead`: the program).  `author` is what the poster said, `key` the name of the API key.  `time`
+         *     of a posted score and of a scorer's is the database's, else the program's.  `latest`: no later score of this name
+         *     replaces it.  A comment that is too long for an event is content: its ref is `explanation`.
          */
         RecordedScore: {
             /** Run */
@@ -3568,6 +4000,104 @@ export interface components {
             time: string;
             /** Latest */
             latest: boolean;
+        };
+        /**
+         * RedactedKind
+         * @description How many of one kind a job has looked at, and how many of these it has changed.
+         */
+        RedactedKind: {
+            /** Looked At */
+            looked_at: number;
+            /** Changed */
+            changed: number;
+        };
+        /**
+         * RedactionAnswer
+         * @description What is masked in the data of a project.
+         *
+         *     `keys`: names of members of JSON and of attributes, whose values are masked; `*` stands for any characters, and
+         *     capitals make no difference.  `patterns`: regular expressions by name.  `presets`: names of built-in patterns, of
+         *     `available_presets`.  `hook`: whether the operator's function (PLAYHEAD_REDACTION_HOOK) is called; `has_hook`:
+         *     whether the collector has one.  `job`: the last job that ran the rules over what is stored; null: there was none.
+         */
+        RedactionAnswer: {
+            /** Keys */
+            keys: string[];
+            /** Patterns */
+            patterns: {
+                [key: string]: string;
+            };
+            /** Presets */
+            presets: string[];
+            /** Hook */
+            hook: boolean;
+            /** Has Hook */
+            has_hook: boolean;
+            /** Available Presets */
+            available_presets: components["schemas"]["RedactionPreset"][];
+            job: components["schemas"]["RedactionJob"] | null;
+        };
+        /**
+         * RedactionJob
+         * @description Rules that are run over what is stored.
+         *
+         *     `state` is `running`, `done`, `stopped` (before its end), or `waiting`: its last step could not be made for the
+         *     reason in `failed`, and is tried again.  `phase` is what it works on: contents, packs, runs, promises, records,
+         *     search, done.
+         *     `counts`: by kind.  `outdated`: the rules were changed since it was started.  `unchanged`: what it cannot change.
+         *     Times are RFC 3339.
+         */
+        RedactionJob: {
+            /** State */
+            state: string;
+            /** Phase */
+            phase: string;
+            /** Counts */
+            counts: {
+                [key: string]: components["schemas"]["RedactedKind"];
+            };
+            /** Started */
+            started: string;
+            /** Updated */
+            updated: string;
+            /** Ended */
+            ended: string | null;
+            /** Failed */
+            failed: string | null;
+            /** Outdated */
+            outdated: boolean;
+            /** Unchanged */
+            unchanged: string[];
+        };
+        /**
+         * RedactionPreset
+         * @description A pattern that is built in, and what it masks.
+         */
+        RedactionPreset: {
+            /** Name */
+            name: string;
+            /** About */
+            about: string;
+        };
+        /**
+         * RedactionTest
+         * @description What is left of a value by the rules of the project. `changed`: whether any of it is masked.
+         */
+        RedactionTest: {
+            /** Value */
+            value: unknown;
+            /** Changed */
+            changed: boolean;
+        };
+        /**
+         * RefOfOthers
+         * @description A content or a thread node that stays, and up to five of the runs that name it.
+         */
+        RefOfOthers: {
+            /** Ref */
+            ref: string;
+            /** Runs */
+            runs: string[];
         };
         /**
          * RefusedContent
@@ -3645,6 +4175,25 @@ export interface components {
             /** Text */
             text: string;
             computed: components["schemas"]["Suspects"];
+        };
+        /**
+         * RetentionPlan
+         * @description What would be done now: the first of the runs, and how many there are with all their `bytes`. `kept`: how many
+         *     are due and stay. `all_looked_at`: whether all runs were looked at in the time that a request has.
+         */
+        RetentionPlan: {
+            /** Items */
+            items: components["schemas"]["PlannedMove"][];
+            /** Runs */
+            runs: number;
+            /** Kept */
+            kept: number;
+            /** Bytes */
+            bytes: number;
+            /** Looked At */
+            looked_at: number;
+            /** All Looked At */
+            all_looked_at: boolean;
         };
         /**
          * Revoked
@@ -3743,6 +4292,8 @@ export interface components {
             shared: number | null;
             /** Fork Count */
             fork_count: number;
+            /** Pinned */
+            pinned: boolean;
             /** Attempts */
             attempts: number;
             /** Metadata */
@@ -3770,6 +4321,7 @@ export interface components {
             links: {
                 [key: string]: string;
             };
+            retention: components["schemas"]["RunRetention"];
         };
         /**
          * RunError
@@ -3952,6 +4504,59 @@ export interface components {
             spans_missing: number;
         };
         /**
+         * RunRemoval
+         * @description A step of the audit: runs that went from one tier to another by a rule.
+         *
+         *     `contents`: contents and threads that these runs do not name any more. `bytes`: of their rows that went.
+         */
+        RunRemoval: {
+            /** Time */
+            time: string;
+            /** Rule */
+            rule: string;
+            /**
+             * Tier
+             * @enum {string}
+             */
+            tier: "hot" | "warm" | "cold" | "archive" | "deleted";
+            /**
+             * To
+             * @enum {string}
+             */
+            to: "hot" | "warm" | "cold" | "archive" | "deleted";
+            /** Runs */
+            runs: string[];
+            /** Contents */
+            contents: number;
+            /** Bytes */
+            bytes: number;
+        };
+        /**
+         * RunRetention
+         * @description How long the run is kept.
+         *
+         *     `thinned`: when it came into its tier, by `rule`; null: it is hot. `next_tier` and `next_time`: where it goes next
+         *     by the policy as it is now, if nothing keeps it; null: nowhere. `pin`: null if it is not pinned.
+         */
+        RunRetention: {
+            /**
+             * Tier
+             * @enum {string}
+             */
+            tier: "hot" | "warm" | "cold" | "archive" | "deleted";
+            /** Thinned */
+            thinned: string | null;
+            /** Rule */
+            rule: string | null;
+            /** Next Tier */
+            next_tier: ("hot" | "warm" | "cold" | "archive" | "deleted") | null;
+            /** Next Time */
+            next_time: string | null;
+            /** Next Rule */
+            next_rule: string | null;
+            pin: components["schemas"]["Pin"] | null;
+        };
+        /**
          * RunStatistics
          * @description What runs take.
          *
@@ -3990,7 +4595,7 @@ export interface components {
          *     `outcome` is what came of it, `happened` says in one line what happened. `scored` are the scores of the run as a
          *     whole, the latest of each name, newest first, at most 20.
          *     A fork differs from the run `fork_of` from seq `fork_at` on; it shares the `shared` events before, which are part of
-         *     the counts.
+         *     the counts. `pinned`: no rule of retention is about it.
          */
         RunSummary: {
             /** Run */
@@ -4054,6 +4659,8 @@ export interface components {
             shared: number | null;
             /** Fork Count */
             fork_count: number;
+            /** Pinned */
+            pinned: boolean;
         };
         /**
          * RunTurn
@@ -4230,6 +4837,193 @@ export interface components {
         Scopes: {
             /** Not Understood */
             not_understood: components["schemas"]["ScopeCount"][];
+        };
+        /**
+         * ScorerAnswer
+         * @description A scorer, and how far it has come.
+         *
+         *     `version` is one more with each change of what decides the value. `score` is the name of its scores. `due`: runs
+         *     that wait; `failures`: the last runs that were given up, at most 20. `backfill`: the last one.
+         */
+        ScorerAnswer: {
+            /** Name */
+            name: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "rule" | "function" | "judge";
+            /** Version */
+            version: number;
+            /** Enabled */
+            enabled: boolean;
+            /** Score */
+            score: string;
+            /** Rule */
+            rule: {
+                [key: string]: unknown;
+            } | null;
+            /** Function */
+            function: string | null;
+            /** Prompt */
+            prompt: string | null;
+            /** Judge Model */
+            judge_model: string | null;
+            /** Where */
+            where: {
+                [key: string]: string;
+            };
+            /** Sample */
+            sample: number;
+            budget: components["schemas"]["ScorerBudget"];
+            /** Created */
+            created: string;
+            today: components["schemas"]["ScorerCounts"];
+            total: components["schemas"]["ScorerCounts"];
+            /** Due */
+            due: number;
+            /** Failures */
+            failures: components["schemas"]["FailedScoring"][];
+            backfill: components["schemas"]["ScorerBackfill"] | null;
+        };
+        /**
+         * ScorerBackfill
+         * @description A pass over stored runs. `looked`: runs that it has come past; `queued`: those of them that are to be scored.
+         */
+        ScorerBackfill: {
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "running" | "done" | "stopped";
+            /** Since */
+            since: string | null;
+            /** Until */
+            until: string | null;
+            /** Started */
+            started: string;
+            /** Looked */
+            looked: number;
+            /** Queued */
+            queued: number;
+        };
+        /**
+         * ScorerBody
+         * @description What the scorer does, for which runs, and how often.
+         */
+        ScorerBody: {
+            /**
+             * Kind
+             * @description What scores: a rule, a function, or a model that judges.
+             * @enum {string}
+             */
+            kind: "rule" | "function" | "judge";
+            /**
+             * Rule
+             * @description Of a rule: `fails_if` and `passes_if`, lists of checks.
+             */
+            rule?: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Function
+             * @description Of a function: its name, among those that the operator named.
+             */
+            function?: string | null;
+            /**
+             * Prompt
+             * @description Of a judge: what it is asked. {input}, {output} and {tool_calls} stand for those of the run.
+             */
+            prompt?: string | null;
+            /**
+             * Judge Model
+             * @description Of a judge: the model; default: the first that the operator named.
+             */
+            judge_model?: string | null;
+            /**
+             * Score
+             * @description Name of its scores; default: the scorer's.
+             */
+            score?: string | null;
+            /**
+             * Where
+             * @description Which runs: agent, status, session, user, tag, model, tool, text, as for lists of runs.
+             */
+            where?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * Sample
+             * @description The share of these runs that is scored, by a hash of the id.
+             * @default 1
+             */
+            sample: number;
+            /**
+             * Runs Per Day
+             * @description Runs per day (UTC). Null: no limit.
+             */
+            runs_per_day?: number | null;
+            /**
+             * Tokens Per Day
+             * @description Of a judge: tokens per day. Null: no limit.
+             */
+            tokens_per_day?: number | null;
+            /**
+             * Cost Per Day
+             * @description Of a judge: US dollars per day. Null: no limit.
+             */
+            cost_per_day?: number | null;
+            /**
+             * Enabled
+             * @description Whether it scores runs.
+             * @default true
+             */
+            enabled: boolean;
+        };
+        /**
+         * ScorerBudget
+         * @description What a scorer may do on a day (UTC); null: as much as there is. `cost` is in US dollars.
+         */
+        ScorerBudget: {
+            /** Runs Per Day */
+            runs_per_day: number | null;
+            /** Tokens Per Day */
+            tokens_per_day: number | null;
+            /** Cost Per Day */
+            cost_per_day: number | null;
+        };
+        /**
+         * ScorerCounts
+         * @description What a scorer did. `begun` counts attempts, `failed` runs that were given up. `not_sampled` and `over_budget`
+         *     are runs that it left out. `tokens` and `cost` are those of a judge.
+         */
+        ScorerCounts: {
+            /** Begun */
+            begun: number;
+            /** Scored */
+            scored: number;
+            /** Failed */
+            failed: number;
+            /** Not Sampled */
+            not_sampled: number;
+            /** Over Budget */
+            over_budget: number;
+            /** Tokens */
+            tokens: number;
+            /** Cost */
+            cost: number;
+        };
+        /**
+         * ScorerList
+         * @description All scorers of a project. `functions`: those that scorers may name; `models`: those that may judge.
+         */
+        ScorerList: {
+            /** Items */
+            items: components["schemas"]["ScorerAnswer"][];
+            /** Functions */
+            functions: string[];
+            /** Models */
+            models: string[];
         };
         /**
          * SectionTokens
@@ -4529,7 +5323,8 @@ export interface components {
          *
          *     A conversation may be kept as records instead, as the checkpoints of LangGraph's threads are: texts that name
          *     contents by ref. Then `messages` counts them, `records` has those that were asked for, and `head` is the ref that a
-         *     thread with them as messages has: nothing is stored under it.
+         *     thread with them as messages has: nothing is stored under it. `masked` is true if redaction rules of the project
+         *     have masked a part of any of these records: `head` is still that of what was sent.
          */
         StoredConversation: {
             /** Id */
@@ -4544,6 +5339,8 @@ export interface components {
             messages: number;
             /** Records */
             records: string[];
+            /** Masked */
+            masked: boolean;
             parent: components["schemas"]["ConversationParent"] | null;
             /** Created */
             created: string;
@@ -4749,6 +5546,20 @@ export interface components {
             next_cursor: string | null;
             /** Unindexed */
             unindexed: number;
+        };
+        /**
+         * Thinned
+         * @description What a request did: how many runs went into each tier.  `complete`: nothing is left that is due.
+         */
+        Thinned: {
+            /** Runs */
+            runs: {
+                [key: string]: number;
+            };
+            /** Bytes */
+            bytes: number;
+            /** Complete */
+            complete: boolean;
         };
         /**
          * TimedCall
@@ -5165,6 +5976,30 @@ export interface components {
             branches: components["schemas"]["TreeBranch"][];
         };
         /**
+         * TriedScore
+         * @description A score that a scorer would give.
+         */
+        TriedScore: {
+            /** Name */
+            name: string;
+            /** Value */
+            value: number | boolean | string;
+            /** Label */
+            label: string | null;
+            /** Comment */
+            comment: string | null;
+        };
+        /**
+         * TriedScorer
+         * @description What a scorer says about a run. Nothing of it is stored, but for the run of a judge.
+         */
+        TriedScorer: {
+            /** Run */
+            run: string;
+            /** Scores */
+            scores: components["schemas"]["TriedScore"][];
+        };
+        /**
          * TurnArgument
          * @description An argument of a tool call: its `path`, like `flights[0].date`, in the order of the tool's definition, and where
          *     the value comes from.  `origin` is null for values that are not traced (code called the tool).
@@ -5361,6 +6196,14 @@ export interface components {
             rule: string | null;
         };
         /**
+         * Unpinned
+         * @description `unpinned`: whether the run was pinned.
+         */
+        Unpinned: {
+            /** Unpinned */
+            unpinned: boolean;
+        };
+        /**
          * UntakenOption
          * @description An option that was open and not chosen.
          *
@@ -5374,6 +6217,21 @@ export interface components {
             origin: string;
             /** Considered */
             considered: string | null;
+        };
+        /**
+         * UpcomingMove
+         * @description Runs that go into a tier within the next `days`, by the rules as they are now, and those that are due already.
+         */
+        UpcomingMove: {
+            /** Days */
+            days: number;
+            /**
+             * Tier
+             * @enum {string}
+             */
+            tier: "hot" | "warm" | "cold" | "archive" | "deleted";
+            /** Runs */
+            runs: number;
         };
         /**
          * ValueOrigin

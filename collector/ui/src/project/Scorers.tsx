@@ -1,24 +1,12 @@
 // The scorers of the project: what each has done, and what waits for it. They are set with `playhead scorers`.
+import type { ScorerAnswer, ScorerList } from "../api/types";
 import { useApi } from "../api/useApi";
 import { count, money } from "../model/format";
 import { Failed } from "../parts/Notices";
 import table from "../parts/Table.module.css";
 
-/** What is shown of a scorer (`ScorerAnswer` of the API). */
-interface ShownScorer {
-  name: string;
-  kind: string;
-  version: number;
-  enabled: boolean;
-  sample: number;
-  due: number;
-  today: { scored: number; cost: number };
-  total: { scored: number; failed: number; not_sampled: number; over_budget: number };
-  backfill: { state: string; looked: number } | null;
-}
-
 export function Scorers() {
-  const { data, error, again } = useApi<{ items: readonly ShownScorer[] }>("/scorers");
+  const { data, error, again } = useApi<ScorerList>("/scorers");
   if (error !== null) return <Failed error={error} what="the scorers" onAgain={again} />;
   if (data === null || data.items.length === 0) return null;
   return (
@@ -49,7 +37,7 @@ export function Scorers() {
   );
 }
 
-function Line({ scorer }: { scorer: ShownScorer }) {
+function Line({ scorer }: { scorer: ScorerAnswer }) {
   const { today, total, backfill } = scorer;
   return (
     <tr>
