@@ -1,9 +1,10 @@
-"""What one part of keeping and forgetting does to what the others have made: cold and warm runs whose records, packs and
-large contents are in the object store, with and without encryption, are redacted, forgotten, scored and deleted."""
+"""What one part of keeping and forgetting does to what the others have made: cold runs whose records, packs and large
+contents are in the object store, with and without encryption, are redacted, forgotten, scored and deleted."""
 
 import base64
 import json
 import random
+import re
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,6 @@ from uuid import uuid4
 
 import asyncpg
 import pytest
-import zstandard
 
 from playhead.model import names
 from playhead.model.message import text_message
@@ -25,10 +25,11 @@ from playhead_collector.retain.retainer import Retainer
 from playhead_collector.store.objects.obstore_store import open_object_store
 from playhead_collector.store.operator_key import KeySource
 from playhead_collector.store.packing import packed_runs
+from playhead_collector.store.packing.zstd import builtin
 from playhead_collector.store.ports.forgetting import ForgettingRow, SelectedBy, Selector
 from playhead_collector.store.ports.notes import NoteToAdd
 from playhead_collector.store.ports.runs import RunFilter
-from playhead_collector.store.ports.scorers import ScorerDefinition, ScorerSelection
+from playhead_collector.store.ports.scorers import ScorerDefinition, ScorerSelection, ScoringCounts
 from playhead_collector.store.ports.scores import ScoreToAdd
 from playhead_collector.store.ports.tiers import Tier
 from playhead_collector.store.postgres.erasing import BELIEVED_NS
@@ -165,8 +166,6 @@ async def in_objects(sql: asyncpg.Connection, folder: Path) -> list[bytes]:
         if row["kind"] == "run":
             found += packed_runs.decode(part).texts()
         else:
-            from playhead_collector.store.packing.zstd import builtin  # noqa: PLC0415
-
             assert row["encoding"] <= 0
             found.append(part if row["encoding"] == 0 else builtin(-row["encoding"]).read(part))
     return found
@@ -193,8 +192,6 @@ async def everything(store: PostgresStore, project: int, run: str) -> dict[str, 
 
 
 def _refs_in(text: str) -> set[str]:
-    import re  # noqa: PLC0415
-
     return set(re.findall("sha256:[0-9a-f]{64}", text))
 
 
@@ -213,31 +210,32 @@ async def test_a_redaction_job_masks_what_is_cold_and_in_the_object_store(
     await store.promises.open(project, "d" * 32, "input", ONE, {"key": "k", "action": f"ask {SECRET}"}, None)
     assert all(moved > 0 for _, moved in (await where_bodies_are(sql)).values())
     clean, before = await everything(store, project, TWO), await everything(store, project, ONE)
-    assert SECRET in repr(before["events"]) and SECRET in repr(before["contents"])
+    assert SECRET in repr(before["events"])
+    assert SECRET in repr(before["contents"])
 
     await store.redaction.start(project, RULES)
     counts = None
     while (job := await store.redaction.step(project, Masker(RULES, "made"))) is not None:
         counts = job.counts
     assert counts is not None
-    assert counts["contents"][1] > 0 and counts["packed_contents"][1] > 0
+    assert counts["contents"][1] > 0
+    assert counts["packed_contents"][1] > 0
     assert counts["runs"] == (2, 1)
     assert counts["scores"] == counts["notes"] == counts["promises"] == (1, 1)
     assert await everything(fresh, project, TWO) == clean
     now = await everything(fresh, project, ONE)
     assert SECRET not in repr(now)
-    assert "[masked:email]" in repr(now["events"]) and "[masked:email]" in repr(now["contents"])
+    assert "[masked:email]" in repr(now["events"])
+    assert "[masked:email]" in repr(now["contents"])
     assert [event.seq for event in now["events"]] == [event.seq for event in before["events"]]
-    assert now["row"].tier == Tier.COLD and now["row"].user == "[masked:email]"
+    assert (now["row"].tier, now["row"].user) == (Tier.COLD, "[masked:email]")
     assert len(await fresh.runs.page(project, RunFilter(user="[masked:email]"), limit=5)) == 1
-    [score] = await fresh.scores.of_run(project, ONE) if hasattr(fresh.scores, "of_run") else [None]
     await move(store)  # what was masked goes to the object store again, and what was there is gone
     assert await everything(fresh, project, ONE) == now
     if encrypted:
         stored = await sql.fetch("select * from content") + await sql.fetch("select * from run")
-        assert SECRET not in repr(stored) and "masked:email" not in repr(stored)
-        with pytest.raises(zstandard.ZstdError):
-            packed_runs.decode(await sql.fetchval("select body from packed_run where body is not null limit 1") or b"\1x")
+        assert SECRET not in repr(stored)
+        assert "masked:email" not in repr(stored)
     else:
         found = await stored_in(module_database_url)
         assert [name for name, data in found.items() if SECRET.encode() in data] == []
@@ -380,7 +378,7 @@ async def test_scorers_find_runs_by_user_and_tag_and_keep_no_text_in_an_encrypte
     await store.scorers.note_arrived(10, clock())
     [due] = await store.scorers.take(project, 10, clock(), clock() + 10**9)
     assert due.run == ONE
-    await store.scorers.fail(due, f"no answer about {SECRET}", _no_counts(), clock(), None)
+    await store.scorers.fail(due, f"no answer about {SECRET}", ScoringCounts(), clock(), None)
     status = await store.scorers.status(scorer, clock(), 5)
     assert status.failures == [(ONE, f"no answer about {SECRET}")]
     [listed] = await store.scorers.of_project(project)
@@ -388,9 +386,3 @@ async def test_scorers_find_runs_by_user_and_tag_and_keep_no_text_in_an_encrypte
     assert listed in await store.scorers.in_use()
     stored = repr(await sql.fetch("select * from scorer")) + repr(await sql.fetch("select * from scoring_due"))
     assert (SECRET in stored) is not encrypted
-
-
-def _no_counts() -> Any:
-    from playhead_collector.store.ports.scorers import ScoringCounts  # noqa: PLC0415
-
-    return ScoringCounts()

@@ -124,6 +124,7 @@ class PostgresForgetting:
             case _:
                 if await sql.value(conn, "is_erasing", project_id=project_id, job=row["job"]):
                     return False
+                await sql.run(conn, "erase_from_objects", project_id=project_id)
                 await sql.run(conn, "end_forgetting", project_id=project_id, job=row["job"], now=self._clock())
                 return False
 

@@ -115,6 +115,8 @@ class PostgresRedaction:
             phase += moved.is_through
             place = {name: job[name] for name in ("at_pack", "at_run", "at_ref", "at_key")} | dict(moved.place)
             counts = _added(orjson.loads(job["counts"]), moved.counts)
+            if PHASES[phase] == "done":  # bodies that were masked are in rows again
+                await sql.run(conn, "erase_from_objects", project_id=project_id)
             row = await sql.row(
                 conn, "move_redaction_job", project_id=project_id, phase=phase, counts=orjson.dumps(counts).decode(),
                 now=self._clock(), is_over=PHASES[phase] == "done", **place,

@@ -236,5 +236,8 @@ from of_job where forgetting.project_id = :project_id and forgetting.job = of_jo
 -- name: content_tombstone(project_id, digest)$
 select forgotten from content_tombstone where project_id = :project_id and digest = :digest;
 
+-- name: erased_since(project_id, day)$
+select exists (select from content_tombstone where project_id = :project_id and forgotten >= :day);
+
 -- name: forget_content_tombstones(before)!
 delete from content_tombstone where forgotten < :before;
