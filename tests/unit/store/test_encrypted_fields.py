@@ -35,6 +35,7 @@ COLUMNS = {
     "forward_outbox": ("reason",),
     "packed_run": ("body",),
     "pin": ("reason",),
+    "project": ("retention",),
     "forgetting": ("selector", "sessions"),
     "scorer": ("labels", "selection"),
     "scoring_due": ("error",),
