@@ -11,7 +11,7 @@ from time import monotonic
 from uuid import UUID
 
 from playhead_collector.background import BackgroundLoop, keep_working
-from playhead_collector.errors import ObjectStoreUnavailable, StoreCollision
+from playhead_collector.errors import KeyDestroyed, ObjectStoreUnavailable, StoreCollision, WrongEncryptionKey
 from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.store.ports.forgetting import ForgettingStore
 
@@ -79,8 +79,9 @@ class Forgetter:
     async def _step(self, project_id: int, job: UUID) -> bool:
         try:
             worked = await self._store.step(project_id, job)
-        except ObjectStoreUnavailable as error:  # a record that has to be looked through is there
-            log.warning("a request to forget waits for the object store: %s", error)
+        except (ObjectStoreUnavailable, WrongEncryptionKey, KeyDestroyed) as error:
+            # A record that has to be looked through is there, or encrypted. Requests of other projects go on.
+            log.warning("a request to forget waits: %s", error)
             return False
         self.counts["steps"] += worked
         return worked

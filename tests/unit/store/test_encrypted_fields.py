@@ -53,7 +53,9 @@ HARMLESS = {
     **dict.fromkeys(("forks_of", "wake_forks", "forks_of_others", "judges_of"), "labels of runs and of agents"),
     **dict.fromkeys(("mark_lost", "runs_without_uses"), "labels of statuses"),
     "read_threads": "roles of contents",
-    **dict.fromkeys(("archive_runs", "delete_runs", "end_forgetting", "add_due_scorings"), "texts are deleted"),
+    **dict.fromkeys(
+        ("archive_runs", "delete_runs", "end_forgetting", "add_due_scorings", "drop_project_work"), "texts are deleted"
+    ),
     **dict.fromkeys(("scorers_of_runs", "runs_to_backfill"), "labels are compared as they are stored"),
     **dict.fromkeys(
         ("contents_to_move", "packs_to_move", "packed_here", "bring_back"),

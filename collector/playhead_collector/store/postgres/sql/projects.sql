@@ -66,7 +66,8 @@ update project set key_destroyed_at = now()
 where project_id = :project_id and encrypted and key_destroyed_at is null and deleted_at is null;
 
 -- name: drop_project_work(project_id)!
--- Nothing of a project whose key was destroyed can be projected, packed, described, indexed, announced, forwarded or swept.
+-- Nothing of a project whose key was destroyed can be projected, packed, described, indexed, announced, forwarded, swept,
+-- scored, masked or looked through for what is to be forgotten.
 with news as (
     update run_news set dirty_since_ns = null where project_id = :project_id and dirty_since_ns is not null
 ),
@@ -82,6 +83,19 @@ announcements as (
     update promise set announce_due = null where project_id = :project_id and announce_due is not null
 ),
 packing as (delete from packing_due where project_id = :project_id),
+erasing as (delete from gc_erasing where project_id = :project_id),
+scorings as (delete from scoring_due where project_id = :project_id),
+scorers as (update scorer set enabled = false where project_id = :project_id and enabled),
+masking as (
+    update redaction_job set ended_ns = updated_ns, failed = 'the key of the project was destroyed'
+    where project_id = :project_id and ended_ns is null
+),
+forgettings as (
+    update forgetting
+    set phase = 'done', completed_ns = (extract(epoch from clock_timestamp()) * 1000000000)::bigint, selector = null,
+        sessions = '{}'
+    where project_id = :project_id and completed_ns is null
+),
 entries as (delete from forward_outbox where project_id = :project_id),
 sweep as (delete from gc_sweep where project_id = :project_id),
 due as (delete from sweep_due where project_id = :project_id)
