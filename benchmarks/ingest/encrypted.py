@@ -1,5 +1,5 @@
-"""I1E: what encryption at rest costs ingest: the same kind of runs sent to a project that is encrypted and to one that is
-not, in turn."""
+"""I1E: what encryption at rest costs ingest: runs are sent to a project that is encrypted and to one that is not, in
+turn."""
 
 import base64
 import os
@@ -45,9 +45,8 @@ def measure() -> Iterator[Row]:
     one, other = (spans / statistics.median(taken[name]) for name in ("encrypted", "plain"))
     against = f"{one:,.0f} ÷ {other:,.0f} spans/s with their contents, {_RUNS} runs in a round"
     yield at_least("I1E", "spans taken encrypted ÷ not", ratio, 0.85, unit="x", against=against)
-    ratio = statistics.median(
-        one / other for one, other in zip(projected["plain"], projected["encrypted"], strict=True)
-    )
+    pairs = zip(projected["plain"], projected["encrypted"], strict=True)
+    ratio = statistics.median(one / other for one, other in pairs)
     yield told("I1E", "taken and projected encrypted ÷ not", ratio, unit="x", against="until the last run is projected")
 
 

@@ -16,11 +16,11 @@ CollectorError                 everything the collector raises on purpose
 ├─ StoreUnavailable            the database does not answer at present: nothing was stored, try again
 │  ├─ StoreCollision           another transaction was in the way: nothing was stored, trying again is likely to work
 │  ├─ ObjectStoreUnavailable   the object store does not do what is asked: what needs it has to wait
+│  ├─ EncryptionMissing        an encrypted project needs the package `cryptography`
 │  └─ WrongEncryptionKey       the operator's key does not unwrap the key of a project
 ├─ ContentMissing              nothing is stored under this ref
 ├─ ContentCorrupt              what is stored no longer matches its ref
 │  └─ CannotDecrypt            what is stored of an encrypted project was not encrypted with its key
-├─ EncryptionMissing           an encrypted project needs the package `cryptography`
 └─ Refused                     a request that cannot be done as it is; has the HTTP status of the answer
    └─ KeyDestroyed             the project is encrypted, and its key was destroyed
 """
@@ -105,8 +105,8 @@ class CannotDecrypt(ContentCorrupt):
     """What is stored of an encrypted project was not encrypted with its key: the database was damaged or changed."""
 
 
-class EncryptionMissing(CollectorError):
-    """A project is encrypted, and the package that can decrypt it is not installed."""
+class EncryptionMissing(StoreUnavailable):
+    """A project is encrypted, and the package that can decrypt it is not installed: nothing was stored."""
 
 
 class WrongEncryptionKey(StoreUnavailable):

@@ -633,6 +633,7 @@ RULES: dict[str, Rule] = {
     "post /projects": lambda run: [Question(f"{PREFIX}/projects", status=409, body={"name": "swept"})],
     "put /projects/{name}": lambda run: [Question(f"{PREFIX}/projects/swept", status=409, body={})],
     "delete /projects/{name}": lambda run: [Question(f"{PREFIX}/projects/swept", status=409)],
+    "delete /projects/{name}/key": lambda run: [Question(f"{PREFIX}/projects/swept/key", status=409)],
     "get /keys": _keys,
     "post /keys": _new_key,
     "delete /keys/{number}": _revoke,

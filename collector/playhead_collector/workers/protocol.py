@@ -21,6 +21,7 @@ from playhead_collector.errors import (
     CollectorError,
     ContentCorrupt,
     ContentMissing,
+    EncryptionMissing,
     ObjectStoreUnavailable,
     Refused,
     StoreUnavailable,
@@ -103,6 +104,7 @@ _ERRORS_BY_NAME: Mapping[str, type[CollectorError]] = {
         ContentMissing,
         ContentCorrupt,
         CannotDecrypt,
+        EncryptionMissing,
         WrongEncryptionKey,
     )
 }

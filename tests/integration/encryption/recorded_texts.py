@@ -56,10 +56,8 @@ def recorded(number: int) -> Recorder:
     }
     recorder.say(names.EVALUATION, **scored)
     recorder.say("shop.opened", **{"shop.place": text["event"]})
-    answered: Message = {
-        "role": "tool",
-        "parts": [{"type": "tool_call_response", "id": "c1", "response": text["result"]}],
-    }
+    result = {"type": "tool_call_response", "id": "c1", "response": text["result"]}
+    answered: Message = {"role": "tool", "parts": [result]}
     recorder.model([*messages, asked, answered], text_message("assistant", f"It is in {text['reply']}."))
     recorder.root.attributes[names.ERROR_TYPE] = "ValueError"
     recorder.root.status, recorder.root.status_message = STATUS_ERROR, f"ValueError: {text['error']}"

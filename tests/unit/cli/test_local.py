@@ -204,13 +204,14 @@ ONLY_A_COLLECTOR: dict[str, tuple[str, ...]] = {
     "projects create": ("name",),
     "projects limit": ("name",),
     "projects delete": ("name", "--yes"),
+    "projects destroy-key": ("name", "--yes"),
     "forward status": (),
     "forward retry": ("destination",),
     "forward drop": ("destination",),
     "forward backfill": ("destination", "last"),
 }
 # They ask nothing of a collector or a journal: they start something, or say how things are.
-ASK_NOTHING = {"serve", "run", "demo", "ship", "migrate", "doctor"}
+ASK_NOTHING = {"serve", "run", "demo", "ship", "migrate", "rewrap", "doctor"}
 
 
 def declared_commands(command: Any, before: tuple[str, ...] = ()) -> Iterator[str]:

@@ -37,6 +37,7 @@ CHANGES = {
     ("POST", "/api/v1/projects"): ADMIN,
     ("PUT", "/api/v1/projects/{name}"): ADMIN,
     ("DELETE", "/api/v1/projects/{name}"): ADMIN,
+    ("DELETE", "/api/v1/projects/{name}/key"): ADMIN,
     ("DELETE", "/api/v1/keys/{number}"): ADMIN,
     ("DELETE", "/api/v1/runs/{run}"): ADMIN,
     ("POST", "/api/v1/gc"): ADMIN,

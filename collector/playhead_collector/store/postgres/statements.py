@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, cast
 
 from asyncpg import Connection, Record
 
-from playhead_collector.errors import KeyDestroyed, WrongEncryptionKey
+from playhead_collector.errors import EncryptionMissing, KeyDestroyed, WrongEncryptionKey
 from playhead_collector.store.packing.cipher import Cipher
 from playhead_collector.store.postgres.encrypted_fields import EncryptedFields, decrypted, encrypted, encrypting
 
@@ -154,7 +154,7 @@ async def _plain(conn: Conn, name: str, parameters: dict[str, Any], found: Seque
     for row in found:
         try:
             cipher = await cipher_of(conn, row["project_id"])
-        except (KeyDestroyed, WrongEncryptionKey):
+        except (KeyDestroyed, WrongEncryptionKey, EncryptionMissing):
             continue
         plain.append(row if cipher is None else decrypted(fields, cipher, dict(row)))
     return plain

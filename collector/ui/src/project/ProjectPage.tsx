@@ -41,6 +41,8 @@ function Facts({ project }: { project: ProjectUsage }) {
         <dd>{project.name}</dd>
         <dt>made</dt>
         <dd>{localDateTime(project.created)}</dd>
+        <dt>encryption at rest</dt>
+        <dd>{project.encryption === "on" ? "on: texts are not searched" : project.encryption.replace("_", " ")}</dd>
         <dt>arrived today (UTC)</dt>
         <dd>
           {count(project.spans_today)} spans and log events, {count(project.bytes_today)} bytes
