@@ -33,6 +33,9 @@ COLUMNS = {
     "promise": ("body", "answer"),
     "conversation": ("scope", "conversation_id", "parent_id"),
     "forward_outbox": ("reason",),
+    "packed_run": ("body",),
+    "pin": ("reason",),
+    "run_age": ("labels",),
 }
 # Statements that name such a column and neither return nor write a text of users.
 HARMLESS = {
@@ -43,7 +46,11 @@ HARMLESS = {
     **dict.fromkeys(("mark_lost", "runs_without_uses"), "labels of statuses"),
     "read_threads": "roles of contents",
     **dict.fromkeys(("large_contents", "packs_to_move"), "bodies move as they are; decrypted where looked into"),
-    **dict.fromkeys(("large_waiting", "projects_with_large"), "lengths"),
+    **dict.fromkeys(("large_waiting", "projects_with_large", "record_sizes"), "lengths"),
+    **dict.fromkeys(("packed_here", "bring_back"), "bodies move as they are; decrypted where looked into"),
+    "point_packed": "digests of what is stored",
+    "packs_to_warm": "whether there is a body",
+    "archive_runs": "sets them to null",
     **dict.fromkeys(("point_content", "point_packs"), "digests of what is stored"),
     **dict.fromkeys(("settle_object", "unpoint_object"), "whether there is a body"),
     **dict.fromkeys(
