@@ -110,6 +110,14 @@ async def replace(conn: Conn, packs: Packs, project_id: int, contents: Iterable[
         await sql.run(conn, "replace_contents", project_id=project_id, proven=proven, **_columns(rows))
 
 
+async def put_unpacked(
+    conn: Conn, packs: Packs, project_id: int, contents: Iterable[Content], today: datetime.date
+) -> None:
+    """Stores contents that were taken out of packs, also where others are stored under their refs."""
+    rows = await _rows(conn, packs, project_id, {content.ref.digest: content for content in contents})
+    await sql.run(conn, "insert_unpacked", project_id=project_id, today=today, **_columns(rows))
+
+
 def _is_other(content: Content, stored: Record) -> bool:
     """Whether a content that came has other bytes than the masked one that is stored, or proves it."""
     return bool(stored["unproven"]) or sha256(content.data).digest() != stored["masked"]
