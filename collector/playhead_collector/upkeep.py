@@ -28,7 +28,6 @@ from playhead_collector.errors import BadSetting, CannotStart, DatabaseError, Em
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store import schema
 from playhead_collector.store.postgres import scrubbing
-from playhead_collector.store.postgres import statements as sql
 
 _DUMP, _ABOUT = "database.dump", "backup.json"
 # With `wal_recycle`, old files of the write-ahead log are kept with their bytes, and used again under another name.
@@ -107,7 +106,7 @@ async def _begin_epochs(dsn: str) -> None:
     """Senders believe what the database had when it was saved, and later: they are to ask again."""
     conn = await schema.connect(dsn)
     try:
-        await sql.run(conn, "new_epochs")
+        await scrubbing.begin_epochs(conn)
     finally:
         await conn.close()
 

@@ -53,6 +53,11 @@ alter table run_tombstone
     -- It was forgotten: what arrives of it later is dropped, and the contents that it names are erased, too.
     add column erased boolean not null default false;
 
+alter table stored_object
+    -- It has bytes of what was erased or masked: it is written anew without them, and deleted without a wait.
+    add column erasing boolean not null default false;
+create index stored_object_erasing on stored_object (object) where erasing;
+
 -- As before; writers note what they name also while something is to be erased.
 create or replace function playhead_enter(of_project int, runs uuid[], out sweeping boolean, out gone uuid[])
 language plpgsql as $$

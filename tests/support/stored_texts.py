@@ -5,6 +5,7 @@ from typing import Any
 
 import asyncpg
 
+from playhead_collector.store.packing import packed_runs
 from playhead_collector.store.packing.zstd import Zstd, builtin, decompress_json
 
 # Columns whose bytes are numbers and hashes, beside keys and digests.
@@ -52,6 +53,8 @@ def _texts(
             yield decompress_json(value, decompress_json(spans[row["beside"]]))
         elif table in ("span_page", "event_page", "run_snapshot", "search_run"):
             yield decompress_json(value)
+        elif table == "packed_run":
+            yield from packed_runs.decode(value).texts()
 
 
 def _decoded(body: bytes, encoding: int, dictionaries: dict[tuple[int, int], bytes], project: int) -> bytes:

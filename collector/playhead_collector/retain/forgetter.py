@@ -11,7 +11,7 @@ from time import monotonic
 from uuid import UUID
 
 from playhead_collector.background import BackgroundLoop, keep_working
-from playhead_collector.errors import StoreCollision
+from playhead_collector.errors import ObjectStoreUnavailable, StoreCollision
 from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.store.ports.forgetting import ForgettingStore
 
@@ -57,7 +57,8 @@ class Forgetter:
             try:
                 if (await self._sweeper.step(project_id)).phase is None:
                     break
-            except StoreCollision:  # another sweeps, or the request's own writer was in the way: the loop goes on
+            except (StoreCollision, ObjectStoreUnavailable):
+                # Another sweeps, or the request's own writer was in the way: the loop goes on.
                 break
         await self._step(project_id, job)
 
@@ -70,13 +71,17 @@ class Forgetter:
         for project_id in await self._store.erasing_due():
             try:
                 await self._sweeper.step(project_id)
-            except StoreCollision:
+            except (StoreCollision, ObjectStoreUnavailable):
                 continue
             worked = True
         return _REST * (self._clock() - began) if worked else _POLL_SECONDS
 
     async def _step(self, project_id: int, job: UUID) -> bool:
-        worked = await self._store.step(project_id, job)
+        try:
+            worked = await self._store.step(project_id, job)
+        except ObjectStoreUnavailable as error:  # a record that has to be looked through is there
+            log.warning("a request to forget waits for the object store: %s", error)
+            return False
         self.counts["steps"] += worked
         return worked
 

@@ -89,9 +89,11 @@ class ObjectMover:
             deleted = await self._keeping.delete_doomed(self._grace_s)
             self.counts["deleted"] += deleted
             self._delete_at = now + (_DELETE_SECONDS if not deleted else 0)
+        if erased := await self._moves.erase():
+            self._delete_at = now
         moved = await self._moves.move_content(self._least_bytes)
         self.counts.update(contents=moved.items, bytes=moved.bytes)
-        return bool(moved.items or settled)
+        return bool(moved.items or settled or erased)
 
     def _failed(self, error: ObjectStoreUnavailable) -> float:
         self.counts["failures"] += 1

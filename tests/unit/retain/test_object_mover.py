@@ -24,7 +24,7 @@ class MadeUpObjects:
         self.clock = clock
         self.waiting = self.doomed = 0
         self.is_full = False
-        self.tidied = 0
+        self.tidied = self.erasing = 0
 
     async def move_content(self, least_bytes: int) -> Moved:
         if self.is_full:
@@ -40,6 +40,11 @@ class MadeUpObjects:
 
     async def move_packs(self, project_id: int, packs: object, *, if_smaller: bool = False) -> Moved:
         return Moved(0, 0)
+
+    async def erase(self) -> int:
+        erased, self.erasing = self.erasing, 0
+        self.doomed += erased
+        return erased
 
     async def tidy(self) -> tuple[int, bool]:
         self.tidied += 1
@@ -102,6 +107,15 @@ async def test_a_full_store_is_tried_again_ever_later_and_told_once_and_objects_
     await working.run_once()
     assert (working.problem, objects.waiting) == (None, 0)
     assert "again" in caplog.records[-1].message
+
+
+async def test_what_was_erased_is_deleted_at_once(objects: MadeUpObjects, clock: Clock):
+    working = mover(objects)
+    await working.run_once()
+    objects.erasing = 2
+    assert await working.run_once() == 0
+    await working.run_once()
+    assert working.counts["deleted"] == 2
 
 
 async def test_all_objects_are_looked_at_every_ten_minutes(objects: MadeUpObjects, clock: Clock):

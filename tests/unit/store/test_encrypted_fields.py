@@ -36,23 +36,32 @@ COLUMNS = {
     "packed_run": ("body",),
     "pin": ("reason",),
     "run_age": ("labels",),
+    "forgetting": ("selector", "sessions"),
+    "scorer": ("labels", "selection"),
+    "scoring_due": ("error",),
 }
 # Statements that name such a column and neither return nor write a text of users.
 HARMLESS = {
-    **dict.fromkeys(("content_sizes", "dirty_runs"), "lengths"),
+    **dict.fromkeys(("content_sizes", "dirty_runs", "dirty_runs_of", "contents_after", "record_sizes"), "lengths"),
     **dict.fromkeys(("first_content_sizes", "plain_content_sizes"), "of projects that are not encrypted"),
+    "unmeasured": "rows of versions that did not encrypt",
+    **dict.fromkeys(
+        ("trained_contents", "encode_contents", "trained_packs", "encode_pack"),
+        "only projects that are not encrypted have trained dictionaries",
+    ),
     **dict.fromkeys(("event_digests", "snapshot_digests"), "digests of what is stored"),
-    **dict.fromkeys(("forks_of", "wake_forks"), "labels of forks"),
+    **dict.fromkeys(("forks_of", "wake_forks", "forks_of_others", "judges_of"), "labels of runs and of agents"),
     **dict.fromkeys(("mark_lost", "runs_without_uses"), "labels of statuses"),
     "read_threads": "roles of contents",
-    **dict.fromkeys(("large_contents", "packs_to_move"), "bodies move as they are; decrypted where looked into"),
-    **dict.fromkeys(("large_waiting", "projects_with_large", "record_sizes"), "lengths"),
-    **dict.fromkeys(("packed_here", "bring_back"), "bodies move as they are; decrypted where looked into"),
-    "point_packed": "digests of what is stored",
-    "packs_to_warm": "whether there is a body",
-    "archive_runs": "sets them to null",
-    **dict.fromkeys(("point_content", "point_packs"), "digests of what is stored"),
-    **dict.fromkeys(("settle_object", "unpoint_object"), "whether there is a body"),
+    **dict.fromkeys(("archive_runs", "delete_runs", "end_forgetting", "add_due_scorings"), "texts are deleted"),
+    **dict.fromkeys(("scorers_of_runs", "runs_to_backfill"), "labels are compared as they are stored"),
+    **dict.fromkeys(
+        ("contents_to_move", "packs_to_move", "packed_here", "bring_back"),
+        "bodies move as they are; decrypted where looked into",
+    ),
+    **dict.fromkeys(("large_waiting", "projects_with_large", "large_contents"), "lengths"),
+    **dict.fromkeys(("point_content", "point_packs", "point_packed"), "digests of what is stored"),
+    **dict.fromkeys(("settle_object", "unpoint_object", "packs_to_warm"), "whether there is a body"),
     **dict.fromkeys(
         ("take_entries", "keep_entries", "outbox_status", "retry_dead", "drop_entries"), "whether there is a reason"
     ),

@@ -121,7 +121,7 @@ class ObjectKeeping(Protocol):
 
     async def delete_doomed(self, grace_s: float) -> int:
         """Gives up objects that are being written for too long, and deletes some of those that have been doomed for
-        `grace_s` seconds. Returns how many were deleted."""
+        `grace_s` seconds, or have what was erased. Returns how many were deleted."""
         ...
 
 
@@ -145,6 +145,11 @@ class BodyMoves(Protocol):
         `if_smaller`: without packs whose outlines take half of their bytes or more, which texts that repeat each other
         do. They are not looked at again.
         """
+        ...
+
+    async def erase(self) -> int:
+        """Takes what was erased or masked out of some objects: they are doomed without a wait, after what rows still
+        name of them is written anew. Returns how many were dealt with."""
         ...
 
     async def tidy(self) -> tuple[int, bool]:

@@ -19,6 +19,7 @@ from playhead.model.digest import sha256
 from playhead.model.ref import ContentRef
 from playhead.model.thread import THREAD, node_bytes
 from playhead_collector.errors import ContentCorrupt
+from playhead_collector.store.packing.content_packs import PackedContent
 from playhead_collector.store.packing.kinds import kind_in, kind_named
 from playhead_collector.store.packing.roles import role_in, role_named
 from playhead_collector.store.packing.zstd import ARRIVING_LEVEL, Zstd
@@ -111,11 +112,23 @@ async def replace(conn: Conn, packs: Packs, project_id: int, contents: Iterable[
 
 
 async def put_unpacked(
-    conn: Conn, packs: Packs, project_id: int, contents: Iterable[Content], today: datetime.date
+    conn: Conn,
+    packs: Packs,
+    project_id: int,
+    contents: Iterable[Content],
+    before: Mapping[bytes, PackedContent],
+    today: datetime.date,
 ) -> None:
-    """Stores contents that were taken out of packs, also where others are stored under their refs."""
+    """Stores contents that were taken out of packs, also where others are stored under their refs. `before`: by digest,
+    what the packs had."""
     rows = await _rows(conn, packs, project_id, {content.ref.digest: content for content in contents})
-    await sql.run(conn, "insert_unpacked", project_id=project_id, today=today, **_columns(rows))
+    packed = [before[row.ref] for row in rows]
+    columns = _columns(rows) | {
+        "kinds": [item.kind or row.kind for item, row in zip(packed, rows, strict=True)],
+        "tokens": [item.tokens for item in packed],
+        "stored": [item.first_stored for item in packed],
+    }
+    await sql.run(conn, "insert_unpacked", project_id=project_id, today=today, **columns)
 
 
 def _is_other(content: Content, stored: Record) -> bool:
@@ -177,9 +190,8 @@ async def read_rows(conn: Conn, packs: Packs, project_id: int, refs: Iterable[Co
     BodiesNeeded for contents in the object store."""
     contents: list[Content] = []
     rows = await sql.rows(conn, "read_contents", project_id=project_id, refs=[ref.digest for ref in refs])
+    rows = [row for row in rows if row["encoding"] is not None]  # without nodes of threads
     for row, body in zip(rows, await packs.bodies_of(conn, project_id, rows, "content"), strict=True):
-        if row["encoding"] is None:  # a thread's node
-            continue
         with suppress(zstandard.ZstdError):
             content = await _content(conn, packs.dictionaries, project_id, row, body)
             if row["masked"] is not None:

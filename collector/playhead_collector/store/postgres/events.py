@@ -135,9 +135,12 @@ StoredPages = dict[UUID, dict[int, StoredEventPage]]
 async def stored_pages(conn: Conn, project_id: int, packed: Sequence[Packed]) -> StoredPages:
     """Returns the stored pages of these runs, by run and page number."""
     stored: StoredPages = {packed_run.run: {} for packed_run in packed}
-    is_encrypted = await sql.cipher_of(conn, project_id) is not None
-    name = "event_bodies" if is_encrypted else "event_digests"
-    for row in await sql.rows(conn, name, project_id=project_id, runs=_known(packed)):
+    runs = _known(packed)
+    if is_encrypted := await sql.cipher_of(conn, project_id) is not None:
+        rows = await sql.rows(conn, "event_bodies", project_id=project_id, runs=runs)
+    else:
+        rows = await sql.rows(conn, "event_digests", project_id=project_id, runs=runs)
+    for row in rows:
         digest = sha256(row["body"]).digest() if is_encrypted else row["digest"]
         stored[row["run_id"]][row["page"]] = StoredEventPage(row["beside"], row["first_seq"], row["last_seq"], digest)
     return stored

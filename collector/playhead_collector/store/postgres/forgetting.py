@@ -11,6 +11,7 @@ looked through. `sessions`: in those in which no other user has runs, runs witho
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -23,7 +24,8 @@ from playhead.wire.operations.conversations import GRAPH_THREAD_ID_PREFIX
 from playhead_collector.store.packing.span_pages import unpack
 from playhead_collector.store.packing.zstd import decompress_json
 from playhead_collector.store.ports.forgetting import ForgettingRow, Selection, Selector
-from playhead_collector.store.postgres import changes, erasing, garbage, named_refs, search_blocks
+from playhead_collector.store.ports.scorers import JUDGE_AGENT
+from playhead_collector.store.postgres import changes, erasing, garbage, named_refs, packed_runs, search_blocks
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Collision, Database, begin_exclusive_write
 from playhead_collector.store.postgres.packs import Packs
@@ -36,6 +38,7 @@ _LOCK_TIMEOUT_MS: Final = 2_000
 _SCANNED_PER_STEP: Final = 5
 # What is not projected yet has no user. Projection is behind for seconds; longer only if a run cannot be projected.
 _PROJECTION_NS: Final = 60 * 1_000_000_000
+_JUDGE: Final = label("agent", JUDGE_AGENT)
 # Ids that a report lists; beyond, it counts.
 _LISTED: Final = 1_000
 _READ_FOR_DRY_RUN: Final = 50
@@ -54,6 +57,9 @@ class PostgresForgetting:
         self._recipients = recipients
 
     async def select(self, project_id: int, selector: Selector, limit: int) -> Selection:
+        return await self._packs.supplied(lambda packs: self._select(packs, project_id, selector, limit))
+
+    async def _select(self, packs: Packs, project_id: int, selector: Selector, limit: int) -> Selection:
         async with self._db.reading() as conn:
             runs = await _selected(conn, project_id, selector, limit)
             sessions = await _own_sessions(conn, project_id, selector, await _sessions_of(conn, project_id, runs))
@@ -65,7 +71,7 @@ class PostgresForgetting:
             forks = await sql.column(conn, "forks_of_others", project_id=project_id, runs=runs)
             candidates = None
             if len(runs) <= _READ_FOR_DRY_RUN:
-                candidates = len(await self._named(conn, project_id, runs))
+                candidates = len(await _named(conn, packs, project_id, runs))
         destinations = self._destinations(project_id, runs)
         return Selection([run.hex for run in runs], [run.hex for run in forks], conversations, destinations, candidates)
 
@@ -82,11 +88,12 @@ class PostgresForgetting:
             )  # fmt: skip
 
     async def step(self, project_id: int, job: UUID) -> bool:
-        async def attempt(conn: Conn) -> bool:
+        async def attempt(conn: Conn, packs: Packs) -> bool:
             row = await sql.row(conn, "lock_forgetting", project_id=project_id, job=job)
-            return row is not None and await self._step(conn, project_id, row)
+            return row is not None and await self._step(conn, packs, project_id, row)
 
-        return await self._db.transact(attempt)
+        # Records of thinned runs may be in the object store: nobody waits for it in a transaction.
+        return await self._packs.supplied(lambda packs: self._db.transact(partial(attempt, packs=packs)))
 
     async def jobs(self, project_id: int, job: UUID | None, limit: int) -> Sequence[ForgettingRow]:
         async with self._db.reading() as conn:
@@ -103,29 +110,32 @@ class PostgresForgetting:
 
     # --- steps --------------------------------------------------------------------------------------------------------
 
-    async def _step(self, conn: Conn, project_id: int, row: Record) -> bool:
+    async def _step(self, conn: Conn, packs: Packs, project_id: int, row: Record) -> bool:
         selector = _selector(row)
         match row["phase"]:
             case "runs":
-                return await self._forget_selected(conn, project_id, row, selector)
+                return await self._forget_selected(conn, packs, project_id, row, selector)
             case "scan":
-                return await self._forget_scanned(conn, project_id, row, selector)
+                return await self._forget_scanned(conn, packs, project_id, row, selector)
             case "sessions":
-                return await self._forget_in_sessions(conn, project_id, row, selector)
+                return await self._forget_in_sessions(conn, packs, project_id, row, selector)
             case "conversations":
                 return await self._forget_conversations(conn, project_id, row, selector)
             case _:
                 if await sql.value(conn, "is_erasing", project_id=project_id, job=row["job"]):
                     return False
+                await sql.run(conn, "erase_from_objects", project_id=project_id)
                 await sql.run(conn, "end_forgetting", project_id=project_id, job=row["job"], now=self._clock())
                 return False
 
-    async def _forget_selected(self, conn: Conn, project_id: int, row: Record, selector: Selector) -> bool:
+    async def _forget_selected(
+        self, conn: Conn, packs: Packs, project_id: int, row: Record, selector: Selector
+    ) -> bool:
         report = _report(row)
         kept = set(map(UUID, report.get("kept_for_forks", ())))
         found = await _selected(conn, project_id, selector, 1 + len(kept))
         if left := [run for run in found if run not in kept]:
-            await self._forget_run(conn, project_id, row, report, left[0], selector)
+            await self._forget_run(conn, packs, project_id, row, report, left[0], selector)
             return True
         waits = self._clock() < row["requested_ns"] + _PROJECTION_NS
         if waits and await sql.value(conn, "unprojected_since", project_id=project_id, before=row["requested_ns"]):
@@ -134,7 +144,7 @@ class PostgresForgetting:
         await self._move(conn, project_id, row, after, row["at_run"])
         return True
 
-    async def _forget_scanned(self, conn: Conn, project_id: int, row: Record, selector: Selector) -> bool:
+    async def _forget_scanned(self, conn: Conn, packs: Packs, project_id: int, row: Record, selector: Selector) -> bool:
         where = {"after": row["at_run"], "how_many": _SCANNED_PER_STEP}
         runs = await sql.column(conn, "runs_after", project_id=project_id, **where)
         if not runs:
@@ -143,20 +153,22 @@ class PostgresForgetting:
         report = _report(row)
         kept = set(map(UUID, report.get("kept_for_forks", ())))
         for run in runs:
-            if run not in kept and selector.value in await _users_in(conn, project_id, run, selector):
-                await self._forget_run(conn, project_id, row, report, run, selector)
+            if run not in kept and selector.value in await _users_in(conn, packs, project_id, run, selector):
+                await self._forget_run(conn, packs, project_id, row, report, run, selector)
                 await self._move(conn, project_id, row, "scan", run)
                 return True
         await self._move(conn, project_id, row, "scan", runs[-1])
         return True
 
-    async def _forget_in_sessions(self, conn: Conn, project_id: int, row: Record, selector: Selector) -> bool:
+    async def _forget_in_sessions(
+        self, conn: Conn, packs: Packs, project_id: int, row: Record, selector: Selector
+    ) -> bool:
         report = _report(row)
         kept = set(map(UUID, report.get("kept_for_forks", ())))
         sessions = await _own_sessions(conn, project_id, selector, row["sessions"])
         found = await _in_sessions(conn, project_id, sessions, 1 + len(kept))
         if left := [run for run in found if run not in kept]:
-            await self._forget_run(conn, project_id, row, report, left[0], selector)
+            await self._forget_run(conn, packs, project_id, row, report, left[0], selector)
         else:
             await self._move(conn, project_id, row, "conversations", row["at_run"])
         return True
@@ -181,19 +193,32 @@ class PostgresForgetting:
         return True
 
     async def _forget_run(
-        self, conn: Conn, project_id: int, row: Record, report: dict[str, Any], run: UUID, selector: Selector
+        self,
+        conn: Conn,
+        packs: Packs,
+        project_id: int,
+        row: Record,
+        report: dict[str, Any],
+        run: UUID,
+        selector: Selector,
     ) -> None:
-        """Deletes a run with its forks, or notes that it stays because of them."""
+        """Deletes a run with its forks, and with the runs in which judges were shown what they say; or notes that it
+        stays because of its forks."""
         below = await garbage.forks_of(conn, project_id, run)
         if below and not row["forks"]:
             report.setdefault("kept_for_forks", []).append(run.hex)
             await self._note(conn, project_id, row, set(), runs=0, conversations=0, report=report)
             return
         runs = [run, *below]
+        linked = [label("linked", each.hex) for each in runs]
+        runs += await sql.column(conn, "judges_of", project_id=project_id, labels=linked, judge=_JUDGE)
+        runs = list(dict.fromkeys(runs))
         news = await _news(conn, project_id, runs)
         whose = await sql.rows(conn, "whose_runs", project_id=project_id, runs=runs)
-        named = await self._named(conn, project_id, runs)
-        others = selector.by == "user" and [r for r in runs if await _has_other_user(conn, project_id, r, selector)]
+        named = await _named(conn, packs, project_id, runs)
+        others = selector.by == "user" and [
+            r for r in runs if await _has_other_user(conn, packs, project_id, r, selector)
+        ]
         await begin_exclusive_write(conn, project_id, _LOCK_TIMEOUT_MS)
         stored = [found["run_id"] for found in await sql.rows(conn, "lock_runs", project_id=project_id, runs=runs)]
         if await _news(conn, project_id, runs) != news or {*stored} != {found["run_id"] for found in whose}:
@@ -211,12 +236,6 @@ class PostgresForgetting:
         await self._note(
             conn, project_id, row, named, runs=len(stored), conversations=0, report=report, sessions=sessions
         )
-
-    async def _named(self, conn: Conn, project_id: int, runs: Sequence[UUID]) -> set[bytes]:
-        refs = set(await sql.column(conn, "histories_of", project_id=project_id, runs=runs))
-        for run in runs:
-            refs |= await named_refs.in_run(conn, project_id, run)
-        return await named_refs.with_all_below(conn, self._packs, project_id, refs)
 
     async def _note(
         self,
@@ -265,6 +284,15 @@ async def _selected(conn: Conn, project_id: int, selector: Selector, limit: int)
     return await sql.column(conn, "selected_runs", project_id=project_id, run=run, labels=labels, how_many=limit)
 
 
+async def _named(conn: Conn, packs: Packs, project_id: int, runs: Sequence[UUID]) -> set[bytes]:
+    """Returns all that these runs name, also what thinned ones do not keep: it waits for a sweep."""
+    refs = set(await sql.column(conn, "histories_of", project_id=project_id, runs=runs))
+    for run in runs:
+        refs |= await named_refs.in_run(conn, project_id, run)
+        refs |= await packed_runs.refs_named(conn, packs, project_id, run)
+    return await named_refs.with_all_below(conn, packs, project_id, refs)
+
+
 async def _sessions_of_scope(conn: Conn, project_id: int, scope: str) -> list[str]:
     """Labels of the sessions that are conversations of this scope and of no other one."""
     rows = await sql.rows(conn, "conversations_of_scope", project_id=project_id, scope=scope)
@@ -280,8 +308,17 @@ async def _own_sessions(conn: Conn, project_id: int, selector: Selector, session
     """Returns those of these sessions in which no other user has runs. Empty unless a user is selected."""
     if selector.by != "user":
         return []
-    where = {"project_id": project_id, "user": selector.value}
-    return [each for each in sessions if not await sql.value(conn, "has_other_user", session=each, **where)]
+    return [
+        each
+        for each in sessions
+        if not await sql.value(
+            conn,
+            "has_other_user",
+            project_id=project_id,
+            session=label("session", each),
+            user=label("user", selector.value),
+        )
+    ]
 
 
 async def _in_sessions(conn: Conn, project_id: int, sessions: Sequence[str], limit: int) -> list[UUID]:
@@ -317,16 +354,22 @@ async def _named_by_conversation(conn: Conn, conversation: Record) -> set[bytes]
 # --- users that spans name -------------------------------------------------------------------------------------------
 
 
-async def _users_in(conn: Conn, project_id: int, run: UUID, selector: Selector) -> set[str]:
+async def _users_in(conn: Conn, packs: Packs, project_id: int, run: UUID, selector: Selector) -> set[str]:
     """Returns the users that spans and log events of a run name, if the wanted one may be among them."""
     wanted = canonical_json(selector.value)
-    bodies = await sql.column(conn, "span_bodies", project_id=project_id, run=run)
+    bodies = await _span_bodies(conn, packs, project_id, run)
     return {user for body in bodies if wanted in decompress_json(body) for user in _users(body)}
 
 
-async def _has_other_user(conn: Conn, project_id: int, run: UUID, selector: Selector) -> bool:
-    bodies = await sql.column(conn, "span_bodies", project_id=project_id, run=run)
+async def _has_other_user(conn: Conn, packs: Packs, project_id: int, run: UUID, selector: Selector) -> bool:
+    bodies = await _span_bodies(conn, packs, project_id, run)
     return any(_users(body) - {selector.value} for body in bodies)
+
+
+async def _span_bodies(conn: Conn, packs: Packs, project_id: int, run: UUID) -> list[bytes]:
+    """Returns the pages of spans of a run, also of a thinned one. Raises BodiesNeeded."""
+    rows = await sql.rows(conn, "span_bodies", project_id=project_id, run=run)
+    return [row["body"] for row in rows] + await packed_runs.pages_of_spans(conn, packs, project_id, run)
 
 
 def _users(body: bytes) -> set[str]:

@@ -7,14 +7,16 @@ mover is at the same rows: what nobody names is deleted.
 """
 
 import asyncio
+import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from uuid import UUID
 
 import zstandard
 from asyncpg import Record
 
-from playhead_collector.errors import CannotDecrypt, KeyDestroyed, WrongEncryptionKey
+from playhead_collector.errors import CannotDecrypt, ContentCorrupt, KeyDestroyed, WrongEncryptionKey
 from playhead_collector.store.packing import content_packs
 from playhead_collector.store.packing.content_packs import OpenPack
 from playhead_collector.store.packing.zstd import compress_json
@@ -25,13 +27,15 @@ from playhead_collector.store.postgres.objects import OBJECT_BYTES, ObjectState,
 from playhead_collector.store.postgres.packs import Packs, decryption, location_of
 from playhead_collector.store.postgres.statements import Conn
 
+log = logging.getLogger(__name__)
+
 # An object whose named parts are less than this share of it is written anew.
 SPARSE_SHARE = 0.5
 # With `if_smaller`, a pack stays unless its outline is less than this share of it: reading it costs a request.
 WORTH_SHARE = 0.5
 # Packs that are read at a time when they move: some 16 MiB.
 _PACKS_AT_A_TIME = 512
-_OBJECTS_AT_A_TIME = 500
+_OBJECTS_AT_A_TIME, _ERASED_AT_A_TIME = 500, 4
 
 
 class PostgresMoves:
@@ -147,7 +151,7 @@ class PostgresMoves:
                 changed += await sql.run(conn, "doom_objects", objects=empty)
         for row in rows:
             if row["are_packs"] and row["named_bytes"] < SPARSE_SHARE * row["bytes"]:
-                await self._write_anew(row["of_project"], row["object"])
+                await self._write_anew(row["of_project"], row["object"], ObjectState.LIVE)
                 changed += 1
         self._scanned = rows[-1]["object"] if rows else 0
         is_end = len(rows) < _OBJECTS_AT_A_TIME
@@ -155,23 +159,53 @@ class PostgresMoves:
             self._scanned = 0
         return changed, is_end
 
-    async def _write_anew(self, project_id: int, number: int) -> None:
+    async def erase(self) -> int:
         async with self._db.reading() as conn:
-            rows = await sql.rows(conn, "packs_in_object", object=number)
-        places = {row["pack"]: location_of(row) for row in rows}
+            rows = await sql.rows(conn, "erasing_objects", how_many=_ERASED_AT_A_TIME)
+        empty = [row["object"] for row in rows if not row["named_bytes"]]
+        whole = [row["object"] for row in rows if row["named_bytes"] >= row["bytes"]]
+        if rows:
+            async with self._db.transaction() as conn:
+                await sql.run(conn, "doom_objects", objects=empty)
+                await sql.run(conn, "nothing_to_erase", objects=whole)
+        done = len(empty) + len(whole)
+        for row in rows:
+            if 0 < row["named_bytes"] < row["bytes"]:
+                try:
+                    await self._write_anew(row["of_project"], row["object"], ObjectState(row["state"]))
+                except ContentCorrupt as error:
+                    log.error("what was erased is still in the object store, in an object that is damaged: %s", error)  # noqa: TRY400 - it is no error of ours
+                else:
+                    done += 1
+        return done
+
+    async def _write_anew(self, project_id: int, number: int, state: ObjectState) -> None:
+        """Writes the parts of an object that rows name to another one. `state`: that of the object."""
+        async with self._db.reading() as conn:
+            packs = await sql.rows(conn, "packs_in_object", object=number)
+            runs = await sql.rows(conn, "runs_in_object", object=number)
+        places: dict[int | UUID, PartLocation] = {row["pack"]: location_of(row) for row in packs}
+        places |= {row["run_id"]: location_of(row) for row in runs}
         parts = await self._objects.read_parts(list(places.values()))
-        located = await self._objects.put_parts(project_id, {pack: parts[place] for pack, place in places.items()})
+        located = await self._objects.put_parts(project_id, {part: parts[place] for part, place in places.items()})
 
         async def point(conn: Conn) -> None:
+            moved_packs = {part: place for part, place in located.items() if not isinstance(part, UUID)}
+            moved_runs = {part: place for part, place in located.items() if isinstance(part, UUID)}
+            whose = {"project_id": project_id, "from_object": number}
+            packs_now, runs_now = _columns_of(moved_packs.values()), _columns_of(moved_runs.values())
+            await sql.run(conn, "repoint_packs", packs=list(moved_packs), **whose, **packs_now)
+            await sql.run(conn, "repoint_runs", runs=list(moved_runs), **whose, **runs_now)
             new = list(located.values())
-            await sql.run(
-                conn, "repoint_packs", project_id=project_id, from_object=number, packs=list(located),
-                objects=[place.object for place in new], starts=[place.start for place in new],
-            )  # fmt: skip
-            await self._objects.publish(conn, new)
+            await self._objects.publish(conn, new, state)
             await sql.run(conn, "doom_objects", objects=[number, *{place.object for place in new}])
 
         await self._db.transact(point)
+
+
+def _columns_of(places: Iterable[PartLocation]) -> dict[str, list[int]]:
+    places = list(places)
+    return {"objects": [place.object for place in places], "starts": [place.start for place in places]}
 
 
 def _names_and_size(

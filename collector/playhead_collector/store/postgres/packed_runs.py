@@ -21,7 +21,7 @@ from playhead_collector.store.packing.zstd import compress_json, decompress_json
 from playhead_collector.store.ports.objects import PartLocation
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database
-from playhead_collector.store.postgres.packs import PartReader, decryption, location_of
+from playhead_collector.store.postgres.packs import Packs, PartReader, decryption, location_of
 from playhead_collector.store.postgres.statements import Conn
 
 PURPOSE = "packed_run"
@@ -196,6 +196,26 @@ async def span_bodies(
     body = (await bodies(parts, rows, await decryption_of(conn, project_id, rows)))[0]
     record = await asyncio.to_thread(packed_runs.decode, body)
     return await asyncio.to_thread(lambda: [(page.page, compress_json(page.json)) for page in record.spans])
+
+
+async def pages_of_spans(conn: Conn, packs: Packs, project_id: int, run: UUID) -> list[bytes]:
+    """Returns the bodies of the pages of spans of a run that is packed; nothing for others. Raises BodiesNeeded."""
+    return [
+        compress_json(page.json) for record in await _decoded(conn, packs, project_id, run) for page in record.spans
+    ]
+
+
+async def refs_named(conn: Conn, packs: Packs, project_id: int, run: UUID) -> set[bytes]:
+    """Returns digests of all contents and threads that the record of a packed run names, also of those that it does
+    not keep; nothing for others. Raises BodiesNeeded."""
+    records = await _decoded(conn, packs, project_id, run)
+    return {digest for record in records for digest in StoredRecord(record).named}
+
+
+async def _decoded(conn: Conn, packs: Packs, project_id: int, run: UUID) -> list[WholeRecord]:
+    rows = await _packed_rows(conn, project_id, [run])
+    found = await packs.bodies_of(conn, project_id, rows, PURPOSE)
+    return await asyncio.to_thread(lambda: [packed_runs.decode(body) for body in found])
 
 
 async def refs_kept(conn: Conn, project_id: int, run: UUID) -> list[bytes]:

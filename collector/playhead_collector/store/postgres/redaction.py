@@ -33,6 +33,7 @@ from playhead_collector.store.postgres import content_rows, conversation_records
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database, begin_exclusive_write, begin_write
 from playhead_collector.store.postgres.ingest import date_of
+from playhead_collector.store.postgres.packed_redaction import mask_packed
 from playhead_collector.store.postgres.packs import Packs
 from playhead_collector.store.postgres.statements import Conn
 
@@ -100,15 +101,21 @@ class PostgresRedaction:
             await sql.run(conn, "note_redaction_failure", project_id=project_id, why=why)
 
     async def step(self, project_id: int, masker: Masker) -> RedactionJobRow | None:
+        # A step that needs bodies from the object store is rolled back and made again with them: nobody waits for it.
+        return await self._packs.supplied(lambda packs: self._step(packs, project_id, masker))
+
+    async def _step(self, packs: Packs, project_id: int, masker: Masker) -> RedactionJobRow | None:
         async with self._db.attempt() as conn:
             job = await sql.row(conn, "lock_redaction_job", project_id=project_id)
             if job is None:
                 return None
             phase: int = job["phase"]
-            moved = await _STEPS[phase](_JobStep(conn, self._packs, project_id, masker, self._clock(), job))
+            moved = await _STEPS[phase](_JobStep(conn, packs, project_id, masker, self._clock(), job))
             phase += moved.is_through
             place = {name: job[name] for name in ("at_pack", "at_run", "at_ref", "at_key")} | dict(moved.place)
             counts = _added(orjson.loads(job["counts"]), moved.counts)
+            if PHASES[phase] == "done":  # bodies that were masked are in rows again
+                await sql.run(conn, "erase_from_objects", project_id=project_id)
             row = await sql.row(
                 conn, "move_redaction_job", project_id=project_id, phase=phase, counts=orjson.dumps(counts).decode(),
                 now=self._clock(), is_over=PHASES[phase] == "done", **place,
@@ -170,7 +177,7 @@ async def _in_packs(step: _JobStep) -> _StepResult:
     rows = await sql.rows(conn, "packs_after", project_id=step.project_id, after=step.job["at_pack"], how_many=_PACKS)
     if not rows:
         return _StepResult({}, {}, is_through=True)
-    opened = await step.packs.open(step.conn, step.project_id, [row["pack"] for row in rows])
+    opened = await step.packs.open(step.conn, step.project_id, [row["pack"] for row in rows], whole=True)
     looked_at = changed = 0
     for row in rows:
         pack = opened.get(row["pack"])
@@ -214,7 +221,8 @@ async def _unpack(step: _JobStep, row: Record, items: PackItems, masked: Mapping
         await sql.run(conn, "rewrite_pack", project_id=project_id, **changed)
     else:
         await sql.run(conn, "delete_packs", project_id=project_id, packs=[row["pack"]])
-    await content_rows.put_unpacked(conn, step.packs, project_id, masked.values(), date_of(step.now_ns))
+    before = {item.ref.digest: item for item in items.contents}
+    await content_rows.put_unpacked(conn, step.packs, project_id, masked.values(), before, date_of(step.now_ns))
     # Which runs had them was known from the pack: it is written again with the index of their runs.
     await sql.run(conn, "due_for_packing", project_id=project_id, runs=locked["runs"] or [])
 
@@ -264,12 +272,13 @@ async def _mask_spans_and_events(step: _JobStep, run: UUID) -> tuple[int, int]:
         return 0, 0
     bodies = _RunBodies(
         await sql.rows(conn, "read_pages", project_id=project_id, runs=[run], seen=[]),
-        await sql.rows(conn, "event_bodies", project_id=project_id, run=run),
-        await sql.rows(conn, "snapshot_bodies", project_id=project_id, run=run),
+        await sql.rows(conn, "event_bodies_to_mask", project_id=project_id, run=run),
+        await sql.rows(conn, "snapshots_to_mask", project_id=project_id, run=run),
     )
     masked = await asyncio.to_thread(_masked_bodies, step.masker, bodies)
+    in_packed = await mask_packed(conn, step.packs, project_id, run, step.masker)
     columns = await asyncio.to_thread(runs.masked_columns, row, partial(_masked_text, step.masker))
-    if not any(masked) and columns is None:
+    if not any(masked) and not in_packed and columns is None:
         return 1, 0
     if masked.gone:
         await sql.run(conn, "delete_pages", project_id=project_id, runs=[run], pages=masked.gone)

@@ -33,6 +33,11 @@ async def scrub(conn: Conn) -> None:
     await sql.rows(conn, "checkpoint")
 
 
+async def begin_epochs(conn: Conn) -> None:
+    """Makes senders forget what they believe to be stored: they ask again."""
+    await sql.run(conn, "new_epochs")
+
+
 async def _without_dictionaries(conn: Conn, project_id: int) -> None:
     """Compresses contents and packs of a project with the built-in dictionary, and deletes the trained ones."""
     dictionaries, plain = Dictionaries(), builtin(NEWEST)

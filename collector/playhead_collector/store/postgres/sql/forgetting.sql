@@ -1,4 +1,5 @@
 -- name: begin_forgetting(project_id, job, now, selector, digest, forks, requested_by, hold_ns)!
+-- encrypts: selector.session=forgetting, selector.user=forgetting, selector.scope=forgetting
 -- The same request sent again is one job.
 insert into forgetting (project_id, job, requested_ns, phase, selector, selector_digest, forks, requested_by, hold_ns)
 values (:project_id, :job::uuid, :now, 'runs', :selector::jsonb, :digest, :forks, :requested_by, :hold_ns)
@@ -6,7 +7,8 @@ on conflict do nothing;
 
 -- name: forgettings(project_id, job, how_many)
 -- Newest first; `job` null: all.
-select forgetting.*, (
+select job, phase, requested_ns, completed_ns, runs, conversations, candidates, contents, of_others, requested_by,
+    report, (
     select max(due_ns) from gc_erasing
     where gc_erasing.project_id = forgetting.project_id and gc_erasing.job = forgetting.job
 ) as held_until_ns
@@ -18,6 +20,7 @@ order by requested_ns desc, job limit :how_many;
 select project_id, job from forgetting where completed_ns is null order by requested_ns, job;
 
 -- name: lock_forgetting(project_id, job)^
+-- decrypts: selector.session=forgetting, selector.user=forgetting, selector.scope=forgetting, sessions~forgetting
 -- One step at a time, whoever makes it. Nothing: another makes one, or the job is completed.
 select * from forgetting where project_id = :project_id and job = :job and completed_ns is null for update skip locked;
 
@@ -25,6 +28,7 @@ select * from forgetting where project_id = :project_id and job = :job and compl
 update forgetting set phase = :phase, at_run = :at_run where project_id = :project_id and job = :job;
 
 -- name: add_forgotten(project_id, job, runs, conversations, sessions, report)!
+-- encrypts: sessions~forgetting
 update forgetting
 set runs = runs + :runs, conversations = conversations + :conversations,
     sessions = array(select distinct unnest(sessions || :sessions::text[])), report = :report::jsonb
@@ -44,6 +48,7 @@ select exists (select from gc_erasing where project_id = :project_id and job = :
 select distinct project_id from gc_erasing where due_ns <= :now;
 
 -- name: selected_runs(project_id, labels, run, how_many)
+-- encrypts: labels#
 select run_id from run
 where project_id = :project_id and (run_id = :run::uuid or labels && :labels::text[])
 order by run_id limit :how_many;
@@ -53,7 +58,8 @@ order by run_id limit :how_many;
 select exists (select from run_news where project_id = :project_id and dirty_since_ns < :before);
 
 -- name: whose_runs(project_id, runs)
-select run_id, session, "user" from run where project_id = :project_id and run_id = any(:runs::uuid[]);
+-- decrypts: session=run
+select run_id, session from run where project_id = :project_id and run_id = any(:runs::uuid[]);
 
 -- name: news_of_runs(project_id, runs)
 -- Changes when anything arrives of a run.
@@ -65,11 +71,17 @@ select run_id from run
 where project_id = :project_id and run_id <> all(:runs::uuid[])
     and labels && array(select 'fork_of:' || replace(parent::text, '-', '') from unnest(:runs::uuid[]) as given (parent));
 
+-- name: judges_of(project_id, labels, judge)
+-- Runs in which a judge was shown one of the runs that these labels link.
+select run_id from run where project_id = :project_id and labels && :labels::text[] and labels @> array[:judge::text];
+
 -- name: has_other_user(project_id, session, user)$
--- Whether another user has runs in the session.
+-- encrypts: session#, user#
+-- Whether runs of another user have the label of this session.
 select exists (
     select from run
-    where project_id = :project_id and labels && array['session:' || :session::text] and "user" <> :user::text
+    where project_id = :project_id and labels && array[:session::text] and "user" is not null
+        and not labels && array[:user::text]
 );
 
 -- name: histories_of(project_id, runs)
@@ -145,6 +157,8 @@ select run_id from run_tombstone where project_id = :project_id and run_id = any
 delete from forward_outbox where project_id = :project_id and run_id = any(:runs::uuid[]) returning destination;
 
 -- name: selected_conversations(project_id, scope, ids)
+-- encrypts: scope~conversation_scope, ids~conversation
+-- decrypts: scope~conversation_scope, conversation_id~conversation
 -- Of a scope, or with one of these ids. `ids` null: by scope alone.
 select scope, conversation_id, head, log from conversation
 where project_id = :project_id
@@ -152,6 +166,7 @@ where project_id = :project_id
 order by scope, conversation_id limit 50;
 
 -- name: count_conversations(project_id, scope, ids)$
+-- encrypts: scope~conversation_scope, ids~conversation
 select count(*) from conversation
 where project_id = :project_id
     and (scope = :scope::text or (:ids::text[] is not null and conversation_id = any(:ids::text[])));
@@ -160,6 +175,8 @@ where project_id = :project_id
 select refs from conversation_record where log = :log;
 
 -- name: conversations_of_scope(project_id, scope)
+-- encrypts: scope~conversation_scope
+-- decrypts: conversation_id~conversation
 -- Ids that no other scope has.
 select conversation_id from conversation as own
 where project_id = :project_id and scope = :scope and not exists (
@@ -168,6 +185,7 @@ where project_id = :project_id and scope = :scope and not exists (
 );
 
 -- name: span_bodies(project_id, run)
+-- decrypts: body=span_page
 select body from span_page where project_id = :project_id and run_id = :run;
 
 -- name: secret(project_id)$
@@ -217,6 +235,9 @@ from of_job where forgetting.project_id = :project_id and forgetting.job = of_jo
 
 -- name: content_tombstone(project_id, digest)$
 select forgotten from content_tombstone where project_id = :project_id and digest = :digest;
+
+-- name: erased_since(project_id, day)$
+select exists (select from content_tombstone where project_id = :project_id and forgotten >= :day);
 
 -- name: forget_content_tombstones(before)!
 delete from content_tombstone where forgotten < :before;

@@ -21,8 +21,25 @@ select object, key from stored_object where object = any(:objects::bigint[]);
 
 -- name: doomed_objects(seconds, how_many)
 select object, key from stored_object
-where state = 3 and changed <= now() - make_interval(secs => :seconds::double precision)
+where state = 3 and (erasing or changed <= now() - make_interval(secs => :seconds::double precision))
 order by object limit :how_many;
+
+-- name: erase_from_objects(project_id)!
+-- Something of the project was erased or masked: objects with bytes that no row names do not wait.
+update stored_object set erasing = true
+where of_project = :project_id and not erasing and bytes > (
+    select coalesce(sum(object_length), 0) from object_part where object_part.object = stored_object.object
+);
+
+-- name: erasing_objects(how_many)
+-- Objects from which something is to be erased, with the bytes of their parts that rows name.
+select object, of_project, state, bytes, (
+    select coalesce(sum(object_length), 0)::bigint from object_part where object_part.object = stored_object.object
+) as named_bytes
+from stored_object where erasing and state in (1, 2) order by object limit :how_many;
+
+-- name: nothing_to_erase(objects)!
+update stored_object set erasing = false where object = any(:objects::bigint[]) and state in (1, 2);
 
 -- name: forget_objects(objects)!
 delete from stored_object where object = any(:objects::bigint[]) and state = 3;
@@ -114,6 +131,16 @@ where project_id = :project_id and content_pack.pack = given.pack and content_pa
 -- name: packs_in_object(object)
 select project_id, pack, object, object_start, object_length, object_digest from content_pack
 where object = :object order by object_start;
+
+-- name: runs_in_object(object)
+select project_id, run_id, object, object_start, object_length, object_digest from packed_run
+where object = :object order by object_start;
+
+-- name: repoint_runs(project_id, from_object, runs, objects, starts)!
+-- The records are in another object now.
+update packed_run set object = given.object, object_start = given.start
+from unnest(:runs::uuid[], :objects::bigint[], :starts::bigint[]) as given (run_id, object, start)
+where project_id = :project_id and packed_run.run_id = given.run_id and packed_run.object = :from_object;
 
 -- name: repoint_packs(project_id, from_object, packs, objects, starts)!
 -- The packs are in another object now.

@@ -29,27 +29,36 @@ where project_id = :project_id returning *;
 update redaction_job set failed = :why where project_id = :project_id and ended_ns is null;
 
 -- name: contents_after(project_id, after, how_many)
-select ref, octet_length(body) as bytes from content
+select ref, coalesce(octet_length(body), object_length) as bytes from content
 where project_id = :project_id and ref > :after order by ref limit :how_many;
 
 -- name: packs_after(project_id, after, how_many)
 select pack, version from content_pack where project_id = :project_id and pack > :after order by pack limit :how_many;
 
 -- name: lock_pack(project_id, pack, version)^
-select encoding, keys, body, packed, runs from content_pack
-where project_id = :project_id and pack = :pack and version = :version for update;
+select runs from content_pack where project_id = :project_id and pack = :pack and version = :version for update;
 
--- name: insert_unpacked(project_id, today, refs, media, roles, bodies, encodings, masked)!
-insert into content (project_id, last_seen, ref, media, encoding, role, body, masked)
-select :project_id, :today, ref, media, encoding, role, body, masked
+-- name: insert_unpacked(project_id, today, refs, media, roles, kinds, tokens, stored, sizes, bodies, encodings, masked)!
+-- encrypts: bodies=content
+-- `stored`: the day on which it came, null for what is in packs of older versions. A row of the same ref becomes this one.
+insert into content (
+    project_id, last_seen, first_stored, ref, media, encoding, role, kind, tokens, size, body, masked
+)
+select :project_id, :today, stored, ref, media, encoding, role, kind, tokens, size, body, masked
 from unnest(
-    :refs::bytea[], :media::int[], :encodings::smallint[], :roles::smallint[], :bodies::bytea[], :masked::bytea[]
-) as given (ref, media, encoding, role, body, masked)
+    :refs::bytea[], :media::int[], :encodings::smallint[], :roles::smallint[], :kinds::smallint[], :tokens::int[],
+    :stored::date[], :sizes::int[], :bodies::bytea[], :masked::bytea[]
+) as given (ref, media, encoding, role, kind, tokens, stored, size, body, masked)
 on conflict (project_id, ref) do update set
-    media = excluded.media, encoding = excluded.encoding, role = excluded.role, body = excluded.body,
-    masked = excluded.masked, last_seen = excluded.last_seen;
+    media = excluded.media, encoding = excluded.encoding, role = excluded.role, size = excluded.size,
+    kind = case when content.kind = 0 then excluded.kind else content.kind end,
+    tokens = coalesce(content.tokens, excluded.tokens),
+    first_stored = least(content.first_stored, excluded.first_stored),
+    body = excluded.body, masked = excluded.masked, last_seen = excluded.last_seen,
+    object = null, object_start = null, object_length = null, object_digest = null, names = null;
 
--- name: event_bodies(project_id, run)
+-- name: event_bodies_to_mask(project_id, run)
+-- decrypts: body=event_page, beside=span_page
 -- With what each has to be read with.
 select event_page.page, event_page.first_seq, event_page.last_seq, event_page.body, event_page.beside as number,
     beside.body as beside
@@ -58,13 +67,16 @@ left join span_page as beside
     on beside.project_id = event_page.project_id and beside.run_id = event_page.run_id and beside.page = event_page.beside
 where event_page.project_id = :project_id and event_page.run_id = :run order by event_page.page;
 
--- name: snapshot_bodies(project_id, run)
+-- name: snapshots_to_mask(project_id, run)
+-- decrypts: body=snapshot
 select seq, history, body from run_snapshot where project_id = :project_id and run_id = :run order by seq;
 
 -- name: next_runs_to_mask(project_id, after, how_many)
 select run_id from run where project_id = :project_id and run_id > :after order by run_id limit :how_many;
 
 -- name: mask_run(project_id, run, name, session, user, labels, search, happened, suspect)!
+-- encrypts: name=run, session=run, user=run, labels#, happened.text=run, happened.about=run, suspect.reason=run
+-- blanks: search
 -- The next projection begins from nothing: what collectors keep in memory of the run is not what is stored any more.
 update run set
     name = :name, session = :session, "user" = :user, labels = :labels, search = :search, happened = :happened::jsonb,
@@ -72,27 +84,33 @@ update run set
 where project_id = :project_id and run_id = :run;
 
 -- name: scores_to_mask(project_id, run)
+-- decrypts: label~score_label, author=score, comment=score
 select score_id, name, label, author, comment from score where project_id = :project_id and run_id = :run;
 
 -- name: mask_scores(project_id, run, ids, names, labels, authors, comments)!
+-- encrypts: labels~score_label, authors=score, comments=score
 update score set name = given.name, label = given.label, author = given.author, comment = given.comment
 from unnest(:ids::text[], :names::text[], :labels::text[], :authors::text[], :comments::text[])
     as given (score_id, name, label, author, comment)
 where score.project_id = :project_id and score.run_id = :run and score.score_id = given.score_id;
 
 -- name: notes_to_mask(project_id, run)
+-- decrypts: text=note, label=note, author=note
 select note_id, text, label, author from note where project_id = :project_id and run_id = :run;
 
 -- name: mask_notes(project_id, run, ids, texts, labels, authors)!
+-- encrypts: texts=note, labels=note, authors=note
 update note set text = given.text, label = given.label, author = given.author
 from unnest(:ids::text[], :texts::text[], :labels::text[], :authors::text[]) as given (note_id, text, label, author)
 where note.project_id = :project_id and note.run_id = :run and note.note_id = given.note_id;
 
 -- name: promises_to_mask(project_id, after, how_many)
+-- decrypts: body=promise, answer=promise
 select promise_id, body, answer from promise
 where project_id = :project_id and promise_id > :after order by promise_id limit :how_many;
 
 -- name: mask_promises(project_id, ids, bodies, answers)!
+-- encrypts: bodies=promise, answers=promise
 -- An answer that came since then was masked when it came.
 update promise set body = given.body, answer = coalesce(given.answer, promise.answer)
 from unnest(:ids::text[], :bodies::text[], :answers::text[]) as given (promise_id, body, answer)
@@ -102,6 +120,7 @@ where promise.project_id = :project_id and promise.promise_id = given.promise_id
 select distinct log from conversation_record where project_id = :project_id and log > :after order by log limit :how_many;
 
 -- name: mask_records(project_id, log, seqs, encodings, refs, bodies)!
+-- encrypts: bodies=record
 update conversation_record set encoding = given.encoding, refs = given.refs, body = given.body, masked = true
 from unnest(:seqs::int[], :encodings::smallint[], :refs::bytea[], :bodies::bytea[]) as given (seq, encoding, refs, body)
 where conversation_record.project_id = :project_id and conversation_record.log = :log

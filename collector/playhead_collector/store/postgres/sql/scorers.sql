@@ -1,11 +1,16 @@
 -- name: scorers(project_id)
+-- decrypts: selection.where.session=scorer, selection.where.user=scorer, selection.where.tag=scorer
 select * from scorer where project_id = :project_id order by name;
 
 -- name: scorers_in_use()
+-- decrypts: selection.where.session=scorer, selection.where.user=scorer, selection.where.tag=scorer
 select scorer.* from scorer join project using (project_id) where enabled and deleted_at is null
 order by project_id, scorer_id;
 
 -- name: set_scorer(project_id, name, enabled, definition, selection, labels, search, now)^
+-- encrypts: labels#, selection.where.session=scorer, selection.where.user=scorer, selection.where.tag=scorer
+-- decrypts: selection.where.session=scorer, selection.where.user=scorer, selection.where.tag=scorer
+-- refuses: search
 insert into scorer (created_ns, project_id, enabled, name, definition, selection, labels, search)
 values (:now, :project_id, :enabled, :name, :definition::jsonb, :selection::jsonb, :labels, :search)
 on conflict (project_id, name) do update
@@ -42,6 +47,7 @@ from scorer_day where project_id = :project_id and scorer_id = :scorer and day >
 select count(*) from scoring_due where project_id = :project_id and scorer_id = :scorer and not given_up;
 
 -- name: failed_scorings(project_id, scorer, how_many)
+-- decrypts: error=scoring
 select run_id, error from scoring_due where project_id = :project_id and scorer_id = :scorer and given_up
 order by due_ns desc, run_id limit :how_many;
 
@@ -78,6 +84,7 @@ where scoring_due.given_up
 returning run_id;
 
 -- name: lock_backfill(most_waiting)^
+-- decrypts: selection.where.session=scorer, selection.where.user=scorer, selection.where.tag=scorer
 -- A pass that goes on, and that nobody else works on now.
 select * from scorer
 where enabled and backfill ->> 'state' = 'running' and (
@@ -146,6 +153,7 @@ where project_id = :project_id and scorer_id = :scorer and run_id = :run and not
 delete from scoring_due where project_id = :project_id and scorer_id = :scorer and run_id = :run;
 
 -- name: fail_scoring(project_id, scorer, run, error, due, given_up)!
+-- encrypts: error=scoring
 update scoring_due set error = :error, due_ns = :due, given_up = :given_up
 where project_id = :project_id and scorer_id = :scorer and run_id = :run;
 

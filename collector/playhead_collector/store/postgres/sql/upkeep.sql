@@ -17,24 +17,38 @@ where body <> '' and exists (
 );
 
 -- name: trained_contents(project_id, after, how_many)
+-- In rows. What is in the object store alone keeps its dictionary.
 select ref, encoding, body from content
-where project_id = :project_id and encoding > 0 and ref > :after order by ref limit :how_many;
+where project_id = :project_id and encoding > 0 and body is not null and ref > :after order by ref limit :how_many;
 
 -- name: encode_contents(project_id, refs, encoding, bodies)!
-update content set encoding = :encoding, body = given.body
+update content
+set encoding = :encoding, body = given.body,
+    object = null, object_start = null, object_length = null, object_digest = null, names = null
 from unnest(:refs::bytea[], :bodies::bytea[]) as given (ref, body)
 where content.project_id = :project_id and content.ref = given.ref;
 
 -- name: trained_packs(project_id, after, how_many)
 select pack, encoding, body from content_pack
-where project_id = :project_id and encoding > 0 and pack > :after order by pack limit :how_many;
+where project_id = :project_id and encoding > 0 and body is not null and pack > :after order by pack limit :how_many;
 
 -- name: encode_pack(project_id, pack, encoding, body)!
-update content_pack set version = version + 1, encoding = :encoding, body = :body
+update content_pack
+set version = version + 1, encoding = :encoding, body = :body, outline = null,
+    object = null, object_start = null, object_length = null, object_digest = null
 where project_id = :project_id and pack = :pack;
 
 -- name: delete_dictionaries(project_id)!
-delete from dictionary where project_id = :project_id;
+-- Those that nothing is compressed with any more.
+delete from dictionary
+where project_id = :project_id
+    and not exists (
+        select from content where content.project_id = :project_id and content.encoding = dictionary.dictionary
+    )
+    and not exists (
+        select from content_pack
+        where content_pack.project_id = :project_id and content_pack.encoding = dictionary.dictionary
+    );
 
 -- name: vacuum_all()!
 vacuum (full, analyze);
