@@ -36,6 +36,7 @@ COLUMNS = {
     "packed_run": ("body",),
     "pin": ("reason",),
     "run_age": ("labels",),
+    "project": ("retention",),
     "forgetting": ("selector", "sessions"),
     "scorer": ("labels", "selection"),
     "scoring_due": ("error",),

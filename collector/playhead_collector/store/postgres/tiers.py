@@ -56,7 +56,8 @@ class PostgresTiers:
 
     async def policy(self, project_id: int) -> str | None:
         async with self._db.reading() as conn:
-            return await sql.value(conn, "policy", project_id=project_id)
+            row = await sql.row(conn, "policy", project_id=project_id)
+        return None if row is None else row["retention"]
 
     async def set_policy(self, project_id: int, policy: str | None) -> None:
         async with self._db.transaction() as conn:

@@ -1,10 +1,14 @@
 -- name: policies()
+-- decrypts: retention=policy
 select project_id, retention from project where retention is not null and deleted_at is null order by project_id;
 
--- name: policy(project_id)$
+-- name: policy(project_id)^
+-- decrypts: retention=policy
 select retention from project where project_id = :project_id;
 
 -- name: set_policy(project_id, policy)!
+-- encrypts: policy=policy
+-- Its tags are texts of users.
 update project set retention = :policy where project_id = :project_id;
 
 -- name: run_ages_after(project_id, after, ended_before, how_many)
