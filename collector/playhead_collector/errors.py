@@ -15,9 +15,9 @@ CollectorError                 everything the collector raises on purpose
 │  └─ SchemaUnreleased         a version before the first release has created it
 ├─ StoreUnavailable            the database does not answer at present: nothing was stored, try again
 │  ├─ StoreCollision           another transaction was in the way: nothing was stored, trying again is likely to work
- │  ├─ ObjectStoreUnavailable   the object store does not do what is asked: what needs it has to wait
- │  ├─ EncryptionMissing        an encrypted project needs the package `cryptography`
- │  └─ WrongEncryptionKey       the operator's key does not unwrap the key of a project
+│  ├─ ObjectStoreUnavailable   the object store does not do what is asked: what needs it has to wait
+│  ├─ EncryptionMissing        an encrypted project needs the package `cryptography`
+│  └─ WrongEncryptionKey       the operator's key does not unwrap the key of a project
 ├─ ContentMissing              nothing is stored under this ref
 │  └─ ContentForgotten         it was erased, because somebody had it forgotten
 ├─ ContentCorrupt              what is stored no longer matches its ref

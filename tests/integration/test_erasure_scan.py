@@ -226,11 +226,15 @@ def test_no_file_has_a_text_of_a_forgotten_user(folder: Path):
             named = [{ref for event in client.events(run) for ref in event["refs"].values()} for run in runs]
             own = named[0] - named[1]
         assert len(own) > 3
-        answer = json.loads(
-            command("forget", "--user", "u1", "--yes", "--json", env={"PLAYHEAD_COLLECTOR_URL": collector.url})
-        )
+        there = {"PLAYHEAD_COLLECTOR_URL": collector.url}
+        preview = json.loads(command("forget", "--user", "u1", "--dry-run", "--json", env=there))
+        assert (preview["run_count"], preview["conversations"], preview["forks"]) == (2, 2, [])
+        answer = json.loads(command("forget", "--user", "u1", "--yes", "--json", env=there))
         assert (answer["phase"], answer["run_count"], answer["conversations"]) == ("done", 2, 2)
         assert answer["contents"] > 10
+        [listed] = json.loads(command("forget", "--status", "all", "--json", env=there))
+        assert (listed["id"], listed["contents"]) == (answer["id"], answer["contents"])
+        assert "others name" in command("forget", "--status", answer["id"], env=there)
         assert any(runs[1] in other["runs"] for other in answer["refs_of_others"])
         local = json.loads(
             command("forget", "--user", "u1", "--yes", "--json", "--local", env={"PLAYHEAD_JOURNAL_DIR": str(journal)})

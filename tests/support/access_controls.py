@@ -1,6 +1,6 @@
 """Access control with keys and projects in memory."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, cast
 
 from playhead_collector.serve.access_control import AccessControl
@@ -21,6 +21,9 @@ class ProjectsInMemory:
 
     async def all(self) -> Sequence[ProjectRow]:
         return self.rows
+
+    def forget_keys(self, readable: Collection[int]) -> None:
+        """None of them is encrypted."""
 
     async def add_arrived(self, arrived: Mapping[int, Arrived]) -> Mapping[int, Arrived]:
         for number, new in arrived.items():

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 from playhead_collector.access import ANYBODY, Access
 from playhead_collector.errors import Refused
+from playhead_collector.json_bytes import json_bytes
 from playhead_collector.read.record import RunProjector, RunRecord, open_record, stored_record
 
 if TYPE_CHECKING:
@@ -269,10 +270,18 @@ class Changing(Asking):
 
     store: PostgresStore
 
-    async def masked(self, value: T) -> T:
-        """Returns a text, a JSON value or a list of them as the rules of the project let it be stored."""
+    async def masked(self, values: Sequence[T]) -> list[T]:
+        """Returns texts or JSON values as the rules of the project let them be stored; a text stays a text."""
         masker = None if self.services.maskers is None else await self.services.maskers.of(self.project_id)
-        return value if masker is None else await asyncio.to_thread(masker.json, value)
+        return [*values] if masker is None else await asyncio.to_thread(_masked, masker, values)
+
+
+def _masked(masker: Masker, values: Sequence[T]) -> list[T]:
+    left: list[Any] = []
+    for value in values:
+        after = masker.json(value)
+        left.append(json_bytes(after).decode() if isinstance(value, str) and not isinstance(after, str) else after)
+    return left
 
 
 def needs_collector() -> Refused:

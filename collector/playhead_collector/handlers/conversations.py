@@ -123,7 +123,7 @@ async def _masked(asking: Changing, records: Sequence[str] | None) -> list[str] 
     """Returns what is stored in place of records; None: they are stored as they are."""
     if not records:
         return None
-    masked = await asking.masked([*records])
+    masked = await asking.masked(records)
     return None if masked == [*records] else masked
 
 

@@ -83,7 +83,8 @@ async def forgetting(asking: Changing, job: str) -> Forgetting:
 
 @handles_with_store(ForgettingOperations.forgettings)
 async def forgettings(asking: Changing, *, limit: int = 50) -> Forgettings:
-    return {"items": [_about(row, []) for row in await asking.store.forgetting.jobs(asking.project_id, None, limit)]}
+    rows = await asking.store.forgetting.jobs(asking.project_id, None, limit)
+    return {"items": [_about(row, [], asking.services.clock()) for row in rows]}
 
 
 async def _select(asking: Changing, selector: Selector) -> Selection:
@@ -104,7 +105,7 @@ async def _one(asking: Changing, job: UUID) -> Forgetting:
             404, "no_such_job", f"nobody asked to forget under {job.hex}: `playhead forget --status` lists them"
         )
     refs = [ContentRef.from_digest(bytes.fromhex(ref)) for ref in rows[0].report.get("refs_of_others", ())]
-    return _about(rows[0], [await _of_others(asking, ref) for ref in refs[:_REFS_OF_OTHERS]])
+    return _about(rows[0], [await _of_others(asking, ref) for ref in refs[:_REFS_OF_OTHERS]], asking.services.clock())
 
 
 async def _of_others(asking: Changing, ref: ContentRef) -> RefOfOthers:
@@ -115,8 +116,9 @@ async def _of_others(asking: Changing, ref: ContentRef) -> RefOfOthers:
     return {"ref": ref, "runs": [item["run"] for item in about["items"]]}
 
 
-def _about(row: ForgettingRow, of_others: list[RefOfOthers]) -> Forgetting:
+def _about(row: ForgettingRow, of_others: list[RefOfOthers], now_ns: int) -> Forgetting:
     report = row.report
+    is_held = row.held_until_ns is not None and row.held_until_ns > now_ns
     is_complete = row.completed_ns is not None
     return {
         "id": row.job.hex,
@@ -132,7 +134,7 @@ def _about(row: ForgettingRow, of_others: list[RefOfOthers]) -> Forgetting:
         "of_others": row.of_others,
         "refs_of_others": of_others,
         "named_again": max(0, row.candidates - row.contents - row.of_others) if is_complete else 0,
-        "contents_until": None if row.held_until_ns is None else rfc3339(row.held_until_ns),
+        "contents_until": rfc3339(row.held_until_ns) if row.held_until_ns is not None and is_held else None,
         "runs_of_several_users": report.get("of_several_users", []),
         "kept_for_forks": report.get("kept_for_forks", []),
         "forwarded": report.get("forwarded", {}),

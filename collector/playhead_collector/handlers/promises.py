@@ -57,7 +57,7 @@ async def open_promise(
     seconds: float | None = None,
 ) -> Promise:
     said = {"name": name, "action": action, "risk": risk, "details": details, "schema": expected}
-    body = {"key": key, **await asking.masked(said)}
+    body = {"key": key, **dict(zip(said, await asking.masked([*said.values()]), strict=True))}
     return promise_answer(await asking.store.promises.open(asking.project_id, id, kind, run, body, seconds))
 
 
@@ -75,7 +75,8 @@ async def answer_promise(
     if (stored.kind == "approval") != (outcome != ANSWERED):
         expected = "approved or denied" if stored.kind == "approval" else "answered"
         raise Refused(400, "wrong_outcome", f"this is a promise of the kind {stored.kind}: answer it with {expected}")
-    answer = {"outcome": outcome, **await asking.masked({"value": value, "by": by, "reason": reason})}
+    value, by_text, why = await asking.masked([value, by, reason])
+    answer = {"outcome": outcome, "value": value, "by": by_text, "reason": why}
     if await asking.store.promises.answer(asking.project_id, promise, answer, late=False):
         return promise_answer(await _known(asking, promise))
     raise Refused(409, "answered", _first_answer(await _known(asking, promise)))

@@ -39,7 +39,8 @@ async def score(
     if at is not None and span is not None:
         raise Refused(422, "invalid", "body.span: `at` names the call already: leave one of them out")
     record = await asking.record(run)
-    value = await asking.masked(value)
+    if isinstance(value, str):
+        [value] = await asking.masked([value])
     label, author, comment = await asking.masked([label, author, comment])
     posted = ScoreToAdd(
         id or uuid.uuid4().hex,

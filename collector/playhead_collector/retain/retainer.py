@@ -16,7 +16,7 @@ from typing import NamedTuple
 import orjson
 
 from playhead_collector.background import BackgroundLoop
-from playhead_collector.errors import KeyDestroyed, StoreUnavailable, WrongEncryptionKey
+from playhead_collector.errors import EncryptionMissing, KeyDestroyed, StoreUnavailable, WrongEncryptionKey
 from playhead_collector.retain.policy import (
     DAY_NS,
     BadPolicy,
@@ -131,10 +131,10 @@ class Retainer:
             try:
                 await self._apply(project_id, policy, MovedRuns(), None)
                 await self._move_out(project_id, None)
+            except (KeyDestroyed, EncryptionMissing, WrongEncryptionKey) as error:  # nothing of it can be read here
+                log.warning("the retention policy of project %d is not applied: %s", project_id, error)
             except StoreUnavailable:
                 raise
-            except (KeyDestroyed, WrongEncryptionKey) as error:  # nothing of it can be read here
-                log.warning("the retention policy of project %d is not applied: %s", project_id, error)
             except Exception:  # the other projects have theirs applied
                 log.exception("applying the retention policy of project %d failed; please report this", project_id)
         self.counts["passes"] += 1

@@ -34,8 +34,8 @@ _COLUMNS: output.Columns[ProjectAnswer] = (
     ("created", lambda project: project["created"][:10]),
     ("spans/s", lambda project: _limit(project["limits"]["spans_per_second"])),
     ("bytes/day", lambda project: _limit(project["limits"]["bytes_per_day"])),
-    ("encryption", lambda project: project["encryption"].replace("_", " ")),
     ("stored bytes", lambda project: _limit(project["limits"]["stored_bytes"])),
+    ("encryption", lambda project: project["encryption"].replace("_", " ")),
 )
 
 

@@ -67,7 +67,7 @@ async def test_no_question_reads_a_big_table_whole(store: PostgresStore, databas
     connection = await asyncpg.connect(database_url, server_settings={"plan_cache_mode": "force_custom_plan"})
     try:
         for name, parameters in asked:
-            text, arguments = statements._prepared(name, parameters)
+            text, arguments = await statements._prepared(connection, name, parameters)
             plan = "\n".join(row[0] for row in await connection.fetch(f"explain {text}", *arguments))
             assert "Seq Scan on run" not in plan, plan
             assert "Seq Scan on tool_call" not in plan, plan

@@ -94,9 +94,9 @@ async def test_many_clients_of_a_run_cost_the_database_what_one_costs(
 ):
     prepared = statements._prepared
 
-    def counted(name: str, parameters: dict[str, Any]) -> Any:
+    def counted(conn: statements.Conn, name: str, parameters: dict[str, Any]) -> Any:
         _statements[name] += 1
-        return prepared(name, parameters)
+        return prepared(conn, name, parameters)
 
     monkeypatch.setattr(statements, "_prepared", counted)
     reading = ("run_head", "run_changes", "moves")

@@ -186,16 +186,18 @@ async def test_late_spans_of_a_forgotten_run_are_dropped_with_their_contents(sto
     await record(store, RUN, [own], user="u1")
     clock.days_pass(1.1)
     await forget(store, "user", "u1")
-    await store.contents.put(P, [own, late])  # an old journal is delivered: contents come first
-    ingested = await store.spans.ingest(
-        P, Batch(spans=[span(3, run=RUN, INPUT_REF=own.ref), span(4, run=RUN, INPUT_REF=late.ref)])
-    )
-    assert ingested.dropped == 2
+    said = thread("said by u1", "an answer to u1")
+    texts = texts_of("said by u1", "an answer to u1")
+    # An old journal is delivered: contents come first.
+    await store.contents.put(P, [own, late, *texts], [whole(said)])
+    spans = [span(3, run=RUN, INPUT_REF=own.ref), span(4, run=RUN, INPUT_REF=late.ref)]
+    ingested = await store.spans.ingest(P, Batch(spans=[*spans, span(5, run=RUN, INPUT_MESSAGES_REF=ref_of(said))]))
+    assert ingested.dropped == 3
     clock.days_pass(HOUR * 1.2)
     assert list(await store.forgetting.erasing_due()) == [P]
     while (await store.garbage.sweep_step(P, DAY_NS)).phase is not None:
         pass
-    assert await stored(store, [own.ref, late.ref]) == set()
+    assert await stored(store, [own.ref, late.ref, ref_of(said), *(each.ref for each in texts)]) == set()
     await record(store, OTHER, [own], user="u1")  # a new run is new data
     assert await stored(store, [own.ref]) == {own.ref}
 

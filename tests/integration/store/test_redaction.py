@@ -65,7 +65,7 @@ async def fill(store: PostgresStore, clock: Clock, *, pack: bool) -> dict[str, A
     going_on = recorded(OPEN, SECRET)
     await store.spans.ingest(P, going_on.batch(ended=False))
     runner = ProjectionRunner(store.projections, clock=clock, seal_after_s=30)
-    await runner.catch_up()
+    await runner.catch_up(P)
     await runner.run_once()
     clock.now_ns += 60 * 10**9
     for _ in range(5):
@@ -201,11 +201,11 @@ async def test_the_run_that_goes_on_is_projected_from_what_is_masked(
     await fill(store, clock, pack=False)
     runner = ProjectionRunner(store.projections, clock=clock, seal_after_s=30)
     await store.spans.ingest(P, Batch([], [LogEvent("more", clock(), OPEN, None, {names.RUN_ID: OPEN})]))
-    await runner.catch_up()  # it keeps the run in memory now
+    await runner.catch_up(P)  # it keeps the run in memory now
     await run_job(store)
     masked = Span(OPEN, "f" * 16, None, "late", clock(), clock() + 5, {names.RUN_ID: OPEN, names.KIND: "step"})
     await store.spans.ingest(P, Batch([masked]))
-    await runner.catch_up()
+    await runner.catch_up(P)
     assert await secrets_in(module_database_url) == []
     assert any(getattr(event, "span", None) == "f" * 16 for event in await store.events.read(P, OPEN))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
-from playhead_collector.errors import KeyDestroyed, StoreUnavailable
+from playhead_collector.errors import KeyDestroyed, StoreUnavailable, WrongEncryptionKey
 from playhead_collector.retain.policy import DAY_NS
 from playhead_collector.retain.retainer import Retainer
 from playhead_collector.store.ports.tiers import Move, RemovalRow, RunAge, StoredPin, Tier
@@ -140,7 +140,7 @@ async def test_a_project_that_cannot_be_read_keeps_no_other_waiting(
     store: MemoryTiers, caplog: pytest.LogCaptureFixture
 ):
     store.by_project = {1: DELETES, 2: DELETES}
-    for error in (KeyDestroyed(), RuntimeError("unexpected")):
+    for error in (KeyDestroyed(), WrongEncryptionKey("another key"), RuntimeError("unexpected")):
         store.there[2], store.failing = list(RUNS[:3]), {1: error}
         with caplog.at_level(logging.WARNING):
             await retainer_of(store, Times()).run_once()

@@ -35,6 +35,7 @@ COLUMNS = {
     "forward_outbox": ("reason",),
     "packed_run": ("body",),
     "pin": ("reason",),
+    "run_age": ("labels",),
     "project": ("retention",),
     "forgetting": ("selector", "sessions"),
     "scorer": ("labels", "selection"),

@@ -19,6 +19,7 @@ from playhead.model.digest import sha256
 from playhead.model.ref import ContentRef
 from playhead.model.thread import THREAD, node_bytes
 from playhead_collector.errors import ContentCorrupt
+from playhead_collector.store.packing.content_packs import PackedContent
 from playhead_collector.store.packing.kinds import kind_in, kind_named
 from playhead_collector.store.packing.roles import role_in, role_named
 from playhead_collector.store.packing.zstd import ARRIVING_LEVEL, Zstd
@@ -108,6 +109,26 @@ async def replace(conn: Conn, packs: Packs, project_id: int, contents: Iterable[
     if by_ref:
         rows = await _rows(conn, packs, project_id, by_ref)
         await sql.run(conn, "replace_contents", project_id=project_id, proven=proven, **_columns(rows))
+
+
+async def put_unpacked(
+    conn: Conn,
+    packs: Packs,
+    project_id: int,
+    contents: Iterable[Content],
+    before: Mapping[bytes, PackedContent],
+    today: datetime.date,
+) -> None:
+    """Stores contents that were taken out of packs, also where others are stored under their refs. `before`: by digest,
+    what the packs had."""
+    rows = await _rows(conn, packs, project_id, {content.ref.digest: content for content in contents})
+    packed = [before[row.ref] for row in rows]
+    columns = _columns(rows) | {
+        "kinds": [item.kind or row.kind for item, row in zip(packed, rows, strict=True)],
+        "tokens": [item.tokens for item in packed],
+        "stored": [item.first_stored for item in packed],
+    }
+    await sql.run(conn, "insert_unpacked", project_id=project_id, today=today, **columns)
 
 
 def _is_other(content: Content, stored: Record) -> bool:

@@ -10,6 +10,7 @@ from typing import Final
 from uuid import UUID
 
 from playhead.model.ref import ContentRef
+from playhead_collector.store.postgres import named_refs
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.packs import Packs
 from playhead_collector.store.postgres.statements import Conn
@@ -44,3 +45,10 @@ async def add(
         now=now_ns,
         later=now_ns + hold_ns,
     )
+
+
+async def add_late(conn: Conn, packs: Packs, project_id: int, refs: Collection[bytes], now_ns: int) -> None:
+    """Adds what dropped spans of forgotten runs name, with all that this names, after the time for which senders may
+    believe that it is stored."""
+    named = await named_refs.with_all_below(conn, packs, project_id, refs)
+    await add(conn, packs, project_id, named, now_ns, BELIEVED_NS)

@@ -135,10 +135,14 @@ StoredPages = dict[UUID, dict[int, StoredEventPage]]
 async def stored_pages(conn: Conn, project_id: int, packed: Sequence[Packed]) -> StoredPages:
     """Returns the stored pages of these runs, by run and page number."""
     stored: StoredPages = {packed_run.run: {} for packed_run in packed}
-    for row in await sql.rows(conn, "event_digests", project_id=project_id, runs=_known(packed)):
-        stored[row["run_id"]][row["page"]] = StoredEventPage(
-            row["beside"], row["first_seq"], row["last_seq"], row["digest"]
-        )
+    runs = _known(packed)
+    if is_encrypted := await sql.cipher_of(conn, project_id) is not None:
+        rows = await sql.rows(conn, "event_bodies", project_id=project_id, runs=runs)
+    else:
+        rows = await sql.rows(conn, "event_digests", project_id=project_id, runs=runs)
+    for row in rows:
+        digest = sha256(row["body"]).digest() if is_encrypted else row["digest"]
+        stored[row["run_id"]][row["page"]] = StoredEventPage(row["beside"], row["first_seq"], row["last_seq"], digest)
     return stored
 
 
@@ -215,8 +219,7 @@ def _known(packed: Sequence[Packed]) -> list[UUID]:
 
 async def write_snapshots(conn: Conn, project_id: int, packed: Sequence[Packed]) -> None:
     """Replaces the snapshots of these runs."""
-    rows = await sql.rows(conn, "snapshot_digests", project_id=project_id, runs=_known(packed))
-    stored = {(row["run_id"], row["seq"]): row["digest"] for row in rows}
+    stored = await _stored_snapshots(conn, project_id, _known(packed))
     changed = [
         (packed_run.run, state)
         for packed_run in packed
@@ -227,6 +230,15 @@ async def write_snapshots(conn: Conn, project_id: int, packed: Sequence[Packed])
     if stored:
         columns = {"runs": [run for run, _ in stored], "seqs": [seq for _, seq in stored]}
         await sql.run(conn, "delete_snapshots", project_id=project_id, **columns)
+
+
+async def _stored_snapshots(conn: Conn, project_id: int, runs: Sequence[UUID]) -> dict[tuple[UUID, int], bytes]:
+    """Returns the digests of the snapshots of these runs."""
+    if await sql.cipher_of(conn, project_id) is None:
+        rows = await sql.rows(conn, "snapshot_digests", project_id=project_id, runs=runs)
+        return {(row["run_id"], row["seq"]): row["digest"] for row in rows}
+    rows = await sql.rows(conn, "snapshot_bodies", project_id=project_id, runs=runs)
+    return {(row["run_id"], row["seq"]): sha256(row["history"] + row["body"]).digest() for row in rows}
 
 
 async def add_snapshots(conn: Conn, project_id: int, states: Sequence[tuple[UUID, Snapshot]]) -> None:

@@ -210,7 +210,7 @@ async def _drop_late(
         erased = set(await sql.column(conn, "erased_of", project_id=project_id, runs=runs))
         named = {ref.digest for run, arrival in by_run.items() if UUID(run) in erased for ref in arrival.refs}
         if named:
-            await erasing.add(conn, packs, project_id, named, now_ns, erasing.BELIEVED_NS)
+            await erasing.add_late(conn, packs, project_id, named, now_ns)
     return sum(late.values())
 
 

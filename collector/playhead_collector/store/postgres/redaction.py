@@ -13,7 +13,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from hashlib import sha256
 from typing import Any, NamedTuple, cast
 from uuid import UUID
 
@@ -27,7 +26,7 @@ from playhead_collector.redaction.masking import Masker
 from playhead_collector.redaction.records import mask_events, mask_logs, mask_spans, mask_texts
 from playhead_collector.redaction.rules import RedactionRules
 from playhead_collector.store.packing import content_packs, span_pages
-from playhead_collector.store.packing.content_packs import PackedContent, PackItems
+from playhead_collector.store.packing.content_packs import PackItems
 from playhead_collector.store.packing.zstd import Zstd, compress_json, decompress_json
 from playhead_collector.store.ports.redaction import PHASES, RedactionJobRow
 from playhead_collector.store.postgres import content_rows, conversation_records, events, runs, search_blocks
@@ -191,17 +190,17 @@ async def _in_packs(step: _JobStep) -> _StepResult:
     return _StepResult({"at_pack": rows[-1]["pack"]}, {"packed_contents": (looked_at, changed)})
 
 
-def _masked_items(masker: Masker, items: PackItems, names: Mapping[int, str]) -> dict[ContentRef, PackedContent]:
-    masked: dict[ContentRef, PackedContent] = {}
+def _masked_items(masker: Masker, items: PackItems, names: Mapping[int, str]) -> dict[ContentRef, Content]:
+    masked: dict[ContentRef, Content] = {}
     for item in items.contents:
         content = Content(item.data, names.get(item.media, BYTES))
         left = masker.content(content)
         if left is not content:
-            masked[item.ref] = item._replace(data=left.data)
+            masked[item.ref] = left
     return masked
 
 
-async def _unpack(step: _JobStep, row: Record, items: PackItems, masked: Mapping[ContentRef, PackedContent]) -> None:
+async def _unpack(step: _JobStep, row: Record, items: PackItems, masked: Mapping[ContentRef, Content]) -> None:
     """Moves contents of a pack to rows of their own, masked. Raises StoreCollision if the pack was changed, or a sweep
     is under way, which goes through packs, too."""
     conn, project_id = step.conn, step.project_id
@@ -222,22 +221,8 @@ async def _unpack(step: _JobStep, row: Record, items: PackItems, masked: Mapping
         await sql.run(conn, "rewrite_pack", project_id=project_id, **changed)
     else:
         await sql.run(conn, "delete_packs", project_id=project_id, packs=[row["pack"]])
-    await sql.run(
-        conn,
-        "insert_unpacked",
-        project_id=project_id,
-        today=date_of(step.now_ns),
-        refs=[ref.digest for ref in masked],
-        media=[item.media for item in masked.values()],
-        roles=[item.role for item in masked.values()],
-        kinds=[item.kind for item in masked.values()],
-        tokens=[item.tokens for item in masked.values()],
-        stored=[item.first_stored for item in masked.values()],
-        sizes=[len(item.data) for item in masked.values()],
-        bodies=[zstd.compress(item.data) for item in masked.values()],
-        encodings=[encoding] * len(masked),
-        masked=[sha256(item.data).digest() for item in masked.values()],
-    )
+    before = {item.ref.digest: item for item in items.contents}
+    await content_rows.put_unpacked(conn, step.packs, project_id, masked.values(), before, date_of(step.now_ns))
     # Which runs had them was known from the pack: it is written again with the index of their runs.
     await sql.run(conn, "due_for_packing", project_id=project_id, runs=locked["runs"] or [])
 
@@ -287,8 +272,8 @@ async def _mask_spans_and_events(step: _JobStep, run: UUID) -> tuple[int, int]:
         return 0, 0
     bodies = _RunBodies(
         await sql.rows(conn, "read_pages", project_id=project_id, runs=[run], seen=[]),
-        await sql.rows(conn, "event_bodies", project_id=project_id, run=run),
-        await sql.rows(conn, "snapshot_bodies", project_id=project_id, run=run),
+        await sql.rows(conn, "event_bodies_to_mask", project_id=project_id, run=run),
+        await sql.rows(conn, "snapshots_to_mask", project_id=project_id, run=run),
     )
     masked = await asyncio.to_thread(_masked_bodies, step.masker, bodies)
     in_packed = await mask_packed(conn, step.packs, project_id, run, step.masker)

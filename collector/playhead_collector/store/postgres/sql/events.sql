@@ -2,6 +2,12 @@
 select run_id, page, beside, first_seq, last_seq, sha256(body) as digest from event_page
 where project_id = :project_id and run_id = any(:runs);
 
+-- name: event_bodies(project_id, runs)
+-- decrypts: body=event_page
+-- As `event_digests`, of a project that is encrypted: there, equal pages do not look equal.
+select run_id, page, beside, first_seq, last_seq, body from event_page
+where project_id = :project_id and run_id = any(:runs);
+
 -- name: write_event_pages(project_id, runs, besides, pages, firsts, lasts, bodies)!
 -- encrypts: bodies=event_page
 insert into event_page (project_id, run_id, beside, page, first_seq, last_seq, body)
@@ -63,6 +69,10 @@ where event_page.project_id = :project_id;
 -- name: snapshot_digests(project_id, runs)
 select run_id, seq, sha256(history || body) as digest from run_snapshot
 where project_id = :project_id and run_id = any(:runs);
+
+-- name: snapshot_bodies(project_id, runs)
+-- decrypts: body=snapshot
+select run_id, seq, history, body from run_snapshot where project_id = :project_id and run_id = any(:runs);
 
 -- name: write_snapshots(project_id, runs, seqs, histories, bodies)!
 -- encrypts: bodies=snapshot

@@ -57,7 +57,7 @@ on conflict (project_id, ref) do update set
     body = excluded.body, masked = excluded.masked, last_seen = excluded.last_seen,
     object = null, object_start = null, object_length = null, object_digest = null, names = null;
 
--- name: event_bodies(project_id, run)
+-- name: event_bodies_to_mask(project_id, run)
 -- decrypts: body=event_page, beside=span_page
 -- With what each has to be read with.
 select event_page.page, event_page.first_seq, event_page.last_seq, event_page.body, event_page.beside as number,
@@ -67,7 +67,7 @@ left join span_page as beside
     on beside.project_id = event_page.project_id and beside.run_id = event_page.run_id and beside.page = event_page.beside
 where event_page.project_id = :project_id and event_page.run_id = :run order by event_page.page;
 
--- name: snapshot_bodies(project_id, run)
+-- name: snapshots_to_mask(project_id, run)
 -- decrypts: body=snapshot
 select seq, history, body from run_snapshot where project_id = :project_id and run_id = :run order by seq;
 

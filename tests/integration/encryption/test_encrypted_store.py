@@ -1,0 +1,115 @@
+"""An encrypted project inside of the store: what is projected again, swept, and repacked."""
+
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+
+from playhead.model.ref import ContentRef
+from playhead_collector.errors import CannotDecrypt, KeyDestroyed, WrongEncryptionKey
+from playhead_collector.projection import ProjectionRunner
+from playhead_collector.store.operator_key import LocalKey
+from playhead_collector.store.ports.projections import UnpackedRun
+from playhead_collector.store.postgres.store import PostgresStore, connect
+from tests.integration.encryption.recorded_texts import recorded, run_id
+from tests.integration.store.making import Clock
+
+OPERATOR_KEY = LocalKey(b"o" * 32)
+DAY_NS = 86_400 * 1_000_000_000
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def store(database_url: str, clock: Clock) -> AsyncIterator[PostgresStore]:
+    store = await connect(database_url, pool_size=4, clock=clock, operator_key=OPERATOR_KEY)
+    yield store
+    await store.close()
+
+
+@pytest.fixture
+async def sql(database_url: str) -> AsyncIterator[asyncpg.Connection]:
+    """Past the store."""
+    connection = await asyncpg.connect(database_url)
+    yield connection
+    await connection.close()
+
+
+def runner(store: PostgresStore) -> ProjectionRunner:
+    return ProjectionRunner(store.projections, clock=Clock(), seal_after_s=30, kept_bytes=0)
+
+
+async def blue(store: PostgresStore, *runs: int) -> int:
+    """The number of an encrypted project with these runs."""
+    project = await store.projects.create("blue", encrypted=True)
+    assert project is not None
+    for run in runs:
+        await store.spans.ingest(project.number, recorded(run).batch())
+        await runner(store).project_now(project.number, run_id(run))
+    return project.number
+
+
+def contents_of(run: int) -> list[ContentRef]:
+    return list(recorded(run).contents)
+
+
+async def test_a_sweep_finds_what_encrypted_runs_name_and_takes_the_rest_out_of_packs(
+    store: PostgresStore, clock: Clock
+):
+    project = await blue(store, 0, 1)
+    await store.projections.pack([UnpackedRun(project, run_id(number), 1) for number in (0, 1)])
+    kept = set(contents_of(0))
+    gone = set(contents_of(1)) - kept
+    assert gone
+    await store.garbage.delete_run(project, run_id(1), forks=False)
+    clock.days_pass(3)
+    for _ in range(1_000):
+        if (await store.garbage.sweep_step(project, DAY_NS)).phase is None:
+            break
+    assert set(await store.contents.get_many(project, [*kept, *gone])) == kept
+
+
+async def test_a_run_that_is_projected_again_is_not_written_again(store: PostgresStore, sql: asyncpg.Connection):
+    project = await blue(store, 0)
+    written = "select xmin, md5(body) from event_page union all select xmin, md5(body) from run_snapshot order by 2"
+    before = await sql.fetch(written)
+    await sql.execute("update run_news set dirty_since_ns = 1")
+    assert await runner(store).project_now(project, run_id(0))
+    assert before
+    assert await sql.fetch(written) == before
+
+
+async def test_rows_that_were_changed_or_moved_are_not_read(store: PostgresStore, sql: asyncpg.Connection):
+    project = await blue(store, 0)
+    await sql.execute("update event_page set body = set_byte(body, 40, get_byte(body, 40) # 1)")
+    with pytest.raises(CannotDecrypt, match="event page"):
+        await store.events.read(project, run_id(0))
+    await sql.execute("update event_page set body = span_page.body from span_page")
+    with pytest.raises(CannotDecrypt, match="event page"):
+        await store.events.read(project, run_id(0))
+
+
+async def test_a_store_without_the_key_or_whose_key_is_gone_reads_nothing(
+    store: PostgresStore, database_url: str, sql: asyncpg.Connection
+):
+    project = await blue(store, 0)
+    for key, error in ((None, WrongEncryptionKey), (LocalKey(b"x" * 32), WrongEncryptionKey)):
+        other = await connect(database_url, pool_size=1, operator_key=key)
+        with pytest.raises(error):
+            await other.events.read(project, run_id(0))
+        with pytest.raises(error):
+            await other.spans.ingest(project, recorded(2).batch())
+        await other.close()
+    assert await sql.fetchval("select count(*) from run") == 1
+    await sql.execute("delete from project_key")
+    other = await connect(database_url, pool_size=1, operator_key=OPERATOR_KEY)
+    await other.projects.check_keys()  # nothing that is left needs the operator's key
+    with pytest.raises(KeyDestroyed):
+        await other.events.read(project, run_id(0))
+    await other.close()
+    assert await store.projects.destroy_key(project)
+    with pytest.raises(KeyDestroyed):
+        await store.events.read(project, run_id(0))
