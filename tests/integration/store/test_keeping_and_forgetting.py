@@ -89,7 +89,7 @@ async def project_of(store: PostgresStore, encrypted: bool) -> int:
 
 def recorded(run: str, who: str, clock: Clock, *, user: str | None = None) -> Recorder:
     recorder = Recorder(run, name=f"help {who}", session=f"of {who}", start_ns=clock())
-    recorder.root.attributes |= {names.USER: user or who, names.RUN_TAGS: [f"for {who}"]}
+    recorder.root.attributes |= {names.USER: user or who, names.RUN_TAGS: [f"for {who}"], names.AGENT_NAME: "support"}
     messages = [text_message("system", "You are of help."), text_message("user", f"I am {who}")]
     recorder.model(messages, text_message("assistant", f"Hello {who}"))
     noise = random.Random(run).randbytes(90_000).hex()  # 90 kB when it is compressed
@@ -100,10 +100,10 @@ def recorded(run: str, who: str, clock: Clock, *, user: str | None = None) -> Re
     return recorder
 
 
-async def settle(store: PostgresStore, clock: Clock) -> None:
+async def settle(store: PostgresStore, project: int, clock: Clock) -> None:
     """Until runs are sealed and packed."""
     runner = ProjectionRunner(store.projections, clock=clock, seal_after_s=1)
-    await runner.catch_up(P)
+    await runner.catch_up(project)
     for _ in range(5):
         await runner.run_once()
         clock.now_ns += 10**10
@@ -127,13 +127,14 @@ async def chill(store: PostgresStore, project: int, clock: Clock, policy: object
     await store.tiers.set_policy(project, json.dumps(policy))
     clock.days_pass(3)
     await Retainer(store.tiers, wall_ns=clock, objects=store.moves).run_once()
+    await store.moves.move_packs(project, await store.tiers.packs_to_warm(project, -1, 100))  # also those that repeat
     await move(store)
 
 
 async def made_cold(store: PostgresStore, project: int, clock: Clock, runs: Sequence[Recorder]) -> None:
     for recorder in runs:
         await store.spans.ingest(project, recorder.batch())
-    await settle(store, clock)
+    await settle(store, project, clock)
     await chill(store, project, clock)
     for recorder in runs:
         row = await store.runs.get(project, recorder.run)
@@ -299,7 +300,7 @@ async def test_what_is_asked_to_be_forgotten_is_not_written_in_plain_text(
 ):
     project = await project_of(store, encrypted)
     await store.spans.ingest(project, recorded(ONE, SECRET, clock).batch())
-    await settle(store, clock)
+    await settle(store, project, clock)
     job = uuid4()
     await store.forgetting.begin(
         project, job, Selector("user", SECRET), forks=False, requested_by="ops", hold_ns=BELIEVED_NS
@@ -334,7 +335,7 @@ async def test_contents_that_a_cold_run_does_not_keep_are_erased_with_it(
     """They wait for a sweep, which may take a day."""
     project = await project_of(store, encrypted=False)
     await store.spans.ingest(project, recorded(ONE, SECRET, clock).batch())
-    await settle(store, clock)
+    await settle(store, project, clock)
     await chill(store, project, clock, {"default": {"hot": "1d", "cold": "forever", "contents": False}})
     assert await sql.fetchval("select sum(cardinality(keys)) from content_pack") > 5
     await forget(store, project, "run", ONE, clock)
@@ -352,7 +353,7 @@ async def test_runs_in_which_a_judge_saw_a_forgotten_run_go_with_it(
     linking.root.attributes |= {names.LINKED_RUNS: [ONE]}
     for recorder in (recorded(ONE, SECRET, clock), judge, linking):
         await store.spans.ingest(project, recorder.batch())
-    await settle(store, clock)
+    await settle(store, project, clock)
     done = await forget(store, project, "run", ONE, clock)
     assert sorted(done.report["runs"]) == [ONE, TWO]
     assert [row.run for row in await store.runs.page(project, RunFilter(), limit=9)] == ["0c" * 16]
@@ -374,7 +375,7 @@ async def test_scorers_find_runs_by_user_and_tag_and_keep_no_text_in_an_encrypte
     assert scorer.selection.where == where
     for recorder in (recorded(ONE, SECRET, clock), recorded(TWO, OTHERS, clock)):
         await store.spans.ingest(project, recorder.batch())
-    await settle(store, clock)
+    await settle(store, project, clock)
     await store.scorers.note_arrived(10, clock())
     [due] = await store.scorers.take(project, 10, clock(), clock() + 10**9)
     assert due.run == ONE
