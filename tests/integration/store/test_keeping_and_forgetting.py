@@ -14,6 +14,7 @@ import asyncpg
 import pytest
 
 from playhead.model import names
+from playhead.model.canonical import content_of
 from playhead.model.message import text_message
 from playhead.model.ref import ContentRef
 from playhead_collector.projection import ProjectionRunner
@@ -33,9 +34,10 @@ from playhead_collector.store.ports.scorers import ScorerDefinition, ScorerSelec
 from playhead_collector.store.ports.scores import ScoreToAdd
 from playhead_collector.store.ports.tiers import Tier
 from playhead_collector.store.postgres.erasing import BELIEVED_NS
+from playhead_collector.store.postgres.scrubbing import scrub
 from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.integration.read.recorded import Recorder
-from tests.integration.store.making import Clock
+from tests.integration.store.making import Clock, P
 from tests.support.stored_texts import stored_in
 
 KEY = base64.b64encode(bytes(range(32))).decode()
@@ -387,3 +389,66 @@ async def test_scorers_find_runs_by_user_and_tag_and_keep_no_text_in_an_encrypte
     assert listed in await store.scorers.in_use()
     stored = repr(await sql.fetch("select * from scorer")) + repr(await sql.fetch("select * from scoring_due"))
     assert (SECRET in stored) is not encrypted
+
+
+# --- the whole database -----------------------------------------------------------------------------------------------
+
+
+async def test_scrubbing_keeps_the_dictionaries_of_what_is_in_the_object_store(
+    module_database_url: str, sql: asyncpg.Connection, clock: Clock, folder: Path
+):
+    store = await opened(module_database_url, clock, folder)
+    await store.contents.put(P, [content_of({"text": f"phrases that are learned {n}", "n": n}) for n in range(1_100)])
+    noise = random.Random(1).randbytes(90_000).hex()
+    large, small = content_of({"text": f"phrases that are learned {noise}"}), content_of("phrases that are learned 7")
+    await store.contents.put(P, [large, small])
+    await move(store)
+    await store.close()
+    row = await sql.fetchrow("select encoding, body from content where ref = $1", large.ref.digest)
+    assert row is not None
+    assert (row["encoding"] > 0, row["body"]) == (True, None)
+    await sql.execute("insert into content_tombstone values ($1, current_date, 'x')", P)
+    await scrub(sql)
+    assert await sql.fetchval("select count(*) from content where encoding > 0") == 1
+    store = await opened(module_database_url, clock, folder)
+    try:
+        assert (await store.contents.get(P, large.ref)).data == large.data
+        assert (await store.contents.get(P, small.ref)).data == small.data
+    finally:
+        await store.close()
+
+
+@both_kinds_of_projects
+async def test_a_project_is_deleted_with_all_rows_and_objects(
+    store: PostgresStore, sql: asyncpg.Connection, clock: Clock, folder: Path, encrypted: bool
+):
+    project = await project_of(store, encrypted)
+    await made_cold(store, project, clock, [recorded(ONE, SECRET, clock), recorded(TWO, OTHERS, clock)])
+    await store.tiers.pin(project, TWO, None, None)
+    await store.redaction.start(project, RULES)
+    await store.scorers.set(
+        project, "all", ScorerDefinition(kind="rule", score="all"), ScorerSelection(), RunFilter(), enabled=True,
+        now_ns=clock(),
+    )  # fmt: skip
+    await forget(store, project, "run", ONE, clock)
+    tables = [
+        row["table_name"]
+        for row in await sql.fetch(
+            "select table_name from information_schema.columns join information_schema.tables using (table_name)"
+            " where column_name = 'project_id' and table_type = 'BASE TABLE'"
+        )
+    ]
+    counts = {
+        table: await sql.fetchval(f"select count(*) from {table} where project_id = $1", project) for table in tables
+    }
+    has_rows = {table for table, count in counts.items() if count}
+    assert has_rows > {"pin", "removal", "forgetting", "content_tombstone", "scorer", "redaction_job", "packed_run"}
+    await store.projects.delete(project)
+    await sql.execute("update project set deleted_at = now() - interval '1 hour' where project_id = $1", project)
+    while await store.projects.remove_deleted(10_000):
+        pass
+    for table in tables:
+        assert await sql.fetchval(f"select count(*) from {table} where project_id = $1", project) == 0, table
+    await move(store, grace_s=0)
+    assert await sql.fetchval("select count(*) from stored_object where of_project = $1", project) == 0
+    assert [path for path in folder.rglob("*") if path.is_file()] == []
