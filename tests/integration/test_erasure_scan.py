@@ -29,11 +29,13 @@ from playhead.testing import MockModelServer, text, tool_call
 from playhead.testing.rules import sequence
 from playhead_collector.embedded import start
 from playhead_collector.process import CollectorProcess
+from playhead_collector.store.packing import packed_runs
 from playhead_collector.store.packing.zstd import decompress_json
 from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres.dictionaries import Dictionaries
 from playhead_collector.store.postgres.store import connect
 from tests.integration.store.making import RUN, P, run_number, span
+from tests.support.stored_objects import files_in, texts_in_objects
 
 ENV = {
     "PLAYHEAD_SEAL_AFTER_SECONDS": "1",
@@ -157,12 +159,12 @@ def settle(collector: CollectorProcess, runs: list[str]) -> None:
     asyncio.run(packed())
 
 
-async def bodies(dsn: str) -> list[bytes]:
-    """All bodies of all tables, decompressed as the product does."""
+async def bodies(dsn: str, objects: Path | None = None) -> list[bytes]:
+    """All bodies of all tables, and of the object store in this folder, decompressed as the product does."""
     conn = await asyncpg.connect(dsn)
     dictionaries, found = Dictionaries(), list[bytes]()
     for table in ("content", "content_pack", "conversation_record"):
-        for row in await conn.fetch(f"select project_id, encoding, body from {table}"):
+        for row in await conn.fetch(f"select project_id, encoding, body from {table} where body is not null"):
             found.append(await dictionaries.plain(conn, row["project_id"], row["encoding"], row["body"]))
     spans = {row["page"]: row["body"] for row in await conn.fetch("select page, body from span_page")}
     found += [decompress_json(body) for body in spans.values()]
@@ -170,6 +172,10 @@ async def bodies(dsn: str) -> list[bytes]:
         beside = None if row["beside"] is None else decompress_json(spans[row["beside"]])
         found.append(decompress_json(row["body"], beside))
     found += [decompress_json(row["body"]) for row in await conn.fetch("select body from run_snapshot")]
+    for row in await conn.fetch("select body from packed_run where body is not null"):
+        found += packed_runs.decode(row["body"]).texts()
+    if objects is not None:
+        found += await texts_in_objects(conn, objects)
     columns = await conn.fetch(
         "select table_name, column_name from information_schema.columns "
         "where table_schema = 'public' and data_type in ('text', 'jsonb', 'ARRAY', 'bytea')"
@@ -260,6 +266,57 @@ def test_no_file_has_a_text_of_a_forgotten_user(folder: Path):
     with CollectorProcess(data_dir=data, env=ENV) as collector, Client(collector.url) as client:
         assert SHARED in json.dumps(client.context(runs[1])["messages"])
         assert {row["run"] for row in client.runs()} == left
+
+
+@pytest.mark.slow
+def test_neither_postgres_nor_the_object_store_has_a_text_of_a_user_whose_runs_were_cold(folder: Path):
+    data, journal, objects = folder / "data", folder / "journal", folder / "objects"
+    env = {
+        **ENV, "PLAYHEAD_OBJECT_STORE": f"file://{objects}", "PLAYHEAD_OBJECT_STORE_WAIT_SECONDS": "0.1",
+        "PLAYHEAD_OBJECT_STORE_MIN_BYTES": "65536",
+    }  # fmt: skip
+    with CollectorProcess(data_dir=data, env=env) as collector:
+        runs = [record(who, collector, journal) for who in ("u1", "u2")]
+        settle(collector, runs)
+        with Client(collector.url) as client:
+            for run in runs:  # an open question keeps a run from becoming cold
+                client.answer_promise(run[::-1], "answered")
+            asyncio.run(grow_cold(collector.database, client))
+            before = client.context(runs[1])["messages"]
+        assert found_among(asyncio.run(bodies(collector.database, objects)), "u1") == {*PLACES}
+        files = set(files_in(objects))
+        assert files
+        answer = json.loads(
+            command("forget", "--user", "u1", "--yes", "--json", env={"PLAYHEAD_COLLECTOR_URL": collector.url})
+        )
+        assert (answer["phase"], answer["run_count"]) == ("done", 2)
+        deadline = time.monotonic() + 60
+        while files & set(files_in(objects)):
+            assert time.monotonic() < deadline, "an object that had records of both users is still there"
+            time.sleep(0.2)
+        assert found_among(asyncio.run(bodies(collector.database, objects)), "u1") == set()
+        assert found_among(asyncio.run(bodies(collector.database, objects)), "u2") == {*PLACES}
+        with Client(collector.url) as client:
+            assert client.context(runs[1])["messages"] == before
+    command("scrub", env={"PLAYHEAD_DATA_DIR": str(data)})
+    assert found_in(data, "u1") == set()
+    assert found_in(objects, "u1") == set()
+
+
+async def grow_cold(dsn: str, client: Client) -> None:
+    """Runs that ended days ago become cold, and their records go to the object store."""
+    conn = await asyncpg.connect(dsn)
+    await conn.execute("update run set ended_ns = ended_ns - 864000000000000")
+    client.set_retention({"default": {"hot": "1d", "warm": "2d", "cold": "forever"}})
+    deadline = time.monotonic() + 90
+    while await conn.fetchval("select count(*) from run where tier < 2"):
+        assert time.monotonic() < deadline, "runs do not become cold"
+        client.retain()
+        await asyncio.sleep(0.2)
+    while await conn.fetchval("select count(*) from packed_run where body is not null"):
+        assert time.monotonic() < deadline, "records do not move"
+        await asyncio.sleep(0.2)
+    await conn.close()
 
 
 @pytest.mark.slow

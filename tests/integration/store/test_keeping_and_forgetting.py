@@ -25,8 +25,6 @@ from playhead_collector.retain.packer import Packer
 from playhead_collector.retain.retainer import Retainer
 from playhead_collector.store.objects.obstore_store import open_object_store
 from playhead_collector.store.operator_key import KeySource
-from playhead_collector.store.packing import packed_runs
-from playhead_collector.store.packing.zstd import builtin
 from playhead_collector.store.ports.forgetting import ForgettingRow, SelectedBy, Selector
 from playhead_collector.store.ports.notes import NoteToAdd
 from playhead_collector.store.ports.runs import RunFilter
@@ -38,6 +36,7 @@ from playhead_collector.store.postgres.scrubbing import scrub
 from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.integration.read.recorded import Recorder
 from tests.integration.store.making import Clock, P
+from tests.support.stored_objects import files_in, texts_in_objects
 from tests.support.stored_texts import stored_in
 
 KEY = base64.b64encode(bytes(range(32))).decode()
@@ -154,26 +153,6 @@ async def where_bodies_are(sql: asyncpg.Connection) -> dict[str, tuple[int, int]
     return found
 
 
-async def in_objects(sql: asyncpg.Connection, folder: Path) -> list[bytes]:
-    """All that is in files of the object store, as it is, and decompressed where a row says how."""
-    files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    found = list(files.values())
-    rows = await sql.fetch(
-        "select key, object_start, object_length, kind, ("
-        "  select encoding from content where content.object = part.object "
-        "  union all select encoding from content_pack where content_pack.object = part.object limit 1"
-        ") as encoding from object_part as part join stored_object using (object)"
-    )
-    for row in rows:
-        part = files[row["key"]][row["object_start"] : row["object_start"] + row["object_length"]]
-        if row["kind"] == "run":
-            found += packed_runs.decode(part).texts()
-        else:
-            assert row["encoding"] <= 0
-            found.append(part if row["encoding"] == 0 else builtin(-row["encoding"]).read(part))
-    return found
-
-
 async def everything(store: PostgresStore, project: int, run: str) -> dict[str, Any]:
     events = await store.events.read(project, run)
     spans = await store.spans.read(project, run)
@@ -242,7 +221,7 @@ async def test_a_redaction_job_masks_what_is_cold_and_in_the_object_store(
     else:
         found = await stored_in(module_database_url)
         assert [name for name, data in found.items() if SECRET.encode() in data] == []
-        assert not any(SECRET.encode() in data for data in await in_objects(sql, folder))
+        assert not any(SECRET.encode() in data for data in await texts_in_objects(sql, folder))
     assert await sql.fetchval("select count(*) from content where size is null") == 0
 
 
@@ -275,7 +254,7 @@ async def test_a_cold_run_is_forgotten_with_what_it_has_in_the_object_store(
     await made_cold(store, project, clock, [recorded(ONE, SECRET, clock), recorded(TWO, OTHERS, clock)])
     await store.tiers.pin(project, ONE, f"about {SECRET}", None)
     kept = await everything(store, project, TWO)
-    objects_before = {path for path in folder.rglob("*") if path.is_file()}
+    objects_before = files_in(folder)
     value = {"user": SECRET, "session": f"of {SECRET}", "run": ONE}[by]
     done = await forget(store, project, by, value, clock)
     assert (done.phase, done.runs, done.report["runs"]) == ("done", 1, [ONE])
@@ -286,13 +265,13 @@ async def test_a_cold_run_is_forgotten_with_what_it_has_in_the_object_store(
         rows = await sql.fetch(f"select * from {table} where project_id = $1", project)
         assert ONE not in repr([row["run_id"].hex for row in rows]), table
     await move(store)  # its grace of a day is not for what was forgotten
-    objects_after = {path for path in folder.rglob("*") if path.is_file()}
+    objects_after = files_in(folder)
     assert objects_after
     assert await sql.fetchval("select count(*) from stored_object where state = 3") == 0
     named = await sql.fetchval("select sum(object_length) from object_part")
     assert sum(path.stat().st_size for path in objects_after) == named, objects_before
     if not encrypted:
-        assert not any(SECRET.encode() in data for data in await in_objects(sql, folder))
+        assert not any(SECRET.encode() in data for data in await texts_in_objects(sql, folder))
     assert await everything(fresh, project, TWO) == kept
 
 
@@ -451,4 +430,4 @@ async def test_a_project_is_deleted_with_all_rows_and_objects(
         assert await sql.fetchval(f"select count(*) from {table} where project_id = $1", project) == 0, table
     await move(store, grace_s=0)
     assert await sql.fetchval("select count(*) from stored_object where of_project = $1", project) == 0
-    assert [path for path in folder.rglob("*") if path.is_file()] == []
+    assert files_in(folder) == []
