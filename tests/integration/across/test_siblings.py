@@ -147,8 +147,8 @@ async def test_siblings_are_looked_up_in_indexes_and_among_so_many_runs(store: P
         of_task = {"labels": ["tag:task:7"], "score_name": "resolved", "how_many": 101, **bounds}
         of_input = {"runs": runs, "score_name": "resolved"}
         for name, parameters in (("run_facts", of_task), ("facts_of_runs", of_input)):
-            parameters = {"project_id": PROJECT, **parameters}
-            text, arguments = await statements._prepared(connection, name, parameters)
+            asked = {"project_id": PROJECT, **parameters}
+            text, arguments = await statements._prepared(connection, name, asked)
             plan = "\n".join(row[0] for row in await connection.fetch(f"explain {text}", *arguments))
             assert "Seq Scan" not in plan, plan
         (newest,) = await connection.fetch("select run_id from run order by started_ns desc offset 2 limit 1")
