@@ -6,6 +6,7 @@ import json
 import random
 import re
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -338,6 +339,36 @@ async def test_runs_in_which_a_judge_saw_a_forgotten_run_go_with_it(
     done = await forget(store, project, "run", ONE, clock)
     assert sorted(done.report["runs"]) == [ONE, TWO]
     assert [row.run for row in await store.runs.page(project, RunFilter(), limit=9)] == ["0c" * 16]
+
+
+async def test_a_judge_that_answers_when_the_run_is_forgotten_leaves_nothing(
+    store: PostgresStore, sql: asyncpg.Connection, clock: Clock
+):
+    project = await project_of(store, encrypted=False)
+    await store.spans.ingest(project, recorded(ONE, SECRET, clock).batch())
+    await settle(store, project, clock)
+    before = recorded(TWO, f"what {SECRET} said", clock)
+    before.root.attributes |= {names.LINKED_RUNS: [ONE], names.AGENT_NAME: "playhead.judge", names.USER: "ops"}
+    await store.spans.ingest(project, replace(before.batch(), about=ONE))  # and is not projected yet
+    job, clock.now_ns = uuid4(), clock.now_ns + 1
+    await store.forgetting.begin(
+        project, job, Selector("run", ONE), forks=False, requested_by="ops", hold_ns=BELIEVED_NS
+    )
+    while await store.forgetting.step(project, job):
+        pass
+    [made] = await store.forgetting.jobs(project, job, 1)
+    assert (made.phase, made.runs) == ("runs", 1)
+    runner = ProjectionRunner(store.projections, clock=clock, seal_after_s=1)
+    await runner.run_once()
+    while await store.forgetting.step(project, job):
+        pass
+    [made] = await store.forgetting.jobs(project, job, 1)
+    assert sorted(made.report["runs"]) == [ONE, TWO]
+    after = recorded("0c" * 16, f"what {SECRET} said once more", clock)
+    done = await store.spans.ingest(project, replace(after.batch(), about=ONE))
+    assert done.new_contents == 0
+    for table in ("run", "span_page", "run_news"):
+        assert await sql.fetchval(f"select count(*) from {table} where project_id = $1", project) == 0
 
 
 # --- scorers ----------------------------------------------------------------------------------------------------------

@@ -78,7 +78,7 @@ class JudgeRun:
                 **user,
             },
         )
-        return Batch([root, *self._spans], [], list(self._contents.values()), self._threads)
+        return Batch([root, *self._spans], [], list(self._contents.values()), self._threads, about=self.judged)
 
     def _span(self, number: int, name: str, times_ns: tuple[int, int], attributes: dict[str, Any]) -> Span:
         own: dict[str, Any] = {names.RUN_ID: self.run, names.RUN_ATTEMPT: 0, names.CALL_ORDER: number + 1}

@@ -13,12 +13,13 @@ from playhead.wire.pack import ThreadExtension
 @dataclass(frozen=True, slots=True)
 class Batch:
     """The data of one request: spans and log events without payloads, and the contents and threads that they refer
-    to."""
+    to. `about`: a run whose texts are in it; if that was deleted, nothing of the batch is stored."""
 
     spans: Sequence[Span] = ()
     logs: Sequence[LogEvent] = ()
     contents: Sequence[Content] = ()
     threads: Sequence[ThreadExtension] = ()
+    about: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,6 +137,10 @@ class PostgresForgetting:
         if left := [run for run in found if run not in kept]:
             await self._forget_run(conn, packs, project_id, row, report, left[0], selector)
             return True
+        # That they are judges' is known of some only when they are projected.
+        if judges := await _judges_of(conn, project_id, [UUID(run) for run in report.get("runs", ())]):
+            await self._forget_run(conn, packs, project_id, row, report, judges[0], selector)
+            return True
         waits = self._clock() < row["requested_ns"] + _PROJECTION_NS
         if waits and await sql.value(conn, "unprojected_since", project_id=project_id, before=row["requested_ns"]):
             return False
@@ -210,9 +214,7 @@ class PostgresForgetting:
             await self._note(conn, project_id, row, set(), runs=0, conversations=0, report=report)
             return
         runs = [run, *below]
-        linked = [label("linked", each.hex) for each in runs]
-        runs += await sql.column(conn, "judges_of", project_id=project_id, labels=linked, judge=_JUDGE)
-        runs = list(dict.fromkeys(runs))
+        runs = list(dict.fromkeys([*runs, *await _judges_of(conn, project_id, runs)]))
         news = await _news(conn, project_id, runs)
         whose = await sql.rows(conn, "whose_runs", project_id=project_id, runs=runs)
         named = await _named(conn, packs, project_id, runs)
@@ -291,6 +293,12 @@ async def _named(conn: Conn, packs: Packs, project_id: int, runs: Sequence[UUID]
         refs |= await named_refs.in_run(conn, project_id, run)
         refs |= await packed_runs.refs_named(conn, packs, project_id, run)
     return await named_refs.with_all_below(conn, packs, project_id, refs)
+
+
+async def _judges_of(conn: Conn, project_id: int, runs: Sequence[UUID]) -> list[UUID]:
+    """Returns the runs in which a judge was shown one of these."""
+    linked = [label("linked", run.hex) for run in runs]
+    return await sql.column(conn, "judges_of", project_id=project_id, labels=linked, judge=_JUDGE)
 
 
 async def _sessions_of_scope(conn: Conn, project_id: int, scope: str) -> list[str]:

@@ -143,7 +143,10 @@ async def ingest(
 ) -> tuple[Ingested, StoreResult]:
     """Stores the batch without data of deleted runs and of superseded attempts, and adds it to the outbox of
     `recipients`. `by_run` is `arrivals(batch)`, computed once for all attempts."""
-    write_context = await begin_write(conn, project_id, map(UUID, by_run))
+    runs = [*by_run] if batch.about is None else [*by_run, batch.about]
+    write_context = await begin_write(conn, project_id, map(UUID, runs))
+    if batch.about is not None and UUID(batch.about) in write_context.deleted_runs:
+        batch, by_run = Batch(), {}
     dropped = await _drop_late(conn, memory.packs, write_context, by_run, now_ns)
     by_run = {run: arrival for run, arrival in by_run.items() if UUID(run) not in write_context.deleted_runs}
     before = sum(arrival.items for arrival in by_run.values())
