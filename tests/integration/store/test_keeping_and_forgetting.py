@@ -23,6 +23,7 @@ from playhead_collector.redaction.masking import Masker
 from playhead_collector.redaction.rules import RedactionRules
 from playhead_collector.retain.object_mover import ObjectMover
 from playhead_collector.retain.packer import Packer
+from playhead_collector.retain.redactor import Redactor
 from playhead_collector.retain.retainer import Retainer
 from playhead_collector.store.objects.obstore_store import open_object_store
 from playhead_collector.store.operator_key import KeySource
@@ -37,6 +38,7 @@ from playhead_collector.store.postgres.scrubbing import scrub
 from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.integration.read.recorded import Recorder
 from tests.integration.store.making import Clock, P
+from tests.support.faulty_objects import FaultyObjects
 from tests.support.stored_objects import files_in, texts_in_objects
 from tests.support.stored_texts import stored_in
 
@@ -224,6 +226,41 @@ async def test_a_redaction_job_masks_what_is_cold_and_in_the_object_store(
         assert [name for name, data in found.items() if SECRET.encode() in data] == []
         assert not any(SECRET.encode() in data for data in await texts_in_objects(sql, folder))
     assert await sql.fetchval("select count(*) from content where size is null") == 0
+
+
+async def test_a_redaction_job_says_what_it_waits_for_while_the_object_store_fails(
+    store: PostgresStore, module_database_url: str, clock: Clock, sql: asyncpg.Connection, folder: Path
+):
+    project = await project_of(store, encrypted=False)
+    await made_cold(store, project, clock, [recorded(ONE, SECRET, clock)])
+    await store.redaction.start(project, RULES)
+    for fault, said in (("is_down", "is down"), ("garble", "other bytes")):
+        objects = FaultyObjects(open_object_store(f"file://{folder}", 10))
+        if fault == "garble":
+            objects.garble = lambda data: data[::-1]
+        else:
+            objects.is_down = True
+        failing = await connect(module_database_url, pool_size=2, clock=clock, objects=objects)
+        await make_steps(failing)
+        await failing.close()
+        job = await store.redaction.job(project)
+        assert job is not None
+        assert (job.phase, job.ended_ns) == ("contents", None)
+        assert said in (job.failed or "")
+    await make_steps(store)
+    job = await store.redaction.job(project)
+    assert job is not None
+    assert (job.phase, job.failed) == ("done", None)
+    assert SECRET not in repr(await everything(store, project, ONE))
+
+
+async def make_steps(store: PostgresStore) -> None:
+    async def masker(_: int) -> Masker:
+        return Masker(RULES, "made")
+
+    redactor = Redactor(store.redaction, masker, settled_s=0)
+    for _ in range(12):
+        await redactor.run_once()
 
 
 # --- forgetting -------------------------------------------------------------------------------------------------------
