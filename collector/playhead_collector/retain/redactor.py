@@ -9,7 +9,13 @@ from collections.abc import Awaitable, Callable
 from time import monotonic
 
 from playhead_collector.background import BackgroundLoop, keep_working
-from playhead_collector.errors import ContentCorrupt, ObjectStoreUnavailable, StoreCollision, StoreUnavailable
+from playhead_collector.errors import (
+    ContentCorrupt,
+    ObjectStoreUnavailable,
+    StoreCollision,
+    StoreUnavailable,
+    WrongEncryptionKey,
+)
 from playhead_collector.redaction.masking import Masker
 from playhead_collector.store.ports.redaction import RedactionStore
 
@@ -66,7 +72,7 @@ class Redactor:
             return True
         try:
             job = await self._store.step(project_id, masker)
-        except (StoreCollision, ObjectStoreUnavailable, ContentCorrupt) as error:
+        except (StoreCollision, ObjectStoreUnavailable, WrongEncryptionKey, ContentCorrupt) as error:
             await self._store.note_failure(project_id, str(error))
             return False
         except StoreUnavailable:

@@ -32,6 +32,7 @@ from playhead_collector.store.ports.notes import NoteToAdd
 from playhead_collector.store.ports.runs import RunFilter
 from playhead_collector.store.ports.scorers import ScorerDefinition, ScorerSelection, ScoringCounts
 from playhead_collector.store.ports.scores import ScoreToAdd
+from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.ports.tiers import Tier
 from playhead_collector.store.postgres.erasing import BELIEVED_NS
 from playhead_collector.store.postgres.scrubbing import scrub
@@ -226,6 +227,15 @@ async def test_a_redaction_job_masks_what_is_cold_and_in_the_object_store(
         assert [name for name, data in found.items() if SECRET.encode() in data] == []
         assert not any(SECRET.encode() in data for data in await texts_in_objects(sql, folder))
     assert await sql.fetchval("select count(*) from content where size is null") == 0
+    # A span that comes late brings the record back into rows: the masked one.
+    late = Recorder(ONE, start_ns=clock()).begin("step", "late")
+    late.end_ns, late.span_id, late.parent_id = clock() + 1, "f" * 16, before["spans"][0].span_id
+    await store.spans.ingest(project, Batch([late]))
+    await settle(store, project, clock)
+    assert await sql.fetchval("select count(*) from packed_run") == 1  # that of the other run
+    again = await everything(fresh, project, ONE)
+    assert SECRET not in repr(again)
+    assert [span.span_id for span in again["spans"]] == [*(span.span_id for span in before["spans"]), late.span_id]
 
 
 async def test_a_redaction_job_says_what_it_waits_for_while_the_object_store_fails(
