@@ -2290,7 +2290,7 @@ export interface components {
          *     erases them), `done`. `contents` counts the erased ones, with thread nodes; `candidates` all that the runs and
          *     conversations named; `of_others` those that stay because others name them, `refs_of_others` up to 20 of them; and
          *     `named_again` those that somebody has stored or named since. `contents_until`: when the rest is erased, since a
-         *     sender may believe until then that it is stored; null: there is no rest.
+         *     sender may believe until then that it is stored; null: now, or there is no rest.
          *
          *     `runs_of_several_users` are gone, too: a record is not taken apart. `kept_for_forks`: runs that stay, since others
          *     were forked from them meanwhile. `forwarded`: how many of the runs each destination was or may have been sent;
