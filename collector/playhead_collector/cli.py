@@ -115,7 +115,6 @@ async def _serve(settings: CollectorSettings, as_json: bool) -> None:
             grpc = await start_grpc(settings, held, collector.grpc)
             addresses = Addresses(url_of(listener), None if grpc is None else url_of(listener, grpc.port))
             started = partial(announce, settings, collector.database, addresses, as_json)
-            sys.setswitchinterval(_SWITCH_SECONDS)
             stopping.server = _Server(_uvicorn_config(collector, grpc), started, collector.streams.close, grpc)
             if collector.supervision is not None:
                 collector.supervision.add_done_callback(stopping.give_up)
@@ -128,9 +127,6 @@ async def _serve(settings: CollectorSettings, as_json: bool) -> None:
 
 # File descriptors for the pool, the listener, logs, the embedded Postgres, and libraries that are loaded late.
 _OTHER_DESCRIPTORS = 200
-# Threads decode and project. The event loop waits for the GIL at each of the many steps of a request; by default for up
-# to 5 ms each time.
-_SWITCH_SECONDS = 0.0005
 
 
 def make_room(limits: Limits, *, with_grpc: bool) -> None:
