@@ -1,6 +1,7 @@
 """A collector process whose object store is a folder: it moves contents by itself, and all its processes read them."""
 
 import random
+import re
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -8,7 +9,10 @@ from pathlib import Path
 import asyncpg
 import httpx
 import pytest
+from typer.testing import CliRunner
 
+from playhead.cli import app
+from playhead.client import Client
 from playhead.model import names
 from playhead.model.canonical import JSON, Content, canonical_json
 from playhead_collector.errors import CannotStart
@@ -58,6 +62,13 @@ async def test_contents_move_to_the_folder_and_are_read_by_the_collector_and_its
             assert time.monotonic() < until, collector.log()
         in_folder = sum(path.stat().st_size for path in (tmp_path / "objects").rglob("*") if path.is_file())
         assert 90_000 < in_folder < 130_000
+        with Client(collector.url) as client:
+            assert client.about(content.ref)["tier"] == "warm"
+            assert client.storage()["project"]["by_tier"]["warm"]["contents"]["value"] == 1
+            client.set_retention({"default": {"hot": "7d", "archive": "1y"}})
+        told = CliRunner(env={"PLAYHEAD_COLLECTOR_URL": collector.url}).invoke(app, ["storage"]).stdout
+        assert re.search(r"^warm\s+1\s", told, re.MULTILINE), told
+        assert "within 30 days: 1 runs to " in told
         figures = metrics(collector)
         assert (figures["ok"], figures["moved"], figures["waiting"]) == (1, 1, 0)
         assert figures["bytes"] == figures["named_bytes"] == in_folder

@@ -25,7 +25,7 @@ from playhead_collector.read.paging import read_size_cursor, size_cursor
 from playhead_collector.read.record import LAST, run_named
 from playhead_collector.read.storage import read_storage
 from playhead_collector.read.stored_contents import ContentFilter
-from playhead_collector.store.ports.contents import Tier
+from playhead_collector.store.ports.contents import ContentTier
 from playhead_collector.store.ports.storage import LargeContent
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ async def storage(
     asking: Changing,
     *,
     kind: StoredContentKind | None = None,
-    tier: Tier | None = None,
+    tier: ContentTier | None = None,
     before: str | datetime.datetime | None = None,
 ) -> Storage:
     access = asking.request.access

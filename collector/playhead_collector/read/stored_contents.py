@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, get_args
 from playhead.model.content_kinds import CONTENT_KINDS
 from playhead.wire.operations.storage import UNKNOWN_KIND, Amount, ContentTotals, StoredContentKind
 from playhead_collector.read.estimates import Pair, add, measured, projected
-from playhead_collector.store.ports.contents import Tier
+from playhead_collector.store.ports.contents import ContentTier
 from playhead_collector.store.ports.storage import ContentSample, SampledContent
 
 _BYTES_PER_TOKEN = 4
@@ -30,7 +30,7 @@ class ContentFilter(NamedTuple):
     """Which contents are counted; None: whatever it is. `before`: those that were stored before this day."""
 
     kind: StoredContentKind | None = None
-    tier: Tier | None = None
+    tier: ContentTier | None = None
     before: datetime.date | None = None
 
     def takes(self, content: SampledContent) -> bool:
@@ -63,7 +63,13 @@ def age_name(today: datetime.date, content: SampledContent) -> str:
     return next((name for most, name in _AGES if days <= most), _OLDER)
 
 
-_NAMES: Final[Sequence[str]] = (*CONTENT_KINDS, *get_args(Tier), *(name for _, name in _AGES), _OLDER, UNKNOWN_KIND)
+_NAMES: Final[Sequence[str]] = (
+    *CONTENT_KINDS,
+    *get_args(ContentTier),
+    *(name for _, name in _AGES),
+    _OLDER,
+    UNKNOWN_KIND,
+)
 _ORDER: Final[Mapping[str, int]] = {name: place for place, name in enumerate(_NAMES)}
 
 

@@ -2,6 +2,7 @@
 
 import tomllib
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +11,7 @@ import typer
 from playhead.cli import output
 from playhead.cli.connection import ask_collector, run_id
 from playhead.cli.options import Json, Limit, Run
-from playhead.wire.operations.retention import PlannedMove, ProjectRetention, RetentionPlan, RunRemoval
+from playhead.wire.operations.retention import PlannedMove, ProjectRetention, RetentionPlan, RunRemoval, UpcomingMove
 
 app = typer.Typer(invoke_without_command=True)
 
@@ -109,8 +110,14 @@ def _print_retention(answer: ProjectRetention) -> None:
     output.facts(facts)
     for name, rule in _rules(answer["policy"] or {}):
         output.echo(f"{name}: {', '.join(f'{key} = {value}' for key, value in rule.items()) or 'kept for ever'}")
-    for move in answer["upcoming"]:
-        output.echo(f"within {move['days']} days: {move['runs']:,} runs to {move['tier']}")
+    print_upcoming(answer["upcoming"])
+
+
+def print_upcoming(moves: Iterable[UpcomingMove]) -> None:
+    """Prints what goes when."""
+    for move in moves:
+        days = "a day" if move["days"] == 1 else f"{move['days']} days"
+        output.echo(f"within {days}: {move['runs']:,} runs to {move['tier']}")
 
 
 def _rules(policy: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:

@@ -9,6 +9,7 @@ import typer
 from playhead.cli import output
 from playhead.cli.connection import ask_collector, run_id
 from playhead.cli.options import Json, Limit, Run, first_rows, parse_time_option
+from playhead.cli.retention import print_upcoming
 from playhead.wire.operations.storage import (
     LARGEST_SMALL,
     Amount,
@@ -30,21 +31,23 @@ def storage(
     ctx: typer.Context,
     kind: OfKind = None,
     tier: Annotated[
-        Literal["hot", "warm", "cold", "archive"] | None,
-        typer.Option(help="Only contents in this tier.", show_default=False),
+        Literal["hot", "warm"] | None,
+        typer.Option(help="Only contents in this tier: hot is Postgres, warm the object store.", show_default=False),
     ] = None,
     before: Annotated[
         str | None, typer.Option(help="Only contents stored before: 30d (ago), 2026-01-31.", show_default=False)
     ] = None,
     json: Json = False,
 ) -> None:
-    """Say how much is stored, by kind, and the inline bytes that it stands for; ~ marks estimates.
+    """Say how much is stored, by kind, the inline bytes that it stands for, and what goes when; ~ marks estimates.
 
     --kind, --tier and --before select the contents that are counted by what they are, tier and age.
     """
     with ask_collector(ctx) as client:
         answer = client.storage(kind=kind, tier=tier, before=parse_time_option(before))
+        upcoming = [] if json else client.retention()["upcoming"]
     output.answer_as(json, answer, _print_storage)
+    print_upcoming(upcoming)
 
 
 def _print_storage(answer: Storage) -> None:

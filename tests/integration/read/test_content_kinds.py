@@ -205,7 +205,7 @@ async def test_storage_counts_by_kind_tier_and_age_and_filters(store: PostgresSt
     assert values(only["selected"]) == together(by_kind["tool_result"])
     assert [*only["by_kind"]] == ["tool_result"]
     assert only["contents"] == project["contents"]  # all that there are
-    assert (await client.storage(tier="cold"))["project"]["selected"]["contents"]["value"] == 0
+    assert (await client.storage(tier="warm"))["project"]["selected"]["contents"]["value"] == 0
     today = datetime.datetime.now(datetime.UTC).date()
     tomorrow = today + datetime.timedelta(days=1)
     for before, count in ((today, 0), (tomorrow, everything["contents"])):

@@ -136,6 +136,7 @@ test("the page of storage counts contents by what they are, and lists the larges
   await page.getByText(/times as much$/).waitFor();
   await page.getByText("no limit", { exact: true }).waitFor();
   await page.getByRole("region", { name: "Contents by tier" }).getByRole("cell", { name: "hot" }).waitFor();
+  await page.getByRole("region", { name: "What goes when" }).getByText(/hot; no policy: runs are kept for ever$/).waitFor();
   const largest = page.getByRole("region", { name: "The largest contents" });
   await largest.getByRole("link").first().waitFor();
   await largest.getByRole("combobox", { name: "Only" }).selectOption("checkpoint");

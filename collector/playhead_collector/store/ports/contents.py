@@ -18,8 +18,13 @@ class ThreadNodes(NamedTuple):
     unread: AbstractSet[ContentRef]
 
 
-Tier = Literal["hot", "warm", "cold", "archive"]
-"""How much of what a run recorded is kept, and where. All is hot until a policy moves it."""
+ContentTier = Literal["hot", "warm"]
+"""Where the bytes of a content are: in Postgres, or in the object store."""
+
+
+def content_tier(*, is_moved: bool) -> ContentTier:
+    """Returns the tier of a content. `is_moved`: its bytes are in the object store."""
+    return "warm" if is_moved else "hot"
 
 
 class ContentFacts(NamedTuple):
@@ -30,7 +35,7 @@ class ContentFacts(NamedTuple):
     tokens: int | None
     first_stored: datetime.date | None
     last_named: datetime.date
-    tier: Tier = "hot"
+    tier: ContentTier = "hot"
 
 
 class ContentReader(Protocol):

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 from playhead.model.content_kinds import ContentKind
 from playhead.model.ref import ContentRef
-from playhead_collector.store.ports.contents import Tier
+from playhead_collector.store.ports.contents import ContentTier
 
 
 class TableSize(NamedTuple):
@@ -32,7 +32,7 @@ class SampledContent(NamedTuple):
     tokens: int | None
     first_stored: datetime.date | None
     stored_until: datetime.date
-    tier: Tier = "hot"
+    tier: ContentTier = "hot"
 
 
 class ContentSample(NamedTuple):
@@ -59,7 +59,7 @@ class LargeContent(NamedTuple):
     tokens: int | None
     first_stored: datetime.date | None
     last_named: datetime.date
-    tier: Tier = "hot"
+    tier: ContentTier = "hot"
 
 
 class InlineRun(NamedTuple):

@@ -23,7 +23,7 @@ from playhead_collector.store.packing.content_packs import PackedContent
 from playhead_collector.store.packing.kinds import kind_in, kind_named
 from playhead_collector.store.packing.roles import role_in, role_named
 from playhead_collector.store.packing.zstd import ARRIVING_LEVEL, Zstd
-from playhead_collector.store.ports.contents import ContentFacts
+from playhead_collector.store.ports.contents import ContentFacts, content_tier
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import WriteContext
 from playhead_collector.store.postgres.dictionaries import AS_IT_IS, Dictionaries
@@ -262,7 +262,8 @@ async def facts_of(conn: Conn, packs: Packs, project_id: int, ref: ContentRef) -
     """Returns what is stored about a content besides its bytes; None for a thread, and for what is not stored."""
     row = await sql.row(conn, "content_facts", project_id=project_id, ref=ref.digest)
     if row is not None:
-        return ContentFacts(kind_named(row["kind"]), row["tokens"], row["first_stored"], row["last_seen"])
+        tier = content_tier(is_moved=row["moved"])
+        return ContentFacts(kind_named(row["kind"]), row["tokens"], row["first_stored"], row["last_seen"], tier)
     # After the row: contents move from rows to packs, never back.
     return await packs.facts(conn, project_id, ref)
 

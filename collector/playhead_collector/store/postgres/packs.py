@@ -23,7 +23,7 @@ from playhead_collector.errors import ContentCorrupt
 from playhead_collector.store.packing.content_packs import OpenPack, PackedContent, PackedFacts, key_of
 from playhead_collector.store.packing.kinds import kind_of_stored
 from playhead_collector.store.packing.zstd import decompress_json
-from playhead_collector.store.ports.contents import ContentFacts
+from playhead_collector.store.ports.contents import ContentFacts, content_tier
 from playhead_collector.store.ports.objects import PartLocation
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.dictionaries import Dictionaries
@@ -141,7 +141,8 @@ class Packs:
                 seen = await sql.value(conn, "packed_last_seen", project_id=project_id, ref=ref.digest)
                 last_named = max(pack.packed, seen or pack.packed)
                 kind = kind_of_stored(facts.kind, facts.role)
-                return ContentFacts(kind, facts.tokens, facts.first_stored, last_named)
+                tier = content_tier(is_moved=pack.is_outline)
+                return ContentFacts(kind, facts.tokens, facts.first_stored, last_named, tier)
         return None
 
     async def facts_of_many(

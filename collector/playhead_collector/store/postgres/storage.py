@@ -10,6 +10,7 @@ from playhead.model.content_kinds import ContentKind
 from playhead.model.ref import ContentRef
 from playhead_collector.store.packing.content_packs import OpenPack
 from playhead_collector.store.packing.kinds import NOT_KNOWN, kind_named, kind_number, kind_of_stored
+from playhead_collector.store.ports.contents import content_tier
 from playhead_collector.store.ports.storage import (
     ContentSample,
     InlineRun,
@@ -94,6 +95,7 @@ class PostgresStorage:
                 row["tokens"],
                 row["first_stored"],
                 row["last_seen"],
+                content_tier(is_moved=row["moved"]),
             )
             for row in rows
         ]
@@ -145,6 +147,7 @@ def _sampled_row(row: Record) -> SampledContent:
         row["tokens"],
         row["first_stored"],
         row["first_stored"] or row["last_seen"],
+        content_tier(is_moved=row["moved"]),
     )
 
 
@@ -159,6 +162,7 @@ def _sampled_pack(pack: OpenPack) -> list[SampledContent]:
             facts.tokens,
             facts.first_stored,
             facts.first_stored or pack.packed,
+            content_tier(is_moved=pack.is_outline),
         )
         for facts in every
     ]

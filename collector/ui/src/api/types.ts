@@ -25,6 +25,7 @@ export type TraceSpan = Schemas["TraceSpan"];
 export type Session = Schemas["Session"];
 export type ProjectAnswer = Schemas["ProjectAnswer"];
 export type ProjectList = Schemas["ProjectList"];
+export type ProjectRetention = Schemas["ProjectRetention"];
 export type ProjectUsage = Schemas["ProjectUsage"];
 export type ScorerAnswer = Schemas["ScorerAnswer"];
 export type ScorerList = Schemas["ScorerList"];

@@ -9,6 +9,7 @@ import { count } from "../model/format";
 import { Failed, Loading } from "../parts/Notices";
 import table from "../parts/Table.module.css";
 import styles from "./Storage.module.css";
+import { Upcoming } from "./Upcoming";
 
 const LARGEST = "20";
 
@@ -36,6 +37,7 @@ export function StoragePage() {
             kind={kind}
             onKind={(chosen) => setQuery(chosen === "" ? {} : { kind: chosen })}
           />
+          <Upcoming />
           <Tables kinds={data.project.kinds} />
         </>
       )}

@@ -129,7 +129,10 @@ LARGEST_SMALL: Final = 32 * 1024
 """Contents up to this size, in bytes, are not listed one by one."""
 
 OfContentKind = Annotated[StoredContentKind | None, Bounds(description="Only contents that are this.")]
-OfTier = Annotated[Literal["hot", "warm", "cold", "archive"] | None, Bounds(description="Only contents in this tier.")]
+OfTier = Annotated[
+    Literal["hot", "warm"] | None,
+    Bounds(description="Only contents in this tier: `hot` is Postgres, `warm` the object store."),
+]
 StoredBefore = Annotated[
     str | datetime | None,
     Bounds(

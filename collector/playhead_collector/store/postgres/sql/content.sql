@@ -140,7 +140,7 @@ order by ref limit :wanted;
 insert into dictionary (project_id, dictionary, contents, body) values (:project_id, :dictionary, :contents, :body);
 
 -- name: content_facts(project_id, ref)^
-select kind, tokens, first_stored, last_seen from content where project_id = :project_id and ref = :ref;
+select kind, tokens, first_stored, last_seen, object is not null as moved from content where project_id = :project_id and ref = :ref;
 
 -- name: packed_last_seen(project_id, ref)$
 select last_seen from packed_seen where project_id = :project_id and ref = :ref;

@@ -22,7 +22,7 @@ order by c.relname;
 -- a large body only the header is read.
 select encoding, coalesce(octet_length(body), object_length, 0) as stored,
     case when size is null then substring(body from 1 for 14) end as head,
-    kind, role, size, tokens, first_stored, last_seen
+    kind, role, size, tokens, first_stored, last_seen, object is not null as moved
 from content where project_id = :project_id order by ref limit :how_many;
 
 -- name: large_contents(project_id, kinds, larger, after_size, after_ref, how_many)
@@ -30,7 +30,8 @@ from content where project_id = :project_id order by ref limit :how_many;
 select found.*
 from unnest(:kinds::smallint[]) as given (kind)
 cross join lateral (
-    select ref, kind, size, coalesce(octet_length(body), object_length) as stored, tokens, first_stored, last_seen
+    select ref, kind, size, coalesce(octet_length(body), object_length) as stored, tokens, first_stored, last_seen,
+        object is not null as moved
     from content
     where project_id = :project_id and kind = given.kind and size > 32768 and size > :larger
         and size <= :after_size and (size < :after_size or ref > :after_ref)
