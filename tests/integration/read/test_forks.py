@@ -20,6 +20,7 @@ from playhead_collector.projection import ProjectionRunner
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres import projecting
+from playhead_collector.store.postgres.packs import PartReader
 from playhead_collector.store.postgres.statements import Conn
 from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.integration.read.recorded import START_NS, Recorder, conversation
@@ -108,8 +109,8 @@ async def test_a_fork_that_is_projected_while_its_parent_is_has_what_they_share(
     is_read, goes_on = asyncio.Event(), asyncio.Event()
     original = projecting.read_parent
 
-    async def waiting(conn: Conn, project_id: int, run: UUID, above: UUID) -> Parent | None:
-        found = await original(conn, project_id, run, above)
+    async def waiting(conn: Conn, project_id: int, run: UUID, above: UUID, parts: PartReader | None) -> Parent | None:
+        found = await original(conn, project_id, run, above, parts)
         is_read.set()
         await goes_on.wait()
         return found

@@ -46,7 +46,10 @@ async def test_a_run_is_there_as_soon_as_it_is_ingested(client: AsyncClient):
     run = await client.run(RUN)
     assert (run["name"], run["status"], run["session"], run["tags"]) == ("support", "completed", "s1", ["beta"])
     assert (run["llm_calls"], run["tool_calls"], run["models"], run["tools"]) == (3, 3, ["gpt-4o"], ["search"])
-    whole = {"complete": True, "spans_missing": 0, "content_pending": 0, "parent_missing": False, "sealed": False}
+    whole = {
+        "complete": True, "spans_missing": 0, "content_pending": 0, "parent_missing": False, "sealed": False,
+        "retained": "hot",
+    }  # fmt: skip
     assert run["completeness"] == whole
     assert (run["attempts"], run["forks"], run["shared"]) == (1, [], None)
     assert run["started"].startswith("2025-10-09T08:53:20.001")
