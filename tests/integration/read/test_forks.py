@@ -85,6 +85,7 @@ async def test_a_fork_whose_parent_comes_later_says_so_and_is_whole_then(store: 
     assert (alone["fork_of"], alone["fork_at"], alone["shared"]) == (PARENT, None, None)
     assert alone["completeness"] == {
         "complete": False, "spans_missing": 0, "content_pending": 0, "parent_missing": True, "sealed": False,
+        "retained": "hot",
     }  # fmt: skip
     assert (await kinds(client, FORK))[0] == (1, "run_started", FORK)
     await ingest(store, parent)

@@ -108,7 +108,10 @@ async def test_a_run_says_how_whole_its_record_is_and_where_to_ask_on(store: Fak
     store.keep_run([], spans_missing=2, fork_of="f" * 32, fork_at=7, parent_missing=True)
     store.keep_run([], "e" * 32, fork_of=RUN, fork_at=3, attempt=2)
     detail = await run_detail(record_of(store), shipped())
-    whole = {"complete": False, "spans_missing": 2, "content_pending": 0, "parent_missing": True, "sealed": False}
+    whole = {
+        "complete": False, "spans_missing": 2, "content_pending": 0, "parent_missing": True, "sealed": False,
+        "retained": "hot",
+    }  # fmt: skip
     assert detail["completeness"] == whole
     assert [(fork["run"], fork["at"]) for fork in detail["forks"]] == [("e" * 32, 3)]
     assert detail["links"]["forks"] == f"/api/v1/runs?fork_of={RUN}"
