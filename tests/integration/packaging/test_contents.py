@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.network, pytest.mark.slow]
 
 # Of the build, and of git.
 MADE_HERE = ("collector/ui/node_modules/", ".")
-EXTRAS = {"agent", "anthropic", "cli", "collector", "import", "openai", "otlp", "zstd"}
+EXTRAS = {"agent", "anthropic", "cli", "collector", "encryption", "import", "objects", "openai", "otlp", "zstd"}
 
 
 def names_of(wheel: Path) -> set[str]:

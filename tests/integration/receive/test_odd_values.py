@@ -161,7 +161,7 @@ def questions(http: httpx.Client, run: str) -> Iterator[tuple[str, dict[str, Any
         for seq in seqs if "{seq}" in path else seqs[:1]:
             for ref in refs if "{ref}" in path else refs[:1]:
                 others = {"b": FOREIGN, "destination": "none", "promise": "0" * 32, "span": span}
-                others |= {"turn": "1", "note": "none", "name": "none"}
+                others |= {"turn": "1", "note": "none", "name": "none", "job": "0" * 32}
                 yield path.format(run=run, a=run, seq=seq, ref=ref, **others), values
 
 

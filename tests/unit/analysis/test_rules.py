@@ -61,8 +61,9 @@ def test_no_answer_has_a_number_that_could_be_taken_for_a_probability():
     types = answer_types()
     assert len(types) > 50
     fields = {(name, field) for name, answer in types.items() for field in typing.get_type_hints(answer)}
-    # What the model that explains said itself: no finding of ours.
-    assert {each for each in fields if each[1] in WORDS} == {("Explanation", "confidence")}
+    # What the model that explains said itself, and the name under which a scorer gives scores: no finding of ours.
+    known = {("Explanation", "confidence"), ("ScorerAnswer", "score")}
+    assert {each for each in fields if each[1] in WORDS} == known
     with_rule = {name for name, field in fields if field == "rule"}
     # A line in the list of runs has none: it leads to the finding, which has it.
     assert with_rule == {name for name, field in fields if field == "strength"} - {"Happened"}

@@ -37,6 +37,7 @@ TEMPLATES, RUNS = 8, 800
 SMALL = {
     "project", "media_type", "dictionary", "api_key", "alembic_version", "run_lease", "forward_outbox", "packing_due",
     "pending_ref", "thread_orphan", "gc_sweep", "gc_mark", "gc_news", "gc_doomed", "run_tombstone",
+    "redaction_job", "content_tombstone",
 }  # fmt: skip
 LOOKED, PAGE = 100, 20
 # Rows of a page and of what is looked through; a few more for rows that were changed.
