@@ -1,7 +1,7 @@
 """Scorers: what scores runs once they have ended. Their results are ordinary scores."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Final, Literal, TypedDict
 
 from playhead.wire.operations.bounds import NO_NUL, NOT_EMPTY, Bounds, RunName, Since, Until
 from playhead.wire.operations.operation import ADMIN, READ, StrictBody, delete, get, post, put
@@ -165,6 +165,9 @@ CostPerDay = Annotated[
 Enabled = Annotated[bool, Bounds(description="Whether it scores runs.")]
 
 
+_NO_MODEL: Final = "No model can judge."
+
+
 class ScorerOperations:
     """Scorers of a project."""
 
@@ -213,7 +216,7 @@ class ScorerOperations:
         """Delete a scorer. Its scores stay."""
         ...
 
-    @post("/scorers/{name}/backfill", scope=ADMIN, tag="scores")
+    @post("/scorers/{name}/backfill", scope=ADMIN, tag="scores", also_refuses={409: "The scorer is switched off."})
     def backfill_scorer(self, name: ScorerName, *, since: Since = None, until: Until = None) -> ScorerAnswer:
         """Score stored runs, the newest first, after those that have just ended.
 
@@ -227,7 +230,12 @@ class ScorerOperations:
         """Stop the pass over stored runs. What it has queued is dropped."""
         ...
 
-    @post("/scorers/{name}/try", scope=ADMIN, tag="scores", also_refuses={502: "The model of a judge does not answer."})
+    @post(
+        "/scorers/{name}/try",
+        scope=ADMIN,
+        tag="scores",
+        also_refuses={409: _NO_MODEL, 502: "The model of a judge does not answer."},
+    )
     def try_scorer(self, name: ScorerName, run: RunName) -> TriedScorer:
         """Ask a scorer about a run now, whatever its conditions, sample and budget are. The scores are not stored."""
         ...
