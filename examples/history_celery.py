@@ -70,5 +70,5 @@ if __name__ == "__main__":
     try:
         main()
     finally:
-        if GIVEN is None:
+        if not GIVEN:
             shutil.rmtree(FOLDER)
