@@ -9,17 +9,16 @@ Nothing is stored: any collector on the same database accepts the token, also af
 and at once when its key is revoked or expires.
 """
 
-import asyncio
 import hashlib
 import hmac
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from typing import Final
 
-from playhead_collector.errors import StoreUnavailable
+from playhead_collector.serve.table_cache import TableCache
 from playhead_collector.store.ports.keys import ApiKey, KeyReader
 
 log = logging.getLogger(__name__)
@@ -89,8 +88,6 @@ INGEST: Final = "ingest"
 READ: Final = "read"
 ADMIN: Final = "admin"
 SCOPES: Final = (INGEST, READ, ADMIN)
-# Maximum age of the cache in seconds. A key that another collector revoked works until then.
-FRESH_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,18 +114,23 @@ def _granted(scopes: Iterable[str]) -> frozenset[str]:
     return given | {READ} if ADMIN in given else given
 
 
-@dataclass(slots=True)
 class Keyring:
-    """All keys, of all projects. `master`: the operator's key with all scopes, from the settings; None: not set."""
+    """All keys, of all projects.
 
-    stored: KeyReader
-    master: str | None
-    clock: Callable[[], float] = time.monotonic
-    wall_ns: Callable[[], int] = time.time_ns
-    _keys: dict[bytes, ApiKey] = field(default_factory=dict[bytes, ApiKey])
-    _used: set[tuple[int, int]] = field(default_factory=set[tuple[int, int]])  # (project, number)
-    _read_at: float | None = None
-    _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
+    `master`: the operator's key with all scopes, from the settings; None: not set. `clock`: seconds, monotonic.
+    """
+
+    def __init__(
+        self,
+        stored: KeyReader,
+        master: str | None,
+        clock: Callable[[], float] = time.monotonic,
+        wall_ns: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self.stored, self.master, self.wall_ns = stored, master, wall_ns
+        self._cache = TableCache(self._read, clock)
+        self._keys: Mapping[bytes, ApiKey] = {}
+        self._used: set[tuple[int, int]] = set()  # (project, number)
 
     async def locked(self) -> bool:
         """Whether requests need a key: they do if any key exists, even an expired one.
@@ -181,7 +183,7 @@ class Keyring:
 
     def forget(self) -> None:
         """Drops the cache: the next request reads the table."""
-        self._read_at = None
+        self._cache.forget()
 
     def _holder(self, key: ApiKey) -> KeyHolder | None:
         if not key.is_valid(self.wall_ns()):
@@ -190,25 +192,11 @@ class Keyring:
         return KeyHolder(_granted(key.scopes), key.name, key.project_id)
 
     async def _refresh(self) -> None:
-        if self._is_fresh():
-            return
-        async with self._reading:
-            if self._is_fresh():  # another request has read it meanwhile
-                return
-            try:
-                await self._read()
-            except StoreUnavailable:
-                # Without the database no key can be revoked either: keep the cached keys.
-                if self._read_at is None:
-                    raise
-            self._read_at = self.clock()
+        self._keys = await self._cache.rows()
 
-    async def _read(self) -> None:
+    async def _read(self) -> Mapping[bytes, ApiKey]:
         for project_id in {project_id for project_id, _ in self._used}:
             used = sorted(number for owner, number in self._used if owner == project_id)
             await self.stored.note_used(project_id, used)
         self._used.clear()
-        self._keys = {key.digest: key for key in await self.stored.of_all_projects()}
-
-    def _is_fresh(self) -> bool:
-        return self._read_at is not None and self.clock() - self._read_at < FRESH_SECONDS
+        return {key.digest: key for key in await self.stored.of_all_projects()}

@@ -1,36 +1,28 @@
 """The projects with their limits, cached for seconds, so that a request needs no query."""
 
-import asyncio
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
 from playhead_collector.access import FIRST_PROJECT
-from playhead_collector.errors import KeyDestroyed, Refused, StoreUnavailable
-from playhead_collector.serve.keyring import FRESH_SECONDS, KeyHolder
+from playhead_collector.errors import KeyDestroyed, Refused
+from playhead_collector.serve.keyring import KeyHolder
+from playhead_collector.serve.table_cache import TableCache
 from playhead_collector.store.ports.projects import ProjectRow, ProjectStore
 
 COOKIE = "playhead_project"
 """The cookie with which the operator's browser names a project: downloads and streams cannot send headers."""
 
 
-@dataclass(slots=True)
 class ProjectDirectory:
-    """The projects that are in use."""
+    """The projects that are in use. `clock`: seconds, monotonic."""
 
-    stored: ProjectStore
-    clock: Callable[[], float] = time.monotonic
-    _projects: Mapping[int, ProjectRow] = field(default_factory=dict[int, ProjectRow])
-    _read_at: float | None = None
-    _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
+    def __init__(self, stored: ProjectStore, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stored = stored
+        self._projects = TableCache(self._read, clock)
 
     async def all(self) -> Mapping[int, ProjectRow]:
         """Returns the projects by their numbers.  Raises StoreUnavailable if they could never be read."""
-        if not self._is_fresh():
-            async with self._reading:
-                if not self._is_fresh():  # another request has read them meanwhile
-                    await self._read()
-        return self._projects
+        return await self._projects.rows()
 
     async def check_readable(self, project_id: int) -> None:
         """Raises KeyDestroyed if nobody can read the project any more."""
@@ -71,16 +63,9 @@ class ProjectDirectory:
 
     def forget(self) -> None:
         """Drops the cache: the next request reads the table."""
-        self._read_at = None
+        self._projects.forget()
 
-    async def _read(self) -> None:
-        try:
-            self._projects = {project.number: project for project in await self.stored.all()}
-            self.stored.forget_keys([number for number, row in self._projects.items() if not row.key_destroyed])
-        except StoreUnavailable:
-            if self._read_at is None:
-                raise
-        self._read_at = self.clock()
-
-    def _is_fresh(self) -> bool:
-        return self._read_at is not None and self.clock() - self._read_at < FRESH_SECONDS
+    async def _read(self) -> Mapping[int, ProjectRow]:
+        projects = {project.number: project for project in await self._stored.all()}
+        self._stored.forget_keys([number for number, row in projects.items() if not row.key_destroyed])
+        return projects

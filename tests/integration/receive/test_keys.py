@@ -16,7 +16,8 @@ from playhead.model.canonical import content_of
 from playhead.wire.operations.operation import Scope
 from playhead.wire.pack import PACK, Pack, encode_pack
 from playhead_collector.app import create_app
-from playhead_collector.serve.keyring import FRESH_SECONDS, Keyring
+from playhead_collector.serve.keyring import Keyring
+from playhead_collector.serve.table_cache import FRESH_SECONDS
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.postgres.store import PostgresStore, connect
 
