@@ -125,7 +125,7 @@ def test_a_run_can_be_named_by_last_or_by_a_part_that_is_its_own(playhead):
 def test_a_part_that_is_not_its_own_or_nobodys_is_not_found(playhead):
     for name, says in (("0190", "several runs have '0190' in their id"), ("abc", "there is no run 'abc'")):
         result = playhead("show", name)
-        assert (result.exit_code, says in result.stderr) == (1, True)
+        assert (result.exit_code, says in result.stderr) == (1, True), result.output
 
 
 def test_a_context_reads_like_a_conversation(playhead):

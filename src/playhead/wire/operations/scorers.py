@@ -186,6 +186,7 @@ class ScorerOperations:
         scope=ADMIN,
         tag="scores",
         strict_body=StrictBody("ScorerBody", "What the scorer does, for which runs, and how often."),
+        also_refuses={409: f"{_NO_MODEL} Or the project has too many scorers."},
     )
     def set_scorer(
         self,
