@@ -39,6 +39,7 @@ from playhead_collector.ingest_pipeline import IngestPipeline
 from playhead_collector.live.hub import LiveHub, StreamLimits
 from playhead_collector.network.grpc_server import Servicer
 from playhead_collector.network.guard import Guard, limits_of
+from playhead_collector.project_turns import ProjectTurns
 from playhead_collector.projection import ProjectionRunner
 from playhead_collector.read.prices import Prices, read_prices, shipped
 from playhead_collector.receive.bounded import ANSWER_SLOW_AFTER_SECONDS, BoundAnswers, BoundBodies
@@ -231,7 +232,9 @@ def build_collector(
     Without pools, analysis questions are answered in this process.
     """
     answers = configured(settings, clock)
-    runner = _runner(settings, store, answers.prices, clock)
+    # More work at a time would wait for a connection to the database.
+    turns = ProjectTurns(settings.pool_size)
+    runner = _runner(settings, store, answers.prices, clock, turns)
     packer = Packer(store.projections, clock=clock, is_busy=runner.is_busy, rest=runner.rest_of_others)
     sweeper = _sweeper(settings, store)
     mover = _object_mover(settings, store, runner.is_busy)
@@ -268,17 +271,18 @@ def build_collector(
         access_control.quotas, redactor,
     ]  # fmt: skip
     app = _application(workers, hub)
-    flow, guard = _make_limits(settings, metrics)
+    flow, guard = _make_limits(settings, metrics, turns)
     intake = IngestPipeline(
-        store, FIRST_PROJECT, settings.inline_attribute_characters, (runner.wake, forwarder.wake), maskers.of
-    )
+        store, FIRST_PROJECT, settings.inline_attribute_characters,
+        (runner.wake, lambda _: forwarder.wake()), maskers.of,
+    )  # fmt: skip
     most = DecodeLimits(items=settings.max_spans_per_request, parts=settings.max_span_parts)
     otlp = OtlpIntake(intake.of, metrics, flow, settings.max_request_bytes, most)
     app.include_router(OtlpHttp(otlp).router())
     app.include_router(ContentHttp(intake.of, metrics, flow, *_sizes(settings)).router())
     media = LangfuseMediaHttp(intake.of, metrics, flow, settings.max_content_bytes, access_control.upload_ticket, clock)
     app.include_router(media.router())
-    reads = _reads(settings, metrics)
+    reads = _reads(settings, metrics, turns)
     query_api.add_routes(
         app, store, runner, answers, access_control=access_control, analysis=pool, not_understood=metrics.scopes,
         reads=reads, hub=hub, sweeper=sweeper, forgetter=forgetter, retainer=retainer, forwarder=forwarder,
@@ -333,7 +337,7 @@ def _observe_redaction(metrics: Metrics, maskers: Maskers) -> None:
 
 
 def _runner(
-    settings: CollectorSettings, store: PostgresStore, prices: Prices, clock: Callable[[], int]
+    settings: CollectorSettings, store: PostgresStore, prices: Prices, clock: Callable[[], int], turns: ProjectTurns
 ) -> ProjectionRunner:
     return ProjectionRunner(
         store.projections,
@@ -343,6 +347,7 @@ def _runner(
         foreign_lost_after_s=settings.foreign_run_lost_after_seconds,
         kept_bytes=settings.kept_runs_bytes,
         pricing=prices,
+        turns=turns,
     )
 
 
@@ -580,14 +585,13 @@ def _limit_bodies(app: FastAPI, settings: CollectorSettings, flow: RequestLimite
     app.add_middleware(BoundAnswers, sending=sending, answer=refusal)
 
 
-def _make_limits(settings: CollectorSettings, metrics: Metrics) -> tuple[RequestLimiter, Guard]:
+def _make_limits(settings: CollectorSettings, metrics: Metrics, turns: ProjectTurns) -> tuple[RequestLimiter, Guard]:
     flow = RequestLimiter(
         settings.max_requests_in_work,
         settings.max_request_bytes // IN_WORK_SHARE,
         max_reading_bytes=settings.max_request_bytes,
         body_seconds=settings.body_seconds,
-        # More would wait for a connection to the database.
-        at_a_time=settings.pool_size,
+        turns=turns,
     )
     guard = Guard(
         limits_of(settings),
@@ -598,9 +602,9 @@ def _make_limits(settings: CollectorSettings, metrics: Metrics) -> tuple[Request
     return flow, guard
 
 
-def _reads(settings: CollectorSettings, metrics: Metrics) -> ReadLimiter:
+def _reads(settings: CollectorSettings, metrics: Metrics, turns: ProjectTurns) -> ReadLimiter:
     # A read uses one connection at a time: at least half of the pool is left to ingest, probes and the projector.
-    reads = ReadLimiter(min(settings.max_reads, max(settings.pool_size // 2, 1)), settings.reads_waiting)
+    reads = ReadLimiter(min(settings.max_reads, max(settings.pool_size // 2, 1)), settings.reads_waiting, turns=turns)
     metrics.gauge("reads_running", "Questions that read from the database", lambda: reads.running)
     metrics.gauge("reads_waiting", "Questions that wait for their turn to read", lambda: reads.waiting)
     return reads

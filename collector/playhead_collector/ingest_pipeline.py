@@ -32,8 +32,9 @@ class IngestPipeline:
     store: PostgresStore
     project_id: int
     inline_characters: int
-    arrived: Sequence[Callable[[], None]]
-    """Callbacks that wake the workers (projector, forwarder). Called after spans, log events or contents were stored.
+    arrived: Sequence[Callable[[int], None]]
+    """Callbacks that wake the workers (projector, forwarder). Called with the project after spans, log events or
+    contents were stored.
     """
     maskers: MaskerOf | None = None
     """Gives what masks the data of a project; None: nothing is masked."""
@@ -80,7 +81,7 @@ class IngestPipeline:
 
     def _wake(self) -> None:
         for wake in self.arrived:
-            wake()
+            wake(self.project_id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from playhead.projection.run_row import OutcomeFacts
 from playhead.wire.delays import delay_s
 from playhead_collector.background import BackgroundLoop
 from playhead_collector.errors import ContentCorrupt, ObjectStoreUnavailable, StoreCollision, StoreUnavailable
+from playhead_collector.project_turns import ProjectTurns
 from playhead_collector.store.ports.projections import CachedRun, ProjectionStore, RunWork, UnprojectedRun
 
 log = logging.getLogger(__name__)
@@ -147,6 +148,7 @@ class ProjectionRunner:
         projector: Project = project,
         kept_bytes: int = 64 * 1024 * 1024,
         pricing: Pricing | None = None,
+        turns: ProjectTurns | None = None,
     ) -> None:
         """`clock` returns ns since 1970.
 
@@ -158,6 +160,7 @@ class ProjectionRunner:
         seconds for its other processes before it is sealed.
         `kept_bytes`: limit of memory for the states of growing runs.
         `pricing`: computes the costs by which lists are sorted; None: they are unknown.
+        `turns`: those of projects, with all their work.
         """
         # projected, started_over, sealed, lost, failed, store_unavailable
         self.counts: Counter[str] = Counter()
@@ -176,7 +179,10 @@ class ProjectionRunner:
         self._pricing = pricing
         self._price_table = None if pricing is None else pricing.number
         self._delayed: dict[Key, _RetryState] = {}
+        self._turns = turns or ProjectTurns(1)
         self._had_news: dict[int, int] = {}  # when each project had news, of the last while
+        self._in_turn: dict[int, asyncio.Task[None]] = {}  # what projects runs of each project, if there are several
+        self._arrived_in_turn = False  # news of one of these projects
         self._running: dict[Key, asyncio.Task[set[Key]]] = {}
         self._unavailable = 0  # times in a row
         self._waiting = 0  # runs with news, as of the last look
@@ -196,14 +202,21 @@ class ProjectionRunner:
         to be projected."""
         return _REST_FACTOR if self._waiting else 1
 
-    def wake(self) -> None:
-        """Makes the runner look for new data soon, so that live views need not wait for the next regular look."""
-        self._woken.set()
+    def wake(self, project_id: int) -> None:
+        """Makes the runner look for new data of a project soon, so that live views need not wait for the next regular
+        look."""
+        if project_id in self._in_turn:  # the next look is when that is done
+            self._arrived_in_turn = True
+        else:
+            self._woken.set()
 
     async def stop(self, finish_s: float = _FINISH_S) -> None:
         """Stops after the projections in progress are finished, but cancels them after `finish_s` seconds. The data of
         cancelled ones is stored, and projected after the next start."""
         await self._loop.stop()
+        for task in self._in_turn.values():  # what has begun is in `_running`
+            task.cancel()
+        await asyncio.gather(*self._in_turn.values(), return_exceptions=True)
         if running := set(self._running.values()):
             _, unfinished = await asyncio.wait(running, timeout=finish_s)
             for task in unfinished:
@@ -250,6 +263,7 @@ class ProjectionRunner:
                 if not is_rest:
                     break
                 # Another project may have news by now, which should not wait for all that there is of this one.
+                self._woken.clear()
                 dirty = await self._store.unprojected_runs(_AT_A_TIME + len(self._delayed))
                 due_s, is_rest = await self._project_ready(dirty)
             # One ns more than quiet enough, since `project` seals runs that have been quiet for longer than that.
@@ -287,9 +301,9 @@ class ProjectionRunner:
                 await asyncio.wait_for(self._woken.wait(), wait_s)
 
     async def _project_ready(self, runs: Iterable[UnprojectedRun]) -> tuple[float, bool]:
-        """Projects runs except resting ones: all, or if there are several projects, only so many of each that the next
-        look is soon. Returns the seconds until the first resting one is due (infinity if none rests), and whether some
-        that are not resting are left."""
+        """Projects runs except resting ones: all, or if there are several projects, some of each, until one of them is
+        done or has news. Returns the seconds until the first resting one is due (infinity if none rests), and whether
+        there is more to do."""
         due_s = float("inf")
         ready: list[UnprojectedRun] = []
         for dirty_run in runs:
@@ -301,9 +315,28 @@ class ProjectionRunner:
         if not self._is_shared(ready):
             await self._project_together(ready)
             return due_s, False
-        turn = first_turn(ready, _RUNS_IN_TURN)
-        await self._project_together(turn)
-        return due_s, len(turn) < len(ready)
+        first = first_runs(ready, _RUNS_IN_TURN)
+        for project_id in first.keys() - self._in_turn.keys():
+            self._in_turn[project_id] = asyncio.create_task(self._project_in_turn(project_id, first[project_id]))
+        self._arrived_in_turn = False
+        await self._until_one_is_done()
+        are_left = sum(map(len, first.values())) < len(ready)
+        return due_s, are_left or self._arrived_in_turn or bool(self._in_turn)
+
+    async def _project_in_turn(self, project_id: int, runs: Sequence[UnprojectedRun]) -> None:
+        async with self._turns.of(project_id):
+            await self._project_together(runs)
+
+    async def _until_one_is_done(self) -> None:
+        """Returns when one of the projects is done, or another one has news."""
+        if self._in_turn:
+            woken = asyncio.create_task(self._woken.wait())
+            try:
+                await asyncio.wait([*self._in_turn.values(), woken], return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                woken.cancel()
+        for project_id in [number for number, task in self._in_turn.items() if task.done()]:
+            self._in_turn.pop(project_id).result()
 
     def _is_shared(self, ready: Iterable[UnprojectedRun]) -> bool:
         """Whether several projects had news in the last while."""
@@ -447,15 +480,14 @@ class ProjectionRunner:
             log.error(text, key[1], penalty, exc_info=error)
 
 
-def first_turn(runs: Iterable[UnprojectedRun], at_most: int) -> list[UnprojectedRun]:
+def first_runs(runs: Iterable[UnprojectedRun], at_most: int) -> dict[int, list[UnprojectedRun]]:
     """Returns the first runs of each project, so many at most, in the given order.  Pure."""
-    counts: Counter[int] = Counter()
-    turn: list[UnprojectedRun] = []
+    first: dict[int, list[UnprojectedRun]] = {}
     for dirty_run in runs:
-        counts[dirty_run.project_id] += 1
-        if counts[dirty_run.project_id] <= at_most:
-            turn.append(dirty_run)
-    return turn
+        of_project = first.setdefault(dirty_run.project_id, [])
+        if len(of_project) < at_most:
+            of_project.append(dirty_run)
+    return first
 
 
 def batches(runs: Iterable[UnprojectedRun]) -> Iterator[list[Key]]:

@@ -1,6 +1,6 @@
 """Limits the number and the memory of requests that [receive] processes at a time.
 
-    full? → body arrives (body.py) → admitted → its turn (work_turns.py): unpacked, decoded, stored
+    full? → body arrives (body.py) → admitted → its turn (project_turns.py): unpacked, decoded, stored
 
 Requests in progress take memory, which would grow without limit if the database is slower than its senders. Beyond the
 limits a sender gets a 503 with Retry-After, after which OTLP clients retry with growing delays.
@@ -20,9 +20,9 @@ from typing import TypeVar
 from fastapi import Request
 
 from playhead_collector.access import FIRST_PROJECT, access_of
+from playhead_collector.project_turns import ProjectTurns
 from playhead_collector.receive.body import check_length, decompress, encoding_of, receive
 from playhead_collector.receive.transfer_budget import RETRY_SECONDS, TransferBudget, try_later
-from playhead_collector.receive.work_turns import WorkTurns
 from playhead_collector.settings import KIB, MIB
 
 __all__ = ["OFF_LOOP_BYTES", "RETRY_SECONDS", "AdmittedRequest", "RequestLimiter", "off_loop"]
@@ -39,7 +39,7 @@ _T = TypeVar("_T")
 @dataclass(slots=True)
 class RequestLimiter:
     """Admits requests up to a number of requests and a total size of decompressed bodies in bytes. `turns`: those that
-    were admitted are worked on in turn, `at_a_time` of them as long as one project sends.
+    were admitted are worked on in turn.
 
     One project may have `max_requests` in progress. Others have a quarter of that besides, so that they are not refused
     because of it.
@@ -49,17 +49,15 @@ class RequestLimiter:
     max_bytes: int
     max_reading_bytes: int = 64 * MIB
     body_seconds: float = 60.0
-    at_a_time: int = 10
+    turns: ProjectTurns = field(default_factory=lambda: ProjectTurns(10))
     by_project: Counter[int] = field(default_factory=Counter[int], init=False)
     bytes: int = field(default=0, init=False)
     reading: TransferBudget = field(init=False)
-    turns: WorkTurns = field(init=False)
     # Decompression reports its memory from another thread.
     lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.reading = TransferBudget(self.max_reading_bytes)
-        self.turns = WorkTurns(self.at_a_time)
 
     @property
     def requests(self) -> int:

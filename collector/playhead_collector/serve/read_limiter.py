@@ -7,11 +7,13 @@ Requests with spans and content have their own limits (`receive/request_limiter.
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 
 from fastapi import Request
 
+from playhead_collector.access import access_of
 from playhead_collector.errors import Refused
+from playhead_collector.project_turns import ProjectTurns
 from playhead_collector.serve.errors import client_gone
 
 # Twice as long as a request waits for a connection to Postgres: people wait longer for an answer than exporters.
@@ -25,9 +27,16 @@ class ReadLimiter:
     """Lets `at_a_time` requests run and `most_waiting` wait, each for up to `wait_seconds`; refuses all others."""
 
     def __init__(
-        self, at_a_time: int, most_waiting: int, wait_seconds: float = WAIT_SECONDS, advice: str = _ADVICE
+        self,
+        at_a_time: int,
+        most_waiting: int,
+        wait_seconds: float = WAIT_SECONDS,
+        advice: str = _ADVICE,
+        turns: ProjectTurns | None = None,
     ) -> None:
-        """`advice`: what the operator may do when requests are refused."""
+        """`advice`: what the operator may do when requests are refused. `turns`: work of other projects, which may let
+        an answer go first."""
+        self._project_turns = turns
         self.running = 0
         self.waiting = 0
         self._turns = asyncio.Semaphore(at_a_time)
@@ -48,10 +57,12 @@ class ReadLimiter:
 
     async def around(self, request: Request) -> AsyncGenerator[None]:
         """`turn` as a FastAPI dependency. Raises Refused if the client has disconnected while waiting."""
-        async with self.turn():
-            if await request.is_disconnected():
-                raise client_gone()
-            yield
+        turns = self._project_turns
+        with nullcontext() if turns is None else turns.answering(access_of(request).project_id):
+            async with self.turn():
+                if await request.is_disconnected():
+                    raise client_gone()
+                yield
 
     async def _wait(self) -> None:
         if self._turns.locked() and self.waiting >= self._most_waiting:

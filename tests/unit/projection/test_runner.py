@@ -383,7 +383,7 @@ async def test_in_the_background_news_is_looked_for_when_woken(store: MemoryStor
     runner.start()
     runner.start()
     store.arrive("a", ended())
-    runner.wake()
+    runner.wake(P)
     async with asyncio.timeout(5):
         await store.worked.wait()
     await runner.stop()
@@ -432,7 +432,7 @@ async def test_the_background_survives_what_nobody_thought_of(store: MemoryStore
         await asked.wait()
     store.arrive("a", ended())
     del store.unprojected_runs
-    runner.wake()
+    runner.wake(P)
     async with asyncio.timeout(5):
         await store.worked.wait()
     await runner.stop()
