@@ -2,8 +2,9 @@
 
 Storing a request or projecting runs takes the processor and a connection of the database's pool, which other projects
 need, too. So while several projects are active, each has one piece of work in progress at a time, and further ones
-wait. A project that has had far more of the time than another also waits while something is done for that one, but not
-for long: it slows down, and does not stop.
+wait. A project that has had far more of the time than another also waits while something is done for that one, and a
+moment longer, since its next request often follows at once. But it does not wait for long: it slows down, and does not
+stop.
 """
 
 import asyncio
@@ -22,6 +23,8 @@ _HALF_LIFE_SECONDS: Final = 10.0
 _FAR_MORE: Final = 2.0
 # The longest that a project lets others go first. Most answers take less.
 _PATIENCE_SECONDS: Final = 0.1
+# So soon after an answer, the next request of the same client is expected.
+_MOMENT_SECONDS: Final = 0.01
 
 
 @dataclass(slots=True)
@@ -36,6 +39,24 @@ class _Share:
 
     def add(self, seconds: float, now: float) -> None:
         self.seconds, self.at = self.of(now) + seconds, now
+
+
+@dataclass(slots=True)
+class Turn:
+    """A turn of a project, which holds it until the block ends."""
+
+    _turns: "ProjectTurns"
+    _project_id: int
+    is_held: bool = True
+
+    async def step(self) -> None:
+        """Lets other projects go first, between two parts of a piece of work. Nothing of its own project comes before
+        the second."""
+        if self._turns.are_shared:
+            self._turns.give_back(self._project_id)
+            self.is_held = False
+            await self._turns.take(self._project_id, goes_on=True)
+            self.is_held = True
 
 
 @dataclass(slots=True, eq=False)
@@ -64,6 +85,7 @@ class ProjectTurns:
         self._shares: dict[int, _Share] = {}
         self._running: Counter[int] = Counter()
         self._began: dict[int, float] = {}  # when the first of the pieces in progress began
+        self._ended: dict[int, float] = {}  # when the last piece of work or answer ended
         self._asked: Counter[int] = Counter()
         self._waiting: dict[int, deque[_Waiting]] = {}
         self._timer: asyncio.TimerHandle | None = None
@@ -79,13 +101,15 @@ class ProjectTurns:
         return len(self._active) > 1
 
     @asynccontextmanager
-    async def of(self, project_id: int) -> AsyncGenerator[None]:
+    async def of(self, project_id: int) -> AsyncGenerator[Turn]:
         """Waits for a turn of the project, and holds it for a piece of work."""
-        await self._take(project_id)
+        await self.take(project_id)
+        turn = Turn(self, project_id)
         try:
-            yield
+            yield turn
         finally:
-            self._give_back(project_id)
+            if turn.is_held:
+                self.give_back(project_id)
 
     @contextmanager
     def answering(self, project_id: int) -> Generator[None]:
@@ -96,6 +120,7 @@ class ProjectTurns:
             yield
         finally:
             _less(self._asked, project_id)
+            self._ended[project_id] = self._clock()
             self._grant_all()
 
     def _note(self, project_id: int) -> None:
@@ -104,20 +129,27 @@ class ProjectTurns:
         if len(self._active) > 1:
             self._active = {number: at for number, at in self._active.items() if now - at < _ACTIVE_SECONDS}
             self._shares = {number: share for number, share in self._shares.items() if number in self._active}
+            self._ended = {number: at for number, at in self._ended.items() if number in self._active}
 
-    async def _take(self, project_id: int) -> None:
+    async def take(self, project_id: int, *, goes_on: bool = False) -> None:
+        """Waits for a turn of the project. `goes_on`: before all others of the project that wait. Use `of`, which gives
+        it back."""
         self._note(project_id)
         if project_id not in self._waiting and self._may_begin(project_id, self._clock()):
             self._begin(project_id)
             return
         waiter = _Waiting(asyncio.get_running_loop().create_future(), self._clock())
-        self._waiting.setdefault(project_id, deque()).append(waiter)
+        queue = self._waiting.setdefault(project_id, deque())
+        if goes_on:
+            queue.appendleft(waiter)
+        else:
+            queue.append(waiter)
         try:
             self._grant_all()
             await waiter.turn  # who grants it counts it as running
         except asyncio.CancelledError:
             if waiter.turn.done() and not waiter.turn.cancelled():
-                self._give_back(project_id)
+                self.give_back(project_id)
             else:
                 self._forget(project_id, waiter)
                 self._grant_all()
@@ -134,9 +166,10 @@ class ProjectTurns:
         self._running[project_id] += 1
         self._began.setdefault(project_id, self._clock())
 
-    def _give_back(self, project_id: int) -> None:
+    def give_back(self, project_id: int) -> None:
+        """Ends a turn of the project that `take` gave."""
         _less(self._running, project_id)
-        now = self._clock()
+        now = self._ended[project_id] = self._clock()
         self._shares.setdefault(project_id, _Share()).add(now - self._began.pop(project_id), now)
         if self._running[project_id]:
             self._began[project_id] = now
@@ -154,9 +187,10 @@ class ProjectTurns:
                 self._grant(project_id, queue.popleft())
             if queue:
                 due.append(queue[0].since + self._patience)
+                due += [at + _MOMENT_SECONDS for number, at in self._ended.items() if number != project_id]
             else:
                 del self._waiting[project_id]
-        self._look_again(min(due, default=None), now)
+        self._look_again(min((at for at in due if at > now), default=None), now)
 
     def _grant(self, project_id: int, waiter: _Waiting) -> None:
         if not waiter.turn.done():
@@ -167,7 +201,7 @@ class ProjectTurns:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if due is not None and due > now:
+        if due is not None:
             self._timer = asyncio.get_running_loop().call_later(due - now, self._grant_all)
 
     def _may_begin(self, project_id: int, now: float, waiter: _Waiting | None = None) -> bool:
@@ -180,7 +214,8 @@ class ProjectTurns:
 
     def _lets_others_go_first(self, project_id: int, now: float) -> bool:
         spent = self._spent(project_id, now)
-        others = (self._running.keys() | self._asked.keys()) - {project_id}
+        just_now = {number for number, at in self._ended.items() if now - at < _MOMENT_SECONDS}
+        others = (self._running.keys() | self._asked.keys() | just_now) - {project_id}
         return any(spent > _FAR_MORE * self._spent(other, now) for other in others)
 
     def _spent(self, project_id: int, now: float) -> float:

@@ -44,7 +44,7 @@ _FINISH_S = 10.0
 _RUNS_TOGETHER = 64
 _BYTES_TOGETHER = 256 * 1024
 # If several projects have news, so many runs of each at a time: the others wait for them, which is not long.
-_RUNS_IN_TURN = 8
+_RUNS_IN_TURN = 3
 # So often news are looked for before anything else is done, such as sealing.
 _LOOKS = 32
 # A project that had news so long ago is expected to have some again.

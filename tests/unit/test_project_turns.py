@@ -39,6 +39,11 @@ class Work:
             self.ends[name].set()
             await settle()
 
+    async def until_began(self, count: int) -> None:
+        async with asyncio.timeout(5):
+            while len(self.began) < count:
+                await asyncio.sleep(0)
+
     async def cancel(self, name: str) -> None:
         self.tasks[name].cancel()
         with suppress(asyncio.CancelledError):
@@ -109,6 +114,9 @@ async def test_a_project_that_had_far_more_lets_others_go_first():
         await work.end("quiet")
         assert work.began == ["quiet"]
     await settle()
+    assert work.began == ["quiet"]  # its next request is expected
+    work.now += 0.02
+    await work.until_began(2)
     assert work.began == ["quiet", "loud again"]
 
 
@@ -119,10 +127,48 @@ async def test_but_not_for_long():
         await work.end("loud")
         assert work.began == []
         work.now += 1
-        async with asyncio.timeout(5):
-            while not work.began:
-                await asyncio.sleep(0)
+        await work.until_began(1)
         assert work.began == ["loud again"]
+
+
+async def test_between_two_parts_of_its_work_a_project_lets_others_go_first():
+    work, parts = Work(2), list[str]()
+    await loud_and_quiet(work)
+
+    async def in_parts() -> None:
+        async with work.turns.of(LOUD) as turn:
+            for part in ("first", "second"):
+                parts.append(part)
+                await turn.step()
+
+    await work.end("loud", "loud again")
+    work.now += 1
+    with work.turns.answering(OTHER):
+        pass
+    work.now += 1
+    task = asyncio.create_task(in_parts())
+    await settle()
+    assert parts == ["first", "second"]  # nobody else has anything to do
+    await task
+    await work.ask("quiet", QUIET)
+    await work.ask("loud", LOUD)
+    assert "loud" not in work.began
+    await work.end("quiet")
+    work.now += 0.02
+    await work.until_began(3)
+    task = asyncio.create_task(in_parts())
+    await work.ask("next", LOUD)
+    await work.end("loud")
+    with work.turns.answering(QUIET):
+        await settle()
+        assert parts[2:] == ["first"]
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+    work.now += 0.02
+    await work.until_began(4)
+    await work.end("next")
+    assert work.turns.running == 0
 
 
 async def test_projects_that_have_the_same_do_not_wait_for_each_other():

@@ -4,17 +4,19 @@ Problems of a request that was accepted become the `error_message` of OTLP's `pa
 """
 
 from collections.abc import Collection, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import islice
 
 from playhead.model import names
 from playhead.model.ref import ContentRef
+from playhead_collector.project_turns import Turn
 from playhead_collector.receive.otlp import decode
 from playhead_collector.receive.otlp.decode import Signal, Wire
 from playhead_collector.receive.otlp.decoded import Decoded, DecodeLimits
 from playhead_collector.receive.ports import Counts, ExtractedCounts, IngestOf, IngestResult
 from playhead_collector.receive.request_limiter import AdmittedRequest, RequestLimiter, off_loop
+from playhead_collector.settings import KIB
 
 # Scopes of one request that are remembered, and that are named in the answer: most senders have only a few.
 _MAX_SCOPES, _NAMED_SCOPES = 50, 10
@@ -89,6 +91,8 @@ def _scopes_text(scopes: Collection[str]) -> str:
 
 # A span takes 10 kB of memory until it is stored. A ninth of the used memory is counted (see `app.py`).
 _SPAN_CHARGE = 1_000
+# Bytes of memory of a portion while several projects are active: some ten milliseconds of work, for which others wait.
+_SHARED_COST = 256 * KIB
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,17 +113,24 @@ class OtlpIntake:
 
         Raises Refused, StoreUnavailable; then a part may be stored, and storing it again changes nothing.
         """
-        async with self.flow.turns.of(project_id):
-            return await self._store_all(signal, wire, share, project_id, phoenix_project)
+        async with self.flow.turns.of(project_id) as turn:
+            return await self._store_all(signal, wire, share, project_id, phoenix_project, turn)
 
     async def _store_all(
-        self, signal: Signal, wire: Wire, share: AdmittedRequest, project_id: int, phoenix_project: str | None
+        self,
+        signal: Signal,
+        wire: Wire,
+        share: AdmittedRequest,
+        project_id: int,
+        phoenix_project: str | None,
+        turn: Turn,
     ) -> PartialSuccessMessage:
         result, items = PartialSuccessMessage(), 0
         portions, size = await self._portions(signal, wire, share)
         # Each portion is durable before the next is read, and storing one twice changes nothing. So if a later portion
         # fails and the sender retries, nothing is lost or stored twice.
-        while (portion := await off_loop(size, partial(next, portions, None))) is not None:
+        portion = await off_loop(size, partial(next, portions, None))
+        while portion is not None:
             share.hold(max(share.bytes, size + _SPAN_CHARGE * (len(portion.spans) + len(portion.logs))))
             if phoenix_project:
                 for span in portion.spans:
@@ -127,6 +138,9 @@ class OtlpIntake:
             items += len(portion.spans) + len(portion.logs)
             result.left_out(portion.rejected, portion.reason)
             result.taken(await self._store(signal, portion, project_id))
+            portion = await off_loop(size, partial(next, portions, None))
+            if portion is not None:
+                await turn.step()
         self.counts.arrived(project_id, items, size)
         return result
 
@@ -139,7 +153,8 @@ class OtlpIntake:
 
     def _open(self, signal: Signal, body: bytes, wire: Wire, share: AdmittedRequest) -> Iterator[Decoded]:
         share.hold(decode.budget_bytes(body, wire, self.limits))
-        return decode.portions(signal, body, wire, self.limits)
+        limits = replace(self.limits, portion_cost=_SHARED_COST) if self.flow.turns.are_shared else self.limits
+        return decode.portions(signal, body, wire, limits)
 
     async def _store(self, signal: Signal, portion: Decoded, project_id: int) -> IngestResult:
         result = IngestResult(0)
