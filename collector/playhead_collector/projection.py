@@ -258,26 +258,27 @@ class ProjectionRunner:
             self._delayed = {key: rest for key, rest in self._delayed.items() if rest.failures or rest.until_ns > now}
             limit = _AT_A_TIME + len(self._delayed)  # resting runs must not crowd out the others
             dirty = await self._store.unprojected_runs(limit)
-            due_s, is_rest = await self._project_ready(dirty)
+            due_s, are_left = await self._project_ready(dirty)
             for _ in range(_LOOKS):
-                if not is_rest:
+                if not are_left:
                     break
                 # Another project may have news by now, which should not wait for all that there is of this one.
                 self._woken.clear()
                 dirty = await self._store.unprojected_runs(_AT_A_TIME + len(self._delayed))
-                due_s, is_rest = await self._project_ready(dirty)
+                due_s, are_left = await self._project_ready(dirty)
             # One ns more than quiet enough, since `project` seals runs that have been quiet for longer than that.
             quiet_since = now - self._settings.seal_after_ns - 1
             self.counts["sealed"] += await self._store.seal(quiet_since, _SEALED_AT_A_TIME)
             lost_since = now - self._settings.quiet_after_ns(is_under_way=True) - 1
             sealable = await self._store.sealable_runs(quiet_since, lost_since, limit)
-            await self._project_together(UnprojectedRun(*key, 0) for key in sealable)
+            _, are_sealable = await self._project_ready(UnprojectedRun(*key, 0) for key in sealable)
             await self._mark_lost(now)
             self._waiting = len(dirty)
         except StoreUnavailable as error:
             return self._back_off(error)
         self._unavailable = 0
-        return 0.0 if is_rest or (len(dirty) == limit and due_s == float("inf")) else min(self._poll_s, due_s)
+        at_once = are_left or are_sealable or (len(dirty) == limit and due_s == float("inf"))
+        return 0.0 if at_once else min(self._poll_s, due_s)
 
     async def _mark_lost(self, now: int) -> None:
         if now < self._look_for_lost_ns:
@@ -316,8 +317,9 @@ class ProjectionRunner:
             await self._project_together(ready)
             return due_s, False
         first = first_runs(ready, _RUNS_IN_TURN)
-        for project_id in first.keys() - self._in_turn.keys():
-            self._in_turn[project_id] = asyncio.create_task(self._project_in_turn(project_id, first[project_id]))
+        for project_id, its_runs in first.items():
+            if project_id not in self._in_turn:
+                self._in_turn[project_id] = asyncio.create_task(self._project_in_turn(project_id, its_runs))
         self._arrived_in_turn = False
         await self._until_one_is_done()
         are_left = sum(map(len, first.values())) < len(ready)

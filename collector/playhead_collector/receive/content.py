@@ -110,7 +110,7 @@ class ContentHttp:
         parents: list[str] = [*result.unknown_parents]
         return StoredAnswer(stored=len(pack.contents), refused=refused, unknown_parents=parents, epoch=result.epoch)
 
-    def _turn(self, request: Request) -> AbstractAsyncContextManager[None]:
+    def _turn(self, request: Request) -> AbstractAsyncContextManager[object]:
         return self.flow.turns.of(access_of(request).project_id)
 
     def _intake(self, request: Request) -> ContentIntake:

@@ -17,6 +17,7 @@ export function Upcoming() {
       <h2 id={id}>What goes when</h2>
       <p>
         {Object.entries(data.tiers)
+          .filter(([, runs]) => runs > 0)
           .map(([tier, runs]) => `${count(runs)} ${tier}`)
           .join(", ") || "no runs"}
         {data.policy === null && "; no policy: runs are kept for ever"}
