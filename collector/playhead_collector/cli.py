@@ -49,6 +49,9 @@ log = logging.getLogger(__name__)
 STOPPED, FAILED, MISUSED = 0, 1, 2
 # Time for requests in progress at the stop: as long as an exporter waits for its answer, which is 10 s.
 DRAIN_SECONDS = 10
+# Threads decode requests and project runs beside the event loop. Python lets one of them run for 5 ms before another
+# may, and an answer needs the event loop some ten times.
+_THREAD_SWITCH_SECONDS = 0.001
 
 
 def serve(*, as_json: bool = False, **options: Any) -> int:
@@ -56,6 +59,7 @@ def serve(*, as_json: bool = False, **options: Any) -> int:
     try:
         settings = load(**options)
         configure_logging(settings.log_format, settings.log_level)
+        sys.setswitchinterval(_THREAD_SWITCH_SECONDS)
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             runner.run(_serve(settings, as_json))
             log.info("stopped")

@@ -43,8 +43,8 @@ _FINISH_S = 10.0
 # Runs in one transaction: a fraction of a second's work, since a query for one of them waits for all.
 _RUNS_TOGETHER = 64
 _BYTES_TOGETHER = 256 * 1024
-# If several projects have news, so many runs of each at a time: the others wait for them, which is not long.
-_RUNS_IN_TURN = 3
+# If several projects have news, so many runs of each, one after the other, until news are looked for again.
+_RUNS_IN_TURN = 8
 # So often news are looked for before anything else is done, such as sealing.
 _LOOKS = 32
 # A project that had news so long ago is expected to have some again.
@@ -326,8 +326,10 @@ class ProjectionRunner:
         return due_s, are_left or self._arrived_in_turn or bool(self._in_turn)
 
     async def _project_in_turn(self, project_id: int, runs: Sequence[UnprojectedRun]) -> None:
-        async with self._turns.of(project_id):
-            await self._project_together(runs)
+        async with self._turns.of(project_id) as turn:
+            for run in runs:
+                await turn.step()
+                await self._project_together([run])
 
     async def _until_one_is_done(self) -> None:
         """Returns when one of the projects is done, or another one has news."""
@@ -417,7 +419,9 @@ class ProjectionRunner:
             self.counts["started_over"] += not entry.work.result.appended if entry.work.result else 0
             self.counts["sealed"] += entry.seals
             took = max(entry.took_ns + spent * entry.items // max(items, 1), 0)
-            self._delayed[key] = _RetryState(self._clock() + _REST_FACTOR * took)
+            # Work of others makes it take longer, and turns share the time already.
+            rest_factor = 1 if self._turns.are_shared else _REST_FACTOR
+            self._delayed[key] = _RetryState(self._clock() + rest_factor * took)
         return {(project_id, entry.work.run) for entry in done if entry.error is not None}
 
     async def _computed(self, works: Sequence[RunWork]) -> list[_Computed]:

@@ -92,7 +92,7 @@ def _scopes_text(scopes: Collection[str]) -> str:
 # A span takes 10 kB of memory until it is stored. A ninth of the used memory is counted (see `app.py`).
 _SPAN_CHARGE = 1_000
 # Bytes of memory of a portion while several projects are active: some ten milliseconds of work, for which others wait.
-_SHARED_COST = 256 * KIB
+_SHARED_COST = 64 * KIB
 
 
 @dataclass(frozen=True, slots=True)

@@ -530,8 +530,8 @@ async def test_a_project_with_much_news_delays_another_by_some_runs_at_most(shar
     runner = runner_of(shared)
     while not await runner.run_once():  # the next cycle is due at once
         pass
-    assert [len(batch) for batch in shared.batches[:2]] == [3, 1]
-    assert ["quiet again"] in shared.batches[2:4]
+    assert shared.batches[:2] == [["loud 0"], ["quiet"]]
+    assert ["quiet again"] in shared.batches[2:10]
     assert not any(kept.dirty for kept in shared.runs.values())  # all of the loud one, too
 
 

@@ -88,7 +88,7 @@ async def test_a_project_does_not_wait_for_runs_of_another(store: SeveralProject
     once = asyncio.create_task(runner.run_once())
     await settle()
     assert kinds(store, "quiet")
-    assert len(store.worked_on) == 4  # three of the loud one are being projected
+    assert len(store.worked_on) == 2  # one of the loud one is being projected
     store.arrive("quiet again", ended())
     runner.wake(QUIET)
     await settle()
@@ -124,8 +124,8 @@ async def test_stopping_finishes_what_has_begun_and_begins_nothing(store: Severa
     await settle()
     store.may_end.set()
     await stopping
-    assert len([run for run in store.runs if kinds(store, run)]) == 4
-    assert runner.counts["projected"] == 4
+    assert len([run for run in store.runs if kinds(store, run)]) == 2
+    assert runner.counts["projected"] == 2
 
 
 async def test_a_store_that_is_away_is_asked_again_later(store: SeveralProjects, runner: ProjectionRunner):
