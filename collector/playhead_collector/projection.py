@@ -343,11 +343,11 @@ class ProjectionRunner:
             self._in_turn.pop(project_id).result()
 
     def _is_shared(self, ready: Iterable[UnprojectedRun]) -> bool:
-        """Whether several projects had news in the last while."""
+        """Whether several projects had news, or anything else to do, in the last while."""
         now = self._clock()
         self._had_news |= dict.fromkeys((run.project_id for run in ready), now)
         self._had_news = {number: at for number, at in self._had_news.items() if now - at < _HAD_NEWS_NS}
-        return len(self._had_news) > 1
+        return self._turns.are_shared or len(self._had_news) > 1
 
     async def _project_together(self, runs: Iterable[UnprojectedRun]) -> None:
         for batch in batches(runs):

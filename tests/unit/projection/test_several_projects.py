@@ -53,7 +53,7 @@ def store() -> SeveralProjects:
 
 @pytest.fixture
 def runner(store: SeveralProjects) -> ProjectionRunner:
-    turns = ProjectTurns(4)
+    turns = ProjectTurns(4, lambda: 0.0)  # nobody has had more of the time than another
     with turns.answering(LOUD), turns.answering(QUIET):
         pass
     return ProjectionRunner(store, clock=store.clock, seal_after_s=30, poll_s=3600, pause_s=0, turns=turns)  # pyright: ignore[reportArgumentType]
@@ -93,6 +93,20 @@ async def test_a_project_does_not_wait_for_runs_of_another(store: SeveralProject
     runner.wake(QUIET)
     await settle()
     assert kinds(store, "quiet again")
+    store.may_end.set()
+    await once
+    assert all(kinds(store, run) for run in store.runs)
+
+
+async def test_a_project_with_news_is_not_alone_when_somebody_asks_about_another_one(
+    store: SeveralProjects, runner: ProjectionRunner
+):
+    for number in range(30):
+        store.arrive(f"loud {number}", ended())
+    once = asyncio.create_task(runner.run_once())
+    await until(store.worked)
+    await settle()
+    assert len(store.worked_on) == 1
     store.may_end.set()
     await once
     assert all(kinds(store, run) for run in store.runs)
