@@ -135,7 +135,7 @@ class Keyring:
     async def locked(self) -> bool:
         """Whether requests need a key: they do if any key exists, even an expired one.
 
-        Raises StoreUnavailable if the keys could never be read.
+        Raises StoreUnavailable if the keys could not be read since the last change.
         """
         if self.master is not None:
             return True

@@ -21,7 +21,8 @@ class ProjectDirectory:
         self._projects = TableCache(self._read, clock)
 
     async def all(self) -> Mapping[int, ProjectRow]:
-        """Returns the projects by their numbers.  Raises StoreUnavailable if they could never be read."""
+        """Returns the projects by their numbers.  Raises StoreUnavailable if they could not be read since the last
+        change."""
         return await self._projects.rows()
 
     async def check_readable(self, project_id: int) -> None:

@@ -9,7 +9,7 @@ from playhead_collector.errors import StoreUnavailable
 
 T = TypeVar("T")
 
-# Maximum age of the cache in seconds. A key that another collector revoked works until then.
+# Maximum age of the cache in seconds. A key that was revoked at another collector works until then.
 FRESH_SECONDS: Final = 5.0
 
 

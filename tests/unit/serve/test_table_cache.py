@@ -9,7 +9,7 @@ from playhead_collector.serve.table_cache import FRESH_SECONDS, TableCache
 
 
 class Table:
-    """A table with one value. A read waits while `is_slow`, and then gives what was there when it began."""
+    """A table with one value. A read waits for `may_answer`, and then gives what was there when it began."""
 
     def __init__(self) -> None:
         self.value, self.reads, self.now = "old", 0, 100.0
