@@ -20,7 +20,14 @@ from playhead.projection.projector import ProjectSettings, project
 from playhead.projection.run_row import OutcomeFacts
 from playhead.wire.delays import delay_s
 from playhead_collector.background import BackgroundLoop
-from playhead_collector.errors import ContentCorrupt, ObjectStoreUnavailable, StoreCollision, StoreUnavailable
+from playhead_collector.errors import (
+    ContentCorrupt,
+    KeyDestroyed,
+    ObjectStoreUnavailable,
+    StoreCollision,
+    StoreUnavailable,
+    WrongEncryptionKey,
+)
 from playhead_collector.project_turns import ProjectTurns
 from playhead_collector.store.ports.projections import CachedRun, ProjectionStore, RunWork, UnprojectedRun
 
@@ -386,6 +393,10 @@ class ProjectionRunner:
         """Projects the runs. Returns those that failed."""
         try:
             return await self._until_stored(keys, wait=wait)
+        except WrongEncryptionKey as error:  # so it is with all runs of the project, and with no other project
+            for key in keys:
+                self._defer_failing_run(key, error)
+            return {*keys}
         except StoreUnavailable:
             raise
         except Exception as error:  # noqa: BLE001 - counted and logged below; one run must not stop the others
@@ -479,8 +490,8 @@ class ProjectionRunner:
         failures = self._delayed[key].failures + 1 if key in self._delayed else 1
         penalty = delay_s(failures, _FIRST_PENALTY_S, _LAST_PENALTY_S)
         self._delayed[key] = _RetryState(self._clock() + int(penalty * _NS), failures)
-        if isinstance(error, ObjectStoreUnavailable):
-            log.warning("run %s needs the object store, trying again in %.0f s: %s", key[1], penalty, error)
+        if isinstance(error, ObjectStoreUnavailable | WrongEncryptionKey | KeyDestroyed):
+            log.warning("run %s cannot be projected now, trying again in %.0f s: %s", key[1], penalty, error)
         elif failures == 1:
             text = "run %s cannot be projected, please report this; trying again in %.0f s"
             log.error(text, key[1], penalty, exc_info=error)

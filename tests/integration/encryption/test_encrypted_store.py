@@ -6,8 +6,11 @@ import asyncpg
 import pytest
 
 from playhead.model.ref import ContentRef
+from playhead_collector.access import FIRST_PROJECT
 from playhead_collector.errors import CannotDecrypt, KeyDestroyed, WrongEncryptionKey
 from playhead_collector.projection import ProjectionRunner
+from playhead_collector.retain.packer import Packer
+from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.store.operator_key import LocalKey
 from playhead_collector.store.ports.projections import UnpackedRun
 from playhead_collector.store.postgres.store import PostgresStore, connect
@@ -113,3 +116,34 @@ async def test_a_store_without_the_key_or_whose_key_is_gone_reads_nothing(
     assert await store.projects.destroy_key(project)
     with pytest.raises(KeyDestroyed):
         await store.events.read(project, run_id(0))
+
+
+async def test_a_project_whose_key_a_collector_lacks_keeps_it_from_no_work_for_others(
+    store: PostgresStore, database_url: str, clock: Clock, sql: asyncpg.Connection
+):
+    project = await store.projects.create("blue", encrypted=True)
+    assert project is not None
+    for number, run in ((project.number, 0), (FIRST_PROJECT, 1)):
+        await store.spans.ingest(number, recorded(run).batch())
+    without = await connect(database_url, pool_size=2, clock=clock)
+    projecting = ProjectionRunner(without.projections, clock=clock, seal_after_s=1)
+    for _ in range(3):
+        clock.now_ns += 10**10
+        await projecting.run_once()
+    sealed = dict(await sql.fetch("select project_id, sealed from run"))
+    assert sealed == {project.number: False, FIRST_PROJECT: True}
+    clock.now_ns += 10**10
+    await runner(store).project_now(project.number, run_id(0))
+    await sql.execute(
+        "insert into packing_due (project_id, run_id) select project_id, run_id from run on conflict do nothing"
+    )
+    await sql.execute("insert into sweep_due select 1, project_id from project")
+    packer = Packer(without.projections, clock=clock)
+    await packer.run_once()
+    assert packer.counts["packed"] == 1
+    assert [tuple(row) for row in await sql.fetch("select project_id from packing_due")] == [(project.number,)]
+    sweeper = Sweeper(without.garbage, without.projects, grace_s=1, tombstone_s=1)
+    with pytest.raises(WrongEncryptionKey):
+        await sweeper.run_once()
+    assert sweeper.counts["sweeps"] == 1
+    await without.close()
