@@ -11,9 +11,9 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, Protocol, TypeVar, cast
 
 from playhead.model.canonical import Content, canonical_json, content_as, parse_json
 from playhead.model.ref import is_ref
@@ -21,6 +21,8 @@ from playhead.model.thread import THREAD
 from playhead_collector.redaction.patterns import SafePattern
 from playhead_collector.redaction.presets import PRESETS
 from playhead_collector.redaction.rules import HOOK, UNREADABLE, RedactionRules, name_of_key
+
+T = TypeVar("T")
 
 _NODE: Final = re.compile(rb'\{"message":"sha256:[0-9a-f]{64}","parent":(?:null|"sha256:[0-9a-f]{64}")\}')
 _MARK: Final = re.compile(r"\[masked:([a-z0-9_-]{1,40})\]")
@@ -296,6 +298,16 @@ class _TimeLimit:
     def check(self) -> None:
         if self._clock() > self._until:
             raise _TakesTooLong
+
+
+def masked_values(masker: Masker, values: Sequence[T]) -> list[T]:
+    """Returns texts or JSON values as they may be stored; a text stays a text."""
+    left: list[Any] = []
+    for value in values:
+        after = masker.json(value)
+        is_text = isinstance(value, str) and not isinstance(after, str)
+        left.append(canonical_json(after).decode() if is_text else after)
+    return left
 
 
 def mark(name: str) -> str:
