@@ -146,6 +146,32 @@ def test_what_is_stored_for_one_project_is_missing_for_another(tenants: Tenants)
         assert red.get(f"{PREFIX}/content/{content.ref.plain}").status_code == 404
 
 
+def test_a_project_over_its_limit_adds_nothing_by_any_way_and_goes_on_with_its_runs(tenants: Tenants):
+    with tenants.http("red") as red, tenants.client("red") as program, operator(tenants.url) as client:
+        body = {"id": "c", "revision": 0, "records": [f'{{"n": "{"x" * 5_000}"}}']}
+        before = red.get(f"{PREFIX}/project").json()["bytes_today"]
+        red.put(f"{PREFIX}/conversation", json=body).raise_for_status()
+        assert red.get(f"{PREFIX}/project").json()["bytes_today"] - before >= 5_000
+        client.limit_project("red", bytes_per_day=1)
+        requests = [
+            ("PUT", "conversation", body | {"revision": 1}),
+            ("POST", f"runs/{OTHER_RUN}/scores", {"name": "quality", "value": 1.0}),
+            ("POST", f"runs/{OTHER_RUN}/notes", {"text": "look"}),
+            ("POST", "views", {"name": "mine", "query": "status=failed"}),
+        ]
+        for method, path, sent in requests:
+            answer = red.request(method, f"{PREFIX}/{path}", json=sent)
+            assert (path, answer.status_code, "over its limit" in answer.text) == (path, 429, True)
+            assert 1 <= int(answer.headers["retry-after"]) <= 600
+        lease = red.post(f"{PREFIX}/runs/{OTHER_RUN}/lease", json={"holder": "me", "process": "p", "seconds": 5})
+        assert lease.status_code == 200, lease.text
+        assert program.delete_conversation("c")
+        client.limit_project("red")
+        again = red.put(f"{PREFIX}/conversation", json=body)
+        assert again.status_code == 200, again.text
+        assert program.delete_conversation("c")
+
+
 # --- every question with every foreign id -----------------------------------------------------------------------------
 
 _REF = re.compile(r"[0-9a-f]{64}")

@@ -5,7 +5,6 @@ import asyncio
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import asyncpg
