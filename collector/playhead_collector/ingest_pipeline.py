@@ -56,6 +56,15 @@ class IngestPipeline:
         overtaken = ingested.superseded, ingested.takeovers
         return IngestResult(ingested.spans, ingested.duplicates, *refused, contents, *overtaken)
 
+    async def record(self, batch: Batch) -> None:
+        """Stores what the collector itself records, by the same rules. Durable once this returns. Raises
+        StoreUnavailable."""
+        masker = None if self.maskers is None else await self.maskers(self.project_id)
+        if masker is not None:
+            batch = await asyncio.to_thread(_masked_batch, masker, batch)
+        await self.store.spans.ingest(self.project_id, batch)
+        self._wake()
+
     async def missing(self, refs: Sequence[ContentRef]) -> MissingRefs:
         """Returns the refs that are not stored. Raises StoreUnavailable."""
         # Read the epoch first: if content is deleted between the two reads, the older epoch makes the client ask again.
@@ -99,6 +108,11 @@ def _masked(masker: Masker, contents: Sequence[Content]) -> Sequence[Content]:
     return [masker.content(content) for content in contents]
 
 
+def _masked_batch(masker: Masker, batch: Batch) -> Batch:
+    spans, logs = mask_spans(masker, batch.spans), mask_logs(masker, batch.logs)
+    return replace(batch, spans=spans, logs=logs, contents=_masked(masker, batch.contents))
+
+
 def _lifted(spans: Sequence[Span], logs: Sequence[LogEvent], inline: int, masker: Masker | None) -> _LiftedBatch:
     shared = SharedThreads()
     lifted_spans = [lift(span, inline, shared=shared) for span in spans]
@@ -118,6 +132,5 @@ def _lifted(spans: Sequence[Span], logs: Sequence[LogEvent], inline: int, masker
         threads=[thread for ref, thread in threads.items() if ref not in continued],
     )
     if masker is not None:  # last: what is lifted has the refs of what was sent
-        spans, logs = mask_spans(masker, batch.spans), mask_logs(masker, batch.logs)
-        batch = replace(batch, spans=spans, logs=logs, contents=_masked(masker, batch.contents))
+        batch = _masked_batch(masker, batch)
     return _LiftedBatch(batch, len(contents), sum(len(content.data) for content in contents), not_understood)

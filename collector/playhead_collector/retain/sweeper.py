@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from time import monotonic
 
 from playhead_collector.background import BackgroundLoop
-from playhead_collector.errors import ObjectStoreUnavailable, StoreUnavailable
+from playhead_collector.errors import KeyDestroyed, ObjectStoreUnavailable, StoreUnavailable, WrongEncryptionKey
 from playhead_collector.store.ports.projects import ProjectStore
 from playhead_collector.store.ports.retention import RetentionStore, Swept
 
@@ -80,12 +80,14 @@ class Sweeper:
             await self._sleep(_BETWEEN_SECONDS)
         while self._projects is not None and await self._projects.remove_deleted(_ROWS_AT_A_TIME):
             await self._sleep(_BETWEEN_SECONDS)
-        waiting: ObjectStoreUnavailable | None = None
+        waiting: StoreUnavailable | None = None
         for project_id in await self._store.sweeps_due(int(self.grace_s * _NS)):
             try:
                 await self._sweep(project_id)
-            except ObjectStoreUnavailable as error:  # other projects may not need the object store
+            except (ObjectStoreUnavailable, WrongEncryptionKey) as error:  # other projects may need neither
                 waiting = error
+            except KeyDestroyed:  # just now: nothing of the project is swept any more
+                continue
         if waiting is not None:
             raise waiting
 

@@ -577,7 +577,7 @@ async def test_a_run_that_needs_a_failing_object_store_waits_alone(
     assert (bool(kinds(store, "one")), kinds(store, "needs it"), bool(kinds(store, "other"))) == (True, [], True)
     assert store.worked_on == ["one", "needs it", "other"]  # in one transaction
     assert runner.counts["failed"] == 1
-    assert "needs the object store" in caplog.text
+    assert "the object store is down" in caplog.text
     assert "please report" not in caplog.text
     is_down[0] = False
     clock.now_ns += 3_600 * SECOND

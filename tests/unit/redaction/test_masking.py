@@ -2,6 +2,7 @@
 
 import json
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from playhead.model.canonical import JSON, TEXT, Content, canonical_json, conten
 from playhead.model.message import read_message, text_message
 from playhead.model.ref import ContentRef
 from playhead.model.span import LogEvent, Span, SpanEvent
+from playhead.model.thread import THREAD, node_bytes
 from playhead_collector.redaction.masking import Masker
 from playhead_collector.redaction.patterns import BadPattern, SafePattern
 from playhead_collector.redaction.presets import PRESETS
@@ -241,6 +243,13 @@ def test_a_hook_that_fails_masks_all_and_is_counted(hook: Any) -> None:
     assert mask.counts["hook_failures"] == 2
 
 
+def test_what_only_claims_to_be_a_thread_is_masked() -> None:
+    claimed = Content(b'{"message": "write to jo@example.com"}', THREAD)
+    assert masker(presets=("email",)).content(claimed).data == b'{"message":"write to [masked:email]"}'
+    node = Content(node_bytes(ContentRef.of(b"a message"), ContentRef.of(b"a node")), THREAD)
+    assert masker(keys=("message",), patterns=(("parents", "parent"),)).content(node) is node
+
+
 def test_only_the_hook_sees_bytes() -> None:
     image = content_of(b"\xff\xd8jo@example.com")
     assert Masker(ALL).content(image) is image
@@ -292,6 +301,12 @@ def test_all_that_a_span_says_is_masked_and_what_connects_it_stays() -> None:
     assert mask.counts["spans"] == 1
     assert "jo@example.com" in sent.name
     assert mask_spans(mask, [masked])[0] is masked
+
+
+def test_attributes_whose_names_become_the_same_are_all_kept() -> None:
+    sent = {"jo@example.com": "one", "al@example.com": "two"}
+    [masked] = mask_spans(Masker(ALL), [replace(span(), attributes=sent)])
+    assert masked.attributes == {"[masked:email]": "one", "[masked:email] 2": "two"}
 
 
 def test_rules_with_a_star_do_not_mean_names_of_the_conventions() -> None:
