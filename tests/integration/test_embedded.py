@@ -159,14 +159,14 @@ def test_a_process_number_that_now_is_a_strangers_does_no_harm(data_dir: Path):
 @pytest.mark.parametrize("ending", ["sys.exit()", "raise KeyboardInterrupt", "del server; time.sleep(0.1)"])
 def test_it_ends_with_its_program(data_dir: Path, ending: str):
     with collector(data_dir, ending) as program:
-        program.communicate(timeout=30)
+        program.communicate(timeout=60)
     assert processes(data_dir) == []
 
 
 def test_a_forked_child_that_ends_does_not_take_it_along(data_dir: Path):
     then = "if os.fork() == 0: sys.exit()\nos.wait(); print(os.path.exists(f'/proc/{server.pid}'), flush=True)"
     with collector(data_dir, then) as program:
-        said, _ = program.communicate(timeout=30)
+        said, _ = program.communicate(timeout=60)
     if Path("/proc").exists():
         assert said.split()[-1] == "True"
 

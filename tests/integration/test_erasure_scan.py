@@ -101,7 +101,7 @@ graph.add_node("add", lambda state: {"kept": [only("checkpoint")]})
 graph.add_edge(START, "add")
 thread = {"configurable": {"thread_id": f"{who}onlysession"}}
 graph.compile(checkpointer=PlayheadSaver()).invoke({"kept": [SHARED]}, thread)
-assert playhead.flush(30)
+assert playhead.flush(60)
 print(run_id)
 """
 

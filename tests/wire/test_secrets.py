@@ -136,7 +136,7 @@ def raw_wsgi(environ: dict[str, Any], start_response: Any) -> list[bytes]:
 
 def nowhere(recording: Recording, collector: FakeCollector) -> None:
     """No byte of the secret in any file of the journal, nor in any request to the collector."""
-    assert playhead.flush(20)
+    assert playhead.flush(60)
     files = [path.read_bytes() for path in recording.folder.rglob("*") if path.is_file()]
     contents = [content.data for content in recording.read().contents.values()]
     sent = [

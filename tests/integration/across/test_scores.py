@@ -56,7 +56,7 @@ def recorded(name: str = "support", **scores: Any) -> str:
         for score, value in scores.items():
             playhead.score(score, value)
     assert run.id is not None
-    assert playhead.flush(30)
+    assert playhead.flush(60)
     return run.id
 
 
@@ -64,7 +64,7 @@ def test_a_program_scores_its_run_and_afterwards_again(client: Client):
     run = recorded(resolved=False, quality=0.5, verdict="refund")
     before = [event["id"] for event in client.events(run)]
     playhead.score("resolved", True, run=run, comment="she wrote back")
-    assert playhead.flush(30)
+    assert playhead.flush(60)
     found = list(client.scores(run))
     assert [(each["name"], each["value"], each["latest"]) for each in found] == [
         ("resolved", True, True),
@@ -278,7 +278,7 @@ def test_the_page_s_code_runs_as_it_stands(
     code = code_of("docs/scores.md")
     scope: dict[str, Any] = {"__name__": "scores"}
     exec(compile(code["program"], "scores.md", "exec"), scope)
-    assert playhead.flush(30)
+    assert playhead.flush(60)
     exec(compile(code["afterwards"], "scores.md", "exec"), scope)
     printed = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert [name for name, *_ in printed] == ["relevant", "verdict", "quality", "resolved"]

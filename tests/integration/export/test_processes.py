@@ -34,7 +34,7 @@ def append(number):
 FORK = """
 append(1)
 if WAIT:
-    assert shipper.flush(20)
+    assert shipper.flush(60)
 pid = os.fork()
 if pid == 0:
     assert shipper.flush(0)  # nothing of the child's own yet
@@ -44,10 +44,10 @@ if pid == 0:
     append(2)
     os._exit(0 if shipper.flush(20) and shipper.counters.spans == 1 else 1)
 append(3)
-assert shipper.flush(20)
+assert shipper.flush(60)
 assert os.waitpid(pid, 0)[1] == 0
 append(4)
-assert shipper.flush(20)
+assert shipper.flush(60)
 """
 
 
@@ -61,7 +61,7 @@ def run(program: str, folder: Path, url: str, linger: str = "0") -> float:
         text=True,
         check=False,
         env=environment,
-        timeout=60,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr

@@ -36,11 +36,11 @@ def test_spans_threads_and_contents_are_stored_as_they_were_journaled(
     shipper = shipper_for(real_collector.url)
     run = {RUN_ID: RUN, "playhead.call.order": 1, "playhead.run.root": True, KIND: "agent"}
     lane.append(span(1, ended=False, **run) + log("playhead.checkpoint", 1, **{RUN_ID: RUN, "playhead.call.order": 3}))
-    assert shipper.flush(20)
+    assert shipper.flush(60)
     call = {RUN_ID: RUN, "playhead.call.order": 2, KIND: "llm", INPUT_MESSAGES_REF: tip}
     lane.append(content(message.data, message.media_type) + thread(None, message.data) + span(2, parent=1, **call))
     lane.append(span(1, **run))
-    assert shipper.flush(20)
+    assert shipper.flush(60)
     assert (shipper.counters.rejected, shipper.counters.unknown_parents) == (0, 0)
 
     missing = httpx.post(f"{real_collector.url}/v1/content/missing", json={"refs": [message.ref, tip]})

@@ -48,7 +48,7 @@ def test_a_collector_that_is_busy_is_asked_again_until_it_takes_everything_once(
 ):
     collector.answer_next(path, Answer(status), Answer(status))
     lane.append(content(b"x" * 2000) + log("playhead.checkpoint", 1) + span(1))
-    assert shipper.flush(10)
+    assert shipper.flush(60)
     assert shipper.counters.retries == 2
     assert (collector.span_names(), len(collector.logs), len(collector.content_deliveries)) == (["step 1"], 1, 1)
 
@@ -84,10 +84,10 @@ def test_nothing_is_acknowledged_in_the_journal_before_all_of_it_is_by_the_colle
     lane.append(content(b"x") + span(1))
     shipper.wake()
     shipper.start()
-    assert collector.arrived.wait(10)
+    assert collector.arrived.wait(60)
     assert LaneReader(lane.path).acked() == Position(1, 0)
     collector.hang.set()
-    assert shipper.flush(10)
+    assert shipper.flush(60)
     assert LaneReader(lane.path).acked() == lane.position
 
 
@@ -103,7 +103,7 @@ def test_flush_gives_up_at_once_when_nobody_listens_and_the_records_arrive_later
     assert len(told) == 1
     assert "playhead serve" in told[0]
     with FakeCollector(port=port) as collector:
-        assert wait_until(lambda: shipper.flush(10))
+        assert wait_until(lambda: shipper.flush(60))
         assert collector.span_names() == ["step 1"]
 
 
@@ -125,7 +125,7 @@ def test_flush_gives_up_at_once_when_the_collector_asks_for_more_time_than_there
     lane.append(span(1))
     assert not shipper.flush(30)
     collector.refuse = lambda path, decoded: None
-    assert shipper.flush(30)
+    assert shipper.flush(60)
 
 
 def test_flush_returns_in_time_when_the_collector_hangs(shipper: Shipper, lane: LaneWriter, collector: FakeCollector):
@@ -187,7 +187,7 @@ def test_a_collector_that_refuses_everything_loses_nothing(
     assert LaneReader(lane.path).acked() == Position(1, 0)
     assert any("refuses everything" in sentence for sentence in told)
     collector.refuse = lambda path, decoded: None
-    assert shipper.flush(30)
+    assert shipper.flush(60)
     assert len(collector.spans) == 100
 
 
@@ -202,7 +202,7 @@ def test_a_wrong_key_is_said_once_and_the_records_are_kept(
     assert len(told) == 1
     assert "PLAYHEAD_API_KEY" in told[0]
     collector.key = "wrong"
-    assert shipper.flush(30)
+    assert shipper.flush(60)
     assert collector.span_names() == ["step 1"]
 
 
@@ -213,7 +213,7 @@ def test_a_while_of_odd_answers_loses_nothing(
 ):
     collector.answer_next(path, *[Answer(status, by=by or "proxy")] * 4)
     lane.append(content(b"x" * 2000) + b"".join(log("playhead.checkpoint", n) + span(n) for n in range(1, 6)))
-    assert shipper.flush(10)
+    assert shipper.flush(60)
     assert {each.name for each in collector.spans} == {f"step {n}" for n in range(1, 6)}
     assert (len(collector.logs), len(collector.content_deliveries)) == (5, 1)
     assert shipper.counters.rejected == 0
@@ -222,7 +222,7 @@ def test_a_while_of_odd_answers_loses_nothing(
 def test_an_error_of_the_collector_itself_is_waited_out(shipper: Shipper, lane: LaneWriter, collector: FakeCollector):
     collector.answer_next(TRACES, *[Answer(500)] * 4)
     lane.append(span(1) + span(2))
-    assert shipper.flush(10)
+    assert shipper.flush(60)
     assert (shipper.counters.retries, shipper.counters.rejected) == (4, 0)
 
 
@@ -291,7 +291,7 @@ def test_a_record_that_alone_is_refused_is_kept_and_can_be_sent_again(
     assert (again.name, attributes_of(again)) == ("step 7", {"a": 7})
     assert [each.event_name for each in collector.logs] == ["playhead.checkpoint", "poison"]
     assert collector.resources[-1] == {"service.name": "shop"}
-    assert shipper.flush(10), "now all of it is there"
+    assert shipper.flush(60), "now all of it is there"
 
 
 def test_every_kind_of_record_survives_being_put_aside(tmp_path: Path):
@@ -337,7 +337,7 @@ def test_an_endpoint_that_is_no_playhead_collector_is_sent_nothing(
     for word in ("no Playhead collector", "OTEL_EXPORTER_OTLP_ENDPOINT", "PLAYHEAD_ENDPOINT", "playhead serve"):
         assert word in told[0]
     collector.plain = False
-    assert shipper.flush(30)
+    assert shipper.flush(60)
     assert collector.span_names() == ["step 1"]
     assert {r.headers.get("authorization") for r in collector.requests if r.path == TRACES} == {"Bearer ours"}
 
@@ -346,7 +346,7 @@ def test_a_server_that_took_the_collector_s_place_acknowledges_nothing(
     shipper: Shipper, lane: LaneWriter, collector: FakeCollector, told: list[str]
 ):
     lane.append(span(1))
-    assert shipper.flush(10)
+    assert shipper.flush(60)
     acked = LaneReader(lane.path).acked()
     collector.plain = True
     lane.append(span(2))
@@ -354,7 +354,7 @@ def test_a_server_that_took_the_collector_s_place_acknowledges_nothing(
     assert LaneReader(lane.path).acked() == acked
     assert "does not answer as a Playhead collector any more" in told[0]
     collector.plain = False
-    assert shipper.flush(30)
+    assert shipper.flush(60)
     assert "step 2" in collector.span_names()
 
 
@@ -383,10 +383,10 @@ def test_what_the_collector_leaves_out_of_a_request_is_found_and_kept(
 
 def test_a_path_that_is_gone_for_a_moment_is_tried_again(shipper: Shipper, lane: LaneWriter, collector: FakeCollector):
     lane.append(content(b"x"))
-    assert shipper.flush(10)
+    assert shipper.flush(60)
     collector.answer_next(CONTENT, Answer(404, by="proxy"))
     lane.append(content(b"y") + span(1))
-    assert shipper.flush(10)
+    assert shipper.flush(60)
     assert sorted(collector.contents.values()) == [b"x", b"y"]
 
 
@@ -403,7 +403,7 @@ def test_a_bug_of_ours_is_said_once_and_loses_nothing(
         lane.append(span(1))
         assert not shipper.flush(30)
     assert len(told) == 1
-    assert shipper.flush(30)
+    assert shipper.flush(60)
     assert collector.span_names() == ["step 1"]
 
 

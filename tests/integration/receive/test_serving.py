@@ -96,7 +96,7 @@ def test_a_human_reads_lines_and_ctrl_c_ends_it(database_url: str):
         assert process.stdout is not None
         lines = [process.stdout.readline() for _ in range(5)]
         process.send_signal(signal.SIGINT)
-        rest, log = process.communicate(timeout=20)
+        rest, log = process.communicate(timeout=60)
     assert process.returncode == 0
     assert "is listening. Stop it with Ctrl-C." in lines[0]
     assert [line.split()[0] for line in lines[1:]] == ["collector", "grpc", "docs", "database"]

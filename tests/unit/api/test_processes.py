@@ -417,7 +417,7 @@ start = configure.start
 
 def slow_start(settings):
     starting.set()
-    forked.wait(20)
+    forked.wait(60)
     start(settings)
 
 @observe(kind="tool")
@@ -427,7 +427,7 @@ def tool(x):
 configure.start = slow_start
 caller = threading.Thread(target=tool, args=("thread",))
 caller.start()
-starting.wait(20)
+starting.wait(60)
 child = os.fork()
 if child == 0:
     forked.set()

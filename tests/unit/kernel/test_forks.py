@@ -23,11 +23,11 @@ def test_a_lock_that_another_thread_holds_is_free_in_the_child_only():
     def hold() -> None:
         with lock:
             taken.set()
-            done.wait(20)
+            done.wait(60)
 
     thread = threading.Thread(target=hold)
     thread.start()
-    taken.wait(20)
+    taken.wait(60)
     pid = os.fork()
     if pid == 0:
         os._exit(0 if lock.acquire(timeout=0) else 1)
@@ -55,11 +55,11 @@ def test_locks_of_runs_that_another_thread_holds_are_free_in_the_child(of: Calla
     def hold() -> None:
         with lock():
             taken.set()
-            done.wait(20)
+            done.wait(60)
 
     thread = threading.Thread(target=hold)
     thread.start()
-    taken.wait(20)
+    taken.wait(60)
     pid = os.fork()
     if pid == 0:
         is_free = lock().acquire(timeout=0)
@@ -83,7 +83,7 @@ def test_a_fork_waits_for_an_import_of_another_thread():
 
     thread = threading.Thread(target=import_something)
     thread.start()
-    began.wait(20)
+    began.wait(60)
     pid = os.fork()
     if pid == 0:
         with delay_forks():  # free in the child
@@ -121,7 +121,7 @@ def load():
 
 left, builtins.began = Left(), threading.Event()
 threading.Thread(target=load, daemon=True).start()
-began.wait(20)
+began.wait(60)
 """
 
 
@@ -145,7 +145,7 @@ go_on, held = threading.Event(), threading.Event()
 @atexit.register          # before ours, so it runs after it
 def last():
     go_on.set()
-    held.wait(20)
+    held.wait(60)
 
 import playhead
 from playhead.recording import RecordingProcess
@@ -166,7 +166,7 @@ class Left:
         close()
 
 def hold(lock):
-    go_on.wait(20)
+    go_on.wait(60)
     with lock:
         held.set()
         threading.Event().wait()

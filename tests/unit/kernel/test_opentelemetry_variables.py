@@ -18,7 +18,7 @@ def tool(x):
     return x
 
 assert tool(1) == 1
-assert playhead.flush(5)
+assert playhead.flush(60)
 assert playhead.counters()["records"] == 2
 assert dict(os.environ) == before
 """
