@@ -84,7 +84,7 @@ class Ingesting:
         self._thread.join()
 
     def wait(self, count: int) -> None:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while len(self.acknowledged) < count:
             assert time.monotonic() < deadline
             time.sleep(0.05)
@@ -123,7 +123,7 @@ def differences(one: Any, other: Any, place: str = "") -> Iterator[str]:
 
 
 def epoch_of(url: str) -> str:
-    asked = httpx.post(f"{url}/v1/content/missing", json={"refs": []}, trust_env=False)
+    asked = httpx.post(f"{url}/v1/content/missing", json={"refs": []}, trust_env=False, timeout=60)
     return asked.raise_for_status().json()["epoch"]
 
 

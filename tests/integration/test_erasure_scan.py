@@ -125,7 +125,7 @@ def record(who: str, collector: CollectorProcess, journal: Path) -> str:
             "PLAYHEAD_JOURNAL_DIR": str(journal), "OPENAI_BASE_URL": model.base_url, "OPENAI_API_KEY": "none",
         }  # fmt: skip
         command = [sys.executable, "-c", PROGRAM, who]
-        done = subprocess.run(command, input=SHARED, env=env, capture_output=True, text=True, check=False, timeout=120)
+        done = subprocess.run(command, input=SHARED, env=env, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     [run] = done.stdout.split()
     with Client(collector.url) as client:
@@ -251,7 +251,7 @@ def test_no_file_has_a_text_of_a_forgotten_user(folder: Path):
             assert (runs[0] in left, runs[1] in left, len(left)) == (False, True, 2)
             with pytest.raises(NotFound):
                 client.run(runs[0])
-            answers = [httpx.get(f"{collector.url}/api/v1/content/{ref}", trust_env=False) for ref in own]
+            answers = [httpx.get(f"{collector.url}/api/v1/content/{ref}", trust_env=False, timeout=60) for ref in own]
             assert {(each.status_code, each.json()["error"]["code"]) for each in answers} == {
                 (410, "content_forgotten")
             }

@@ -171,10 +171,10 @@ def test_what_goes_on_after_the_response_belongs_to_the_run(recording: Recording
         return "said"
 
     with serving(app) as address:
-        assert httpx.get(address).json() == "said"
+        assert httpx.get(address, timeout=60).json() == "said"
         for _ in range(3):
             assert done.acquire(timeout=60)
-        assert httpx.get(address + "/unobserved").json() == "said"
+        assert httpx.get(address + "/unobserved", timeout=60).json() == "said"
         assert done.acquire(timeout=60)
     seen = recording.read()
     root = seen.call("handle")

@@ -119,7 +119,7 @@ def test_a_score_names_the_key_that_authorized_it_and_no_other_that_was_sent(
     expired = client.create_key("expired", ["ingest"], expires_seconds=1e-9)["key"]
     valid = client.create_key("valid", ["ingest", "read"])["key"]
     url = f"{collector.url}/api/v1/runs/{run}/scores"
-    with httpx.Client(trust_env=False) as http:
+    with httpx.Client(trust_env=False, timeout=60) as http:
         headers = {"x-api-key": expired, "authorization": f"Bearer {valid}"}
         assert http.post(url, json={"name": "a", "value": 1}, headers=headers).json()["key"] == "valid"
         assert http.post(f"{collector.url}/api/v1/session", json={"key": valid}).status_code == 200  # sets a cookie
@@ -158,9 +158,9 @@ def test_a_call_is_scored_at_one_of_its_events(client: Client):
 def test_what_is_no_score_is_refused(client: Client, collector: CollectorProcess, body: dict[str, Any]):
     run = recorded()
     address, key = f"{collector.url}/api/v1/runs/{run}/scores", {"x-api-key": KEY, "content-type": "application/json"}
-    answer = httpx.post(address, json=body, headers=key, trust_env=False)
+    answer = httpx.post(address, json=body, headers=key, trust_env=False, timeout=60)
     assert answer.status_code == 422
-    nan = httpx.post(address, content=b'{"name": "x", "value": NaN}', headers=key, trust_env=False)
+    nan = httpx.post(address, content=b'{"name": "x", "value": NaN}', headers=key, trust_env=False, timeout=60)
     assert nan.status_code == 422
     assert list(client.scores(run)) == []
 

@@ -48,7 +48,7 @@ def run(collector: FakeCollector, journal: Path, body: str, *before: str, **envi
         },
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert program.returncode == 0, program.stderr

@@ -61,7 +61,8 @@ def test_a_collector_that_is_down_is_reported_with_what_is_left(journal: Path):
     dead_lane(journal, span(1))
     dead_lane(journal, span(2))
     told: list[str] = []
-    report = ship(journal, f"http://127.0.0.1:{closed_port()}", on_problem=told.append)
+    with closed_port() as port:
+        report = ship(journal, f"http://127.0.0.1:{port}", on_problem=told.append)
     assert (report.lanes, report.left) == (0, 2)
     assert "playhead serve" in report.problem
 

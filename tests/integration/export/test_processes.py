@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from playhead.journal.lane import lanes
-from tests.integration.export.fake_collector import FakeCollector, closed_port
+from tests.integration.export.fake_collector import HANG_SECONDS, FakeCollector, closed_port
 from tests.integration.export.test_orphans import ship
 
 BEGIN = """
@@ -61,7 +61,7 @@ def run(program: str, folder: Path, url: str, linger: str = "0") -> float:
         text=True,
         check=False,
         env=environment,
-        timeout=120,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
@@ -81,8 +81,9 @@ def test_a_short_program_delivers_at_exit(tmp_path: Path, collector: FakeCollect
 
 
 def test_exit_is_not_held_up_by_a_collector_that_is_not_there(tmp_path: Path):
-    seconds = run("atexit.register(shipper.stop, 50); append(1)", tmp_path, f"http://127.0.0.1:{closed_port()}")
-    assert seconds < 25
+    with closed_port() as port:
+        seconds = run("atexit.register(shipper.stop, 250); append(1)", tmp_path, f"http://127.0.0.1:{port}")
+    assert seconds < 125
     assert len(lanes(tmp_path)) == 1
 
 
@@ -90,7 +91,7 @@ def test_exit_is_held_up_no_longer_than_it_was_told_by_a_collector_that_hangs(tm
     import threading
 
     collector.hang = threading.Event()
-    assert run("atexit.register(shipper.stop, 0.3); append(1)", tmp_path, collector.url) < 25
+    assert run("atexit.register(shipper.stop, 0.3); append(1)", tmp_path, collector.url) < HANG_SECONDS / 2
     collector.hang.set()
     assert ship(tmp_path, collector.url).spans == 1
 

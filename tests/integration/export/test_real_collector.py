@@ -43,9 +43,9 @@ def test_spans_threads_and_contents_are_stored_as_they_were_journaled(
     assert shipper.flush(60)
     assert (shipper.counters.rejected, shipper.counters.unknown_parents) == (0, 0)
 
-    missing = httpx.post(f"{real_collector.url}/v1/content/missing", json={"refs": [message.ref, tip]})
+    missing = httpx.post(f"{real_collector.url}/v1/content/missing", json={"refs": [message.ref, tip]}, timeout=60)
     assert missing.json()["missing"] == []
-    kept = httpx.get(f"{real_collector.url}/api/v1/content/{message.ref}")
+    kept = httpx.get(f"{real_collector.url}/api/v1/content/{message.ref}", timeout=60)
     assert (kept.status_code, kept.content) == (200, message.data)
     spans, logs = asyncio.run(stored(database_url))
     assert {s.name: s.attributes.get(INPUT_MESSAGES_REF) for s in spans if s.end_ns} == {"step 1": None, "step 2": tip}

@@ -24,6 +24,7 @@ from playhead.wire.pack import Pack
 from tests.integration.export.conftest import ImpatientClock
 from tests.integration.export.fake_collector import (
     CONTENT,
+    HANG_SECONDS,
     LOGS,
     MISSING,
     TRACES,
@@ -94,12 +95,12 @@ def test_nothing_is_acknowledged_in_the_journal_before_all_of_it_is_by_the_colle
 def test_flush_gives_up_at_once_when_nobody_listens_and_the_records_arrive_later(
     shipper_for: Callable[..., Shipper], lane: LaneWriter, told: list[str]
 ):
-    port = closed_port()
-    shipper = shipper_for(f"http://127.0.0.1:{port}")
-    lane.append(content(b"x") + span(1))
-    began = time.monotonic()
-    assert not shipper.flush(30)
-    assert time.monotonic() - began < 10
+    with closed_port() as port:
+        shipper = shipper_for(f"http://127.0.0.1:{port}")
+        lane.append(content(b"x") + span(1))
+        began = time.monotonic()
+        assert not shipper.flush(300)
+        assert time.monotonic() - began < 60
     assert len(told) == 1
     assert "playhead serve" in told[0]
     with FakeCollector(port=port) as collector:
@@ -133,7 +134,7 @@ def test_flush_returns_in_time_when_the_collector_hangs(shipper: Shipper, lane: 
     lane.append(span(1))
     began = time.monotonic()
     assert not shipper.flush(0.2)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < HANG_SECONDS / 2
 
 
 def test_one_span_that_the_collector_refuses_is_left_out_and_all_others_arrive(
@@ -245,7 +246,7 @@ def test_outages_of_any_length_lose_nothing(outages: list[tuple[int, int, int]],
         told: list[str] = []
         shipper = Shipper(mine, writer.path, clock=ImpatientClock(), on_problem=told.append)
         # What was put aside, which `flush` does not count as delivered, is acknowledged after what came with it.
-        all_there = wait_until(lambda: shipper.flush(10) or LaneReader(writer.path).acked() == writer.position, 30)
+        all_there = wait_until(lambda: shipper.flush(10) or LaneReader(writer.path).acked() == writer.position)
         shipper.stop(10)
         assert all_there, told
         assert LaneReader(writer.path).acked() == writer.position
@@ -407,7 +408,7 @@ def test_a_bug_of_ours_is_said_once_and_loses_nothing(
     assert collector.span_names() == ["step 1"]
 
 
-def wait_until(condition: Callable[[], Any], seconds: float = 15) -> bool:
+def wait_until(condition: Callable[[], Any], seconds: float = 60) -> bool:
     """For what another thread does; looks often, so that it costs no time once it is so."""
     deadline = time.monotonic() + seconds
     pause = threading.Event()

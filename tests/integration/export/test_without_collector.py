@@ -46,7 +46,7 @@ def run(journal: Path, body: str, **environ: str) -> str:
     }  # fmt: skip
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", PROGRAM + body],
-        env=kept | own | environ, capture_output=True, text=True, timeout=120, check=False,
+        env=kept | own | environ, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr

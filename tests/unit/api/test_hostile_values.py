@@ -305,11 +305,14 @@ def test_a_time_limit_by_an_alarm_reaches_the_program(recording: Recording):
     def give(x: Any) -> Any:
         return x
 
+    def alarmed() -> None:
+        signal.alarm(1)
+        time.sleep(30)
+
     before = signal.signal(signal.SIGALRM, handler)
     try:
-        signal.alarm(1)
         with pytest.raises(Late):
-            give(Interrupted(lambda: time.sleep(30)))
+            give(Interrupted(alarmed))
     finally:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)

@@ -524,7 +524,7 @@ def test_near_the_end_of_the_stack_recording_raises_nothing_and_says_little(tmp_
         env={**os.environ, "PLAYHEAD_ENDPOINT": "none", "PLAYHEAD_JOURNAL_DIR": str(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert program.returncode == 0, program.stderr[-2_000:]

@@ -26,7 +26,7 @@ server = pytest_plugin.mock_model_server
 def post(url: str, content: str) -> str:
     """Sends a body that only this library builds, as the clients of local models do."""
     body = {"model": "small", "stream": False, "format": None, "messages": [{"role": "user", "content": content}]}
-    with httpx.Client(trust_env=False) as http:
+    with httpx.Client(trust_env=False, timeout=60) as http:
         answer = http.post(f"{url}/chat/completions", json=body).json()
     return answer["choices"][0]["message"]["content"]
 
