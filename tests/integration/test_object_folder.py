@@ -69,7 +69,8 @@ async def test_contents_move_to_the_folder_and_are_read_by_the_collector_and_its
         told = CliRunner(env={"PLAYHEAD_COLLECTOR_URL": collector.url}).invoke(app, ["storage"]).stdout
         assert re.search(r"^warm\s+1\s", told, re.MULTILINE), told
         assert "within 30 days: 1 runs to " in told
-        figures = metrics(collector)
+        while (figures := metrics(collector))["moved"] < 1:  # counted a moment after it was moved
+            assert time.monotonic() < until, figures
         assert (figures["ok"], figures["moved"], figures["waiting"]) == (1, 1, 0)
         assert figures["bytes"] == figures["named_bytes"] == in_folder
         ready = httpx.get(f"{collector.url}/readyz", trust_env=False, timeout=60).json()

@@ -142,7 +142,9 @@ _graphs = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(_graphs.map(lambda graph: [graph]))  # in a list: hypothesis asks values for their `repr`
 def test_no_graph_of_such_values_changes_what_a_program_does(recording: Recording, graph: Any):
     _through_everything(graph[0])
