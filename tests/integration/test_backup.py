@@ -84,7 +84,7 @@ class Ingesting:
         self._thread.join()
 
     def wait(self, count: int) -> None:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while len(self.acknowledged) < count:
             assert time.monotonic() < deadline
             time.sleep(0.05)
@@ -128,7 +128,7 @@ def epoch_of(url: str) -> str:
 
 
 def settled(url: str, runs: Sequence[str]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     with Client(url) as client:
         while not all(client.run(run)["completeness"]["sealed"] for run in runs):
             assert time.monotonic() < deadline

@@ -57,7 +57,7 @@ async def test_contents_move_to_the_folder_and_are_read_by_the_collector_and_its
     run, content = run_with_large_content()
     with CollectorProcess(database_url=database_url, env=env) as collector:
         send(collector.url, [run])
-        until = time.monotonic() + 60
+        until = time.monotonic() + 180
         while await sql.fetchval("select count(*) from content where body is null") < 1:
             assert time.monotonic() < until, collector.log()
         in_folder = sum(path.stat().st_size for path in (tmp_path / "objects").rglob("*") if path.is_file())

@@ -85,7 +85,7 @@ def test_our_collector_that_gets_both_counts_nothing_twice(protocol: str, tmp_pa
         run(PROGRAM, tmp_path / "both", PLAYHEAD_ENDPOINT=collector.url, **environ)
         run(PROGRAM, tmp_path / "one", PLAYHEAD_ENDPOINT=collector.url, OTEL_TRACES_EXPORTER="none")
         with playhead.Client(collector.url) as client:
-            until = time.monotonic() + 60
+            until = time.monotonic() + 180
             while len(runs := list(client.runs())) < 2 or any(run["status"] == "running" for run in runs):
                 assert time.monotonic() < until, runs
             shapes = [[event["kind"] for event in client.events(run["run"])] for run in runs]

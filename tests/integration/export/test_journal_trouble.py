@@ -370,7 +370,7 @@ for _ in range(3):
     for _ in range(12):
         tool(x, 20_000)
         x += 1
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while not playhead.flush(5) and time.monotonic() < deadline:
         time.sleep(0.1)
     rounds += playhead.flush(60)

@@ -60,8 +60,8 @@ def journal(
 
 
 def eventually(condition: Callable[[], bool]) -> bool:
-    """Whether it is so within a minute: something goes on in the background."""
-    end, pause = time.monotonic() + 60, threading.Event()
+    """Whether it is so within some minutes: something goes on in the background."""
+    end, pause = time.monotonic() + 180, threading.Event()
     while not (found := condition()) and time.monotonic() < end:
         pause.wait(0.002)
     return found

@@ -55,8 +55,8 @@ def killed() -> None:
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    """Returns when the condition holds, or after 60 seconds."""
-    deadline = time.monotonic() + 60
+    """Returns when the condition holds, or after some minutes."""
+    deadline = time.monotonic() + 180
     while not condition() and time.monotonic() < deadline:
         time.sleep(0.01)
 
