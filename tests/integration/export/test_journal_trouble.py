@@ -52,7 +52,7 @@ def run(collector: FakeCollector, journal: Path, body: str, *before: str, **envi
         check=False,
     )
     assert program.returncode == 0, program.stderr
-    assert "Traceback" not in program.stderr
+    assert "Traceback" not in program.stderr, program.stderr
     return program.stderr
 
 
