@@ -143,7 +143,7 @@ def test_a_flush_does_not_wait_for_what_another_process_is_delivering(run: Runs,
     [lane] = [path.parent for path in run.journal.glob("*/lock")]
     with (lane / "delivering").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)  # another process is at it, and does not get on
-        assert run("exports", TO="phoenix", URL_PHOENIX=phoenix.url, FLUSH="1") == ["delayed", "True"]
+        assert run("exports", TO="phoenix", URL_PHOENIX=phoenix.url, FLUSH="30") == ["delayed", "True"]
     assert len(phoenix.spans()) == 3
 
 
