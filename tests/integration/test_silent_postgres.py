@@ -79,7 +79,7 @@ async def until_ready(http: httpx.AsyncClient, status: int) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class AnswerTimes:
     """Seconds until /readyz says 503, until all that had asked are refused, for a request after that, and until
     /readyz says 200 when Postgres is back."""
 
@@ -93,8 +93,8 @@ class Told:
         """Not ready after about one second."""
         return self.not_ready < 3 and self.refused < EXPORTERS_SECONDS - 2 and self.at_once < 1 and self.ready < 10
 
-    def least(self, other: "Told | None") -> "Told":
-        return self if other is None else Told(*map(min, astuple(self), astuple(other)))
+    def least(self, other: "AnswerTimes | None") -> "AnswerTimes":
+        return self if other is None else AnswerTimes(*map(min, astuple(self), astuple(other)))
 
 
 async def test_probes_and_senders_are_told_before_they_give_up_and_all_goes_on_afterwards(
@@ -104,20 +104,20 @@ async def test_probes_and_senders_are_told_before_they_give_up_and_all_goes_on_a
     assert (await send(http, 1)).status_code == 200
     async with grpc.aio.insecure_channel(collector.grpc_url.removeprefix("http://")) as opened:
         export = cast(Any, opened.unary_unary(f"/{SERVICES['traces']}/Export"))
-        told: Told | None = None
+        times: AnswerTimes | None = None
         for _ in range(MOST_ATTEMPTS):
-            told = (await while_stopped(postgres, http, export)).least(told)
-            if told.is_in_time:
+            times = (await while_stopped(postgres, http, export)).least(times)
+            if times.is_in_time:
                 break
-        assert told is not None
-        assert told.is_in_time, told
+        assert times is not None
+        assert times.is_in_time, times
         assert (await send(http, 2)).status_code == 200
         await export(batch(TRACE, range(4, 5)), timeout=60)
     answer = await http.get(f"/api/v1/runs/{TRACE}/spans")
     assert {span["start"][-4:] for span in answer.json()["items"]} >= {"002Z", "004Z"}
 
 
-async def while_stopped(postgres: EmbeddedPostgres, http: httpx.AsyncClient, export: Any) -> Told:
+async def while_stopped(postgres: EmbeddedPostgres, http: httpx.AsyncClient, export: Any) -> AnswerTimes:
     """What is answered while Postgres says nothing, and until all goes on."""
     with stopped(postgres):
         began = time.monotonic()
@@ -139,7 +139,7 @@ async def while_stopped(postgres: EmbeddedPostgres, http: httpx.AsyncClient, exp
         at_once = time.monotonic() - began
         assert (await http.get("/healthz")).status_code == 200
         assert (await http.get("/metrics")).status_code == 200
-    return Told(not_ready, refused, at_once, ready=await until_ready(http, 200))
+    return AnswerTimes(not_ready, refused, at_once, ready=await until_ready(http, 200))
 
 
 async def _refusal(export: Any) -> Any:
