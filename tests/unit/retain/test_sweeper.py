@@ -101,6 +101,6 @@ async def test_a_database_that_is_down_is_asked_again_soon(broken: int, waits: l
     store.broken, store.due = broken, [1]
     sweeper = store.sweeper()
     sweeper.start()
-    await asyncio.wait_for(store.waited.wait(), 10)
+    await asyncio.wait_for(store.waited.wait(), 60)
     await sweeper.stop()
     assert store.waits == waits
