@@ -133,7 +133,7 @@ def _newest() -> dict[str, str]:
 
 
 def _oldest() -> dict[str, str]:
-    return _pinned("-oldest", "-oldest-frameworks", "-oldest-agents", "-oldest-crewai")
+    return _pinned("-oldest", "-oldest-frameworks", "-oldest-agents", "-oldest-crewai", "-oldest-openhands")
 
 
 def _pinned(*files: str) -> dict[str, str]:
