@@ -2,10 +2,12 @@
 a class of their own.  It has no `AgentTool`, and gives no `State` to functions that are tools."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from haystack.tools import tool
 
-from playhead.testing import MockModelServer
+from playhead.testing import MockModelServer, text, tool_call, tool_result_received
 from tests.agents import test_haystack as newest
 from tests.agents import test_haystack_killed as killed
 from tests.support.journal_reader import Recording
@@ -54,6 +56,23 @@ def test_a_refused_model_call_is_an_error(recording: Recording, server: MockMode
 @covers
 def test_a_fork_gives_a_tool_another_result(server: MockModelServer):
     newest.test_a_fork_gives_a_tool_another_result(server)
+
+
+@covers
+def test_what_a_tool_returns_for_the_agents_state_is_there_again(server: MockModelServer):
+    @tool(outputs_to_state={"order": {"source": "order"}})
+    def note(order: str) -> dict[str, str]:
+        """Note an order."""
+        return {"order": order, "said": "noted"}
+
+    server.when(~tool_result_received("note"), tool_call("note", {"order": "A1"}))
+    server.otherwise(text("done"))
+
+    def ask() -> Any:
+        agent = newest.agent(server, [note], state_schema={"order": {"type": str}})
+        return agent.run(messages=newest.QUESTION)["order"]
+
+    newest.assert_comes_back(ask, server, "A1")
 
 
 @pytest.mark.slow

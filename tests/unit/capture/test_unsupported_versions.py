@@ -5,9 +5,9 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-import openai
 import pytest
 import wrapt
+from openai.resources.chat import Completions
 
 import playhead
 from playhead.capture import openai as capture
@@ -22,7 +22,7 @@ def test_it_is_not_patched_and_the_needed_version_is_named(
     monkeypatch.setattr(capture, "SUPPORTS", "openai >= 999")
     assert playhead.instrument("openai") == ()
     assert "openai" not in registry.instrumented()
-    assert not isinstance(vars(openai.resources.chat.Completions)["create"], wrapt.FunctionWrapper)
+    assert not isinstance(vars(Completions)["create"], wrapt.FunctionWrapper)
     assert f"openai {version('openai')} is not recorded: this needs openai>=999" in caplog.text
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, Protocol, cast
 
+from playhead import propagate_to_thread
 from playhead.capture_kit import (
     CapturedAgent,
     CapturedTool,
@@ -90,6 +91,15 @@ def _execute(function: Callable[..., object], called: MethodCall) -> object:
         _requested.reset(token)
 
 
+@intercepted
+def _execute_batch(function: Callable[..., object], called: MethodCall) -> object:
+    """Passes the run on to the threads in which tools are executed, which the SDK does itself in newer versions."""
+    if len(called.args) < 2 or not callable(called.args[1]):
+        return called.make(function)
+    events, runner, *more = called.args
+    return function(events, propagate_to_thread(runner), *more, **called.kwargs)
+
+
 def _read_tool(called: MethodCall) -> CapturedTool:
     tool: _CalledTool = called.client
     action: _Model = called.argument(0, "action")
@@ -144,11 +154,14 @@ def _error_in(observation: Any) -> str | None:
 
 
 _CONVERSATION = "openhands.sdk.conversation.impl.local_conversation"
+_EXECUTOR = "openhands.sdk.agent.parallel_executor"
 _openhands = Instrumentation(
     [
         agents(_CONVERSATION, "LocalConversation.run", _read_conversation, _answer),
         agents(_CONVERSATION, "LocalConversation.arun", _read_conversation, _answer, optional=True),
         Wrap("openhands.sdk.agent.agent", "Agent._execute_action_event", _execute),
+        Wrap(_EXECUTOR, "ParallelToolExecutor.execute_batch", _execute_batch, is_optional=True),
+        Wrap(_EXECUTOR, "ParallelToolExecutor.aexecute_batch", _execute_batch, is_optional=True),
         tools(
             "openhands.sdk.tool.tool",
             "ToolDefinition.__call__",

@@ -101,7 +101,7 @@ class _ComponentRun:
         self.kind: type = type(component["instance"])
         self.has_run = False
         # Before Haystack 3, an agent runs its model and its tools as components, without sockets.
-        self.is_part_of_agent = component.keys() == {"instance"}
+        self.is_part_of_agent = list(component) == ["instance"]
 
     @property
     def is_agent(self) -> bool:
