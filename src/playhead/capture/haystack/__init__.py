@@ -1,8 +1,7 @@
-"""Haystack: pipelines and their components, agents, and the tools that agents call (`tools.py`). Models run on clients
-that are recorded themselves, such as `openai`.
+"""Haystack: pipelines and their components, agents, and the tools that agents call.
 
-A pipeline and an agent are agents; a component is a step, and one that retrieves is a retriever, which the record
-answers.
+Models run on clients that are recorded themselves, such as `openai`. A pipeline and an agent are agents; a component is
+a step, and one that retrieves is a retriever, which the record answers.
 """
 
 from collections.abc import AsyncGenerator, Callable, Mapping, MutableMapping
