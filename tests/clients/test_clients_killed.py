@@ -43,7 +43,6 @@ CLASSES = {
     "openai.completions": ("Completion", "Completion", "Completion"),
     "together": ("ChatCompletion", "ChatCompletionChunk", "ChatCompletion"),
 }
-clients = pytest.mark.parametrize("client", CLASSES)
 
 
 @dataclass
@@ -66,6 +65,27 @@ class ThreeCalls(Agent):
             assert any(name.endswith(expected) for name in found), found
         assert "live from here" not in errors
 
+    def check_killed_at_request(self, number: int) -> None:
+        self.run_until_asked(number)
+        assert len(self.server.requests) == number
+        self.assert_said(*self.run(PLAYHEAD_RESUME=self.run_id()))
+        assert self.effects() == EFFECTS
+        assert len(self.server.requests) == MODELS + 1, self.asked()
+        assert self.server.requests[number].messages == self.server.requests[number - 1].messages
+        assert len(self.asked_more_than_once()) == 1
+
+    def check_killed_inside_tool(self) -> None:
+        self.script()
+        code, _, errors = self.run(DIE_IN="look_up")
+        assert (code, len(self.server.requests)) == (-signal.SIGKILL, 1), errors
+        code, _, errors = self.resume()
+        assert code == 1
+        assert "look_up:tool had begun when the process died" in errors
+        assert (self.effects(), len(self.server.requests)) == (EFFECTS, 1)
+        self.assert_said(*self.resume(in_doubt="rerun"))
+        assert self.effects() == EFFECTS * 2
+        assert (len(self.server.requests), self.asked_more_than_once()) == (MODELS, [])
+
     def assert_is_one_run(self) -> None:
         seen = self.recorded()
         spans = {span.span_id: span for span in (*seen.announced, *seen.spans)}
@@ -75,37 +95,12 @@ class ThreeCalls(Agent):
         assert (kinds.count("agent"), kinds.count("tool"), kinds.count("llm")) == (1, 1, MODELS)
 
 
-@clients
-@pytest.mark.parametrize("number", range(1, MODELS + 1) if EVERY_STEP else (2,))
-def test_it_goes_on_from_the_request_at_which_it_was_killed(
-    server: MockModelServer, tmp_path: Path, client: str, number: int
-):
+@pytest.mark.parametrize("client", CLASSES)
+@pytest.mark.parametrize("kill", (*range(1, MODELS + 1), "look_up") if EVERY_STEP else (2,))
+def test_it_goes_on_from_where_it_was_killed(server: MockModelServer, tmp_path: Path, client: str, kill: int | str):
     agent = ThreeCalls(PROGRAM, client, tmp_path, server)
-    agent.run_until_asked(number)
-    assert len(server.requests) == number
-    agent.assert_said(*agent.run(PLAYHEAD_RESUME=agent.run_id()))
-    assert agent.effects() == EFFECTS
-    assert len(server.requests) == MODELS + 1, agent.asked()
-    again = server.requests[number]
-    assert again.messages == server.requests[number - 1].messages
-    assert len(agent.asked_more_than_once()) == 1
-    agent.assert_is_one_run()
-
-
-@clients
-@pytest.mark.skipif(not EVERY_STEP, reason="the tool is the same on all clients: PLAYHEAD_EVERY_STEP=1")
-def test_killed_in_its_tool_it_names_the_tool_and_repeats_no_model_call(
-    server: MockModelServer, tmp_path: Path, client: str
-):
-    agent = ThreeCalls(PROGRAM, client, tmp_path, server)
-    agent.script()
-    code, _, errors = agent.run(DIE_IN="look_up")
-    assert (code, len(server.requests)) == (-signal.SIGKILL, 1), errors
-    code, _, errors = agent.resume()
-    assert code == 1
-    assert "look_up:tool had begun when the process died" in errors
-    assert (agent.effects(), len(server.requests)) == (EFFECTS, 1)
-    agent.assert_said(*agent.resume(in_doubt="rerun"))
-    assert agent.effects() == EFFECTS * 2
-    assert (len(server.requests), agent.asked_more_than_once()) == (MODELS, [])
+    if isinstance(kill, int):
+        agent.check_killed_at_request(kill)
+    else:
+        agent.check_killed_inside_tool()
     agent.assert_is_one_run()
