@@ -34,7 +34,8 @@ CREWAI := .venv-crewai .venv-oldest-crewai
 CREWAI_INSTALLED := $(CREWAI:%=%/.installed)
 
 # OpenHands needs Python 3.12. Its capture is a package of its own.
-OPENHANDS := .venv-openhands/.installed
+OPENHANDS := .venv-openhands .venv-oldest-openhands
+OPENHANDS_INSTALLED := $(OPENHANDS:%=%/.installed)
 
 # What `coverage` runs: all tests of the main environment.
 COVERAGE_TESTS ?=
@@ -113,8 +114,8 @@ test-oldest: $(OLDEST_INSTALLED) ## run the tests of the oldest supported versio
 test-crewai: $(CREWAI_INSTALLED) ## run the tests of CrewAI, which needs more than a gigabyte of packages
 	for venv in $(CREWAI); do $$venv/bin/python -m pytest $(PYTEST_ARGS) tests/crewai || exit 1; done
 
-test-openhands: $(OPENHANDS) ## run the tests of the OpenHands SDK, which needs Python 3.12
-	.venv-openhands/bin/python -m pytest $(PYTEST_ARGS) tests/openhands
+test-openhands: $(OPENHANDS_INSTALLED) ## run the tests of the OpenHands SDK, which needs Python 3.12
+	for venv in $(OPENHANDS); do $$venv/bin/python -m pytest $(PYTEST_ARGS) tests/openhands || exit 1; done
 
 test-stores: $(DEV) ## compare the answers of Postgres, memory and the journal for all recorded runs (PLAYHEAD_TRAJECTORIES)
 	PLAYHEAD_STORE_RUNS=200 $(BIN)/python -m pytest tests/integration/read/test_recorded_stores.py
@@ -195,7 +196,7 @@ packaging-checks: $(DEV) ## check the files of packaging/ with the tools that th
 	$(BIN)/python -m tests.packaging_checks
 
 clean: ## remove environments, caches and builds
-	rm -rf $(VENV) $(SEPARATE:%=.venv-%) $(OLDEST) $(CREWAI) .venv-openhands .venv-peers .venv-phoenix .venv-senders $(COMPACTION) build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache .mypy_cache .coverage .coverage.* bench.json
+	rm -rf $(VENV) $(SEPARATE:%=.venv-%) $(OLDEST) $(CREWAI) $(OPENHANDS) .venv-peers .venv-phoenix .venv-senders $(COMPACTION) build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache .mypy_cache .coverage .coverage.* bench.json
 	find src collector migrations tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -242,10 +243,10 @@ $(SEPARATE_INSTALLED) $(OLDEST_INSTALLED) $(CREWAI_INSTALLED): .venv-%/.installe
 	  --group $(if $(findstring crewai,$*),crewai,$*) --editable '.[collector,openai]'
 	@touch $@
 
-$(OPENHANDS): pyproject.toml constraints-openhands.txt captures/openhands/pyproject.toml | $(DEV)
+$(OPENHANDS_INSTALLED): .venv-%/.installed: pyproject.toml constraints-%.txt captures/openhands/pyproject.toml | $(DEV)
 	@test -n "$(PYTHON312)" || { echo "OpenHands needs Python 3.12, which is not here." >&2; exit 1; }
-	$(PYTHON312) -m venv --without-pip .venv-openhands
-	$(BIN)/uv pip install -q --python .venv-openhands/bin/python --constraint constraints-openhands.txt \
+	$(PYTHON312) -m venv --without-pip .venv-$*
+	$(BIN)/uv pip install -q --python .venv-$*/bin/python --constraint constraints-$*.txt \
 	  --group openhands --editable '.[collector,openai]' --editable captures/openhands
 	@touch $@
 

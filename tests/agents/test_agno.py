@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -322,12 +323,20 @@ def test_a_models_thought_is_recorded_and_comes_back(recording: Recording, serve
     assert (len(server.requests), resumed.report.live, resumed.report.divergences) == (1, 0, [])
 
 
+# The second name is that before Agno 2.4.
+_MEMORIES = (
+    "update_memory_on_run" if "update_memory_on_run" in signature(Agent.__init__).parameters else "enable_user_memories"
+)
+
+
 @pytest.mark.covers("agno", "spans", "resume")
 def test_memories_that_are_made_in_the_background_are_of_the_same_run(recording: Recording, server: MockModelServer):
     server.otherwise(text("done"))
 
+    options: dict[str, Any] = {_MEMORIES: True}
+
     def ask() -> Any:
-        return agent(server, db=InMemoryDb(), update_memory_on_run=True).run("I like tea.", user_id="u").content
+        return agent(server, db=InMemoryDb(), **options).run("I like tea.", user_id="u").content
 
     with playhead.run("r") as run:
         assert ask() == "done"

@@ -65,8 +65,12 @@ def script(server: MockModelServer, name: str = "look_up") -> None:
     server.otherwise(text(fields(reasoning="Done.", answer="it is delayed")))
 
 
+# Before 3.4 it has no client of models of its own, and calls them through LiteLLM.
+ENGINE = {"engine": "lm15"} if hasattr(dspy, "lm15") else {}
+
+
 def lm(server: MockModelServer, **options: Any) -> dspy.LM:
-    how: dict[str, Any] = {"num_retries": 0, "cache": False, "engine": "lm15", **options}
+    how: dict[str, Any] = {"num_retries": 0, "cache": False, **ENGINE, **options}
     return dspy.LM("openai/m", api_base=server.base_url, api_key="none", **how)
 
 
@@ -98,7 +102,7 @@ def test_modules_tools_and_model_calls_are_recorded(recording: Recording, server
     ]  # fmt: skip
     calls = of_kind(recording, "llm")
     assert all(span.parent_id in steps for span in calls)
-    assert all(span.attributes[names.REQUEST_MODEL] == "m" for span in calls)
+    assert all(span.attributes[names.REQUEST_MODEL].rpartition("/")[2] == "m" for span in calls)
     assert all(span.attributes[names.OUTPUT_TOKENS] > 0 for span in calls)
     assert_contexts_are_the_requests(seen, server.requests, has_tokens=True)
 
@@ -133,12 +137,13 @@ def test_a_stream_is_recorded_and_comes_back(recording: Recording, server: MockM
 
     with playhead.run("r") as run:
         live = asyncio.run(stream())
-    assert len(live) > 2
+    assert len(live) > (2 if ENGINE else 1)
     assert live[-1] == {"answer": "it is delayed, and will come tomorrow"}
     [called] = of_kind(recording, "llm")
     [message] = recording.read().messages(called.attributes[names.OUTPUT_MESSAGES_REF])
     assert "it is delayed, and will come tomorrow" in str(message["parts"])
-    assert called.attributes[names.OUTPUT_TOKENS] > 0
+    if ENGINE:  # LiteLLM streams no usage unless it is asked to
+        assert called.attributes[names.OUTPUT_TOKENS] > 0
     with playhead.resume(run.id, completed="rerun") as resumed, playhead.run("r"):
         assert asyncio.run(stream()) == live
     assert (len(server.requests), resumed.report.live, resumed.report.divergences) == (1, 0, [])
@@ -201,7 +206,7 @@ def test_a_tool_that_fails_is_an_error_and_answers_again_as_it_did(recording: Re
 @pytest.mark.covers("dspy", "errors")
 def test_a_refused_model_call_is_an_error(recording: Recording, server: MockModelServer):
     server.otherwise(context_too_long())
-    with pytest.raises(dspy.ContextWindowExceededError), dspy.context(lm=lm(server)):
+    with pytest.raises(Exception, match="maximum context length"), dspy.context(lm=lm(server)):
         dspy.Predict("question -> answer")(question="where is A1?")
     [root] = of_kind(recording, "agent")
     assert {span.status for span in (root, *of_kind(recording, "llm"))} == {2}

@@ -1,4 +1,8 @@
-"""The OpenHands SDK, whose capture is a package of its own through the public contract (captures/openhands)."""
+"""The OpenHands SDK, whose capture is a package of its own through the public contract (captures/openhands).
+
+Run with its newest version and with its oldest, which has no streams, no asynchronous conversations, and no tools at
+the same time.
+"""
 
 import sys
 from collections.abc import Iterator
@@ -7,12 +11,15 @@ from pathlib import Path
 import pytest
 
 from playhead.testing.captures import CHECKS, AgentProgram, CaptureCheck, check_capture
+from tests.oldest.pinned import is_environment_of
 from tests.support.brought_package import import_path_of
 
 SCRIPT = Path(__file__).parent / "programs/openhands_agent.py"
 PACKAGE = Path(__file__).parents[2] / "captures/openhands"
 # It looks for prices of models on the network, and prints a banner.
 ENVIRON = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "OPENHANDS_SUPPRESS_BANNER": "1"}
+IS_OLDEST = is_environment_of("constraints-oldest-openhands.txt", ("openhands-sdk",))
+not_in_oldest = pytest.mark.skipif(IS_OLDEST, reason="the oldest version cannot do this")
 KILLED = [name for name in CHECKS if name.startswith("killed at")]
 
 
@@ -43,7 +50,7 @@ def test_with_and_without_playhead_it_says_and_does_the_same():
 
 
 @pytest.mark.slow
-@pytest.mark.covers("openhands", "spans", "messages", "tools", "usage", "reasoning")
+@pytest.mark.covers("openhands", "spans", "messages", "tools", "usage", "reasoning", "oldest")
 def test_what_it_does_is_recorded_once():
     program = AgentProgram(SCRIPT, environ=ENVIRON, seconds=300)
     report = check_capture(program, ["spans", "messages", "tools", "usage", "reasoning"])
@@ -51,38 +58,42 @@ def test_what_it_does_is_recorded_once():
 
 
 @pytest.mark.slow
+@not_in_oldest
 @pytest.mark.covers("openhands", "streaming")
 def test_streamed_answers_are_recorded_and_come_back():
     assert_passed("streaming")
 
 
 @pytest.mark.slow
-@pytest.mark.covers("openhands", "errors")
+@pytest.mark.covers("openhands", "errors", "oldest")
 def test_errors_of_the_model_and_of_tools_are_recorded():
     assert_passed("errors")
 
 
 @pytest.mark.slow
-@pytest.mark.covers("openhands", "spans")
+@pytest.mark.covers("openhands", "spans", "oldest")
 def test_below_observe_it_is_an_agent_of_that_run():
     assert_passed("observed")
 
 
 @pytest.mark.slow
-@pytest.mark.covers("openhands", "resume")
+@pytest.mark.covers("openhands", "resume", "oldest")
 @pytest.mark.parametrize("name", ["resume", *KILLED])
 def test_resumed_it_asks_the_model_nothing_twice_and_executes_no_completed_tool(name: str):
     assert_passed(name)
 
 
 @pytest.mark.slow
-@pytest.mark.covers("openhands", "resume")
-@pytest.mark.parametrize("arguments", [(), ("concurrent",)], ids=["one by one", "concurrent"])
+@pytest.mark.covers("openhands", "resume", "oldest")
+@pytest.mark.parametrize(
+    "arguments", [(), pytest.param(("concurrent",), marks=not_in_oldest)], ids=["one by one", "concurrent"]
+)
 def test_a_tool_that_was_cut_off_is_named(arguments: tuple[str, ...]):
     assert_passed("killed in a tool", *arguments)
 
 
 @pytest.mark.slow
+@not_in_oldest
 @pytest.mark.covers("openhands", "resume")
 @pytest.mark.parametrize("variant", ["async", "concurrent"])
 def test_other_ways_to_run_it_are_resumed_too(variant: str):
@@ -90,6 +101,6 @@ def test_other_ways_to_run_it_are_resumed_too(variant: str):
 
 
 @pytest.mark.slow
-@pytest.mark.covers("openhands", "fork")
+@pytest.mark.covers("openhands", "fork", "oldest")
 def test_a_fork_gives_a_tool_another_result():
     assert_passed("fork")

@@ -57,7 +57,8 @@ The number is that of the tests. A dash: no test of this library itself; below t
 
 `make test` runs all of these tests but those of CrewAI, which brings more than a gigabyte of packages
 (`make test-crewai`), and those of OpenHands, which needs Python 3.12 (`make test-openhands`). Those of the oldest
-versions alone are `make test-oldest`. OpenHands is recorded by a package of its own, `captures/openhands`, through the
+versions alone are `make test-oldest`; a version older than that is left alone, and a warning names the version that is
+needed. OpenHands is recorded by a package of its own, `captures/openhands`, through the
 [contract](extending.md) that is open to everyone.
 
 """
@@ -70,6 +71,22 @@ REASONS = {
     ("crewai", "reasoning"): (
         "its `reasoning` is a plan that it asks a model for, in calls that are recorded as all others; thinking is "
         "read from the answers of the clients above it in the table, which record and test it"
+    ),
+}
+# Why there is no older one among the tested versions, or what the oldest cannot do.
+OLDEST = {
+    "openhands": (
+        "1.0.0 is its first release; it has no streams (1.4), no tools at the same time (1.15) and no asynchronous "
+        "conversations (1.24)"
+    ),
+    "agno": (
+        "before 2.3.20 it starts the threads that make memories inside its run, so their model calls would be runs of "
+        "their own; before 2.3.8 so would be the parallel steps of a workflow"
+    ),
+    "dspy": "before 3.0 its modules have another base class; before 3.4 all models run on LiteLLM",
+    "haystack": (
+        "2.20 is a year old, and was chosen for that; with Haystack 2, a tool changes its agent's `State` by what it "
+        "returns (`outputs_to_state`), which Haystack does again on resume"
     ),
 }
 TAIL = """
@@ -125,6 +142,9 @@ def page() -> str:
     untested = [(library, what) for library in PACKAGES for what in WHAT if not counts[library, what]]
     assert set(untested) == set(REASONS), "REASONS: why there is no test, for each dash and nothing else"
     reasons = [f"- `{PACKAGES[library][0]}`, {what}: {REASONS[library, what]}." for library, what in untested]
+    reasons += [
+        f"- `{PACKAGES[library][0]}`, oldest version: {OLDEST[library]}." for library in PACKAGES if library in OLDEST
+    ]
     return "\n".join([HEAD + "\n".join(f"| {' | '.join(line)} |" for line in lines), "", *reasons, TAIL])
 
 
@@ -133,7 +153,7 @@ def _newest() -> dict[str, str]:
 
 
 def _oldest() -> dict[str, str]:
-    return _pinned("-oldest", "-oldest-frameworks", "-oldest-agents", "-oldest-crewai")
+    return _pinned("-oldest", "-oldest-frameworks", "-oldest-agents", "-oldest-crewai", "-oldest-openhands")
 
 
 def _pinned(*files: str) -> dict[str, str]:

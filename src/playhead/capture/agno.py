@@ -42,7 +42,7 @@ from playhead.capture.wrapping import MethodCall, intercepted
 from playhead.model import names
 from playhead.model.json_value import list_at, object_of
 
-SUPPORTS = "agno >= 3.1"
+SUPPORTS = "agno >= 2.3.20"
 
 
 # --- what is read of the framework's objects --------------------------------------------------------------------------
@@ -205,10 +205,10 @@ class _PropagatingExecutor:
     def __init__(self, executor: Executor):
         self._executor = executor
 
-    def submit(self, function: Callable[..., object], runner: object, *args: object, **kwargs: object) -> object:
-        """As the executor's method. The function gets the agent or team itself as its first argument."""
-        own = runner.runner if isinstance(runner, _InBackground) else runner
-        return self._executor.submit(propagate_to_thread(function), own, *args, **kwargs)
+    def submit(self, function: Callable[..., object], *args: object, **kwargs: object) -> object:
+        """As the executor's method. The function gets the agent or team itself, if that is an argument."""
+        own = [arg.runner if isinstance(arg, _InBackground) else arg for arg in args]
+        return self._executor.submit(propagate_to_thread(function), *own, **kwargs)
 
 
 class _InBackground(wrapt.ObjectProxy):  # pyright: ignore[reportMissingTypeArgument]
@@ -235,6 +235,14 @@ def _start_in_background(function: Callable[..., object], called: MethodCall) ->
     if not called.args or not is_inside_run():
         return called.make(function)
     return function(_InBackground(called.args[0]), *called.args[1:], **called.kwargs)
+
+
+@intercepted
+def _start_own_in_background(function: Callable[..., object], called: MethodCall) -> object:
+    """The same, for the methods that start these threads before Agno 2.5."""
+    if not is_inside_run() or not inspect.ismethod(function):
+        return called.make(function)
+    return function.__func__(_InBackground(called.client), *called.args, **called.kwargs)
 
 
 # --- tools ------------------------------------------------------------------------------------------------------------
@@ -380,12 +388,21 @@ _IN_BACKGROUND = (
     ("agno.team._managers", "_start_memory_future"),
     ("agno.team._managers", "_start_learning_future"),
 )
+# Before Agno 2.5.
+_OWN_IN_BACKGROUND = (
+    ("agno.agent.agent", "Agent._start_memory_future"),
+    ("agno.agent.agent", "Agent._start_learning_future"),
+    ("agno.agent.agent", "Agent._start_cultural_knowledge_future"),
+    ("agno.team.team", "Team._start_memory_future"),
+    ("agno.team.team", "Team._start_learning_future"),
+)
 
 _agno = Instrumentation(
     [
         *(Wrap(module, f"{kind}.{name}", _run) for module, kind in _RUNNERS for name in ("run", "continue_run")),
         *(Wrap(module, f"{kind}.{name}", _arun) for module, kind in _RUNNERS for name in ("arun", "acontinue_run")),
         *(Wrap(module, name, _start_in_background, is_optional=True) for module, name in _IN_BACKGROUND),
+        *(Wrap(module, name, _start_own_in_background, is_optional=True) for module, name in _OWN_IN_BACKGROUND),
         Wrap("agno.tools.function", "FunctionCall.execute", _execute),
         Wrap("agno.tools.function", "FunctionCall.aexecute", _aexecute),
     ]

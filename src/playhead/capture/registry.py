@@ -106,8 +106,8 @@ def instrument(*libraries: str) -> tuple[str, ...]:
     the program imports its module; functions in the setting `PLAYHEAD_RECORD_TOOLS` are always recorded, too.
 
     Also instruments Celery, Starlette (FastAPI) and asyncio, so that the calls of one request or task are one run; the
-    setting `PLAYHEAD_GROUP_CALLS=false` turns that off.  An unknown name, or a library that is not installed, is a
-    warning, not an error.
+    setting `PLAYHEAD_GROUP_CALLS=false` turns that off.  An unknown name, a library that is not installed, or a version
+    of it that is not supported is a warning, not an error.
     """
     known = (*LIBRARIES, *brought_captures(), *asked_for()) if not libraries else (*libraries, *_named_functions())
     return tuple(name for name in dict.fromkeys(known) if _instrument(name, is_explicit=name in libraries))
@@ -119,8 +119,7 @@ def _instrument(name: str, *, is_explicit: bool) -> bool:
         if ":" in name:
             return _record_function(name, is_explicit=is_explicit)
         path = _path(name, is_explicit=is_explicit)
-        if path is not None:
-            _patch_when_imported(name, path)
+        if path is not None and _patch_when_imported(name, path):
             _requested.add(name)
             _left_alone.discard(name)
             return True
@@ -182,34 +181,54 @@ def is_installed(name: str) -> bool:
         return False
 
 
-def _patch_when_imported(name: str, path: str) -> None:
-    """Patches the library now if the program has imported it, else when the program imports it.
+def _patch_when_imported(name: str, path: str) -> bool:
+    """Patches the library now if the program has imported it, else when the program imports it.  Returns whether it is
+    patched or will be.
 
     Not earlier: importing a capture module takes longer than everything else at a program's start.
     """
     if name in sys.modules or path in sys.modules:
-        _patch(name, path)
-        return
+        return _patch(name, path)
     _waiting.add(name)
     if name not in _hooked:
         _hooked.add(name)
         wrapt.register_post_import_hook(partial(_on_import, name, path), _FIRST_MODULE.get(name, name))
+    return True
 
 
 def _on_import(name: str, path: str, _: object) -> None:
     with guarded("instrument %s", name):
         if name in _waiting:
             _waiting.discard(name)
-            _patch(name, path)
+            if not _patch(name, path):
+                _requested.discard(name)
 
 
-def _patch(name: str, path: str) -> None:
-    """Patches the library, and also `BORDERS` unless the settings or the program switch them off."""
-    _capture(name, path).patch()
+def _patch(name: str, path: str) -> bool:
+    """Patches the library, and also `BORDERS` unless the settings or the program switch them off.  Leaves a version
+    alone that is not supported, and returns False."""
+    capture = _capture(name, path)
+    if name not in {*BORDERS, *OPT_IN} and not _is_supported(name, capture):
+        return False
+    capture.patch()
     if name not in BORDERS and groups_calls():
         for border, module in BORDERS.items():
             if border not in _left_alone and is_installed(border):
                 _patch_when_imported(border, module)
+    return True
+
+
+def _is_supported(name: str, capture: Capture) -> bool:
+    """Whether the capture supports the installed version; logs a warning if not."""
+    from playhead.capture.supported import installed_version  # noqa: PLC0415 - imported with the first library
+
+    with guarded("read the version of %s", name):
+        installed = installed_version(capture.SUPPORTS)
+        if installed is not None and not installed.is_supported:
+            about = f"{name} {installed.version} is not recorded: this needs {installed.requirement}"
+            warn_once(about, f"{about}; your program is unaffected")
+            return False
+    return True
 
 
 def groups_calls() -> bool:

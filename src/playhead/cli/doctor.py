@@ -221,25 +221,20 @@ _DISABLED_VARIABLE = "OTEL_PYTHON_DISABLED_INSTRUMENTATIONS"
 def libraries(prefer: str) -> Iterator[Line]:
     """Yields a line for each installed library that Playhead instruments. `prefer`: the instrumentation whose record of
     a call counts."""
-    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - `--help` does without
-
-    from packaging.requirements import Requirement  # noqa: PLC0415
-
-    from playhead.capture.registry import LIBRARIES  # noqa: PLC0415
+    from playhead.capture.registry import LIBRARIES  # noqa: PLC0415 - `--help` does without
+    from playhead.capture.supported import installed_version  # noqa: PLC0415
 
     others = _other_instrumentors()
     for library, path in LIBRARIES.items():
         if find_spec(library.partition(".")[0]) is None or find_spec(library) is None:
             continue
-        requirement = Requirement(str(importlib.import_module(path).SUPPORTS))
-        try:
-            installed = version(requirement.name)
-        except PackageNotFoundError:  # a module of that name that is not the library
+        installed = installed_version(str(importlib.import_module(path).SUPPORTS))
+        if installed is None:  # a module of that name that is not the library
             continue
-        supported = requirement.specifier.contains(installed, prereleases=True)
-        ours = "recorded" if supported else f"not recorded: this needs {requirement}; update it"
+        supported = installed.is_supported
+        ours = "recorded" if supported else f"not recorded: this needs {installed.requirement}; update it"
         yield {
-            "of": "library", "setting": f"{library} {installed}",
+            "of": "library", "setting": f"{library} {installed.version}",
             "value": "; ".join([ours, *_seen_twice(others.get(library, {}), prefer if supported else "")]),
             "from": f"playhead-{library}",
         }  # fmt: skip

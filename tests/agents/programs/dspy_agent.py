@@ -43,9 +43,10 @@ def refund(order: str) -> str:
 
 
 def agent() -> dspy.Module:
-    engine = "litellm" if VARIANT == "litellm" else "lm15"
+    # Before 3.4, all models are called through LiteLLM.
+    engine = {} if VARIANT == "oldest" else {"engine": "litellm" if VARIANT == "litellm" else "lm15"}
     base = os.environ["OPENAI_BASE_URL"]
-    dspy.configure(lm=dspy.LM("openai/m", api_base=base, api_key="none", num_retries=0, engine=engine))
+    dspy.configure(lm=dspy.LM("openai/m", api_base=base, api_key="none", num_retries=0, **engine))
     return dspy.ReAct("question -> answer", tools=[look_up, weigh, refund])
 
 

@@ -320,6 +320,16 @@ def test_a_fork_says_another_message(server: MockModelServer, at: Any, stream: b
 
 
 @pytest.mark.covers("litellm", "fork")
+def test_a_forked_answer_has_a_usage_as_all_answers_of_the_library(at: Any):
+    with playhead.run("r") as run:
+        litellm.completion(model="openai/m", messages=HELLO, **at)
+    with playhead.fork(run.id, at="chat", outcome="otherwise"), playhead.run("r"):
+        answer: Any = litellm.completion(model="openai/m", messages=HELLO, **at)
+    assert type(answer.usage) is litellm.Usage
+    assert dict(answer.usage)["total_tokens"] == 0
+
+
+@pytest.mark.covers("litellm", "fork")
 def test_a_fork_asks_with_other_messages(server: MockModelServer, at: Any):
     with playhead.run("r") as run:
         litellm.completion("openai/m", HELLO, **at)

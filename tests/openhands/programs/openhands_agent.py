@@ -96,26 +96,26 @@ def answer_of(conversation: Any) -> str:
 if __name__ == "__main__":
     for tool in (LookUpTool, AuditTool, RefundTool):
         register_tool(tool.name, tool)
+    # Only options that are asked for: the oldest versions do not have them.
+    streamed: dict[str, Any] = {"stream": True} if "stream" in sys.argv else {}
+    options: dict[str, Any] = {"tool_concurrency_limit": 2} if "concurrent" in sys.argv else {}
+    if "include_default_tools" in Agent.model_fields:
+        options["include_default_tools"] = []
     llm = LLM(
         model="openai/gpt-4o",
         base_url=os.environ["OPENAI_BASE_URL"],
         api_key=SecretStr("none"),
         num_retries=0,
-        stream="stream" in sys.argv,
         usage_id="agent",
+        **streamed,
     )
-    agent = Agent(
-        llm=llm,
-        tools=[Tool(name=tool.name) for tool in (LookUpTool, AuditTool, RefundTool)],
-        include_default_tools=[],
-        tool_concurrency_limit=2 if "concurrent" in sys.argv else 1,
-    )
+    agent = Agent(llm=llm, tools=[Tool(name=tool.name) for tool in (LookUpTool, AuditTool, RefundTool)], **options)
     with tempfile.TemporaryDirectory() as folder:
         conversation = Conversation(
             agent=agent,
             workspace=folder,
             visualizer=None,
-            token_callbacks=[lambda chunk: None] if "stream" in sys.argv else None,
+            **({"token_callbacks": [lambda chunk: None]} if streamed else {}),
         )
         conversation.send_message(QUESTION)
         if "async" in sys.argv:

@@ -7,9 +7,9 @@ observation has more than that, as the observation's fields.
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from functools import partial
 from typing import Any, Protocol, cast
 
+from playhead import propagate_to_thread
 from playhead.capture_kit import (
     CapturedAgent,
     CapturedTool,
@@ -22,7 +22,7 @@ from playhead.capture_kit import (
     tools,
 )
 
-SUPPORTS = "openhands-sdk >= 1.58"
+SUPPORTS = "openhands-sdk >= 1.0"
 
 
 class _Model(Protocol):
@@ -80,21 +80,24 @@ def _messages_of(conversation: Any, source: str) -> Iterator[str]:
 
 
 @intercepted
+def _execute(function: Callable[..., object], called: MethodCall) -> object:
+    """Wraps the method that executes the tool of one request, to know the model's request in it: a tool is only given
+    its arguments."""
+    event: _ActionEvent = called.argument(1, "action_event")
+    token = _requested.set(event)
+    try:
+        return called.make(function)
+    finally:
+        _requested.reset(token)
+
+
+@intercepted
 def _execute_batch(function: Callable[..., object], called: MethodCall) -> object:
-    """Wraps the method that executes the tools of one answer, to know the model's request in each of them: a tool is
-    only given its arguments."""
+    """Passes the run on to the threads in which tools are executed, which the SDK does itself in newer versions."""
     if len(called.args) < 2 or not callable(called.args[1]):
         return called.make(function)
     events, runner, *more = called.args
-    return function(events, partial(_run_requested, runner), *more, **called.kwargs)
-
-
-def _run_requested(runner: Callable[[_ActionEvent], object], event: _ActionEvent) -> object:
-    token = _requested.set(event)
-    try:
-        return runner(event)
-    finally:
-        _requested.reset(token)
+    return function(events, propagate_to_thread(runner), *more, **called.kwargs)
 
 
 def _read_tool(called: MethodCall) -> CapturedTool:
@@ -155,9 +158,10 @@ _EXECUTOR = "openhands.sdk.agent.parallel_executor"
 _openhands = Instrumentation(
     [
         agents(_CONVERSATION, "LocalConversation.run", _read_conversation, _answer),
-        agents(_CONVERSATION, "LocalConversation.arun", _read_conversation, _answer),
-        Wrap(_EXECUTOR, "ParallelToolExecutor.execute_batch", _execute_batch),
-        Wrap(_EXECUTOR, "ParallelToolExecutor.aexecute_batch", _execute_batch),
+        agents(_CONVERSATION, "LocalConversation.arun", _read_conversation, _answer, optional=True),
+        Wrap("openhands.sdk.agent.agent", "Agent._execute_action_event", _execute),
+        Wrap(_EXECUTOR, "ParallelToolExecutor.execute_batch", _execute_batch, is_optional=True),
+        Wrap(_EXECUTOR, "ParallelToolExecutor.aexecute_batch", _execute_batch, is_optional=True),
         tools(
             "openhands.sdk.tool.tool",
             "ToolDefinition.__call__",

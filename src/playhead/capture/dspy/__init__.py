@@ -34,7 +34,7 @@ from playhead.capture.wrapping import MethodCall, intercepted
 from playhead.errors import is_run_stopped
 from playhead.model import names
 
-SUPPORTS = "dspy >= 3.4"
+SUPPORTS = "dspy >= 3.0"
 
 
 class _DspyTool(Protocol):
@@ -135,7 +135,7 @@ _call_tool, _acall_tool = answered_wrappers(_tool)
 def _format_error(function: Callable[..., object], called: MethodCall) -> object:
     """Formats an error for the model, with the stack of calls: without our frames, so that the model is told the same
     as without Playhead.  The text is recorded, since an error that comes from the record has no stack."""
-    error: object = called.argument(0, "error")
+    error: object = called.args[0] if called.args else called.kwargs.get("error")
     if not isinstance(error, BaseException):
         return called.make(function)
     error.__traceback__ = without_our_frames(error.__traceback__)
@@ -144,7 +144,10 @@ def _format_error(function: Callable[..., object], called: MethodCall) -> object
     return call(recorded_step("describe_error", {"error": str(error)}), names.OUTPUT_REF, function, called)
 
 
-_TELL_ERRORS = ("react", "react_v2", "code_act", "program_of_thought", "rlm")
+_TELL_ERRORS = (
+    *((each, "format_error_for_lm") for each in ("react", "react_v2", "code_act", "program_of_thought", "rlm")),
+    ("react", "_fmt_exc"),  # before 3.4
+)
 
 _REACT = "dspy.predict.react_v2"
 _dspy = Instrumentation(
@@ -156,10 +159,7 @@ _dspy = Instrumentation(
         Wrap("dspy.adapters.types.tool", "Tool.acall", _acall_tool),
         Wrap(_REACT, "ReActV2._execute_tool_calls", _with_ids, is_optional=True),
         Wrap(_REACT, "ReActV2._aexecute_tool_calls", _with_ids_async, is_optional=True),
-        *(
-            Wrap(f"dspy.predict.{each}", "format_error_for_lm", _format_error, is_optional=True)
-            for each in _TELL_ERRORS
-        ),
+        *(Wrap(f"dspy.predict.{module}", name, _format_error, is_optional=True) for module, name in _TELL_ERRORS),
         *MODELS,
     ]
 )

@@ -169,8 +169,10 @@ def restore(raw: object, call: MethodCall, ending: BaseException | None) -> obje
 
 
 def _restored_answer(recorded: Json) -> object:
-    kind: Callable[..., object] = import_module("litellm.types.utils").ModelResponse
-    return restore_hidden_params(kind(**{key: value for key, value in recorded.items() if key != KEY}), recorded)
+    types = import_module("litellm.types.utils")
+    # All answers of the library have a usage, also where the text is that of a fork.
+    fields = {"usage": types.Usage(), **{key: value for key, value in recorded.items() if key != KEY}}
+    return restore_hidden_params(types.ModelResponse(**fields), recorded)
 
 
 def _restored_stream(recorded: Json, ending: BaseException | None) -> object:
