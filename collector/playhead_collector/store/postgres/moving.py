@@ -71,7 +71,8 @@ class PostgresMoves:
                 conn, "point_content", project_id=project_id, ref=ref, digest=location.digest, names=names, size=size,
                 **place,
             )  # fmt: skip
-            return await self._published(conn, [location], changed)
+            await self._objects.publish_moved(conn, [location], ObjectState.POINTED)
+            return changed
 
         moved = await self._db.transact(point)
         return Moved(moved, moved * len(body))
@@ -130,15 +131,10 @@ class PostgresMoves:
                 objects=[place.object for place in places], starts=[place.start for place in places],
                 lengths=[place.length for place in places], digests=[place.digest for place in places],
             )  # fmt: skip
-            return await self._published(conn, places, changed)
+            await self._objects.publish_moved(conn, places, ObjectState.POINTED)
+            return changed
 
         return await self._db.transact(point) if places else 0
-
-    async def _published(self, conn: Conn, places: Sequence[PartLocation], changed: int) -> int:
-        """Publishes the objects; those that no row names (the rows were gone, or had moved) are doomed."""
-        await self._objects.publish(conn, places, ObjectState.POINTED)
-        await sql.run(conn, "doom_objects", objects=list({place.object for place in places}))
-        return changed
 
     # --- objects that rows name no more -------------------------------------------------------------------------------
 
@@ -196,9 +192,8 @@ class PostgresMoves:
             packs_now, runs_now = _columns_of(moved_packs.values()), _columns_of(moved_runs.values())
             await sql.run(conn, "repoint_packs", packs=list(moved_packs), **whose, **packs_now)
             await sql.run(conn, "repoint_runs", runs=list(moved_runs), **whose, **runs_now)
-            new = list(located.values())
-            await self._objects.publish(conn, new, state)
-            await sql.run(conn, "doom_objects", objects=[number, *{place.object for place in new}])
+            await self._objects.publish_moved(conn, list(located.values()), state)
+            await sql.run(conn, "doom_objects", objects=[number])
 
         await self._db.transact(point)
 

@@ -31,6 +31,13 @@ where of_project = :project_id and not erasing and bytes > (
     select coalesce(sum(object_length), 0) from object_part where object_part.object = stored_object.object
 );
 
+-- name: erase_unnamed(objects)!
+-- Objects that were just published: a row that was gone by then may have been erased before its object was known.
+update stored_object set erasing = true
+where object = any(:objects::bigint[]) and not erasing and bytes > (
+    select coalesce(sum(object_length), 0) from object_part where object_part.object = stored_object.object
+);
+
 -- name: erasing_objects(how_many)
 -- Objects from which something is to be erased, with the bytes of their parts that rows name.
 select object, of_project, state, bytes, (
