@@ -129,6 +129,7 @@ async def _step(conn: Conn, packs: Packs, project_id: int, now_ns: int, grace_ns
         return Swept(SweepPhase.RUNS.name.lower())
     moved = await _STEPS[SweepPhase(row["phase"])](conn, packs, project_id, row)
     if moved.get("phase") == SweepPhase.MARKS:  # before marks are removed: they say what others name
+        await sql.run(conn, "forget_refs_of_others", project_id=project_id)
         await sql.run(conn, "settle_erasing", project_id=project_id)
         if await sql.value(conn, "erased_since", project_id=project_id, day=tombstones.day_of(row["started_ns"])):
             await sql.run(conn, "erase_from_objects", project_id=project_id)
