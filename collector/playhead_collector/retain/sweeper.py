@@ -12,7 +12,14 @@ from collections.abc import Awaitable, Callable
 from time import monotonic
 
 from playhead_collector.background import BackgroundLoop
-from playhead_collector.errors import ObjectStoreUnavailable, StoreUnavailable
+from playhead_collector.errors import (
+    ContentCorrupt,
+    EncryptionMissing,
+    KeyDestroyed,
+    ObjectStoreUnavailable,
+    StoreUnavailable,
+    WrongEncryptionKey,
+)
 from playhead_collector.store.ports.projects import ProjectStore
 from playhead_collector.store.ports.retention import RetentionStore, Swept
 
@@ -86,6 +93,12 @@ class Sweeper:
                 await self._sweep(project_id)
             except ObjectStoreUnavailable as error:  # other projects may not need the object store
                 waiting = error
+            except (ContentCorrupt, KeyDestroyed, WrongEncryptionKey, EncryptionMissing) as error:
+                log.error("project %d is not swept: %s", project_id, error)  # noqa: TRY400 - it is no error of ours
+            except StoreUnavailable:
+                raise
+            except Exception:  # the other projects are swept
+                log.exception("sweeping project %d failed; please report this", project_id)
         if waiting is not None:
             raise waiting
 
