@@ -214,6 +214,11 @@ on conflict (project_id, digest) do update set forgotten = excluded.forgotten;
 -- name: erasing_among(project_id, refs)
 select ref from gc_erasing where project_id = :project_id and ref = any(:refs::bytea[]) and in_sweep;
 
+-- name: erase_later(project_id, refs, due)!
+-- What cannot be erased by this sweep.
+update gc_erasing set in_sweep = false, due_ns = :due
+where project_id = :project_id and ref = any(:refs::bytea[]) and in_sweep;
+
 -- name: settle_erasing(project_id)!
 -- At the end of a sweep: what it was to erase and is still named stays.
 with rest as (
