@@ -256,26 +256,26 @@ def build_collector(
         wall_ns=clock,
     )  # fmt: skip
     functions = _scorer_functions(settings)
-    run_scorer = RunScorer(
-        background, functions, answers.chat_models, answers.prices, store.spans.ingest, clock
-    )  # fmt: skip
-    scoring = ScoringWorker(
-        store.scorers, store.scores.add, run_scorer, is_busy=is_busy, wall_ns=clock, close=functions.close
-    )
     metrics = Metrics()
     access_control = _access_control(settings, store, metrics, clock)
     maskers = Maskers(access_control.projects, load_hook(settings.redaction_hook))
     redactor = Redactor(store.redaction, maskers.of)
+    intake = IngestPipeline(
+        store, FIRST_PROJECT, settings.inline_attribute_characters,
+        (runner.wake, lambda _: forwarder.wake()), maskers.of,
+    )  # fmt: skip
+    run_scorer = RunScorer(
+        background, functions, answers.chat_models, answers.prices, intake.store_made, clock, maskers.of
+    )  # fmt: skip
+    scoring = ScoringWorker(
+        store.scorers, store.scores.add, run_scorer, is_busy=is_busy, wall_ns=clock, close=functions.close
+    )
     workers = [
         runner, packer, sweeper, forgetter, retainer, mover, forwarder, announcer, indexer, finder, scoring,
         access_control.quotas, redactor,
     ]  # fmt: skip
     app = _application(workers, hub)
     flow, guard = _make_limits(settings, metrics, turns)
-    intake = IngestPipeline(
-        store, FIRST_PROJECT, settings.inline_attribute_characters,
-        (runner.wake, lambda _: forwarder.wake()), maskers.of,
-    )  # fmt: skip
     most = DecodeLimits(items=settings.max_spans_per_request, parts=settings.max_span_parts)
     otlp = OtlpIntake(intake.of, metrics, flow, settings.max_request_bytes, most)
     app.include_router(OtlpHttp(otlp).router())

@@ -75,6 +75,14 @@ class IngestPipeline:
         self._wake()
         return PackResult(unknown_parents, epoch)
 
+    async def store_made(self, project_id: int, batch: Batch) -> None:
+        """Stores what this collector has made for a project, as the run of a judge. Raises StoreUnavailable."""
+        masker = None if self.maskers is None else await self.maskers(project_id)
+        if masker is not None:
+            batch = await asyncio.to_thread(_masked_batch, masker, batch)
+        await self.store.spans.ingest(project_id, batch)
+        self.of(project_id)._wake()
+
     async def is_awaited(self, ref: ContentRef) -> bool:
         """Whether a run names this content while it is not stored. Raises StoreUnavailable."""
         return await self.store.contents.is_awaited(self.project_id, ref)
@@ -99,6 +107,11 @@ def _masked(masker: Masker, contents: Sequence[Content]) -> Sequence[Content]:
     return [masker.content(content) for content in contents]
 
 
+def _masked_batch(masker: Masker, batch: Batch) -> Batch:
+    spans, logs = mask_spans(masker, batch.spans), mask_logs(masker, batch.logs)
+    return replace(batch, spans=spans, logs=logs, contents=_masked(masker, batch.contents))
+
+
 def _lifted(spans: Sequence[Span], logs: Sequence[LogEvent], inline: int, masker: Masker | None) -> _LiftedBatch:
     shared = SharedThreads()
     lifted_spans = [lift(span, inline, shared=shared) for span in spans]
@@ -118,6 +131,5 @@ def _lifted(spans: Sequence[Span], logs: Sequence[LogEvent], inline: int, masker
         threads=[thread for ref, thread in threads.items() if ref not in continued],
     )
     if masker is not None:  # last: what is lifted has the refs of what was sent
-        spans, logs = mask_spans(masker, batch.spans), mask_logs(masker, batch.logs)
-        batch = replace(batch, spans=spans, logs=logs, contents=_masked(masker, batch.contents))
+        batch = _masked_batch(masker, batch)
     return _LiftedBatch(batch, len(contents), sum(len(content.data) for content in contents), not_understood)

@@ -23,6 +23,7 @@ from playhead_collector.read.owning_call import model_call_at
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import seq_at
 from playhead_collector.read.values import ContentCache, fetch, fetch_thread
+from playhead_collector.redaction.masking import MaskValues
 
 # --- the request, pure -----------------------------------------------------------------------------------------------
 
@@ -203,7 +204,9 @@ async def prepare(record: RunRecord, at: str | None, changes: Changes, models: C
     )
 
 
-async def ask(question: PreparedQuestion, models: ChatModels, clock: Callable[[], int]) -> AskedAgain:
+async def ask(
+    question: PreparedQuestion, models: ChatModels, clock: Callable[[], int], masked: MaskValues
+) -> AskedAgain:
     """Asks the model, and stores its answer as content that no event names.  Raises Refused."""
     record, begin = question.record, question.begin
     completion = await models.complete(question.body)
@@ -228,6 +231,8 @@ async def ask(question: PreparedQuestion, models: ChatModels, clock: Callable[[]
         "finish_reason": None if finish_reason is None else str(finish_reason),
         "usage": _usage(completion),
     }
+    said = {name: value[name] for name in ("system", "messages", "settings", "answer")}
+    value |= (await masked([said]))[0]
     content = Content(canonical_json({**value, "thread": begin.thread}), JSON)
     subject = ContentRef.of(b"asked again: " + content.data)
     await record.store.contents.keep_explanation(record.project_id, record.run, subject, value["model"], content)

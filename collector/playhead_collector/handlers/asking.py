@@ -257,6 +257,11 @@ class Asking:
             raise needs_collector()
         return await self.computing.answer(question, runs, options)
 
+    async def masked(self, values: Sequence[T]) -> list[T]:
+        """Returns texts or JSON values as the rules of the project let them be stored; a text stays a text."""
+        masker = None if self.services.maskers is None else await self.services.maskers.of(self.project_id)
+        return [*values] if masker is None else await asyncio.to_thread(_masked, masker, values)
+
 
 def _needed(service: T | None) -> T:
     if service is None:
@@ -269,11 +274,6 @@ class Changing(Asking):
     """One call of a handler that changes something: it has the whole store."""
 
     store: PostgresStore
-
-    async def masked(self, values: Sequence[T]) -> list[T]:
-        """Returns texts or JSON values as the rules of the project let them be stored; a text stays a text."""
-        masker = None if self.services.maskers is None else await self.services.maskers.of(self.project_id)
-        return [*values] if masker is None else await asyncio.to_thread(_masked, masker, values)
 
 
 def _masked(masker: Masker, values: Sequence[T]) -> list[T]:

@@ -59,7 +59,7 @@ async def _brief(asking: Asking, record: RunRecord, moment: str | None) -> Expla
 
 
 async def _keep(asking: Asking, record: RunRecord, brief: ExplanationBrief, text: str) -> Explanation:
-    return await keep_explanation(record, brief, asking.explainer.model, text, asking.services.clock)
+    return await keep_explanation(record, brief, asking.explainer.model, text, asking.services.clock, asking.masked)
 
 
 async def _stream(
@@ -103,4 +103,4 @@ async def ask_again(
     async with asking.services.asking_models():
         async with asking.services.reading():
             question = await prepare(record, None if at is None else str(at), changes, asking.chat_models)
-        return await ask(question, asking.chat_models, asking.services.clock)
+        return await ask(question, asking.chat_models, asking.services.clock, asking.masked)

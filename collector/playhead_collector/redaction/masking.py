@@ -11,9 +11,9 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, Protocol, TypeAlias, cast
 
 from playhead.model.canonical import Content, canonical_json, content_as, parse_json
 from playhead.model.ref import is_ref
@@ -49,6 +49,10 @@ class MaskingHook(Protocol):
     stored of it."""
 
     def __call__(self, value: Any, project: str, /) -> Any: ...
+
+
+MaskValues: TypeAlias = Callable[[Sequence[dict[str, Any]]], Awaitable[list[dict[str, Any]]]]
+"""Returns JSON objects as the rules of a project let them be stored. Raises StoreUnavailable."""
 
 
 class _TakesTooLong(Exception):
@@ -133,6 +137,11 @@ class Masker:
         """Returns a text as it may be stored, without the hook."""
         masked = self._bounded(text)
         return masked if isinstance(masked, str) else mark(UNREADABLE)
+
+    def said(self, text: str) -> str:
+        """Returns a text as it may be stored; what a hook returns in its place, as JSON."""
+        masked = self.json(text)
+        return masked if isinstance(masked, str) else canonical_json(masked).decode()
 
     def hides(self, key: str, *, exactly: bool = False) -> str | None:
         """Returns the name of the rule that masks the value of this member; None: none does. `exactly`: only a rule
