@@ -11,29 +11,40 @@ import pytest
 
 from playhead.model.canonical import TEXT, Content
 from playhead.model.ref import ContentRef
-from playhead_collector.errors import ContentCorrupt
+from playhead_collector.errors import ContentCorrupt, ObjectStoreUnavailable
 from playhead_collector.retain.object_mover import ObjectMover
 from playhead_collector.store.objects.obstore_store import open_object_store
 from playhead_collector.store.ports.forgetting import Selector
-from playhead_collector.store.ports.objects import ObjectStore
 from playhead_collector.store.ports.projections import UnpackedRun
+from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres.store import PostgresStore, connect
-from tests.integration.store.making import Clock, P, run_number
+from tests.integration.store.making import Clock, P, run_number, span
 from tests.integration.store.test_forgetting import go_on, record
 from tests.integration.store.test_sweep import DAY_NS
+from tests.support.faulty_objects import FaultyObjects
 
 KIB = 1024
 
 
 @pytest.fixture
-def objects(tmp_path: Path) -> ObjectStore:
-    return open_object_store(f"file://{tmp_path}/objects", 10)
+def objects(tmp_path: Path) -> FaultyObjects:
+    return FaultyObjects(open_object_store(f"file://{tmp_path}/objects", 10))
 
 
 @pytest.fixture
 async def store(
-    module_database_url: str, clock: Clock, sql: asyncpg.Connection, objects: ObjectStore
+    module_database_url: str, clock: Clock, sql: asyncpg.Connection, objects: FaultyObjects
 ) -> AsyncIterator[PostgresStore]:
+    store = await connect(module_database_url, pool_size=6, clock=clock, objects=objects)
+    yield store
+    await store.close()
+
+
+@pytest.fixture
+async def another_store(
+    module_database_url: str, clock: Clock, sql: asyncpg.Connection, objects: FaultyObjects
+) -> AsyncIterator[PostgresStore]:
+    """Another collector, which has asked nothing yet."""
     store = await connect(module_database_url, pool_size=6, clock=clock, objects=objects)
     yield store
     await store.close()
@@ -172,3 +183,30 @@ async def test_a_sweep_leaves_what_is_damaged_and_erases_it_when_it_is_restored(
     assert (done.phase, done.contents, done.of_others) == ("done", 2, 0)
     assert (await store.contents.get(P, contents[0, "u2"].ref)).data == contents[0, "u2"].data
     assert set(await missing(store, list(contents.values()))) == {contents[0, "u1"].ref, contents[1, "u1"].ref}
+
+
+async def test_what_writers_note_does_not_pile_up_while_a_sweep_waits_for_the_object_store(
+    store: PostgresStore, another_store: PostgresStore, sql: asyncpg.Connection, clock: Clock, objects: FaultyObjects
+):
+    runs = [run_number(1), run_number(2)]
+    contents = [text(1), text(2)]
+    for run, content in zip(runs, contents, strict=True):
+        await record(store, run, [content])
+    await store.projections.pack([UnpackedRun(P, run, 1) for run in runs])
+    await store.moves.move_packs(P, [row["pack"] for row in await sql.fetch("select pack from content_pack")])
+    while await store.objects.check_and_settle(0, 100):
+        pass
+    await store.garbage.delete_run(P, runs[0], forks=False)
+    clock.days_pass(3)
+    objects.is_down = True
+    with pytest.raises(ObjectStoreUnavailable):
+        await swept(store)
+    for number in range(20):
+        await store.spans.ingest(P, Batch(spans=[span(number, run=run_number(9), INPUT_REF=contents[1].ref)]))
+    assert await sql.fetchval("select count(*) from gc_news") == 20
+    with pytest.raises(ObjectStoreUnavailable):
+        await store.garbage.sweep_step(P, DAY_NS)
+    assert await sql.fetchval("select count(*) from gc_news") == 0
+    objects.is_down = False
+    await swept(another_store)
+    assert await missing(store, contents) == [contents[0].ref]

@@ -30,7 +30,7 @@ from uuid import UUID
 from asyncpg import Record
 
 from playhead.model.ref import ContentRef
-from playhead_collector.errors import StoreCollision
+from playhead_collector.errors import ObjectStoreUnavailable, StoreCollision
 from playhead_collector.store.ports.retention import Deleted, Swept
 from playhead_collector.store.postgres import changes, named_refs, packed_garbage, search_blocks, tombstones
 from playhead_collector.store.postgres import statements as sql
@@ -82,10 +82,15 @@ class PostgresGarbage:
 
     async def sweep_step(self, project_id: int, grace_ns: int) -> Swept:
         # A step that needs bodies from the object store is rolled back and made again with them: writers do not wait.
-        return await self._packs.supplied(
-            lambda packs: self._db.transact(lambda conn: _step(conn, packs, project_id, self._clock(), grace_ns)),
-            leave_damaged=True,
-        )
+        try:
+            return await self._packs.supplied(
+                lambda packs: self._db.transact(lambda conn: _step(conn, packs, project_id, self._clock(), grace_ns)),
+                leave_damaged=True,
+            )
+        except ObjectStoreUnavailable:
+            # It may be down for days. What writers note is marked once, instead of being noted again and again.
+            await self._db.transact(lambda conn: _mark_news(conn, project_id))
+            raise
 
     async def forget_tombstones(self, older_ns: int) -> int:
         before_ns = self._clock() - older_ns
@@ -140,6 +145,13 @@ async def _step(conn: Conn, packs: Packs, project_id: int, now_ns: int, grace_ns
     await sql.run(conn, "move_sweep", project_id=project_id, **where)
     phase = SweepPhase(where["phase"]).name.lower()
     return Swept(phase, row["contents"] + where["contents"], row["nodes"] + where["nodes"])
+
+
+async def _mark_news(conn: Conn, project_id: int) -> None:
+    if await sql.value(conn, "lock_sweep", project_id=project_id) and await sql.row(
+        conn, "sweep", project_id=project_id
+    ):
+        await sql.run(conn, "take_news", project_id=project_id)
 
 
 def _begin_ns(day: datetime.date) -> int:
