@@ -134,7 +134,7 @@ async def test_a_policy_that_is_changed_during_a_pass_counts_at_once(store: Memo
     """Whoever sees that too much is deleted mends the policy, and the pass goes on for hours."""
     times = Times()
 
-    async def change(_: float) -> None:
+    async def change(seconds: float) -> None:
         if changed is None:
             store.by_project.pop(1, None)
         else:
@@ -150,7 +150,7 @@ async def test_a_policy_that_is_changed_during_a_pass_counts_at_once(store: Memo
 async def test_a_pass_goes_on_with_the_new_policy(store: MemoryTiers):
     times = Times()
 
-    async def change(_: float) -> None:
+    async def change(seconds: float) -> None:
         store.by_project[1] = '{"default": {"hot": "12h"}}'
 
     times.sleep = change
