@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from playhead_collector.process import CollectorProcess
@@ -29,9 +29,9 @@ TEMPLATE = "playhead_template"
 NOT_DURABLE = {"fsync": "off", "full_page_writes": "off"}
 T = TypeVar("T")
 _numbers = count(1)
-# How long one example takes says more about what else the machine does than about what is tested.  Each run of the
-# tests tries other examples.
-settings.register_profile("playhead", deadline=None, max_examples=50)
+# How long one example takes, or is made, says more about what else the machine does than about what is tested.  Each
+# run of the tests tries other examples.
+settings.register_profile("playhead", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("playhead")
 
 

@@ -114,7 +114,7 @@ def test_the_page_about_contexts_runs_in_a_framework(framework: str, tmp_path: P
         }
         code = code_of("docs/context.md")[framework] + "\nprint(run.id)"
         done = subprocess.run(
-            [sys.executable, "-c", code], env=variables, capture_output=True, text=True, timeout=120, check=False
+            [sys.executable, "-c", code], env=variables, capture_output=True, text=True, timeout=300, check=False
         )
     assert done.returncode == 0, done.stderr
     with JournalClient(tmp_path, pytest.fail) as journal:
@@ -174,7 +174,7 @@ def test_the_reference_names_every_setting_command_route_event_and_attribute(
 ):
     group: Any = get_command(app)
     commands = [(name, command.get_short_help_str(200)) for name, command in group.commands.items()]
-    spec = httpx.get(f"{collector.url}/api/v1/openapi.json").raise_for_status().json()
+    spec = httpx.get(f"{collector.url}/api/v1/openapi.json", timeout=60).raise_for_status().json()
     routes = [
         (method.upper(), path, operation.get("summary") or "")
         for path, methods in spec["paths"].items()

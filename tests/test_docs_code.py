@@ -90,7 +90,7 @@ def environment(collector: CollectorProcess, folder: Path) -> dict[str, str]:
 
 def run(command: list[str], env: dict[str, str], cwd: Path, typed: str = "") -> str:
     done = subprocess.run(
-        command, check=False, env=env, cwd=cwd, input=typed, capture_output=True, text=True, timeout=120
+        command, check=False, env=env, cwd=cwd, input=typed, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -255,21 +255,23 @@ def build_collector(
         store.outcomes, background, answers.prices, find_suspects=settings.first_suspects, is_busy=is_busy,
         wall_ns=clock,
     )  # fmt: skip
-    functions = _scorer_functions(settings)
     metrics = Metrics()
     access_control = _access_control(settings, store, metrics, clock)
     maskers = Maskers(access_control.projects, load_hook(settings.redaction_hook))
-    redactor = Redactor(store.redaction, maskers.of)
     intake = IngestPipeline(
         store, FIRST_PROJECT, settings.inline_attribute_characters,
         (runner.wake, lambda _: forwarder.wake()), maskers.of,
     )  # fmt: skip
+    functions = _scorer_functions(settings)
     run_scorer = RunScorer(
-        background, functions, answers.chat_models, answers.prices, intake.store_made, clock, maskers.of
+        background, functions, answers.chat_models, answers.prices,
+        lambda project_id, batch: intake.of(project_id).record(batch), clock,
     )  # fmt: skip
     scoring = ScoringWorker(
-        store.scorers, store.scores.add, run_scorer, is_busy=is_busy, wall_ns=clock, close=functions.close
-    )
+        store.scorers, store.scores.add, run_scorer, is_busy=is_busy, wall_ns=clock, close=functions.close,
+        masked=maskers.masked,
+    )  # fmt: skip
+    redactor = Redactor(store.redaction, maskers.of)
     workers = [
         runner, packer, sweeper, forgetter, retainer, mover, forwarder, announcer, indexer, finder, scoring,
         access_control.quotas, redactor,

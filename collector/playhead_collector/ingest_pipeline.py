@@ -56,6 +56,15 @@ class IngestPipeline:
         overtaken = ingested.superseded, ingested.takeovers
         return IngestResult(ingested.spans, ingested.duplicates, *refused, contents, *overtaken)
 
+    async def record(self, batch: Batch) -> None:
+        """Stores what the collector itself records, by the same rules. Durable once this returns. Raises
+        StoreUnavailable."""
+        masker = None if self.maskers is None else await self.maskers(self.project_id)
+        if masker is not None:
+            batch = await asyncio.to_thread(_masked_batch, masker, batch)
+        await self.store.spans.ingest(self.project_id, batch)
+        self._wake()
+
     async def missing(self, refs: Sequence[ContentRef]) -> MissingRefs:
         """Returns the refs that are not stored. Raises StoreUnavailable."""
         # Read the epoch first: if content is deleted between the two reads, the older epoch makes the client ask again.
@@ -74,14 +83,6 @@ class IngestPipeline:
         unknown_parents = await self.store.contents.put(self.project_id, contents, pack.threads, unproven)
         self._wake()
         return PackResult(unknown_parents, epoch)
-
-    async def store_made(self, project_id: int, batch: Batch) -> None:
-        """Stores what this collector has made for a project, as the run of a judge. Raises StoreUnavailable."""
-        masker = None if self.maskers is None else await self.maskers(project_id)
-        if masker is not None:
-            batch = await asyncio.to_thread(_masked_batch, masker, batch)
-        await self.store.spans.ingest(project_id, batch)
-        self.of(project_id)._wake()
 
     async def is_awaited(self, ref: ContentRef) -> bool:
         """Whether a run names this content while it is not stored. Raises StoreUnavailable."""

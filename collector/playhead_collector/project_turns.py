@@ -42,7 +42,7 @@ class _Share:
 
 
 @dataclass(slots=True)
-class Turn:
+class ProjectTurn:
     """A turn of a project, which holds it until the block ends."""
 
     _turns: "ProjectTurns"
@@ -101,10 +101,10 @@ class ProjectTurns:
         return len(self._active) > 1
 
     @asynccontextmanager
-    async def of(self, project_id: int) -> AsyncGenerator[Turn]:
+    async def of(self, project_id: int) -> AsyncGenerator[ProjectTurn]:
         """Waits for a turn of the project, and holds it for a piece of work."""
         await self.take(project_id)
-        turn = Turn(self, project_id)
+        turn = ProjectTurn(self, project_id)
         try:
             yield turn
         finally:

@@ -20,7 +20,14 @@ from playhead.projection.projector import ProjectSettings, project
 from playhead.projection.run_row import OutcomeFacts
 from playhead.wire.delays import delay_s
 from playhead_collector.background import BackgroundLoop
-from playhead_collector.errors import ContentCorrupt, ObjectStoreUnavailable, StoreCollision, StoreUnavailable
+from playhead_collector.errors import (
+    ContentCorrupt,
+    KeyDestroyed,
+    ObjectStoreUnavailable,
+    StoreCollision,
+    StoreUnavailable,
+    WrongEncryptionKey,
+)
 from playhead_collector.project_turns import ProjectTurns
 from playhead_collector.store.ports.projections import CachedRun, ProjectionStore, RunWork, UnprojectedRun
 
@@ -181,6 +188,7 @@ class ProjectionRunner:
         self._delayed: dict[Key, _RetryState] = {}
         self._turns = turns or ProjectTurns(1)
         self._had_news: dict[int, int] = {}  # when each project had news, of the last while
+        self._without_key: set[int] = set()  # projects whose key cannot be unwrapped here, which the log has said
         self._in_turn: dict[int, asyncio.Task[None]] = {}  # what projects runs of each project, if there are several
         self._arrived_in_turn = False  # news of one of these projects
         self._running: dict[Key, asyncio.Task[set[Key]]] = {}
@@ -386,6 +394,13 @@ class ProjectionRunner:
         """Projects the runs. Returns those that failed."""
         try:
             return await self._until_stored(keys, wait=wait)
+        except WrongEncryptionKey as error:  # so it is with all runs of the project, and with no other project
+            if keys[0][0] not in self._without_key:
+                self._without_key.add(keys[0][0])
+                log.warning("runs of a project are not projected here, which is tried again: %s", error)
+            for key in keys:
+                self._defer_failing_run(key, error)
+            return {*keys}
         except StoreUnavailable:
             raise
         except Exception as error:  # noqa: BLE001 - counted and logged below; one run must not stop the others
@@ -415,6 +430,7 @@ class ProjectionRunner:
                 continue
             if entry.work.cached is not None:
                 self.growing_runs.put(key, entry.work.cached)
+            self._without_key.discard(project_id)
             self.counts["projected"] += 1
             self.counts["started_over"] += not entry.work.result.appended if entry.work.result else 0
             self.counts["sealed"] += entry.seals
@@ -479,8 +495,10 @@ class ProjectionRunner:
         failures = self._delayed[key].failures + 1 if key in self._delayed else 1
         penalty = delay_s(failures, _FIRST_PENALTY_S, _LAST_PENALTY_S)
         self._delayed[key] = _RetryState(self._clock() + int(penalty * _NS), failures)
-        if isinstance(error, ObjectStoreUnavailable):
-            log.warning("run %s needs the object store, trying again in %.0f s: %s", key[1], penalty, error)
+        if isinstance(error, WrongEncryptionKey):  # the caller says it once for all runs
+            return
+        if isinstance(error, ObjectStoreUnavailable | KeyDestroyed):
+            log.warning("run %s cannot be projected now, trying again in %.0f s: %s", key[1], penalty, error)
         elif failures == 1:
             text = "run %s cannot be projected, please report this; trying again in %.0f s"
             log.error(text, key[1], penalty, exc_info=error)

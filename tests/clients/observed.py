@@ -40,7 +40,7 @@ def assert_exact(reader: Client, server: MockModelServer, ask: Callable[[], Any]
     before = len(server.requests)
     with playhead.run("exact") as run:
         ask()
-    assert playhead.flush(30)
+    assert playhead.flush(60)
     assert run.id is not None
     told = [reader.context(run.id, at=call["seq"], exact=True).get("request") for call in reader.llm_calls(run.id)]
     sent = [request.body for request in server.requests[before:] if not request.is_embedding]

@@ -308,7 +308,7 @@ def test_requests_are_given_back_as_they_were_sent(reader: Client, server: MockM
 
     with playhead.run("exact") as run:
         ask(server, program)()
-    assert playhead.flush(30)
+    assert playhead.flush(60)
     assert run.id is not None
     told = [reader.context(run.id, at=call["seq"], exact=True).get("request") for call in reader.llm_calls(run.id)]
     sent = [request.body for request in server.requests if not request.is_embedding]

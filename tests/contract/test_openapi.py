@@ -53,7 +53,7 @@ def url(module_database_url: str) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def description(url: str) -> dict[str, Any]:
-    return httpx.get(f"{url}{PREFIX}/openapi.json", headers=KEY).json()
+    return httpx.get(f"{url}{PREFIX}/openapi.json", headers=KEY, timeout=60).json()
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +130,7 @@ def test_every_parameter_and_member_of_a_body_is_described(description: dict[str
 
 
 def test_the_page_of_the_api_loads_nothing_from_elsewhere(url: str):
-    page = httpx.get(f"{url}{PREFIX}/docs", headers=KEY)
+    page = httpx.get(f"{url}{PREFIX}/docs", headers=KEY, timeout=60)
     assert page.status_code == 200
     assert "://" not in page.text
     assert 'fetch("openapi.json")' in page.text

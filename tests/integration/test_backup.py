@@ -86,7 +86,7 @@ class Ingesting:
         self._thread.join()
 
     def wait(self, count: int) -> None:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 180
         while len(self.acknowledged) < count:
             assert time.monotonic() < deadline
             time.sleep(0.05)
@@ -125,12 +125,12 @@ def differences(one: Any, other: Any, place: str = "") -> Iterator[str]:
 
 
 def epoch_of(url: str) -> str:
-    asked = httpx.post(f"{url}/v1/content/missing", json={"refs": []}, trust_env=False)
+    asked = httpx.post(f"{url}/v1/content/missing", json={"refs": []}, trust_env=False, timeout=60)
     return asked.raise_for_status().json()["epoch"]
 
 
 def settled(url: str, runs: Sequence[str]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     with Client(url) as client:
         while not all(client.run(run)["completeness"]["sealed"] for run in runs):
             assert time.monotonic() < deadline

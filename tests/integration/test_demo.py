@@ -26,7 +26,7 @@ def demo(temporary: Path) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join(filter(None, sys.path))
     env = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": path, "COLUMNS": "160"}
     command = [sys.executable, "-W", "error", "-c", "from playhead.cli import main; main()", "demo"]
-    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, check=False)
 
 
 @pytest.mark.slow

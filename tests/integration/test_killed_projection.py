@@ -64,7 +64,7 @@ def test_every_run_is_as_it_would_be_without_the_kills(database_url: str):
             shutil.rmtree(collector.data_dir, ignore_errors=True)
     with CollectorProcess(database_url=database_url, env=ENV) as collector, Client(collector.url) as client:
         everything = [*live, *(run for some in short for run in some)]
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while not all(client.run(run.run)["completeness"]["sealed"] for run in everything):
             assert time.monotonic() < deadline
             time.sleep(0.1)

@@ -75,7 +75,7 @@ async def test_it_waits_for_a_migration_that_is_under_way(empty_database_url: st
     await asyncio.sleep(0.3)
     assert not upgrading.done()
     await other.close()  # as when that collector is killed
-    await asyncio.wait_for(upgrading, 10)
+    await asyncio.wait_for(upgrading, 60)
     await schema.check(empty_database_url)
 
 

@@ -50,7 +50,7 @@ def command(*words: object, **environ: str) -> str:
     kept |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "NO_PROXY": "127.0.0.1"}
     done = subprocess.run(
         [sys.executable, "-m", "playhead", *map(str, words)],
-        env=kept | environ, capture_output=True, text=True, timeout=120, check=False,
+        env=kept | environ, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -127,7 +127,7 @@ def test_what_its_sdk_sends_is_taken_by_a_collector_of_today(state: Path):
     with CollectorProcess() as collector:
         for exchange in exchanges(state):
             body, before = base64.b64decode(exchange["body"]), exchange["answer"]
-            answer = httpx.post(collector.url + exchange["path"], content=body, headers=exchange["headers"])
+            answer = httpx.post(collector.url + exchange["path"], content=body, headers=exchange["headers"], timeout=60)
             assert (answer.status_code, answer.headers["content-type"]) == (before["status"], before["content-type"])
             assert int(answer.headers["playhead-collector"]) >= 1
             assert fields_of(answer.content, before["content-type"]) >= fields_of(
@@ -143,7 +143,7 @@ def test_the_sdk_of_today_is_tested_with_the_answers_of_its_collector(state: Pat
     with FakeCollector() as fake:
         for exchange in exchanges(state):
             body, before = base64.b64decode(exchange["body"]), exchange["answer"]
-            answer = httpx.post(fake.url + exchange["path"], content=body, headers=exchange["headers"])
+            answer = httpx.post(fake.url + exchange["path"], content=body, headers=exchange["headers"], timeout=60)
             kind = before["content-type"]
             assert (answer.status_code, answer.headers["content-type"]) == (before["status"], kind)
             # The SDK needs nothing that the older collector did not answer.

@@ -56,7 +56,7 @@ def test_a_collector_that_is_killed_in_the_middle_of_a_run_has_all_of_it_when_it
         run = agent()
     assert not playhead.flush(0.2)
     with CollectorProcess(data_dir=data_dir, port=port), playhead.Client(f"http://127.0.0.1:{port}") as asked:
-        assert playhead.flush(30)
+        assert playhead.flush(60)
         summary = asked.run(run)  # waits for the projection, as lists do not
         assert (summary["status"], summary["llm_calls"]) == ("completed", CALLS)
         assert next(iter(asked.runs()))["status"] == "completed"

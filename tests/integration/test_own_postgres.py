@@ -42,7 +42,9 @@ async def ingest(database_url: str) -> None:
 def answers(collector: CollectorProcess) -> list[object]:
     paths = (f"/runs/{RUN}/events", f"/runs/{RUN}/context", "/keys")
     key = {"x-api-key": "the operator's"}
-    return [httpx.get(f"{collector.url}{PREFIX}{path}", headers=key).raise_for_status().json() for path in paths]
+    return [
+        httpx.get(f"{collector.url}{PREFIX}{path}", headers=key, timeout=60).raise_for_status().json() for path in paths
+    ]
 
 
 def test_a_dump_takes_runs_and_keys_along(data_dir: Path, empty_database_url: str, tmp_path: Path):
@@ -51,7 +53,9 @@ def test_a_dump_takes_runs_and_keys_along(data_dir: Path, empty_database_url: st
     with CollectorProcess(data_dir=data_dir, env=env) as before:
         asyncio.run(ingest(before.database))
         body = {"name": "dashboards", "scopes": ["read"]}
-        httpx.post(f"{before.url}{PREFIX}/keys", json=body, headers={"x-api-key": "the operator's"}).raise_for_status()
+        httpx.post(
+            f"{before.url}{PREFIX}/keys", json=body, headers={"x-api-key": "the operator's"}, timeout=60
+        ).raise_for_status()
         expected = answers(before)
         places = {"PLAYHEAD_DATA_DIR": str(data_dir), "PLAYHEAD_DATABASE_URL": empty_database_url}
         path = os.pathsep.join((str(binaries()), os.environ["PATH"]))

@@ -26,7 +26,7 @@ def recorded_runs(temporary: Path, *options: str) -> subprocess.CompletedProcess
     path = os.pathsep.join(filter(None, sys.path))
     env = {**os.environ, "TMPDIR": str(temporary), "PYTHONPATH": path, "COLUMNS": "160"}
     command = [sys.executable, "-W", "error", "-m", "benchmarks.recorded_runs", "--trajectories", *options]
-    return subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
 
 
 @pytest.mark.slow

@@ -49,8 +49,8 @@ def moto_url() -> Iterator[str]:
     server.start()
     host, port = server.get_host_and_port()
     url = f"http://{host}:{port}"
-    httpx.post(f"{url}/moto-api/reset", trust_env=False)
-    httpx.put(f"{url}/{BUCKET}", trust_env=False)
+    httpx.post(f"{url}/moto-api/reset", trust_env=False, timeout=60)
+    httpx.put(f"{url}/{BUCKET}", trust_env=False, timeout=60)
     yield url
     server.stop()
 

@@ -138,7 +138,7 @@ def _python(program: str, *arguments: str, given: bytes = b"") -> Any:
 def _is_healthy(url: str, process: "subprocess.Popen[bytes]", log: Path) -> bool:
     assert process.poll() is None, log.read_text(errors="replace")[-2_000:]
     try:
-        with httpx.Client(trust_env=False) as client:
+        with httpx.Client(trust_env=False, timeout=60) as client:
             return client.get(f"{url}/healthz").is_success
     except httpx.HTTPError:
         return False

@@ -35,7 +35,7 @@ def run_program(journal: Path, model: MockModelServer, **environ: str) -> subpro
     kept |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "NO_PROXY": "127.0.0.1"}
     kept |= {"OPENAI_BASE_URL": model.base_url, "OPENAI_API_KEY": "none", "PLAYHEAD_JOURNAL_DIR": str(journal)}
     return subprocess.run(
-        [sys.executable, PROGRAM], env=kept | environ, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, PROGRAM], env=kept | environ, capture_output=True, text=True, timeout=300, check=False
     )
 
 
@@ -75,7 +75,7 @@ def record_requests(folder: Path) -> None:
 def _exchanged(url: str, request: Request) -> dict[str, object]:
     """The request, and what a collector answers."""
     kept = {name: request.headers[name] for name in ("content-type", "content-encoding")}
-    answer = httpx.post(url + request.path, content=request.sent, headers=kept)
+    answer = httpx.post(url + request.path, content=request.sent, headers=kept, timeout=60)
     return {
         "path": request.path,
         "headers": kept,

@@ -44,7 +44,7 @@ def draw(folder: Path, scenes: Sequence[str], widths: str) -> None:
             "PYTHONPATH": str(ROOT),
         }
         for program in PROGRAMS:
-            subprocess.run([sys.executable, ROOT / program], env=env, check=True, capture_output=True, timeout=120)
+            subprocess.run([sys.executable, ROOT / program], env=env, check=True, capture_output=True, timeout=300)
         words = {"PLAYHEAD_UI_URL": collector.url, "PLAYHEAD_UI_PICTURES": str(folder)}
         words |= {"PLAYHEAD_UI_WIDTHS": widths, "PLAYHEAD_UI_SCENES": ",".join(scenes)}
         words |= {"PLAYHEAD_UI_PYTHON": sys.executable, "PLAYHEAD_UI_CHANGE": str(FOLDER / "waiting_change.py")}

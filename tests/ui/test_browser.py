@@ -111,5 +111,5 @@ def record(env: dict[str, str]) -> None:
     """Runs the programs, which send what they record to the collector."""
     env = env | {"PATH": "/usr/bin:/bin", "PYTHONPATH": PYTHONPATH}
     subprocess.run(
-        [sys.executable, "-c", RECORD, *PROGRAMS], cwd=ROOT, env=env, check=True, capture_output=True, timeout=120
+        [sys.executable, "-c", RECORD, *PROGRAMS], cwd=ROOT, env=env, check=True, capture_output=True, timeout=300
     )

@@ -22,7 +22,7 @@ def generate() -> str:
         source, target = Path(folder, "openapi.json"), Path(folder, "schema.d.ts")
         source.write_text(json.dumps(described))
         command = [node(), FOLDER / "node_modules/openapi-typescript/bin/cli.js", source, "--output", target]
-        subprocess.run(command, check=True, capture_output=True, timeout=120)
+        subprocess.run(command, check=True, capture_output=True, timeout=300)
         return target.read_text()
 
 

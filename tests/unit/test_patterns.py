@@ -154,6 +154,8 @@ def assert_linear(pattern: re.Pattern[Any], made: Callable[[int], str], note: st
     that is linear takes so long that the noise is small beside it, and one that is not is as far from it as before.
     """
     longest = seconds(pattern, made(LONG // 8), 1)
+    if longest >= 0.1:
+        longest = seconds(pattern, made(LONG // 8), 3)
     assert longest < 0.1, f"{pattern.pattern!r}: {longest:.3f} s for {LONG // 8} characters of {note}"
     if seconds(pattern, made(LONG), 1) < TOO_SHORT_TO_TELL:
         return

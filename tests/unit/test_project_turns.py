@@ -40,7 +40,7 @@ class Work:
             await settle()
 
     async def until_began(self, count: int) -> None:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             while len(self.began) < count:
                 await asyncio.sleep(0)
 

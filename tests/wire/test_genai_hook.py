@@ -215,7 +215,7 @@ def test_without_code_official_instrumentations_record_through_us(server: MockMo
         sys.executable,
         str(tmp_path / "app.py"),
     ]
-    done = subprocess.run(command, env=kept, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, env=kept, capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stdout) == (0, "fine\n"), done.stderr
     seen = read_journal(tmp_path / "theirs")
     [span] = [span for span in seen.spans if span.scope == OFFICIAL]

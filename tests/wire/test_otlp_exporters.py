@@ -68,7 +68,7 @@ def test_spans_arrive_and_their_content_is_lifted_out_of_them(collector: Collect
     marker = f"marker-{uuid4().hex}"
     run = chat(collector, marker, compression)
 
-    summary = httpx.get(f"{collector.url}/api/v1/runs/{run}")
+    summary = httpx.get(f"{collector.url}/api/v1/runs/{run}", timeout=60)
     assert summary.status_code == 200, summary.text
     agent, call = spans = asyncio.run(stored_spans(collector, run))
     assert [span.name for span in spans] == ["invoke_agent shop", "chat gpt-4o"]
@@ -83,7 +83,7 @@ def test_spans_arrive_and_their_content_is_lifted_out_of_them(collector: Collect
     } <= call.attributes.keys()
     assert marker not in repr(spans)
     assert asyncio.run(rows_with(collector, marker)) == []
-    context = httpx.get(f"{collector.url}/api/v1/runs/{run}/context")
+    context = httpx.get(f"{collector.url}/api/v1/runs/{run}/context", timeout=60)
     assert marker in context.text
 
 
@@ -144,7 +144,9 @@ def test_metrics_are_taken_and_counted(collector: CollectorProcess):
     assert provider.force_flush()
     provider.shutdown()
     ignored = [
-        line for line in httpx.get(f"{collector.url}/metrics").text.splitlines() if "playhead_ignored_total{" in line
+        line
+        for line in httpx.get(f"{collector.url}/metrics", timeout=60).text.splitlines()
+        if "playhead_ignored_total{" in line
     ]
     assert any('signal="metrics"' in line and float(line.split()[-1]) >= 1 for line in ignored)
 
@@ -192,7 +194,12 @@ def test_a_sender_whose_dialect_is_not_understood_is_told_so_and_its_content_lea
     assert inline.items() <= span.attributes.items()
     assert asyncio.run(rows_with(collector, marker)) == []
     moved = next(key for key in values if key not in inline)
-    assert httpx.get(f"{collector.url}/api/v1/content/{span.attributes[moved + '_ref']}").text == values[moved]
-    assert f'playhead_not_understood_total{{scope="{scope}"}} 1.0' in httpx.get(f"{collector.url}/metrics").text
+    assert (
+        httpx.get(f"{collector.url}/api/v1/content/{span.attributes[moved + '_ref']}", timeout=60).text == values[moved]
+    )
+    assert (
+        f'playhead_not_understood_total{{scope="{scope}"}} 1.0'
+        in httpx.get(f"{collector.url}/metrics", timeout=60).text
+    )
     doctor = CliRunner().invoke(app, ["--url", collector.url, "doctor"])
     assert f"scope\t{scope}\ttaken without understanding its content: spans and log events: 1\t" in doctor.stdout

@@ -26,7 +26,7 @@ def execute(code: str, journal: Path, **environ: str) -> None:
     kept |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "NO_PROXY": "127.0.0.1"}
     kept |= {"PLAYHEAD_JOURNAL_DIR": str(journal), "PLAYHEAD_EXIT_TIMEOUT_SECONDS": "60"}
     done = subprocess.run(
-        [sys.executable, "-c", code], env=kept | environ, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", code], env=kept | environ, capture_output=True, text=True, timeout=300, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 

@@ -60,7 +60,7 @@ def shopping(model: openai.OpenAI, *, declare: bool) -> str:
         ask(model, say(shorter, "When will it be there?"))
         ask(model, say(shorter, "Thank you."))
     assert run.id is not None
-    assert playhead.flush(30)
+    assert playhead.flush(60)
     return run.id
 
 
@@ -111,7 +111,7 @@ def test_a_call_is_put_down_to_the_step_of_a_plan_that_names_it(
         messages.append({"role": "tool", "tool_call_id": asked.id, "content": refund_order(order="A1")})
         ask(model, messages)
     assert run.id is not None
-    assert playhead.flush(30)
+    assert playhead.flush(60)
     [plan] = [event for event in client.events(run.id) if event["kind"] == "plan_created"]
     [why] = client.attributions(run.id)
     assert (why["kind"], why["strength"], why["rule"]) == ("plan_step", "strong", "plan_names_tool")

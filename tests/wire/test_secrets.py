@@ -136,7 +136,7 @@ def raw_wsgi(environ: dict[str, Any], start_response: Any) -> list[bytes]:
 
 def nowhere(recording: Recording, collector: FakeCollector) -> None:
     """No byte of the secret in any file of the journal, nor in any request to the collector."""
-    assert playhead.flush(20)
+    assert playhead.flush(60)
     files = [path.read_bytes() for path in recording.folder.rglob("*") if path.is_file()]
     contents = [content.data for content in recording.read().contents.values()]
     sent = [
@@ -156,7 +156,7 @@ def nowhere(recording: Recording, collector: FakeCollector) -> None:
 def test_no_byte_of_a_request_s_credentials_is_recorded(recording: Recording, collector: FakeCollector, how: str):
     if how == "uvicorn":
         with serving(application) as address:
-            answer = httpx.post(f"{address}/ask", params={"question": "why?"}, headers=HEADERS)
+            answer = httpx.post(f"{address}/ask", params={"question": "why?"}, headers=HEADERS, timeout=60)
     else:
         with TestClient(cast(Any, raw_asgi if how == "raw ASGI" else application)) as client:
             answer = client.post("/ask", params={"question": "why?"}, headers=HEADERS)
@@ -196,7 +196,7 @@ async def test_clients_and_what_they_answer_are_their_types(recording: Recording
     def hold(**things: Any) -> None: ...
 
     request = httpx.Request("GET", f"http://x/?key={SECRET}", headers=HEADERS)
-    async with httpx.AsyncClient(headers=HEADERS) as client, AsyncSession() as database:
+    async with httpx.AsyncClient(headers=HEADERS, timeout=60) as client, AsyncSession() as database:
         things = {
             "client": client,
             "request": request,

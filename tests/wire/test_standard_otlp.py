@@ -49,7 +49,7 @@ def run(program: str, journal: Path, **environ: str) -> str:
         "OTEL_TRACES_EXPORTER": "otlp",
     }
     done = subprocess.run(
-        [sys.executable, "-c", program], env=kept | environ, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", program], env=kept | environ, capture_output=True, text=True, timeout=300, check=False
     )
     assert (done.returncode, done.stdout) == (0, "")
     return done.stderr
@@ -85,7 +85,7 @@ def test_our_collector_that_gets_both_counts_nothing_twice(protocol: str, tmp_pa
         run(PROGRAM, tmp_path / "both", PLAYHEAD_ENDPOINT=collector.url, **environ)
         run(PROGRAM, tmp_path / "one", PLAYHEAD_ENDPOINT=collector.url, OTEL_TRACES_EXPORTER="none")
         with playhead.Client(collector.url) as client:
-            until = time.monotonic() + 60
+            until = time.monotonic() + 180
             while len(runs := list(client.runs())) < 2 or any(run["status"] == "running" for run in runs):
                 assert time.monotonic() < until, runs
             shapes = [[event["kind"] for event in client.events(run["run"])] for run in runs]
@@ -103,11 +103,12 @@ def test_a_program_with_a_provider_exports_once(tmp_path: Path):
 def test_a_backend_that_is_down_ends_no_program_late_and_costs_no_record(tmp_path: Path):
     with FakeCollector() as collector:
         environ = {"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://127.0.0.1:9/v1/traces"}
+        environ["OTEL_EXPORTER_OTLP_TRACES_TIMEOUT"] = "100"  # so long the exporter itself would try
         begun = time.monotonic()
         run(PROGRAM, tmp_path, PLAYHEAD_ENDPOINT=collector.url, **environ | {"PLAYHEAD_EXIT_TIMEOUT_SECONDS": "2"})
         took = time.monotonic() - begun
     assert len(collector.spans) == 2
-    assert took < 9  # the exporter itself would try for ten seconds
+    assert took < 60
 
 
 def test_an_exporter_that_is_not_installed_is_named_once_and_all_is_recorded(tmp_path: Path):

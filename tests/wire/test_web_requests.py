@@ -99,7 +99,7 @@ def test_a_run_whose_client_goes_away_is_cancelled_and_no_error(
 
     with serving(app) as address:
         leave_after_first_chunk(address)
-        assert over.wait(30)
+        assert over.wait(60)
     seen = recording.read()
     for span in seen.spans:
         assert (span.status, span.attributes[names.OUTCOME]) == (0, "cancelled")
@@ -127,7 +127,7 @@ def test_a_model_stream_whose_client_goes_away_is_cancelled(recording: Recording
 
     with serving(app) as address:
         leave_after_first_chunk(address)
-        assert over.wait(30)
+        assert over.wait(60)
     seen = recording.read()
     assert {span.attributes[names.OUTCOME] for span in seen.spans} == {"cancelled"}
     assert one_run(seen).row.status == "cancelled"
@@ -171,11 +171,11 @@ def test_what_goes_on_after_the_response_belongs_to_the_run(recording: Recording
         return "said"
 
     with serving(app) as address:
-        assert httpx.get(address).json() == "said"
+        assert httpx.get(address, timeout=60).json() == "said"
         for _ in range(3):
-            assert done.acquire(timeout=30)
-        assert httpx.get(address + "/unobserved").json() == "said"
-        assert done.acquire(timeout=30)
+            assert done.acquire(timeout=60)
+        assert httpx.get(address + "/unobserved", timeout=60).json() == "said"
+        assert done.acquire(timeout=60)
     seen = recording.read()
     root = seen.call("handle")
     inside = [span for span in seen.spans if span.attributes[names.RUN_ID] == root.attributes[names.RUN_ID]]

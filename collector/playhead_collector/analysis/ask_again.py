@@ -4,7 +4,7 @@ The recorded request is built again in the form of Chat Completions, a model of 
 is stored beside the run as content that no event names.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
@@ -23,7 +23,6 @@ from playhead_collector.read.owning_call import model_call_at
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import seq_at
 from playhead_collector.read.values import ContentCache, fetch, fetch_thread
-from playhead_collector.redaction.masking import MaskValues
 
 # --- the request, pure -----------------------------------------------------------------------------------------------
 
@@ -204,10 +203,19 @@ async def prepare(record: RunRecord, at: str | None, changes: Changes, models: C
     )
 
 
+MaskAnswers = Callable[[Sequence[Any]], Awaitable[list[Any]]]
+"""Returns texts and JSON values as the rules of the project let them be stored."""
+
+
+async def _as_it_is(values: Sequence[Any]) -> list[Any]:
+    return [*values]
+
+
 async def ask(
-    question: PreparedQuestion, models: ChatModels, clock: Callable[[], int], masked: MaskValues
+    question: PreparedQuestion, models: ChatModels, clock: Callable[[], int], masked: MaskAnswers = _as_it_is
 ) -> AskedAgain:
-    """Asks the model, and stores its answer as content that no event names.  Raises Refused."""
+    """Asks the model, and stores its answer as content that no event names, as `masked` lets it be stored.  Raises
+    Refused."""
     record, begin = question.record, question.begin
     completion = await models.complete(question.body)
     try:
@@ -231,8 +239,8 @@ async def ask(
         "finish_reason": None if finish_reason is None else str(finish_reason),
         "usage": _usage(completion),
     }
-    said = {name: value[name] for name in ("system", "messages", "settings", "answer")}
-    value |= (await masked([said]))[0]
+    texts = ("system", "messages", "answer", "recorded")
+    value |= zip(texts, await masked([value[name] for name in texts]), strict=True)
     content = Content(canonical_json({**value, "thread": begin.thread}), JSON)
     subject = ContentRef.of(b"asked again: " + content.data)
     await record.store.contents.keep_explanation(record.project_id, record.run, subject, value["model"], content)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 from playhead_collector.access import ANYBODY, Access
 from playhead_collector.errors import Refused
-from playhead_collector.json_bytes import json_bytes
 from playhead_collector.read.record import RunProjector, RunRecord, open_record, stored_record
 
 if TYPE_CHECKING:
@@ -120,6 +118,10 @@ class MaskerDirectory(Protocol):
 
     async def of(self, project_id: int) -> Masker | None:
         """Returns what masks the data of a project; None: nothing does. Raises StoreUnavailable."""
+        ...
+
+    async def masked(self, project_id: int, values: Sequence[T]) -> list[T]:
+        """Returns texts or JSON values as they may be stored; a text stays a text. Raises StoreUnavailable."""
         ...
 
 
@@ -259,8 +261,8 @@ class Asking:
 
     async def masked(self, values: Sequence[T]) -> list[T]:
         """Returns texts or JSON values as the rules of the project let them be stored; a text stays a text."""
-        masker = None if self.services.maskers is None else await self.services.maskers.of(self.project_id)
-        return [*values] if masker is None else await asyncio.to_thread(_masked, masker, values)
+        maskers = self.services.maskers
+        return [*values] if maskers is None else await maskers.masked(self.project_id, values)
 
 
 def _needed(service: T | None) -> T:
@@ -274,14 +276,6 @@ class Changing(Asking):
     """One call of a handler that changes something: it has the whole store."""
 
     store: PostgresStore
-
-
-def _masked(masker: Masker, values: Sequence[T]) -> list[T]:
-    left: list[Any] = []
-    for value in values:
-        after = masker.json(value)
-        left.append(json_bytes(after).decode() if isinstance(value, str) and not isinstance(after, str) else after)
-    return left
 
 
 def needs_collector() -> Refused:

@@ -59,7 +59,8 @@ async def _brief(asking: Asking, record: RunRecord, moment: str | None) -> Expla
 
 
 async def _keep(asking: Asking, record: RunRecord, brief: ExplanationBrief, text: str) -> Explanation:
-    return await keep_explanation(record, brief, asking.explainer.model, text, asking.services.clock, asking.masked)
+    [stored] = await asking.masked([text])
+    return await keep_explanation(record, brief, asking.explainer.model, stored, asking.services.clock)
 
 
 async def _stream(

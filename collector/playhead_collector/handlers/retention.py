@@ -86,6 +86,7 @@ async def removals(asking: Changing, *, limit: int | None = None) -> Page[RunRem
 @changes(RetentionOperations.pin_run)
 async def pin_run(asking: Changing, run: str, reason: str | None = None) -> Pin:
     record = await asking.record(run)
+    [reason] = await asking.masked([reason])
     pin = await asking.store.tiers.pin(asking.project_id, record.run, reason, asking.request.access.key_name)
     if pin is None:
         message = f"run {record.run} was deleted just now: `playhead runs` lists the others"

@@ -10,7 +10,7 @@ from itertools import islice
 
 from playhead.model import names
 from playhead.model.ref import ContentRef
-from playhead_collector.project_turns import Turn
+from playhead_collector.project_turns import ProjectTurn
 from playhead_collector.receive.otlp import decode
 from playhead_collector.receive.otlp.decode import Signal, Wire
 from playhead_collector.receive.otlp.decoded import Decoded, DecodeLimits
@@ -123,7 +123,7 @@ class OtlpIntake:
         share: AdmittedRequest,
         project_id: int,
         phoenix_project: str | None,
-        turn: Turn,
+        turn: ProjectTurn,
     ) -> PartialSuccessMessage:
         result, items = PartialSuccessMessage(), 0
         portions, size = await self._portions(signal, wire, share)

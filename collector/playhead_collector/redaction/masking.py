@@ -11,9 +11,9 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeAlias, cast
+from typing import Any, Final, Protocol, TypeVar, cast
 
 from playhead.model.canonical import Content, canonical_json, content_as, parse_json
 from playhead.model.ref import is_ref
@@ -22,6 +22,9 @@ from playhead_collector.redaction.patterns import SafePattern
 from playhead_collector.redaction.presets import PRESETS
 from playhead_collector.redaction.rules import HOOK, UNREADABLE, RedactionRules, name_of_key
 
+T = TypeVar("T")
+
+_NODE: Final = re.compile(rb'\{"message":"sha256:[0-9a-f]{64}","parent":(?:null|"sha256:[0-9a-f]{64}")\}')
 _MARK: Final = re.compile(r"\[masked:([a-z0-9_-]{1,40})\]")
 _MOST_DEPTH: Final = 100
 # Each round masks something that the one before has uncovered: a second one changes hardly ever anything.
@@ -49,10 +52,6 @@ class MaskingHook(Protocol):
     stored of it."""
 
     def __call__(self, value: Any, project: str, /) -> Any: ...
-
-
-MaskValues: TypeAlias = Callable[[Sequence[dict[str, Any]]], Awaitable[list[dict[str, Any]]]]
-"""Returns JSON objects as the rules of a project let them be stored. Raises StoreUnavailable."""
 
 
 class _TakesTooLong(Exception):
@@ -114,8 +113,8 @@ class Masker:
     def content(self, content: Content) -> Content:
         """Returns the content as it may be stored: itself if no rule matches, else one that is `masked`, under the ref
         of what was sent."""
-        if content.media_type == THREAD:
-            return content
+        if content.media_type == THREAD and _NODE.fullmatch(content.data):
+            return content  # whoever says that other bytes are a thread gets them masked as anybody
         # As the bytes alone are read: who stored them first does not decide how.
         plain = content if content.is_masked else content_as(content, content.ref.plain)
         data = self._data(plain)
@@ -137,11 +136,6 @@ class Masker:
         """Returns a text as it may be stored, without the hook."""
         masked = self._bounded(text)
         return masked if isinstance(masked, str) else mark(UNREADABLE)
-
-    def said(self, text: str) -> str:
-        """Returns a text as it may be stored; what a hook returns in its place, as JSON."""
-        masked = self.json(text)
-        return masked if isinstance(masked, str) else canonical_json(masked).decode()
 
     def hides(self, key: str, *, exactly: bool = False) -> str | None:
         """Returns the name of the rule that masks the value of this member; None: none does. `exactly`: only a rule
@@ -225,7 +219,7 @@ class Masker:
                 masked[key] = item
                 continue
             name = self.hides(key)
-            new_key = _free(self._text(key, clock, _MOST_DEPTH), masked)
+            new_key = free_name(self._text(key, clock, _MOST_DEPTH), masked)
             if name is not None:
                 masked[new_key] = self._hidden(item, name, depth + 1)
             else:
@@ -242,7 +236,7 @@ class Masker:
             for key, item in cast("dict[str, Any]", value).items():
                 is_structure = isinstance(item, str) and item in _STRUCTURE.get(key, ())
                 # Names of members are data as well, where all of an object is hidden since nothing could look at it.
-                new_key = _free(self._name(key, name), hidden)
+                new_key = free_name(self._name(key, name), hidden)
                 hidden[new_key] = item if is_structure else self._hidden(item, name, depth + 1)
             return hidden
         return mark(name)
@@ -306,6 +300,16 @@ class _TimeLimit:
             raise _TakesTooLong
 
 
+def masked_values(masker: Masker, values: Sequence[T]) -> list[T]:
+    """Returns texts or JSON values as they may be stored; a text stays a text."""
+    left: list[Any] = []
+    for value in values:
+        after = masker.json(value)
+        is_text = isinstance(value, str) and not isinstance(after, str)
+        left.append(canonical_json(after).decode() if is_text else after)
+    return left
+
+
 def mark(name: str) -> str:
     """Returns what stands for something that the rule of this name has masked."""
     return f"[masked:{name}]"
@@ -352,7 +356,7 @@ def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else canonical_json(value).decode()
 
 
-def _free(key: str, taken: Mapping[str, Any]) -> str:
+def free_name(key: str, taken: Mapping[str, Any]) -> str:
     """Returns a name that no other member has: two names may become one when they are masked."""
     if key not in taken:
         return key

@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 
 from playhead.model import names
 from playhead.model.span import Attributes, LogEvent, Span, SpanEvent
-from playhead_collector.redaction.masking import Masker
+from playhead_collector.redaction.masking import Masker, free_name
 from playhead_collector.redaction.rules import HOOK
 
 # Without these, records could not be put together, or would be taken for others.
@@ -48,7 +48,7 @@ def mask_attributes(masker: Masker, attributes: Attributes) -> Attributes:
             continue
         is_of_conventions = name.startswith(_CONVENTIONS)
         rule = masker.hides(name, exactly=is_of_conventions)
-        new_name = name if is_of_conventions else masker.text(name)
+        new_name = name if is_of_conventions else free_name(masker.text(name), masked)
         masked[new_name] = masker.json(value, through_hook=False) if rule is None else masker.hidden(value, rule)
     return attributes if masked == attributes else masked
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from playhead_collector.background import BackgroundLoop, keep_working
-from playhead_collector.errors import StoreCollision, StoreUnavailable
+from playhead_collector.errors import KeyDestroyed, StoreCollision, StoreUnavailable, WrongEncryptionKey
 from playhead_collector.store.ports.projections import ProjectionStore, UnpackedRun
 
 log = logging.getLogger(__name__)
@@ -68,7 +68,7 @@ class Packer:
         """Packs runs of a project together: contents that they have in common are stored once."""
         try:
             await self._store.pack(due)
-        except StoreCollision:  # tried again later
+        except (StoreCollision, WrongEncryptionKey, KeyDestroyed):  # tried again later; other projects go on
             return
         except StoreUnavailable:
             raise

@@ -87,13 +87,15 @@ class Sweeper:
             await self._sleep(_BETWEEN_SECONDS)
         while self._projects is not None and await self._projects.remove_deleted(_ROWS_AT_A_TIME):
             await self._sleep(_BETWEEN_SECONDS)
-        waiting: ObjectStoreUnavailable | None = None
+        waiting: StoreUnavailable | None = None
         for project_id in await self._store.sweeps_due(int(self.grace_s * _NS)):
             try:
                 await self._sweep(project_id)
-            except ObjectStoreUnavailable as error:  # other projects may not need the object store
+            except (ObjectStoreUnavailable, WrongEncryptionKey, EncryptionMissing) as error:  # others may need none
                 waiting = error
-            except (ContentCorrupt, KeyDestroyed, WrongEncryptionKey, EncryptionMissing) as error:
+            except KeyDestroyed:  # just now: nothing of the project is swept any more
+                continue
+            except ContentCorrupt as error:
                 log.error("project %d is not swept: %s", project_id, error)  # noqa: TRY400 - it is no error of ours
             except StoreUnavailable:
                 raise

@@ -7,11 +7,14 @@ What a key is, and which project a request is about, is found out by `access_con
 from collections.abc import Callable
 
 from fastapi import Request
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from playhead.model.names import COLLECTOR_PATH
+from playhead.wire.operations.conversations import ConversationOperations
 from playhead.wire.operations.declared import PREFIX, operation_at
-from playhead_collector.access import FIRST_PROJECT, Access
+from playhead.wire.operations.notes import NoteOperations
+from playhead.wire.operations.scores import ScoreOperations
+from playhead_collector.access import FIRST_PROJECT, Access, access_of
 from playhead_collector.errors import Refused, StoreUnavailable
 from playhead_collector.receive.langfuse_media import is_upload, ticket_in
 from playhead_collector.receive.otlp_http import INTAKE_PATHS
@@ -27,6 +30,11 @@ from playhead_collector.serve.keyring import ADMIN, INGEST, READ
 SESSION_PATH = "/api/v1/session"
 OPEN_PATHS = frozenset({"/healthz", "/readyz", COLLECTOR_PATH, SESSION_PATH})
 METRICS_PATH = "/metrics"
+# Of the other paths, those on which a program can store as much as it likes. They count for the limits of its project,
+# as spans and contents do. What keeps a run going (leases, promises) is small, and never refused for a limit.
+_STORING = frozenset({
+    ConversationOperations.save_conversation, ScoreOperations.score, NoteOperations.add_note, NoteOperations.save_view,
+})  # fmt: skip
 # What is no declared operation, and may be read with the scope `read`.
 _READ_PATHS = frozenset({METRICS_PATH, f"{PREFIX}/docs", f"{PREFIX}/openapi.json"})
 
@@ -52,8 +60,22 @@ class RequireKey:
         if scope["type"] != "http" or scope["path"] in self._open or _is_page(scope["method"], scope["path"]):
             await self._app(scope, receive, send)
             return
-        refused = await self._refused(scope)
-        await (refused or self._app)(scope, receive, send)
+        if (refused := await self._refused(scope)) is not None:
+            await refused(scope, receive, send)
+        else:
+            await self._app(scope, self._counted(scope, receive) if _is_storing(scope) else receive, send)
+
+    def _counted(self, scope: Scope, receive: Receive) -> Receive:
+        """Counts the bytes of a body for its project while they are received."""
+        project_id = access_of(Request(scope)).project_id
+
+        async def counted() -> Message:
+            message = await receive()
+            if body := message.get("body"):
+                self._access_control.quotas.arrived(project_id, 0, len(body))
+            return message
+
+        return counted
 
     async def _refused(self, scope: Scope) -> ASGIApp | None:
         request, needed = Request(scope), needed_for(scope["method"], scope["path"])
@@ -72,12 +94,16 @@ class RequireKey:
         path = request.url.path
         if is_upload(request.method, path):
             return await self._access_control.uploader(ticket_in(request))
-        if path.startswith(INTAKE_PATHS):
+        if path.startswith(INTAKE_PATHS) or _is_storing(request.scope):
             return await self._access_control.sender(request.headers)
         access = await self._access_control.access(needed, request.headers)
         if path == METRICS_PATH and access.project_id != FIRST_PROJECT and not access.is_operator:
             raise Refused(403, "operators_only", "these figures are of all projects: ask with a key of the first one")
         return access
+
+
+def _is_storing(scope: Scope) -> bool:
+    return operation_at(scope["method"], scope["path"]) in _STORING
 
 
 def _is_page(method: str, path: str) -> bool:

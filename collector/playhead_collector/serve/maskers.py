@@ -3,13 +3,13 @@
 import asyncio
 import importlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar, cast
 
 from playhead_collector.errors import BadSetting
-from playhead_collector.redaction.masking import Masker, MaskingHook
+from playhead_collector.redaction.masking import Masker, MaskingHook, masked_values
 from playhead_collector.serve.project_directory import ProjectDirectory
 
 T = TypeVar("T")
@@ -39,6 +39,11 @@ class Maskers:
             made = Masker(project.redaction, project.name, self.hook, self.counts)
             self._made[project_id] = made
         return made
+
+    async def masked(self, project_id: int, values: Sequence[T]) -> list[T]:
+        """Returns texts or JSON values as they may be stored; a text stays a text. Raises StoreUnavailable."""
+        masker = await self.of(project_id)
+        return [*values] if masker is None else await asyncio.to_thread(masked_values, masker, values)
 
 
 async def run_masked(masker: Masker | None, work: Callable[[Masker], T], otherwise: T) -> T:

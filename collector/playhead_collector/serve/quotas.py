@@ -55,6 +55,7 @@ class Quotas:
         self._clock, self._wall_ns = clock, wall_ns
         self._allowances: dict[int, _Allowance] = {}
         self._new: dict[int, Arrived] = {}
+        self._adding: dict[int, Arrived] = {}  # what is being added to the database
         self._today: dict[int, Arrived] = {}
         self._sizes: dict[int, int] = {}
         self._measured_at: float | None = None
@@ -101,18 +102,21 @@ class Quotas:
 
     def today(self, project_id: int) -> Arrived:
         """Returns what arrived of a project today, as far as it is known here."""
-        return self._today.get(project_id, Arrived()) + self._new.get(project_id, Arrived())
+        known, adding = self._today.get(project_id, Arrived()), self._adding.get(project_id, Arrived())
+        return known + adding + self._new.get(project_id, Arrived())
 
     async def run_once(self) -> float:
         """Adds what arrived to the database, and reads what arrived elsewhere. Returns the seconds until the next
         call.  Raises StoreUnavailable; then it is added later."""
-        new, self._new = self._new, {}
+        self._adding, self._new = self._new, {}
         try:
-            self._today = dict(await self._stored.add_arrived(new))
+            self._today = dict(await self._stored.add_arrived(self._adding))
         except BaseException:
-            for project_id, lost in new.items():
+            for project_id, lost in self._adding.items():
                 self._new[project_id] = self._new.get(project_id, Arrived()) + lost
             raise
+        finally:
+            self._adding = {}
         if self._measured_at is None or self._clock() - self._measured_at >= _MEASURE_SECONDS:
             await self._measure()
             self._measured_at = self._clock()

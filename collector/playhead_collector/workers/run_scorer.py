@@ -4,11 +4,10 @@ Runs are read, and rules checked, in a process for analysis; functions run in on
 stored as a run that names the judged one.
 """
 
-import asyncio
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol, TypeAlias
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
 
 from playhead.model.scored_run import GivenScore, ScoredRun, scored_run_from
 from playhead.model.usage import ModelUsage
@@ -25,7 +24,6 @@ from playhead_collector.analysis.scoring.judge import (
 from playhead_collector.analysis.scoring.judge_run import JudgeRun
 from playhead_collector.errors import Refused
 from playhead_collector.projection import Pricing
-from playhead_collector.redaction.masking import Masker
 from playhead_collector.store.ports.scorers import ScorerRow
 from playhead_collector.store.ports.spans import Batch
 from playhead_collector.workers.ports import Analysis
@@ -56,9 +54,6 @@ class JudgeFailed(Exception):
         self.cost = cost
 
 
-MaskerOf: TypeAlias = Callable[[int], Awaitable[Masker | None]]
-
-
 class StoreBatch(Protocol):
     """Stores a batch of spans of a project. Raises StoreUnavailable."""
 
@@ -67,8 +62,7 @@ class StoreBatch(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RunScorer:
-    """Asks scorers about runs that are projected. `models` None: there is no judge. `wall_ns`: ns since 1970.
-    `masker_of`: what masks the data of a project."""
+    """Asks scorers about runs that are projected. `models` None: there is no judge. `wall_ns`: ns since 1970."""
 
     analysis: Analysis
     functions: ScorerFunctions
@@ -76,7 +70,6 @@ class RunScorer:
     prices: Pricing
     store_batch: StoreBatch
     wall_ns: Callable[[], int]
-    masker_of: MaskerOf
 
     @property
     def function_names(self) -> Sequence[str]:
@@ -94,21 +87,7 @@ class RunScorer:
         return asked is not None and self.prices.cost_of([ModelUsage(None, asked, 1_000_000, 1_000_000)]) is not None
 
     async def scores(self, scorer: ScorerRow, run: str) -> RunScores:
-        """Returns what a scorer says about a run, masked as what programs send. Raises Refused, JudgeFailed,
-        StoreUnavailable."""
-        masker = await self.masker_of(scorer.project_id)
-        try:
-            found = await self._scores(scorer, run)
-        except JudgeFailed as error:
-            raise JudgeFailed(await self._said(masker, error), error.tokens, error.cost) from error
-        except Refused as error:
-            raise Refused(error.status, error.code, await self._said(masker, error), error.headers) from error
-        return found if masker is None else await asyncio.to_thread(_masked, masker, found)
-
-    async def _said(self, masker: Masker | None, error: Exception) -> str:
-        return str(error) if masker is None else await asyncio.to_thread(masker.said, str(error))
-
-    async def _scores(self, scorer: ScorerRow, run: str) -> RunScores:
+        """Returns what a scorer says about a run. Raises Refused, JudgeFailed, StoreUnavailable."""
         definition = scorer.definition
         rule = definition.rule if definition.kind == "rule" else None
         options = {"rule": None if rule is None else dict(rule)}
@@ -153,16 +132,6 @@ class RunScorer:
     def _cost(self, model: str, calls: "_JudgeCalls") -> float | None:
         usage = ModelUsage(calls.answered_by, model, calls.tokens.input_tokens, calls.tokens.output_tokens)
         return self.prices.cost_of([usage])
-
-
-def _masked(masker: Masker, found: RunScores) -> RunScores:
-    return replace(found, scores=[_masked_score(masker, given) for given in found.scores])
-
-
-def _masked_score(masker: Masker, given: GivenScore) -> GivenScore:
-    value = masker.said(given.value) if isinstance(given.value, str) else given.value
-    label, comment = (None if text is None else masker.said(text) for text in (given.label, given.comment))
-    return replace(given, value=value, label=label, comment=comment)
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from time import monotonic, time_ns
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 from playhead.model.scored_run import GivenScore
 from playhead_collector.errors import Refused, StoreUnavailable
@@ -22,6 +22,8 @@ from playhead_collector.workers.run_scorer import JudgeFailed, RunScores
 from playhead_collector.workers.spare_time import DELETED, SpareTimeWorker
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 _NS: Final = 1_000_000_000
 _NOTED_AT_A_TIME: Final = 200
@@ -46,6 +48,12 @@ class AddScore(Protocol):
     def __call__(self, project_id: int, run: str, score: ScoreToAdd, /) -> Awaitable[StoredScore | None]: ...
 
 
+class MaskValues(Protocol):
+    """Returns texts as the rules of a project let them be stored. Raises StoreUnavailable."""
+
+    def __call__(self, project_id: int, values: Sequence[T], /) -> Awaitable[list[T]]: ...
+
+
 class AsksScorers(Protocol):
     """Asks a scorer about a run; see `run_scorer.RunScorer`."""
 
@@ -56,6 +64,10 @@ class AsksScorers(Protocol):
 
 async def _nothing() -> None:
     return None
+
+
+async def _as_it_is(_: int, values: Sequence[T]) -> list[T]:
+    return [*values]
 
 
 class ScoringWorker(SpareTimeWorker):
@@ -72,9 +84,10 @@ class ScoringWorker(SpareTimeWorker):
         clock: Callable[[], float] = monotonic,
         wall_ns: Callable[[], int] = time_ns,
         close: Callable[[], Awaitable[None]] = _nothing,
+        masked: MaskValues = _as_it_is,
     ) -> None:
         """Looks for work every `poll_seconds`, and waits while `is_busy()`. `clock` gives seconds, `wall_ns` ns since
-        1970. `close` is called when it has stopped."""
+        1970. `close` is called when it has stopped. `masked`: what scorers say may have texts of the run."""
         super().__init__("playhead scorer", "scoring runs", poll_seconds=poll_seconds, is_busy=is_busy, clock=clock)
         self.counts: Counter[str] = Counter()  # scored, failed, retried, not_sampled, over_budget
         self._store = store
@@ -82,6 +95,7 @@ class ScoringWorker(SpareTimeWorker):
         self._asking = asking
         self._wall_ns = wall_ns
         self._close = close
+        self._masked = masked
         self._last_project = 0
 
     async def stop(self) -> None:
@@ -152,7 +166,10 @@ class ScoringWorker(SpareTimeWorker):
 
     async def _keep(self, scorer: ScorerRow, due: DueScoring, scores: RunScores) -> None:
         for given in scores.scores:
-            await self._add_score(due.project_id, due.run, score_to_add(scorer, given, scores.events))
+            score = score_to_add(scorer, given, scores.events)
+            value, label, comment = await self._masked(due.project_id, [score.value, score.label, score.comment])
+            score = replace(score, value=value if isinstance(score.value, str) else score.value)
+            await self._add_score(due.project_id, due.run, replace(score, label=label, comment=comment))
         spent = ScoringCounts(scored=1, tokens=scores.tokens, cost=scores.cost or 0.0)
         await self._store.finish(due, scores.events, spent, self._wall_ns())
         self.counts["scored"] += 1
@@ -162,6 +179,7 @@ class ScoringWorker(SpareTimeWorker):
         now, given_up = self._wall_ns(), due.attempts >= _ATTEMPTS
         retry_ns = None if given_up else now + _FIRST_RETRY_NS * _RETRY_FACTOR ** (due.attempts - 1)
         self.counts["failed" if given_up else "retried"] += 1
+        [error] = await self._masked(due.project_id, [error])
         log.warning("scorer %s on run %s: %s", scorer.name, due.run, error)
         counts = replace(spent, failed=int(given_up))
         await self._store.fail(due, error[:_MAX_ERROR], counts, now, retry_ns)

@@ -169,6 +169,12 @@ class Promises:
                 self._on_unreachable(error)
         return sorted({promise["id"]: promise for promise in promises}.values(), key=lambda promise: promise["created"])
 
+    def ids(self, start: str) -> set[str]:
+        """Returns ids of the folder and the collector. Also that of a promise which a program is giving to the
+        collector at this moment, when neither lists it. Raises JournalUnusable and ClientError."""
+        listed = {promise["id"] for promise in self.listed(answered=True)}
+        return {promise_id for promise_id in listed.union(self._files.ids()) if promise_id.startswith(start)}
+
     def decide(self, promise_id: str, answer: PromiseAnswer, new_promise: Promise | None = None) -> Promise:
         """Stores a person's answer where the promise is: in the folder or at the collector. `new_promise`: a promise
         that no run has asked for yet; it goes to the folder if the collector cannot be reached. Raises JournalUnusable,

@@ -88,8 +88,8 @@ class RunOwnership:
         now: Callable[[], float] = time.monotonic,
     ):
         """`look` returns a sentence about the process that has taken the run over on this machine; None: no process
-        has. `ask` asks the collector the same for other machines; raises Unsure. `stops` returns how often this process
-        has stood still."""
+        has. `ask` asks the collector the same for other machines; raises Unsure, or OSError. `stops` returns how often
+        this process has stood still."""
         self._look = look
         self._ask = ask
         self._stops = stops
@@ -120,7 +120,7 @@ class RunOwnership:
             try:
                 why = self._ask()
                 self._known_stops = stops
-            except Unsure:
+            except (Unsure, OSError):  # without descriptors, not even what asks can be loaded
                 self._ask_at = self._now() + _ASK_AGAIN_SECONDS
         if why is not None:
             self.lose(why)

@@ -75,7 +75,7 @@ class PromiseFiles:
 
     def all(self) -> list[Promise]:
         """Returns all promises that were not given to the collector, oldest first."""
-        promises = [self.read(promise_id) for promise_id in self._ids() if not self.is_at_collector(promise_id)]
+        promises = [self.read(promise_id) for promise_id in self.ids() if not self.is_at_collector(promise_id)]
         return sorted((promise for promise in promises if promise is not None), key=lambda item: item["created"])
 
     def interrupts(self, runs: Sequence[str]) -> list[Promise]:
@@ -85,7 +85,8 @@ class PromiseFiles:
         promises = [self.read(name.removesuffix(_OPEN)) for name in ids if name.endswith(_OPEN)]
         return [promise for promise in promises if promise is not None and promise["answer"] is None]
 
-    def _ids(self) -> Iterator[str]:
+    def ids(self) -> Iterator[str]:
+        """Yields the ids of all promises, also of those that were given to the collector."""
         for name in self._names():
             if name.endswith(_OPEN):
                 yield name.removesuffix(_OPEN).rpartition("-")[2]

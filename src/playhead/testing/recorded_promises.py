@@ -115,6 +115,10 @@ class ScriptedPromises:
         answer."""
         return [promise for promise in tuple(self._known.values()) if answered or promise["answer"] is None]
 
+    def ids(self, start: str) -> set[str]:
+        """Returns the ids of all promises of the program that begin with `start`."""
+        return {promise_id for promise_id in tuple(self._known) if promise_id.startswith(start)}
+
     def decide(self, promise_id: str, answer: PromiseAnswer, new_promise: Promise | None = None) -> Promise:
         """Answers a promise as a person would; `new_promise` is stored first. Raises NotFound if the promise is
         unknown, and Conflict if it has another answer."""

@@ -129,7 +129,7 @@ PROVIDERS = ("openai", "azure", "deepseek", "anthropic", "gemini", "bedrock")
 
 
 def assert_contexts_are_the_bodies(reader: Client, run: str | None, bodies: list[Any]) -> None:
-    assert playhead.flush(30)
+    assert playhead.flush(60)
     assert run is not None
     calls = list(reader.llm_calls(run))
     rebuilt = [reader.context(run, at=call["seq"], exact=True).get("request") for call in calls]

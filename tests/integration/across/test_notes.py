@@ -46,7 +46,7 @@ def recorded() -> str:
         search("lamp")
         search("bulb")
     assert run.id is not None
-    assert playhead.flush(30)
+    assert playhead.flush(60)
     return run.id
 
 

@@ -56,7 +56,7 @@ def recorded(name: str = "support", **scores: Any) -> str:
         for score, value in scores.items():
             playhead.score(score, value)
     assert run.id is not None
-    assert playhead.flush(30)
+    assert playhead.flush(60)
     return run.id
 
 
@@ -64,7 +64,7 @@ def test_a_program_scores_its_run_and_afterwards_again(client: Client):
     run = recorded(resolved=False, quality=0.5, verdict="refund")
     before = [event["id"] for event in client.events(run)]
     playhead.score("resolved", True, run=run, comment="she wrote back")
-    assert playhead.flush(30)
+    assert playhead.flush(60)
     found = list(client.scores(run))
     assert [(each["name"], each["value"], each["latest"]) for each in found] == [
         ("resolved", True, True),
@@ -119,7 +119,7 @@ def test_a_score_names_the_key_that_authorized_it_and_no_other_that_was_sent(
     expired = client.create_key("expired", ["ingest"], expires_seconds=1e-9)["key"]
     valid = client.create_key("valid", ["ingest", "read"])["key"]
     url = f"{collector.url}/api/v1/runs/{run}/scores"
-    with httpx.Client(trust_env=False) as http:
+    with httpx.Client(trust_env=False, timeout=60) as http:
         headers = {"x-api-key": expired, "authorization": f"Bearer {valid}"}
         assert http.post(url, json={"name": "a", "value": 1}, headers=headers).json()["key"] == "valid"
         assert http.post(f"{collector.url}/api/v1/session", json={"key": valid}).status_code == 200  # sets a cookie
@@ -158,9 +158,9 @@ def test_a_call_is_scored_at_one_of_its_events(client: Client):
 def test_what_is_no_score_is_refused(client: Client, collector: CollectorProcess, body: dict[str, Any]):
     run = recorded()
     address, key = f"{collector.url}/api/v1/runs/{run}/scores", {"x-api-key": KEY, "content-type": "application/json"}
-    answer = httpx.post(address, json=body, headers=key, trust_env=False)
+    answer = httpx.post(address, json=body, headers=key, trust_env=False, timeout=60)
     assert answer.status_code == 422
-    nan = httpx.post(address, content=b'{"name": "x", "value": NaN}', headers=key, trust_env=False)
+    nan = httpx.post(address, content=b'{"name": "x", "value": NaN}', headers=key, trust_env=False, timeout=60)
     assert nan.status_code == 422
     assert list(client.scores(run)) == []
 
@@ -278,7 +278,7 @@ def test_the_page_s_code_runs_as_it_stands(
     code = code_of("docs/scores.md")
     scope: dict[str, Any] = {"__name__": "scores"}
     exec(compile(code["program"], "scores.md", "exec"), scope)
-    assert playhead.flush(30)
+    assert playhead.flush(60)
     exec(compile(code["afterwards"], "scores.md", "exec"), scope)
     printed = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert [name for name, *_ in printed] == ["relevant", "verdict", "quality", "resolved"]

@@ -67,7 +67,7 @@ def run_pytest(*files: Path, cwd: Path = ROOT) -> subprocess.CompletedProcess[st
     env["PYTHONPATH"] = os.pathsep.join([str(cwd), *filter(None, sys.path)])
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", "-o", _SCOPE]
     return subprocess.run(
-        [*command, *map(str, files)], cwd=cwd, env=env, capture_output=True, text=True, timeout=120, check=False
+        [*command, *map(str, files)], cwd=cwd, env=env, capture_output=True, text=True, timeout=300, check=False
     )
 
 
@@ -78,7 +78,7 @@ def exported(recorded: CollectorProcess, tmp_path_factory: pytest.TempPathFactor
     done = run_example(Path("examples/support_agent.py"), journal, **delivering_to(recorded))
     assert done.code == 0, done.errors
     file = tmp_path_factory.mktemp("tests") / "test_support.py"
-    answer = httpx.get(f"{recorded.url}/api/v1/runs/last/test").raise_for_status()
+    answer = httpx.get(f"{recorded.url}/api/v1/runs/last/test", timeout=60).raise_for_status()
     assert answer.headers["content-type"].startswith("text/x-python")
     file.write_text(answer.text)
     return file

@@ -1,7 +1,6 @@
 """A bundle that is downloaded slowly: it takes no memory from other answers, and nothing is left when it is cut off."""
 
 import random
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,9 +20,15 @@ RUN = "b0" * 16
 
 
 @pytest.fixture(scope="module")
-def collector(module_database_url: str) -> Iterator[CollectorProcess]:
+def temporary(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The collector's folder for temporary files, in which it is alone."""
+    return tmp_path_factory.mktemp("temporary")
+
+
+@pytest.fixture(scope="module")
+def collector(module_database_url: str, temporary: Path) -> Iterator[CollectorProcess]:
     """Its answers may have one MiB in memory, together."""
-    env = {"PLAYHEAD_MAX_ANSWERING_BYTES": str(MIB)}
+    env = {"PLAYHEAD_MAX_ANSWERING_BYTES": str(MIB), "TMPDIR": str(temporary)}
     with CollectorProcess(database_url=module_database_url, env=env) as running:
         yield running
 
@@ -49,7 +54,7 @@ def random_content(size: int) -> Content:
     return Content(data, "application/octet-stream")
 
 
-def test_a_bundle_that_is_downloaded_takes_no_memory_from_other_answers(http: httpx.Client):
+def test_a_bundle_that_is_downloaded_takes_no_memory_from_other_answers(http: httpx.Client, temporary: Path):
     large, other = random_content(16 * MIB), random_content(300 * KIB)
     keep_run_with(http, large)
     post_packed(http, "/v1/content", packed(encode_pack(Pack((other,), ()))), PACK)
@@ -60,4 +65,4 @@ def test_a_bundle_that_is_downloaded_takes_no_memory_from_other_answers(http: ht
             answer = http.get(f"/api/v1/content/{other.ref}")
             assert (answer.status_code, len(answer.content)) == (200, 300 * KIB)
     # The client is gone before the end.
-    assert list(Path(tempfile.gettempdir()).glob("playhead-bundle-*")) == []
+    assert list(temporary.glob("playhead-bundle-*")) == []

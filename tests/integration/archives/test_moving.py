@@ -48,7 +48,7 @@ def runs(recorded: CollectorProcess) -> list[str]:
     for name in SENDERS:
         captured = json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8"))
         for signal in ("traces", "logs"):
-            httpx.post(f"{recorded.url}/v1/{signal}", json=captured[signal]).raise_for_status()
+            httpx.post(f"{recorded.url}/v1/{signal}", json=captured[signal], timeout=60).raise_for_status()
         found += sorted({span.trace_id for span in sent(name).spans})
     for run in found:
         assert ask(recorded, f"runs/{run}")[0] == 200
@@ -135,7 +135,7 @@ def test_the_bundle_of_a_fork_is_what_the_command_writes(
     recorded: CollectorProcess, other: CollectorProcess, runs: list[str], moved: Any, cli: Cli, folder: Path
 ):
     bundle = folder / "bundle.tar.gz"
-    answer = httpx.get(f"{recorded.url}/api/v1/runs/{FORK}/bundle")
+    answer = httpx.get(f"{recorded.url}/api/v1/runs/{FORK}/bundle", timeout=60)
     assert answer.headers["content-disposition"] == f'attachment; filename="playhead-{FORK[-8:]}.tar.gz"'
     bundle.write_bytes(answer.content)
     read = json.loads(cli(other, "import", bundle, "--json").stdout)

@@ -6,12 +6,18 @@ import asyncpg
 import pytest
 
 from playhead.model.ref import ContentRef
+from playhead_collector.access import FIRST_PROJECT
 from playhead_collector.errors import CannotDecrypt, KeyDestroyed, WrongEncryptionKey
 from playhead_collector.projection import ProjectionRunner
+from playhead_collector.redaction.masking import Masker
+from playhead_collector.redaction.rules import RedactionRules
+from playhead_collector.retain.packer import Packer
+from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.store.operator_key import LocalKey
+from playhead_collector.store.ports.notes import NoteToAdd
 from playhead_collector.store.ports.projections import UnpackedRun
 from playhead_collector.store.postgres.store import PostgresStore, connect
-from tests.integration.encryption.recorded_texts import recorded, run_id
+from tests.integration.encryption.recorded_texts import TEXTS, recorded, run_id
 from tests.integration.store.making import Clock
 
 OPERATOR_KEY = LocalKey(b"o" * 32)
@@ -113,3 +119,72 @@ async def test_a_store_without_the_key_or_whose_key_is_gone_reads_nothing(
     assert await store.projects.destroy_key(project)
     with pytest.raises(KeyDestroyed):
         await store.events.read(project, run_id(0))
+
+
+async def test_a_project_whose_key_a_collector_lacks_keeps_it_from_no_work_for_others(
+    store: PostgresStore, database_url: str, clock: Clock, sql: asyncpg.Connection, caplog: pytest.LogCaptureFixture
+):
+    project = await store.projects.create("blue", encrypted=True)
+    assert project is not None
+    for number, run in ((project.number, 0), (project.number, 2), (FIRST_PROJECT, 1)):
+        await store.spans.ingest(number, recorded(run).batch())
+    without = await connect(database_url, pool_size=2, clock=clock)
+    projecting = ProjectionRunner(without.projections, clock=clock, seal_after_s=1)
+    for _ in range(3):
+        clock.now_ns += 10**10
+        await projecting.run_once()
+    sealed = await sql.fetch("select distinct project_id, sealed from run order by project_id")
+    assert [tuple(row) for row in sealed] == [(FIRST_PROJECT, True), (project.number, False)]
+    assert caplog.text.count("there is no operator's key") == 1  # not for each run
+    clock.now_ns += 10**10
+    await runner(store).project_now(project.number, run_id(0))
+    await sql.execute(
+        "insert into packing_due (project_id, run_id) select project_id, run_id from run on conflict do nothing"
+    )
+    await sql.execute("insert into sweep_due select 1, project_id from project")
+    packer = Packer(without.projections, clock=clock)
+    await packer.run_once()
+    assert packer.counts["packed"] == 1
+    assert {row[0] for row in await sql.fetch("select project_id from packing_due")} == {project.number}
+    sweeper = Sweeper(without.garbage, without.projects, grace_s=1, tombstone_s=1)
+    with pytest.raises(WrongEncryptionKey):
+        await sweeper.run_once()
+    assert sweeper.counts["sweeps"] == 1
+    await without.close()
+
+
+async def test_who_asks_again_to_destroy_a_key_has_its_last_copy_removed(store: PostgresStore, sql: asyncpg.Connection):
+    project = await blue(store)
+    file = "select pg_relation_filenode('project_key')"
+    before = await sql.fetchval(file)
+    # As a collector leaves it that dies before it has rewritten the table: the deleted row is in the file.
+    await sql.execute("delete from project_key")
+    await sql.execute("update project set key_destroyed_at = now() where encrypted")
+    assert not await store.projects.destroy_key(project)
+    assert await sql.fetchval(file) != before
+
+
+async def test_rules_are_run_over_an_encrypted_project(store: PostgresStore, sql: asyncpg.Connection):
+    project = await blue(store, 0, 1)
+    await store.projections.pack([UnpackedRun(project, run_id(0), 1)])
+    await store.notes.add(project, run_id(0), NoteToAdd("n1", f"ask {TEXTS['note_text']}", None))
+    await store.tiers.pin(project, run_id(0), f"for {TEXTS['note_text']}", None)
+    rules = RedactionRules(patterns=(("text", r"zq[0-9]{2}[a-z]{1,30}wx"),))
+    await store.redaction.start(project, rules)
+    while (job := await store.redaction.step(project, Masker(rules))) is not None and job.ended_ns is None:
+        pass
+    assert job is not None
+    assert job.counts["packed_contents"][1] > 3
+    assert job.counts["runs"] == (2, 2)
+    for run in (run_id(0), run_id(1)):
+        row = await store.runs.get(project, run)
+        assert row is not None
+        assert (row.user, row.session) == ("[masked:text]", "[masked:text]")
+        contents = await store.contents.get_many(project, contents_of(0))
+        said = [*await store.events.read(project, run), *await store.spans.read(project, run), *contents.values(), row]
+        assert not any("zq" in repr(each) for each in said)
+    [note] = await store.notes.page(project, run_id(0), limit=2)
+    assert note.text == "ask [masked:text]"
+    found = await sql.fetch("select reason from pin")
+    assert len(found) == 1
+    assert "masked" not in found[0][0]

@@ -94,7 +94,7 @@ def rewrap(folder: Path, old: str, new: str | None) -> subprocess.CompletedProce
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PLAYHEAD_DATA_DIR": str(folder)}
     env |= {} if new is None else {"PLAYHEAD_ENCRYPTION_KEY": new}
     command = [sys.executable, "-m", "playhead", "rewrap", "--old-key-file", str(file)]
-    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, check=False)
 
 
 def test_keys_are_wrapped_by_another_operator_s_key(folder: Path):
@@ -158,7 +158,10 @@ def test_without_its_key_a_project_is_gone_for_all_and_can_be_deleted(folder: Pa
             assert operator.destroy_key(PROJECT) == {"destroyed": False}
             listed = {project["name"]: project["encryption"] for project in operator.projects()["items"]}
             assert listed == {"default": "off", PROJECT: "key_destroyed", "red": "on"}
-        for http in (http_of(collector.url), httpx.Client(base_url=collector.url, headers={"x-api-key": key})):
+        for http in (
+            http_of(collector.url),
+            httpx.Client(base_url=collector.url, headers={"x-api-key": key}, timeout=60),
+        ):
             with http:
                 refused(http.get(f"{PREFIX}/runs"))
                 refused(http.get(f"{PREFIX}/runs/{run_id(0)}/context"))

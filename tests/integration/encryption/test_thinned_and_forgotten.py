@@ -59,7 +59,7 @@ def score(client: Client) -> None:
     made = client.set_scorer("failing", "rule", rule={"fails_if": [{"tool_error": "last"}]}, where=where)
     assert made["where"] == where
     client.backfill_scorer("failing")
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while client.scorer("failing")["total"]["scored"] < RUNS:
         assert time.monotonic() < deadline, client.scorer("failing")
         time.sleep(0.1)
@@ -70,7 +70,7 @@ def thin(client: Client) -> None:
     client.set_retention(
         {"rules": [{"name": "all", "tag": TEXTS["tag"], "hot": "1h", "warm": "2h", "cold": "forever"}]}
     )
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while not client.retain()["complete"]:
         assert time.monotonic() < deadline
     client.retain()
@@ -81,7 +81,7 @@ def thin(client: Client) -> None:
 
 async def until_bodies_are_in_the_object_store(dsn: str) -> None:
     connection = await asyncpg.connect(dsn)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while await connection.fetchval("select count(*) from packed_run where body is not null or object is null"):
         assert time.monotonic() < deadline, "records do not move"
         await asyncio.sleep(0.1)

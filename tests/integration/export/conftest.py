@@ -26,7 +26,7 @@ class ImpatientClock:
 
     def wait(self, event: threading.Event, seconds: float) -> None:
         if seconds >= 50:
-            event.wait(20)
+            event.wait(60)
         elif not event.is_set():
             self.waits.append(seconds)
             self.time += seconds

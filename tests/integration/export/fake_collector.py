@@ -5,7 +5,7 @@ import gzip
 import socket
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
@@ -42,6 +42,10 @@ class Request:
     headers: dict[str, str]
     sent: bytes
     body: bytes
+
+
+# Longer than any test waits for it, on a busy machine.
+HANG_SECONDS = 300
 
 
 @dataclass
@@ -115,7 +119,7 @@ class FakeCollector:
         self.requests.append(request)
         self.arrived.set()
         if self.hang is not None:
-            self.hang.wait(30)
+            self.hang.wait(HANG_SECONDS)
         if request.path == WHO:
             return self._scripted(WHO) or (Answer(404) if self.plain else _json({"collector": "1"}))
         if self.key and request.headers.get("authorization") != f"Bearer {self.key}":
@@ -173,11 +177,12 @@ def attributes_of(message: Any) -> dict[str, Any]:
     return {pair.key: value(pair.value) for pair in message.attributes}
 
 
-def closed_port() -> int:
-    """A port on which nobody listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+@contextlib.contextmanager
+def closed_port() -> Generator[int]:
+    """A port on which nobody listens, and which no other process can get as long as the block takes."""
+    with socket.socket() as reserved:
+        reserved.bind(("127.0.0.1", 0))
+        yield reserved.getsockname()[1]
 
 
 def _decode(request: Request) -> Any:

@@ -14,6 +14,6 @@ def test_what_is_kept_in_memory_is_delivered_without_being_asked_for(tmp_path: P
         )
         try:
             assert observe(lambda: 1)() == 1
-            assert collector.arrived.wait(10)
+            assert collector.arrived.wait(60)
         finally:
             playhead.shutdown()

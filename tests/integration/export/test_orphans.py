@@ -61,7 +61,8 @@ def test_a_collector_that_is_down_is_reported_with_what_is_left(journal: Path):
     dead_lane(journal, span(1))
     dead_lane(journal, span(2))
     told: list[str] = []
-    report = ship(journal, f"http://127.0.0.1:{closed_port()}", on_problem=told.append)
+    with closed_port() as port:
+        report = ship(journal, f"http://127.0.0.1:{port}", on_problem=told.append)
     assert (report.lanes, report.left) == (0, 2)
     assert "playhead serve" in report.problem
 
@@ -82,10 +83,10 @@ def test_two_at_once_ship_each_lane_once(journal: Path, collector: FakeCollector
     reports: list[ShipReport] = []
     first = threading.Thread(target=lambda: reports.append(ship(journal, collector.url)))
     first.start()
-    assert collector.arrived.wait(10)  # the first holds the lane now, and waits for the collector
+    assert collector.arrived.wait(60)  # the first holds the lane now, and waits for the collector
     assert ship(journal, collector.url).lanes == 0
     collector.hang.set()
-    first.join(10)
+    first.join(60)
     assert reports[0].spans == 1
     assert collector.span_names() == ["step 1"]
 
@@ -130,7 +131,7 @@ def test_a_flush_is_done_when_the_lanes_that_belong_to_it_are_delivered(
     assert not shipper.flush(30)
     assert collector.span_names() == ["step 2"]
     collector.refuse = lambda path, decoded: None
-    assert shipper.flush(30)
+    assert shipper.flush(60)
     assert collector.span_names() == ["step 2", "step 1"]
 
 
@@ -146,7 +147,7 @@ def test_a_dead_lane_that_cannot_be_delivered_does_not_hold_up_the_living(
     shipper.start()
     assert wait_until(lambda: TRACES in collector.paths())
     lane.append(span(2))
-    assert shipper.flush(10)
+    assert shipper.flush(60)
     assert collector.span_names() == ["step 2"]
 
 

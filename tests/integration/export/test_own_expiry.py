@@ -177,7 +177,7 @@ def test_the_shipper_of_a_process_that_lives_on_deletes_what_is_old(
     first = LaneReader(lane.path).segment_path(1)
     try:
         for _ in range(4):
-            assert shipper.flush(10)
+            assert shipper.flush(60)
             clock.time += 700
             shipper.wake()
             lane.append(root("b"))

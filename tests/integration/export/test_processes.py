@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from playhead.journal.lane import lanes
-from tests.integration.export.fake_collector import FakeCollector, closed_port
+from tests.integration.export.fake_collector import HANG_SECONDS, FakeCollector, closed_port
 from tests.integration.export.test_orphans import ship
 
 BEGIN = """
@@ -34,7 +34,7 @@ def append(number):
 FORK = """
 append(1)
 if WAIT:
-    assert shipper.flush(20)
+    assert shipper.flush(60)
 pid = os.fork()
 if pid == 0:
     assert shipper.flush(0)  # nothing of the child's own yet
@@ -44,10 +44,24 @@ if pid == 0:
     append(2)
     os._exit(0 if shipper.flush(20) and shipper.counters.spans == 1 else 1)
 append(3)
-assert shipper.flush(20)
+assert shipper.flush(60)
 assert os.waitpid(pid, 0)[1] == 0
 append(4)
-assert shipper.flush(20)
+assert shipper.flush(60)
+"""
+
+
+# What fails at exit is written to stderr, with a traceback.
+EXIT = """
+import time
+
+@atexit.register
+def stop():
+    began = time.monotonic()
+    shipper.stop(50)
+    assert time.monotonic() - began < 40
+
+append(1)
 """
 
 
@@ -61,7 +75,7 @@ def run(program: str, folder: Path, url: str, linger: str = "0") -> float:
         text=True,
         check=False,
         env=environment,
-        timeout=60,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
@@ -81,8 +95,8 @@ def test_a_short_program_delivers_at_exit(tmp_path: Path, collector: FakeCollect
 
 
 def test_exit_is_not_held_up_by_a_collector_that_is_not_there(tmp_path: Path):
-    seconds = run("atexit.register(shipper.stop, 50); append(1)", tmp_path, f"http://127.0.0.1:{closed_port()}")
-    assert seconds < 25
+    with closed_port() as port:
+        run(EXIT, tmp_path, f"http://127.0.0.1:{port}")
     assert len(lanes(tmp_path)) == 1
 
 
@@ -90,7 +104,7 @@ def test_exit_is_held_up_no_longer_than_it_was_told_by_a_collector_that_hangs(tm
     import threading
 
     collector.hang = threading.Event()
-    assert run("atexit.register(shipper.stop, 0.3); append(1)", tmp_path, collector.url) < 25
+    assert run("atexit.register(shipper.stop, 0.3); append(1)", tmp_path, collector.url) < HANG_SECONDS / 2
     collector.hang.set()
     assert ship(tmp_path, collector.url).spans == 1
 

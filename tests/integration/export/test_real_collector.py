@@ -36,16 +36,16 @@ def test_spans_threads_and_contents_are_stored_as_they_were_journaled(
     shipper = shipper_for(real_collector.url)
     run = {RUN_ID: RUN, "playhead.call.order": 1, "playhead.run.root": True, KIND: "agent"}
     lane.append(span(1, ended=False, **run) + log("playhead.checkpoint", 1, **{RUN_ID: RUN, "playhead.call.order": 3}))
-    assert shipper.flush(20)
+    assert shipper.flush(60)
     call = {RUN_ID: RUN, "playhead.call.order": 2, KIND: "llm", INPUT_MESSAGES_REF: tip}
     lane.append(content(message.data, message.media_type) + thread(None, message.data) + span(2, parent=1, **call))
     lane.append(span(1, **run))
-    assert shipper.flush(20)
+    assert shipper.flush(60)
     assert (shipper.counters.rejected, shipper.counters.unknown_parents) == (0, 0)
 
-    missing = httpx.post(f"{real_collector.url}/v1/content/missing", json={"refs": [message.ref, tip]})
+    missing = httpx.post(f"{real_collector.url}/v1/content/missing", json={"refs": [message.ref, tip]}, timeout=60)
     assert missing.json()["missing"] == []
-    kept = httpx.get(f"{real_collector.url}/api/v1/content/{message.ref}")
+    kept = httpx.get(f"{real_collector.url}/api/v1/content/{message.ref}", timeout=60)
     assert (kept.status_code, kept.content) == (200, message.data)
     spans, logs = asyncio.run(stored(database_url))
     assert {s.name: s.attributes.get(INPUT_MESSAGES_REF) for s in spans if s.end_ns} == {"step 1": None, "step 2": tip}

@@ -19,7 +19,7 @@ def test_a_collector_of_the_same_or_a_newer_version_gets_all(version: str, tmp_p
     with FakeCollector(wire=version) as collector:
         playhead.configure(endpoint=collector.url, journal_dir=str(tmp_path))
         agent("where?")
-        assert playhead.flush(30)
+        assert playhead.flush(60)
         playhead.shutdown()
     assert [span.name for span in collector.spans] == ["invoke_agent agent"]
 
@@ -38,7 +38,7 @@ def test_an_older_collector_gets_nothing_until_it_is_upgraded(tmp_path: Path, ca
         collector.wire = "1"
         playhead.configure(endpoint=collector.url, journal_dir=str(tmp_path))
         agent("again")
-        assert playhead.flush(30)
+        assert playhead.flush(60)
         playhead.shutdown()
     assert "again" not in said[0]
     assert any(span.name == "invoke_agent agent" for span in collector.spans)

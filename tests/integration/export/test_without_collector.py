@@ -46,7 +46,7 @@ def run(journal: Path, body: str, **environ: str) -> str:
     }  # fmt: skip
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", PROGRAM + body],
-        env=kept | own | environ, capture_output=True, text=True, timeout=120, check=False,
+        env=kept | own | environ, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr
@@ -65,10 +65,10 @@ import atexit
 atexit.register(lambda: print(connections, "httpx" in sys.modules))
 with playhead.run("shop") as run:
     tool(1)
-assert playhead.flush(5)
+assert playhead.flush(60)
 with playhead.resume(run.id), playhead.run("shop"):
     tool(1)
-assert playhead.flush(5)
+assert playhead.flush(60)
 """,
     )
     assert said == "[] False\n"
@@ -85,7 +85,7 @@ for number in range(200):
         for x in range(4):
             tool(f"{number} {x}", 20_000)
     if number % 20 == 0:
-        assert playhead.flush(10)
+        assert playhead.flush(60)
 counters = playhead.counters()
 assert (counters["payloads_dropped"], counters["records_lost"]) == (0, 0), counters
 assert sum(path.stat().st_size for path in JOURNAL.rglob("*.segment")) < 4 * 2**20
@@ -176,7 +176,7 @@ def test_ship_sends_what_was_kept_when_a_collector_is_named_and_no_other_process
     journal: Path, collector: FakeCollector
 ):
     run(journal, "tool(1)")
-    run(journal, "tool(2)\nassert playhead.flush(20)", PLAYHEAD_ENDPOINT=collector.url)
+    run(journal, "tool(2)\nassert playhead.flush(60)", PLAYHEAD_ENDPOINT=collector.url)
     assert len(collector.spans) == 1
     report = ship_orphans(journal, load({}, endpoint="none"))
     assert (report.spans, report.left, report.problem) == (0, 0, "")

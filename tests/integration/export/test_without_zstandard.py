@@ -21,7 +21,7 @@ def test_a_program_without_zstandard_delivers_with_gzip(tmp_path: Path, monkeypa
     with FakeCollector() as collector:
         playhead.configure(endpoint=collector.url, journal_dir=str(tmp_path))
         agent("where?" * 1000)
-        assert playhead.flush(30)
+        assert playhead.flush(60)
         playhead.shutdown()
     assert [span.name for span in collector.spans] == ["invoke_agent agent"]
     sent = [request for request in collector.requests if request.path != WHO]

@@ -197,7 +197,7 @@ async def test_a_slow_destination_does_not_hold_the_database(store: PostgresStor
     backend.answer = slowly
     await store.spans.ingest(P, Batch(spans=[span(1)]))
     sending = asyncio.create_task(make().run_once())
-    await asyncio.wait_for(arrived.wait(), 30)
+    await asyncio.wait_for(arrived.wait(), 60)
     await ingest_meanwhile()
     assert not sending.done()
     go_on.set()

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -27,6 +27,7 @@ from tests.integration.forward.backend import Backend, Reply
 from tests.integration.store.making import RUN, span
 
 SECRET = "bearer-of-nothing"
+SENT = 'playhead_forward_sent_spans_total{destination="otlp-east"}'
 PROTOBUF = {"content-type": "application/x-protobuf"}
 
 
@@ -65,31 +66,44 @@ def wait_for(backend: Backend, times: dict[str, int]) -> None:
     raise AssertionError(backend.stored)
 
 
+def until_said(ask: Callable[[], str], *words: str) -> str:
+    """The answer that has these words: what a collector notes of a delivery, it notes a moment after that."""
+    pause = threading.Event()
+    for _ in range(600):
+        said = ask()
+        if all(each in said for each in words):
+            return said
+        pause.wait(0.1)
+    raise AssertionError(said)
+
+
+def metrics_of(collector: CollectorProcess) -> str:
+    return httpx.get(f"{collector.url}/metrics", timeout=60).text
+
+
 def test_what_is_sent_to_it_arrives_there(collector: CollectorProcess, backend: Backend):
     spans = [span(1), span(2), span(3)]
     backend.answer = lambda request: (
         Reply(400, body=b"bad") if request.names == ["span 2"] else Reply(400 if "span 2" in request.names else 200)
     )
-    sent = httpx.post(f"{collector.url}/v1/traces", content=traces_request(spans), headers=PROTOBUF)
+    sent = httpx.post(f"{collector.url}/v1/traces", content=traces_request(spans), headers=PROTOBUF, timeout=60)
     assert sent.status_code == 200
     wait_for(backend, {"span 1": 1, "span 3": 1})
     assert all(request.headers["authorization"] == SECRET for request in backend.requests)
     assert "otlp-east" in playhead(collector, "forward", "status")
-    letters = playhead(collector, "forward", "status", "otlp-east")
-    assert "answered 400: bad" in letters
-    assert f"{2:016x}" in letters
+    until_said(lambda: playhead(collector, "forward", "status", "otlp-east"), "answered 400: bad", f"{2:016x}")
 
     backend.answer = lambda _: Reply()
     assert playhead(collector, "forward", "retry", "otlp-east") == "1 dead letters are sent again\n"
     wait_for(backend, {"span 1": 1, "span 2": 1, "span 3": 1})
+    until_said(lambda: metrics_of(collector), f"{SENT} 3.0")
     assert playhead(collector, "forward", "backfill", "otlp-east", RUN) == "1 runs will be sent to otlp-east\n"
     wait_for(backend, {"span 1": 2, "span 2": 2, "span 3": 2})
+    metrics = until_said(lambda: metrics_of(collector), f"{SENT} 6.0")
     assert playhead(collector, "forward", "drop", "otlp-east", "--waiting").endswith("entries are forgotten\n")
 
-    metrics = httpx.get(f"{collector.url}/metrics").text
-    assert 'playhead_forward_sent_spans_total{destination="otlp-east"} 6.0' in metrics
     assert 'playhead_forward_dead_total{destination="otlp-east"} 1.0' in metrics
-    said = collector.log() + metrics + httpx.get(f"{collector.url}/api/v1/forward").text
+    said = collector.log() + metrics + httpx.get(f"{collector.url}/api/v1/forward", timeout=60).text
     assert SECRET not in said
 
 

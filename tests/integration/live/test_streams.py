@@ -175,7 +175,7 @@ def test_late_events_come_once_and_those_that_moved_are_told(collector: Collecto
 def test_all_runs_are_followed_from_now_on_and_from_the_last_id(collector: CollectorProcess):
     earlier, later = MadeUpRun(3), [MadeUpRun(2 + n) for n in range(3)]
     send(collector.url, [earlier])
-    with Client(collector.url) as client, httpx.Client(base_url=collector.url, trust_env=False) as http:
+    with Client(collector.url) as client, httpx.Client(base_url=collector.url, trust_env=False, timeout=60) as http:
         assert client.run(earlier.run)["events"] > 10
         with http.stream("GET", "/api/v1/runs/stream", timeout=PATIENCE) as response:
             lines = response.iter_lines()

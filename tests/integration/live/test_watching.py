@@ -23,8 +23,6 @@ from tests.support.made_up_runs import MadeUpRun, send
 
 PATIENCE = 60.0
 STREAMS = 2
-# A collector finishes what is under way within 10 s; streams that did not end would take all of them.
-DRAIN_SECONDS = 10
 ENV = {"PLAYHEAD_STREAM_HEARTBEAT_SECONDS": "0.2", "PLAYHEAD_MAX_STREAMS": str(STREAMS)}
 # Ends of a stream that lasts as long as by default, in more than an hour.
 ENDS_IN_AN_HOUR = 5
@@ -175,9 +173,8 @@ def test_a_collector_that_stops_ends_its_streams_and_clients_go_on_when_it_is_ba
         http.stream("GET", "/api/v1/runs/stream") as response,
     ):
         shown = next_events(watch, 1)
-        began = time.monotonic()
         assert collector.stop() == 0
-        assert time.monotonic() - began < DRAIN_SECONDS
+        # The stream has said its end: it was not cut off when the time for requests under way was over.
         *_, last = response.read().decode().strip().split("\n\n")
         assert last == 'event: end\ndata: {"reason":"stopping","reconnect":true,"status":null}'
         assert "Traceback" not in collector.log()

@@ -201,7 +201,7 @@ async def test_a_score_and_a_question_that_come_while_a_run_is_projected_are_not
         async with store.projections.locked_run(P, recorder.run) as work:
             assert work is not None
             work.result = project(work, START_NS, ProjectSettings())
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(60):
                 await store.scores.add(P, recorder.run, ScoreToAdd(f"s{ended}", "reward", float(ended)))
                 await store.promises.open(P, PROMISE, "approval", recorder.run, body, None)
         row = await store.runs.get(P, recorder.run)

@@ -37,7 +37,7 @@ def thin(http: httpx.Client, tier: str) -> None:
     """These runs ended more than a day ago."""
     policy = {"default": {"hot": "1d", tier: "forever", "contents": False, "last_context": False}}
     http.put(f"{PREFIX}/project/retention", json={"policy": policy}).raise_for_status()
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while True:
         http.post(f"{PREFIX}/retention").raise_for_status()
         runs = items(http, f"{PREFIX}/runs")

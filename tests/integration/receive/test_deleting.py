@@ -124,7 +124,9 @@ async def test_a_late_sender_is_told_and_counted(store: PostgresStore):
 def test_the_command_asks_first_and_deletes(database_url: str):
     with CollectorProcess(database_url=database_url) as collector:
         for run in (RUN, FORK):
-            httpx.post(f"{collector.url}/v1/traces", content=one_span(run), headers=PROTOBUF).raise_for_status()
+            httpx.post(
+                f"{collector.url}/v1/traces", content=one_span(run), headers=PROTOBUF, timeout=60
+            ).raise_for_status()
 
         def playhead(*args: str, said: str = "") -> Result:
             return CliRunner().invoke(app, ["--url", collector.url, *args], input=said)

@@ -192,7 +192,7 @@ def test_every_command_shows_it(collector: CollectorProcess, run: str, command: 
 def test_what_a_program_asks_with_is_kept_or_refused(collector: CollectorProcess, name: str):
     promise, path = f"{list(ODD).index(name):032x}", f"{collector.url}{PREFIX}/promises"
     opened = f'{{"kind": "input", "key": "k", "id": "{promise}"'
-    with httpx.Client(trust_env=False, headers={"content-type": "application/json"}) as http:
+    with httpx.Client(trust_env=False, headers={"content-type": "application/json"}, timeout=60) as http:
 
         def post(path: str, body: str) -> httpx.Response:
             return http.post(path, content=body.encode("utf-8", "surrogateescape"))

@@ -160,7 +160,10 @@ def send_all(projects: Projects, name: str, run: str) -> None:
         }  # fmt: skip
         url = http.post("/api/public/media", json=about).json()["uploadUrl"]
         assert (
-            httpx.put(url, content=medium, headers={"content-type": "text/plain"}, trust_env=False).status_code == 200
+            httpx.put(
+                url, content=medium, headers={"content-type": "text/plain"}, trust_env=False, timeout=60
+            ).status_code
+            == 200
         )
     over_grpc(projects, name, run)
     with projects.client(name) as client:
@@ -355,7 +358,9 @@ def test_a_hook_that_fails_masks_the_whole_content_and_is_counted(sent: Projects
         assert http.post("/v1/content", content=pack, headers={"content-type": PACK}).json()["stored"] == 1
     with sent.client("blue") as client:
         assert parse_json(client.content(content.ref).data) == text_message("user", "[masked:hook]")
-    metrics = httpx.get(f"{sent.url}/metrics", headers={"authorization": f"Bearer {OPERATOR}"}, trust_env=False).text
+    metrics = httpx.get(
+        f"{sent.url}/metrics", headers={"authorization": f"Bearer {OPERATOR}"}, trust_env=False, timeout=60
+    ).text
     [failures] = [line for line in metrics.splitlines() if line.startswith("playhead_redaction_hook_failures ")]
     assert float(failures.split()[1]) >= 1
 
@@ -388,7 +393,7 @@ async def test_other_collectors_follow_within_seconds(sent: Projects, module_dat
     ):
         assert client.try_redaction("TK-12345")["changed"] is False
         here.set_redaction(patterns={"ticket": r"TK-\d{4,8}"})
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 180
         while not client.try_redaction("TK-12345")["changed"]:
             assert time.monotonic() < deadline
             time.sleep(0.2)

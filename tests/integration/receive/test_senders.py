@@ -36,7 +36,7 @@ def send(collector: CollectorProcess, name: str) -> list[str]:
     """Everything that a sender sent; the runs, in the order in which they began."""
     captured = json.loads((GOLDEN / f"{name}.json").read_text(encoding="utf-8"))
     for signal in ("traces", "logs"):
-        answer = httpx.post(f"{collector.url}/v1/{signal}", json=captured[signal])
+        answer = httpx.post(f"{collector.url}/v1/{signal}", json=captured[signal], timeout=60)
         assert answer.status_code == 200, answer.text
         assert not answer.json().get("partialSuccess"), answer.text
     return sent(name).traces()

@@ -76,6 +76,7 @@ def test_keys_and_health(database_url: str):
             f"{collector.url}/api/v1/keys",
             json={"name": "reader", "scopes": ["read"]},
             headers={"authorization": "Bearer master"},
+            timeout=60,
         )
         assert made.status_code < 300, made.text
         with channel(collector) as opened:
@@ -98,7 +99,7 @@ def test_keys_and_health(database_url: str):
             with pytest.raises(grpc.RpcError) as refused:
                 health(opened, "other")
             assert cast(Any, refused.value).code() is grpc.StatusCode.NOT_FOUND
-        metrics = httpx.get(f"{collector.url}/metrics", headers={"x-api-key": "master"}).text
+        metrics = httpx.get(f"{collector.url}/metrics", headers={"x-api-key": "master"}, timeout=60).text
         assert 'playhead_requests_total{route="grpc traces",status="200"} 3.0' in metrics
         assert 'playhead_requests_total{route="grpc traces",status="401"} 2.0' in metrics
 
@@ -146,7 +147,7 @@ def test_what_is_under_way_is_finished_before_it_ends(database_url: str):
         async with grpc.aio.insecure_channel(collector.grpc_url.removeprefix("http://")) as opened:
             call: Any = opened.stream_unary(EXPORT)(message())
             await call.wait_for_connection()
-            while "playhead_grpc_messages_reading 1.0" not in httpx.get(f"{collector.url}/metrics").text:
+            while "playhead_grpc_messages_reading 1.0" not in httpx.get(f"{collector.url}/metrics", timeout=60).text:
                 await asyncio.sleep(0.01)
             stopping = asyncio.create_task(asyncio.to_thread(collector.stop))
             while "stopping: what is under way" not in collector.log():

@@ -54,7 +54,7 @@ def process(journal: Path, url: str, **environ: str) -> tuple[int, str]:
     kept |= {"PLAYHEAD_JOURNAL_DIR": str(journal), "PLAYHEAD_LINGER_SECONDS": "60", "PLAYHEAD_LEASE_SECONDS": "0"}
     kept |= {"PLAYHEAD_EXIT_TIMEOUT_SECONDS": "60"}
     command = [sys.executable, "-c", PROGRAM]
-    done = subprocess.run(command, env=kept | environ, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, env=kept | environ, capture_output=True, text=True, timeout=300, check=False)
     return done.returncode, done.stdout.strip() or done.stderr
 
 
@@ -105,7 +105,7 @@ def test_the_bundled_example_leaves_a_run_that_is_complete(tmp_path: Path, colle
     kept |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "NO_PROXY": "127.0.0.1"}
     kept |= {"PLAYHEAD_ENDPOINT": collector.url, "PLAYHEAD_EXIT_TIMEOUT_SECONDS": "60"}
     done = subprocess.run(
-        [sys.executable, str(EXAMPLE)], env=kept, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, str(EXAMPLE)], env=kept, capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr
     with playhead.Client(collector.url) as client:

@@ -190,7 +190,7 @@ def resumed_events(folder: Path, url: str, *, from_the_collector: bool, delivers
 
     def program(**environ: str) -> tuple[int, str]:
         command = [sys.executable, "-c", SAYING]
-        done = subprocess.run(command, env=kept | environ, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(command, env=kept | environ, capture_output=True, text=True, timeout=300, check=False)
         return done.returncode, done.stdout.strip() or done.stderr
 
     code, run_id = program(PLAYHEAD_JOURNAL_DIR=str(folder / "first"), DIE_AT="2")

@@ -70,7 +70,7 @@ def test_an_agent_waits_in_no_process_and_goes_on_when_it_was_approved(collector
 
     def agent(**environ: str) -> subprocess.CompletedProcess[str]:
         program = [sys.executable, str(folder / "agent.py"), str(victim)]
-        return subprocess.run(program, env=kept | environ, capture_output=True, text=True, timeout=60, check=False)
+        return subprocess.run(program, env=kept | environ, capture_output=True, text=True, timeout=300, check=False)
 
     assert (agent().returncode, victim.exists()) == (75, True)
     with playhead.Client(collector.url) as client:

@@ -82,10 +82,6 @@ def asking(store: PostgresStore) -> Asking:
     return Asking(store)
 
 
-async def nothing_masked(project_id: int) -> None:
-    return None
-
-
 def rules(store: PostgresStore, wall: Clock) -> RunScorer:
     """The real scorers, of which only rules can be asked."""
 
@@ -94,7 +90,7 @@ def rules(store: PostgresStore, wall: Clock) -> RunScorer:
 
     analysis = InProcessAnalysis(store, AnalysisSettings())
     functions = ScorerFunctions({}, analysis, close)
-    return RunScorer(analysis, functions, None, shipped(), store.spans.ingest, wall, nothing_masked)
+    return RunScorer(analysis, functions, None, shipped(), store.spans.ingest, wall)
 
 
 def worker_of(store: PostgresStore, asking: Any, wall: Clock, **more: Any) -> ScoringWorker:

@@ -1,4 +1,4 @@
-"""Two thousand made-up runs through all tiers, as the benchmark K1 does it with more: answers, and bytes."""
+"""A thousand made-up runs through all tiers, as the benchmark K1 does it with more: answers, and bytes."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import asyncpg
 from playhead_collector.store.ports.tiers import Tier
 from tests.support.many_runs.tiers import through_all_tiers
 
-RUNS = 2_000
+RUNS = 1_000
 
 
 async def test_runs_go_through_all_tiers(module_database_url: str, sql: asyncpg.Connection, tmp_path: Path):

@@ -20,7 +20,7 @@ from tests.integration.store.test_forgetting import record
 from tests.integration.store.test_sweep import DAY_NS, pack, stored, texts_of
 from tests.support.races.race import Race, RaceClock
 
-RACES = 6
+RACES = 4
 
 
 @pytest.mark.parametrize("seed", range(RACES))

@@ -323,3 +323,22 @@ async def test_masked_contents_are_replaced_by_whole_ones_and_not_by_what_nobody
     await store.contents.put(P, [forged], unproven={whole.ref.digest})
     assert await store.contents.get(P, whole.ref) == whole
     assert parse_json(whole.data) == {"mail": SECRET}
+
+
+async def test_why_a_run_is_pinned_and_why_scorers_failed_is_masked_too(
+    store: PostgresStore, sql: asyncpg.Connection, clock: Clock, module_database_url: str
+):
+    await fill(store, clock, pack=False)
+    await store.tiers.pin(P, SEALED, f"{SECRET} asked for it", None)
+    await store.tiers.pin(P, CLEAN, "a good one", None)
+    for number, run, error in ((1, SEALED, f"no {SECRET}"), (2, SEALED, None), (1, CLEAN, "no luck")):
+        await sql.execute(
+            "insert into scoring_due (scorer_id, due_ns, run_id, project_id, backfill, error) "
+            "values ($1, 0, $2::text::uuid, $3, false, $4)", number, run, P, error,
+        )  # fmt: skip
+    await run_job(store)
+    assert await secrets_in(module_database_url) == []
+    reasons = await sql.fetch("select reason from pin order by run_id")
+    assert [row[0] for row in reasons] == ["[masked:email] asked for it", "a good one"]
+    errors = await sql.fetch("select error from scoring_due order by run_id, scorer_id")
+    assert [row[0] for row in errors] == ["no [masked:email]", None, "no luck"]

@@ -21,7 +21,7 @@ from playhead.model.span import Span
 from playhead.model.thread import Thread, thread_of
 from playhead.projection.projector import ProjectSettings, project
 from playhead.wire.pack import ThreadExtension
-from playhead_collector.errors import StoreUnavailable
+from playhead_collector.errors import ContentForgotten, StoreUnavailable
 from playhead_collector.store.ports.forgetting import Selector
 from playhead_collector.store.ports.projections import UnpackedRun
 from playhead_collector.store.ports.spans import Batch
@@ -34,6 +34,8 @@ DAY_NS = 86_400 * NS
 HOUR_NS = 3_600 * NS
 START_NS = 1_760_000_000 * NS
 USERS = ("u1", "u2", "u3")
+# As long as no more are there, none is removed: at the end some must be left that may have lost something.
+_SPARED = 6
 
 
 @dataclass
@@ -57,12 +59,22 @@ class Recorded:
     parent: str | None = None
 
 
+@dataclass(frozen=True)
+class Said:
+    """What a run of `user` names: the first three contents in its spans, the rest by its thread."""
+
+    user: str
+    contents: tuple[Content, ...]
+    made: Thread
+
+
 @dataclass
 class Belief:
-    """What a sender believes to be stored, as `playhead.export.delivery` does."""
+    """What a sender believes to be stored, as `playhead.export.delivery` does; and what its runs have said."""
 
     epoch: str | None = None
     known: dict[bytes, int] = field(default_factory=dict[bytes, int])
+    said: list[Said] = field(default_factory=list[Said])
 
     def told(self, epoch: str) -> bool:
         """Takes the epoch of an answer. Returns whether it has changed, so that nothing is known any more."""
@@ -92,7 +104,7 @@ class Race:
         self._numbers = iter(range(1, 10_000))
         self._gate = asyncio.Event()
         self._gate.set()
-        self._sending = 0
+        self._sending = self._swept = 0
         self._over = asyncio.Event()
         self._gone: set[str] = set()
 
@@ -119,6 +131,14 @@ class Race:
             self._sending -= 1
             if self.random.random() < 0.3:
                 await self._time_passes(self.random.choice((0.4, 1.1, 30.0)))
+            elif self.random.random() < 0.3:
+                await self._sweep_passes()
+
+    async def _sweep_passes(self) -> None:
+        """Waits until a sweep has begun and ended: what this sender believes to be stored may be gone, if it may."""
+        ended = self._swept + 2
+        while self._swept < ended:
+            await asyncio.sleep(0.002)
 
     async def _time_passes(self, hours: float) -> None:
         self._gate.clear()
@@ -128,26 +148,34 @@ class Race:
         self._gate.set()
 
     async def _send(self, store: PostgresStore, belief: Belief) -> None:
-        user = self.random.choice(USERS)
+        said = self._says(belief)
         run = f"{next(self._numbers):032x}"
+        parent = self._parent_of(said.user)
+        await self._deliver(store, belief, said.contents, said.made)
+        await asyncio.sleep(0)
+        inner, outer, own = said.contents[:3]
+        root = _span(1, run, outer.ref, said.user, parent)
+        spans = [root, _span(2, run, own.ref, said.user), _thread_span(3, run, said.made)]
+        await store.spans.ingest(P, Batch(spans=spans))
+        self.alive[run] = Recorded(run, said.user, (inner, outer, own), said.made, parent)
+        with suppress(StoreUnavailable):
+            await _project(store, run)
+        self.counts["sent"] += 1
+
+    def _says(self, belief: Belief) -> Said:
+        """Often what this sender has said before: it believes that all of it is stored, and asks for nothing."""
+        if belief.said and self.random.random() < 0.5:
+            return self.random.choice(belief.said)
+        user = self.random.choice(USERS)
         inner = content_of(f"text {self.random.randrange(4)} " * 3)
         outer = Content(canonical_json({"inner": inner.ref}), "application/json")
         own = content_of(f"only {user} had this, {self.random.randrange(4)}")
         messages = [f"message {n}" for n in self.random.sample(range(3), self.random.randint(1, 2))]
         if self.random.random() < 0.5:
             messages = [f"{user} says {messages[0]}", *messages]
-        made = thread_of([_message(text) for text in messages])
-        parent = self._parent_of(user)
-        contents = [inner, outer, own, *(message_contents(_message(text))[0] for text in messages)]
-        await self._deliver(store, belief, contents, made)
-        await asyncio.sleep(0)
-        root = _span(1, run, outer.ref, user, parent)
-        spans = [root, _span(2, run, own.ref, user), _thread_span(3, run, made)]
-        await store.spans.ingest(P, Batch(spans=spans))
-        self.alive[run] = Recorded(run, user, (inner, outer, own), made, parent)
-        with suppress(StoreUnavailable):
-            await _project(store, run)
-        self.counts["sent"] += 1
+        texts = [message_contents(_message(text))[0] for text in messages]
+        belief.said.append(Said(user, (inner, outer, own, *texts), thread_of([_message(text) for text in messages])))
+        return belief.said[-1]
 
     def _parent_of(self, user: str) -> str | None:
         same = [each.run for each in self.alive.values() if each.user == user and each.run not in self._gone]
@@ -179,7 +207,7 @@ class Race:
     async def _removing(self) -> None:
         while not self._over.is_set():
             await asyncio.sleep(0.02)
-            if not self.alive or self.random.random() < 0.6:
+            if len(self.alive) <= _SPARED or self.random.random() < 0.6:
                 continue
             await self._again(self._delete if self.random.random() < 0.6 else self._forget)
 
@@ -219,6 +247,7 @@ class Race:
             store = self.random.choice(self.stores)
             with suppress(StoreUnavailable):
                 if (await store.garbage.sweep_step(P, DAY_NS)).phase is None:
+                    self._swept += 1
                     self.counts["sweeps"] += 1
                     await asyncio.sleep(0.04)  # meanwhile runs are packed
             for project_id, job in await store.forgetting.open_jobs():
@@ -270,7 +299,11 @@ class Race:
             here = await self.stores[1].contents.get_many(P, refs)
             lost += [f"seed {self.seed}: run {each.run} has lost {ref}" for ref in refs if ref not in here]
             if each.thread is not None and each.thread.ref is not None:
-                nodes = await self.stores[1].contents.thread(P, each.thread.ref)
+                try:
+                    nodes = await self.stores[1].contents.thread(P, each.thread.ref)
+                except ContentForgotten:
+                    lost.append(f"seed {self.seed}: the thread of run {each.run} was forgotten")
+                    continue
                 messages = [node.message for node in nodes]
                 stored = await self.stores[1].contents.get_many(P, messages)
                 if len(nodes) != len(each.thread.nodes) or len(stored) != len({*messages}):

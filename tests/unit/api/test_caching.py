@@ -221,7 +221,7 @@ def in_threads(work: Callable[[], Any], count: int) -> list[Any]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(60)
     return results
 
 
@@ -232,7 +232,7 @@ def test_threads_that_ask_at_once_wait_for_one_computation(quiet: None):
     def load() -> list[int]:
         calls.append(1)
         begun.set()
-        assert go_on.wait(30)
+        assert go_on.wait(60)
         return [1]
 
     look_up, looked_up = load.cache.look_up, threading.Semaphore(0)
@@ -246,13 +246,13 @@ def test_threads_that_ask_at_once_wait_for_one_computation(quiet: None):
 
     def let_go() -> None:
         for _ in range(8):
-            assert looked_up.acquire(timeout=30)
+            assert looked_up.acquire(timeout=60)
         go_on.set()
 
     helper = threading.Thread(target=let_go)
     helper.start()
     results = in_threads(load, 8)
-    helper.join(30)
+    helper.join(60)
     assert results == [[1]] * 8
     assert len({id(result) for result in results}) == 8
     assert len(calls) == 1
@@ -305,7 +305,7 @@ async def test_the_others_go_on_when_the_task_that_computes_is_cancelled_or_one_
 
 def test_if_the_computation_fails_each_caller_computes_for_itself(quiet: None):
     calls: list[int] = []
-    all_in = threading.Barrier(3, timeout=30)
+    all_in = threading.Barrier(3, timeout=60)
 
     @cached
     def load() -> int:

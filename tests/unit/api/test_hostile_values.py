@@ -142,7 +142,9 @@ _graphs = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(_graphs.map(lambda graph: [graph]))  # in a list: hypothesis asks values for their `repr`
 def test_no_graph_of_such_values_changes_what_a_program_does(recording: Recording, graph: Any):
     _through_everything(graph[0])
@@ -305,11 +307,14 @@ def test_a_time_limit_by_an_alarm_reaches_the_program(recording: Recording):
     def give(x: Any) -> Any:
         return x
 
+    def alarmed() -> None:
+        signal.alarm(1)
+        time.sleep(30)
+
     before = signal.signal(signal.SIGALRM, handler)
     try:
-        signal.alarm(1)
         with pytest.raises(Late):
-            give(Interrupted(lambda: time.sleep(30)))
+            give(Interrupted(alarmed))
     finally:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)

@@ -317,9 +317,9 @@ def test_one_observation_may_be_many_blocks_at_once(recording: Recording):
 
     def work(n: int) -> None:
         with playhead.run(f"r{n}"), block:
-            inside.wait(5)
+            inside.wait(60)
             block.output(n)
-            inside.wait(5)
+            inside.wait(60)
 
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(work, (1, 2)))

@@ -46,7 +46,7 @@ def script(folder: Path, body: str, **environ: str) -> "subprocess.Popen[str]":
 
 
 def finish(program: "subprocess.Popen[str]") -> tuple[str, str]:
-    out, err = program.communicate(timeout=60)
+    out, err = program.communicate(timeout=300)
     assert program.returncode == 0, err
     return out, err
 
@@ -238,7 +238,7 @@ with playhead.run("r"):
     assert program.stdout is not None
     returned = {int(program.stdout.readline()) for _ in range(calls)}
     program.kill()
-    rest, _ = program.communicate(timeout=60)
+    rest, _ = program.communicate(timeout=300)
     returned |= {int(line) for line in rest.splitlines(keepends=True) if line.endswith("\n")}
     [path] = lanes(tmp_path)
     seen, _ = read_lane(path)  # a torn tail is detected, and left
@@ -267,7 +267,7 @@ def step(text):
 with playhead.run("r"):
     step("the same")
 """
-    script(tmp_path, body).communicate(timeout=60)
+    script(tmp_path, body).communicate(timeout=300)
     [path] = lanes(tmp_path)
     seen, unread = read_lane(path)
     assert unread == 0
@@ -307,7 +307,7 @@ def test_an_exit_with_an_exception_or_by_sys_exit_records_it(tmp_path: Path):
     program = script(
         tmp_path, "import sys, playhead\nwith playhead.observe('block'): sys.exit(3)", PLAYHEAD_DURABILITY="off"
     )
-    program.communicate(timeout=60)
+    program.communicate(timeout=300)
     assert program.returncode == 3
     assert read_journal(tmp_path).call("block").attributes[names.ERROR_TYPE] == "SystemExit"
 
@@ -379,10 +379,10 @@ def program(delay):
     time.sleep(delay)
     child = os.fork()
     if child == 0:
-        signal.alarm(20)
+        signal.alarm(60)
         tool("child")
         os._exit(0)
-    signal.alarm(30)
+    signal.alarm(90)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     caller.join()
     os._exit(code != 0)
@@ -417,7 +417,7 @@ start = configure.start
 
 def slow_start(settings):
     starting.set()
-    forked.wait(20)
+    forked.wait(60)
     start(settings)
 
 @observe(kind="tool")
@@ -427,7 +427,7 @@ def tool(x):
 configure.start = slow_start
 caller = threading.Thread(target=tool, args=("thread",))
 caller.start()
-starting.wait(20)
+starting.wait(60)
 child = os.fork()
 if child == 0:
     forked.set()

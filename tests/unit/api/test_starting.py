@@ -111,7 +111,7 @@ def run_short_of(trouble: str, mended: str, folder: Path) -> subprocess.Complete
     }
     program = BEGIN + trouble + CALLS.format(mended=mended)
     done = subprocess.run(
-        [sys.executable, "-c", program], env=environ, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", program], env=environ, capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr
     return done

@@ -311,7 +311,7 @@ def test_a_project_that_is_measured_again_keeps_its_place():
 def test_without_recorded_runs_there_is_a_message(tmp_path: Path):
     env = {**os.environ, "PLAYHEAD_TRAJECTORIES": str(tmp_path / "nothing")}
     command = [sys.executable, "-m", "benchmarks.compaction", "--check"]
-    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 1
     assert "PLAYHEAD_TRAJECTORIES has to name a folder" in done.stderr
     assert "Traceback" not in done.stderr

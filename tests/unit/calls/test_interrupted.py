@@ -242,6 +242,6 @@ def test_alarms_that_come_all_the_time_leave_no_call_current(tmp_path: Path) -> 
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=300,
     )
     assert (ran.returncode, ran.stdout) == (0, "function 0\ngenerator 0\ncoroutine 0\n"), ran.stderr[-2000:]

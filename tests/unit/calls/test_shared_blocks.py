@@ -32,9 +32,9 @@ def in_steps(*steps: Callable[[Callable[[], None]], None]) -> None:
     def work(place: int) -> None:
         def give() -> None:
             turns[(place + 1) % len(steps)].release()
-            assert turns[place].acquire(timeout=10)
+            assert turns[place].acquire(timeout=60)
 
-        assert turns[place].acquire(timeout=10)
+        assert turns[place].acquire(timeout=60)
         steps[place](give)
         turns[(place + 1) % len(steps)].release()
 
@@ -42,7 +42,7 @@ def in_steps(*steps: Callable[[Callable[[], None]], None]) -> None:
         done = [pool.submit(work, place) for place in range(len(steps))]
         turns[0].release()
         for one in done:
-            one.result(20)
+            one.result(60)
 
 
 @pytest.mark.parametrize("sampled_first", [True, False])

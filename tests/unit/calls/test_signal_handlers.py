@@ -49,7 +49,7 @@ print("ended", handled)
 def test_a_handler_may_make_calls_wherever_it_interrupts_its_thread(tmp_path: Path):
     env = {"PLAYHEAD_JOURNAL_DIR": str(tmp_path), "PLAYHEAD_ENDPOINT": "http://127.0.0.1:9", "PATH": "/usr/bin:/bin"}
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], env=env, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", PROGRAM], env=env, capture_output=True, text=True, timeout=300, check=False
     )
     assert (done.returncode, done.stdout) == (0, "ended 600\n"), done.stderr[-3000:]
     spans = read_journal(tmp_path).spans

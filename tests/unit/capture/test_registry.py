@@ -98,4 +98,4 @@ assert late.isdisjoint(sys.modules)
 importlib.import_module({first!r})
 assert late <= sys.modules.keys()
 """
-    subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, timeout=60)
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, timeout=300)

@@ -82,7 +82,7 @@ async def _no_request_outlives_its_test() -> AsyncGenerator[None]:
 
 
 async def until(is_so: Callable[[], Any]) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while not is_so():
             await asyncio.sleep(0)
 

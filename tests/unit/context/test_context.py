@@ -321,7 +321,7 @@ def test_a_coroutine_does_not_block_its_loop_while_a_summary_is_written():
 
     def slow(_: object) -> str:
         written.set()
-        assert goes_on.wait(10)
+        assert goes_on.wait(60)
         return "short"
 
     context = Context(compression=summarising(strategy=LlmSummary(model=MockModel(slow))))

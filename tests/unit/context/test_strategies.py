@@ -32,7 +32,9 @@ from playhead.testing.trajectories import Trajectories
 from tests.support.managed_contexts import APIS, check_order, check_valid, conversations, play
 
 FOLDER = Path(os.environ.get("PLAYHEAD_TRAJECTORIES", Path(__file__).parents[4] / "shared" / "data"))
-UNHURRIED = settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+UNHURRIED = settings(
+    deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 
 
 def shortest(request: ModelRequest) -> str:

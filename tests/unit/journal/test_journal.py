@@ -60,8 +60,8 @@ def journal(
 
 
 def eventually(condition: Callable[[], bool]) -> bool:
-    """Whether it is so within 10 seconds: something goes on in the background."""
-    end, pause = time.monotonic() + 10, threading.Event()
+    """Whether it is so within some minutes: something goes on in the background."""
+    end, pause = time.monotonic() + 180, threading.Event()
     while not (found := condition()) and time.monotonic() < end:
         pause.wait(0.002)
     return found
@@ -212,7 +212,7 @@ def test_a_call_waits_but_a_moment_for_a_folder_that_takes_long(tmp_path: Path, 
 
     def slow(folder: Path) -> DiskUsage:
         measuring.append(1)
-        go_on.wait(30)
+        go_on.wait(60)
         return journal_usage(folder)
 
     monkeypatch.setattr(journal_module, "journal_usage", slow)
@@ -246,7 +246,7 @@ def test_a_forked_child_makes_room_for_itself(tmp_path: Path, monkeypatch: pytes
     go_on = threading.Event()
 
     def slow(folder: Path) -> DiskUsage:
-        go_on.wait(30)
+        go_on.wait(60)
         return journal_usage(folder)
 
     with monkeypatch.context() as patched:

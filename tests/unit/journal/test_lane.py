@@ -384,7 +384,7 @@ def test_an_append_within_an_append_is_written_at_once(tmp_path: Path, monkeypat
     others: list[threading.Thread] = []
     monkeypatch.setattr(segments, "os", FakeOs(write))
     lane.append(frame(b"S", b"outer"))
-    others[0].join(10)
+    others[0].join(60)
     assert payloads(lane.path) == [b"inner", b"outer", b"other thread"]
 
 

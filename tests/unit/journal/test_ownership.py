@@ -1,5 +1,6 @@
 """Whether this process still has a run: what is looked at, when the collector is asked, and what comes of it."""
 
+import errno
 import subprocess
 import sys
 from pathlib import Path
@@ -90,9 +91,12 @@ def test_the_collector_is_asked_once_for_each_time_that_the_process_stood_still(
     assert len(asked) == 1
 
 
-def test_a_collector_that_does_not_answer_is_asked_again_later_and_holds_nobody_up_meanwhile():
+@pytest.mark.parametrize("trouble", [Unsure("down"), OSError(errno.EMFILE, "Too many open files")])
+def test_a_collector_that_cannot_be_asked_is_asked_again_later_and_holds_nobody_up_meanwhile(
+    trouble: Exception, caplog: pytest.LogCaptureFixture
+):
     clock, stops = Clock(), [0]
-    answers: list[Exception | str] = [Unsure("down"), "taken"]
+    answers: list[Exception | str] = [trouble, "taken"]
     asked: list[float] = []
 
     def ask() -> str | None:
@@ -106,6 +110,7 @@ def test_a_collector_that_does_not_answer_is_asked_again_later_and_holds_nobody_
     stops[0] = 1
     assert [owner.loss(exact=True) for _ in range(3)] == [None] * 3
     assert asked == [100.0]
+    assert caplog.text == ""
     clock.now += 6
     assert owner.loss(exact=True) == "taken"
 

@@ -18,6 +18,7 @@ from playhead import observe
 from playhead.kernel import guard
 from playhead.model import names
 from tests.support.journal_reader import Recording
+from tests.support.processor_time import assert_takes_less_than, elapsed_seconds
 
 
 class Hostile:
@@ -468,11 +469,12 @@ def test_observing_costs_no_more_than_time(recording: Recording):
     def work(x: int) -> int:
         return x
 
-    began = time.perf_counter()
-    with playhead.run("r"):
-        for n in range(1_000):
-            work(n)
-    assert time.perf_counter() - began < 5
+    def thousand_calls() -> None:
+        with playhead.run("r"):
+            for n in range(1_000):
+                work(n)
+
+    assert_takes_less_than(5, thousand_calls, elapsed_seconds)
 
 
 _DEEP = """
@@ -522,7 +524,7 @@ def test_near_the_end_of_the_stack_recording_raises_nothing_and_says_little(tmp_
         env={**os.environ, "PLAYHEAD_ENDPOINT": "none", "PLAYHEAD_JOURNAL_DIR": str(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert program.returncode == 0, program.stderr[-2_000:]

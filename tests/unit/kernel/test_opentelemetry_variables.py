@@ -18,7 +18,7 @@ def tool(x):
     return x
 
 assert tool(1) == 1
-assert playhead.flush(5)
+assert playhead.flush(60)
 assert playhead.counters()["records"] == 2
 assert dict(os.environ) == before
 """
@@ -51,7 +51,7 @@ def run(body: str, journal: Path, **environ: str) -> str:
         env={**os.environ, "PLAYHEAD_ENDPOINT": "none", "PLAYHEAD_JOURNAL_DIR": str(journal), **environ},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert program.returncode == 0, program.stderr

@@ -470,7 +470,7 @@ def test_kinds_that_there_are_not_are_refused():
 
 def test_two_agents_at_once_do_not_get_mixed_up(recording: Recording):
     """Each runs in a thread, with a run of its own, and they share the choosers."""
-    barrier = threading.Barrier(2, timeout=30)
+    barrier = threading.Barrier(2, timeout=60)
     fails_for_one = MockModel(lambda asked: ContextTooLong("x") if "one" in str(asked.messages) else "a", name="a")
     sticky = Fallback(fails_for_one, says("b"), sticky=True)
     budget = Budget(0.5, costing("dear", 2_000), costing("cheap", 1_000), reserve=0.2, prices=PRICES)

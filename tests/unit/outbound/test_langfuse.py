@@ -27,7 +27,7 @@ HEADERS = {
 
 
 def post(server: Langfuse, spans: list[Span], **headers: str) -> httpx.Response:
-    with httpx.Client(trust_env=False) as client:
+    with httpx.Client(trust_env=False, timeout=60) as client:
         body = gzip.compress(traces_request(spans))
         return client.post(f"{server.url}/api/public/otel/v1/traces", content=body, headers=HEADERS | headers)
 

@@ -22,7 +22,7 @@ PROTOBUF = {"content-type": "application/x-protobuf"}
 
 
 def post(server: Phoenix, spans: list[Span], **headers: str) -> httpx.Response:
-    with httpx.Client(trust_env=False) as client:
+    with httpx.Client(trust_env=False, timeout=60) as client:
         return client.post(f"{server.url}/v1/traces", content=traces_request(spans), headers=PROTOBUF | headers)
 
 

@@ -66,7 +66,7 @@ def arrive(store: SeveralProjects, loud: int) -> None:
 
 
 async def until(is_so: asyncio.Event) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await is_so.wait()
 
 

@@ -281,7 +281,7 @@ def test_threads_of_the_program_may_race_on_one_runs_memory():
 
     def work(name: str) -> None:
         history: list[Any] = copy.deepcopy(base)
-        barrier.wait(10)
+        barrier.wait(60)
         for n in range(40):
             history.append({"role": "user", "content": f"{name}{n}" if n % 3 else f"shared {n}", "n": n})
             kept = Kept()

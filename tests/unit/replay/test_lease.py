@@ -79,7 +79,7 @@ def test_it_is_taken_renewed_and_given_back(tmp_path: Path, collector: FakeColle
 def test_a_thread_says_again_that_this_process_is_at_it(tmp_path: Path, collector: FakeCollector):
     lease = lease_in(tmp_path, collector, seconds=0.01)
     lease.take(KNOWN, unless_heard=False)
-    assert collector.renewed.wait(30)
+    assert collector.renewed.wait(60)
     lease.release()
     assert collector.words[-1] == "release"
     assert [thread.name for thread in threading.enumerate() if thread.name == "playhead-lease"] == []

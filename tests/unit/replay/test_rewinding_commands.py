@@ -115,7 +115,7 @@ class Shell:
 
     def run(self, command: list[str], environ: dict[str, str]) -> subprocess.CompletedProcess[str]:
         env = self.environ | environ
-        return subprocess.run(command, env=env, capture_output=True, text=True, timeout=60, check=False)
+        return subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, check=False)
 
     def effects(self) -> list[str]:
         return (self.folder / "effects").read_text().split()

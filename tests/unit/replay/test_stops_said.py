@@ -67,7 +67,7 @@ class Shop:
         if command:
             words = [sys.executable, "-c", "from playhead.cli import main; main()", *command, "--", *words]
         env = self.environ | {"TMPDIR": str(self.folder)} | environ
-        done = subprocess.run(words, env=env, text=True, capture_output=True, timeout=60, check=False)
+        done = subprocess.run(words, env=env, text=True, capture_output=True, timeout=300, check=False)
         return done.returncode, done.stdout, done.stderr
 
     def died(self) -> str:

@@ -307,7 +307,7 @@ def test_the_variable_is_read(tmp_path: Path):
         kept |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PLAYHEAD_JOURNAL_DIR": str(tmp_path / "j")}
         kept |= {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "PLAYHEAD_EXIT_TIMEOUT_SECONDS": "0.1"}
         done = subprocess.run(
-            [sys.executable, "-c", PROGRAM], env=kept | environ, capture_output=True, text=True, timeout=60, check=True
+            [sys.executable, "-c", PROGRAM], env=kept | environ, capture_output=True, text=True, timeout=300, check=True
         )
         return done.stdout.split()
 

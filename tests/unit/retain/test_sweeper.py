@@ -97,9 +97,7 @@ def _no_rest(store: PostgresStore):
     return sleep
 
 
-@pytest.mark.parametrize(
-    "error", [ContentCorrupt("other bytes in 1/x"), KeyDestroyed(), WrongEncryptionKey("no key"), RuntimeError("odd")]
-)
+@pytest.mark.parametrize("error", [ContentCorrupt("other bytes in 1/x"), RuntimeError("odd"), KeyDestroyed()])
 async def test_a_project_that_cannot_be_swept_keeps_no_other_waiting(
     error: Exception, caplog: pytest.LogCaptureFixture
 ):
@@ -107,14 +105,16 @@ async def test_a_project_that_cannot_be_swept_keeps_no_other_waiting(
     store.sleep, store.failing = _no_rest(store), {1: error}
     await store.sweeper().run_once()
     assert store.steps == [2, 2, 2]
-    assert "project 1" in caplog.text
-    assert str(error) in caplog.text
+    if not isinstance(error, KeyDestroyed):
+        assert "project 1" in caplog.text
+        assert str(error) in caplog.text
 
 
-async def test_what_waits_for_the_object_store_is_tried_again_soon_and_keeps_no_other_waiting():
+@pytest.mark.parametrize("error", [ObjectStoreUnavailable("it is down"), WrongEncryptionKey("no key")])
+async def test_what_waits_for_others_is_tried_again_soon_and_keeps_no_other_waiting(error: StoreUnavailable):
     store = PostgresStore()
-    store.sleep, store.failing = _no_rest(store), {1: ObjectStoreUnavailable("it is down")}
-    with pytest.raises(ObjectStoreUnavailable):
+    store.sleep, store.failing = _no_rest(store), {1: error}
+    with pytest.raises(type(error)):
         await store.sweeper().run_once()
     assert store.steps == [2, 2, 2]
 
@@ -132,6 +132,6 @@ async def test_a_database_that_is_down_is_asked_again_soon(broken: int, waits: l
     store.broken, store.due = broken, [1]
     sweeper = store.sweeper()
     sweeper.start()
-    await asyncio.wait_for(store.waited.wait(), 10)
+    await asyncio.wait_for(store.waited.wait(), 60)
     await sweeper.stop()
     assert store.waits == waits

@@ -86,6 +86,22 @@ async def test_a_request_over_the_limit_per_second_is_taken_and_the_next_waits_f
     assert await limited.refused() == "2"
 
 
+async def test_what_is_being_added_to_the_database_counts_meanwhile(monkeypatch: pytest.MonkeyPatch):
+    limited = Limited(bytes_per_day=1_000)
+    add_arrived = limited.stored.add_arrived
+    while_adding: list[str | None] = []
+
+    async def slowly(arrived: Mapping[int, Arrived]) -> Mapping[int, Arrived]:
+        while_adding.append(await limited.refused())
+        return await add_arrived(arrived)
+
+    monkeypatch.setattr(limited.stored, "add_arrived", slowly)
+    limited.quotas.arrived(BLUE, 1, 2_000)
+    await limited.quotas.run_once()
+    assert while_adding == ["10"] == [await limited.refused()]
+    assert limited.quotas.today(BLUE) == Arrived(1, 2_000)
+
+
 async def test_a_day_s_limit_counts_what_arrived_at_all_collectors_and_ends_at_midnight():
     limited = Limited(bytes_per_day=1_000)
     limited.quotas.arrived(BLUE, 1, 400)

@@ -59,6 +59,6 @@ async def test_a_command_gets_base64_and_what_to_do():
 )
 async def test_a_command_that_fails_is_reported(program: str, said: str):
     with pytest.raises(WrongEncryptionKey, match=said):
-        await command(program, 0.5 if "time" in program else 20).unwrap(b"\x02" + DATA_KEY)
+        await command(program, 0.5 if "time" in program else 60).unwrap(b"\x02" + DATA_KEY)
     with pytest.raises(WrongEncryptionKey, match="cannot be started"):
         await KeyCommand("/no/such/command").unwrap(b"\x02" + DATA_KEY)

@@ -70,7 +70,7 @@ async def watched(postgres: Postgres) -> AsyncGenerator[DatabaseWatch]:
 
 
 async def until(holds: Callable[[], object]) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(60):
         while not holds():
             await asyncio.sleep(0.001)
 

@@ -30,7 +30,7 @@ def running(*options: str) -> Iterator[tuple[openai.OpenAI, subprocess.Popen[str
                 yield client, process
         finally:
             process.terminate()
-            process.wait(timeout=10)
+            process.wait(timeout=60)
 
 
 def ask(client: openai.OpenAI, *messages: Any) -> Any:
@@ -41,7 +41,7 @@ def test_it_repeats_what_it_was_asked_and_ends_when_told_to():
     with running() as (client, process):
         assert ask(client, {"role": "user", "content": "Where is A1?"}).content.endswith("You said: Where is A1?")
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=10) == 0
+        assert process.wait(timeout=60) == 0
 
 
 def test_it_answers_as_it_is_told_after_asking_for_the_tools_it_is_told():

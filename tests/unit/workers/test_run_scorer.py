@@ -11,8 +11,6 @@ from playhead.model import names
 from playhead_collector.errors import Refused
 from playhead_collector.json_bytes import json_bytes
 from playhead_collector.read.prices import shipped
-from playhead_collector.redaction.masking import Masker
-from playhead_collector.redaction.rules import RedactionRules
 from playhead_collector.store.ports.scorers import ScorerDefinition, ScorerRow, ScorerSelection
 from playhead_collector.store.ports.spans import Batch
 from playhead_collector.workers.questions import AnalysisQuestion
@@ -54,18 +52,13 @@ async def nothing() -> None:
     return None
 
 
-def scorer_of(models: Models | None, stored: list[Batch], masker: Masker | None = None) -> RunScorer:
+def scorer_of(models: Models | None, stored: list[Batch]) -> RunScorer:
     async def keep(project_id: int, batch: Batch) -> None:
         assert project_id == 7
         stored.append(batch)
 
-    async def masker_of(project_id: int) -> Masker | None:
-        assert project_id == 7
-        return masker
-
     ticks = count(1_000)
-    functions = ScorerFunctions({}, Runs(), nothing)
-    return RunScorer(Runs(), functions, models, shipped(), keep, lambda: next(ticks), masker_of)
+    return RunScorer(Runs(), ScorerFunctions({}, Runs(), nothing), models, shipped(), keep, lambda: next(ticks))
 
 
 def judging(model: str | None = None) -> ScorerRow:
@@ -95,16 +88,6 @@ async def test_nonsense_is_asked_for_again_and_both_calls_count():
     with pytest.raises(JudgeFailed, match="gave no value") as failed:
         await scorer_of(models, stored).scores(judging(), RUN.run)
     assert (failed.value.tokens, failed.value.cost is not None, len(stored[0].spans)) == (2_020, True, 3)
-
-
-async def test_what_a_judge_says_is_masked_by_the_rules_of_the_project():
-    masker, secret = Masker(RedactionRules(presets=("email",))), "jo@example.com"
-    scores = await scorer_of(Models(GOOD.replace("it did", secret)), [], masker).scores(judging(), RUN.run)
-    assert str(scores.scores[0].comment).startswith("[masked:email] (judged in run ")
-    for answer in (secret, Refused(502, "explainer_unreachable", f"no answer for {secret}")):
-        with pytest.raises(JudgeFailed, match="masked:email") as failed:
-            await scorer_of(Models(answer, answer), [], masker).scores(judging(), RUN.run)
-        assert secret not in str(failed.value)
 
 
 async def test_an_api_that_does_not_know_schemas_is_asked_without_one():

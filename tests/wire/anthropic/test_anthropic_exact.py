@@ -248,7 +248,7 @@ def test_the_request_is_given_back_as_the_server_received_it(
     server.otherwise(answer_in_form)
     with playhead.run("agent") as run:
         ask(client)
-    assert playhead.flush(30)
+    assert playhead.flush(60)
     assert run.id is not None
     calls = list(reader.llm_calls(run.id))
     rebuilt = [reader.context(run.id, at=call["seq"], exact=True).get("request") for call in calls]

@@ -96,7 +96,7 @@ def test_the_request_is_given_back_as_it_was_sent(collector: CollectorProcess, a
         with playhead.run("agent") as run:
             ask(models)
         models.close()
-        assert playhead.flush(30)
+        assert playhead.flush(60)
         calls = list(client.llm_calls(str(run.id)))
         told = [client.context(str(run.id), at=call["seq"], exact=True).get("request") for call in calls]
         sent = [request.body for request in server.requests]

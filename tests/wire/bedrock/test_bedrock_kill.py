@@ -60,10 +60,10 @@ def test_a_killed_agent_goes_on_without_repeating_a_completed_call(
         server.when(sequence(1), looked_up)
         server.when(tool_result_received("look_up"), text("Both are late."))
         server.otherwise(text("Sorry, both are late."))
-        out, errors = process.communicate(timeout=120)
+        out, errors = process.communicate(timeout=300)
     assert process.returncode == -signal.SIGKILL, errors
     with started(tmp_path, server, PLAYHEAD_RESUME=out.strip()) as process:
-        out, errors = process.communicate(timeout=120)
+        out, errors = process.communicate(timeout=300)
     assert process.returncode == 0, errors
     assert out.splitlines()[1] == "Sorry, both are late."
     assert (tmp_path / "effects").read_text().splitlines() == EFFECTS

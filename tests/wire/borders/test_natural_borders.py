@@ -211,7 +211,7 @@ class Programs:
         (self.folder / "program.py").write_text(code, encoding="utf-8")
         command = [sys.executable, "-m", "playhead", "run", "--", sys.executable, "program.py", *arguments]
         done = subprocess.run(
-            command, cwd=self.folder, env=self.environ(**environ), capture_output=True, text=True, timeout=120,
+            command, cwd=self.folder, env=self.environ(**environ), capture_output=True, text=True, timeout=300,
             check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
@@ -235,7 +235,7 @@ class Programs:
                 yield said[-1]
             finally:
                 process.terminate()
-                process.communicate(timeout=60)
+                process.communicate(timeout=300)
 
     def runs(self) -> list[tuple[str, int]]:
         """Name and number of calls of each run, sorted."""

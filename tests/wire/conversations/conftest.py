@@ -16,10 +16,12 @@ def machine(collector: CollectorProcess, tmp_path: Path) -> Iterator[Machine]:
     """Makes this process a program of the named machine: with a journal of its own. `reaches`: whether it can reach the
     collector."""
 
-    def become(name: str = "one", *, reaches: bool = True, **options: Any) -> None:
-        endpoint = collector.url if reaches else f"http://127.0.0.1:{closed_port()}"
-        playhead.configure(**{"endpoint": endpoint, "journal_dir": tmp_path / name, **options})
+    with closed_port() as closed:
 
-    become()
-    yield become
-    playhead.shutdown()
+        def become(name: str = "one", *, reaches: bool = True, **options: Any) -> None:
+            endpoint = collector.url if reaches else f"http://127.0.0.1:{closed}"
+            playhead.configure(**{"endpoint": endpoint, "journal_dir": tmp_path / name, **options})
+
+        become()
+        yield become
+        playhead.shutdown()

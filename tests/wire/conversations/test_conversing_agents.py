@@ -74,7 +74,7 @@ def test_a_killed_agent_loses_and_doubles_nothing(
         def program(question: str, dies: str = "", **more: str) -> Any:
             command = [sys.executable, "-c", PROGRAM, name, question, dies]
             return subprocess.run(
-                command, env=env | more, capture_output=True, text=True, timeout=120, check=False
+                command, env=env | more, capture_output=True, text=True, timeout=300, check=False
             )  # fmt: skip
 
         first = program("one")

@@ -195,7 +195,7 @@ def test_another_process_goes_on_where_one_was_killed(
 
         def program(question: str, dies: str = "", **more: str) -> Any:
             command = [sys.executable, "-c", PROGRAM, name, question, dies]
-            return subprocess.run(command, env=env | more, capture_output=True, text=True, timeout=120, check=False)
+            return subprocess.run(command, env=env | more, capture_output=True, text=True, timeout=300, check=False)
 
         killed = program("one", dies)
         assert killed.returncode == -signal.SIGKILL, killed.stderr

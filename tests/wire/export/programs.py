@@ -55,8 +55,8 @@ def killed() -> None:
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    """Returns when the condition holds, or after 60 seconds."""
-    deadline = time.monotonic() + 60
+    """Returns when the condition holds, or after some minutes."""
+    deadline = time.monotonic() + 180
     while not condition() and time.monotonic() < deadline:
         time.sleep(0.01)
 
@@ -67,7 +67,7 @@ def checkpoints() -> None:
     with playhead.run("support"):
         agent("A1001")
         playhead.checkpoint({"order": "A1001"}, name="asked")
-    say(playhead.flush(20))
+    say(playhead.flush(60))
 
 
 def described_twice() -> None:
@@ -92,7 +92,7 @@ def described_twice() -> None:
         with playhead.run("chat"):
             for turn in range(3):
                 client.chat.completions.create(model="m", messages=[{"role": "user", "content": f"turn {turn}"}])
-    say(playhead.flush(20))
+    say(playhead.flush(60))
 
 
 def late() -> None:
@@ -101,7 +101,7 @@ def late() -> None:
         agent("A1001")
         playhead.flush(0.5)
         playhead.export_to("phoenix", endpoint=os.environ["URL_PHOENIX"], collector=True)
-    say(playhead.flush(20))
+    say(playhead.flush(60))
 
 
 def many() -> None:
@@ -122,7 +122,7 @@ def many() -> None:
                 messages.append({"role": "assistant", "content": "fine"})
                 if turn % 5 == 0:
                     playhead.flush(20)
-    say(playhead.flush(20))
+    say(playhead.flush(60))
 
 
 def beside_langfuse() -> None:
@@ -145,7 +145,7 @@ def beside_langfuse() -> None:
         server.otherwise(text("fine"))
         say(theirs("Where is it?"))
     get_client().flush()
-    say(playhead.flush(20))
+    say(playhead.flush(60))
 
 
 def chained() -> None:

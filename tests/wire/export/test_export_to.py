@@ -7,7 +7,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -60,7 +61,7 @@ class Runs:
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("PLAYHEAD_", "OTEL_"))}
         result = subprocess.run(
             [sys.executable, "-m", "tests.wire.export.programs", program],
-            cwd=ROOT, env=kept | own | environ, capture_output=True, text=True, timeout=120, check=False,
+            cwd=ROOT, env=kept | own | environ, capture_output=True, text=True, timeout=300, check=False,
         )  # fmt: skip
         assert result.returncode == self.ends_with, result.stderr
         self.said = result.stderr
@@ -90,28 +91,36 @@ def test_three_destinations_get_everything_without_a_collector(run: Runs, langfu
     assert run.said == ""  # nobody is told of a collector that is not there
 
 
+@contextmanager
+def when(condition: Callable[[], bool], file: Path) -> Generator[Path]:
+    """Makes the file once the condition holds, while the block is executed."""
+
+    def wait() -> None:
+        wait_for(condition)
+        file.touch()
+
+    waiting = Thread(target=wait)
+    waiting.start()
+    yield file
+    waiting.join()
+
+
 def test_a_destination_that_is_down_holds_up_no_other_and_gets_all_of_it_later(run: Runs, phoenix: Phoenix):
     langfuse = Langfuse()
     with langfuse:
         langfuse.fail_next = [json_answer({}, 503)] * 1_000
         urls = {"URL_LANGFUSE": langfuse.url, "URL_PHOENIX": phoenix.url}
-        assert run("exports", TO="phoenix langfuse", FLUSH="1", **urls) == ["delayed", "False"]
+        with when(lambda: len(phoenix.spans()) == 3, run.journal.with_name("has_three")) as three:
+            answer = run("exports", TO="phoenix langfuse", FLUSH="1", UNTIL=str(three), **urls)
+        assert answer == ["delayed", "False"]
         first = {row["id"] for row in phoenix.spans()}
         assert len(first) == 3
         assert langfuse.observations == {}
         assert "spans stay in the journal" in run.said
         langfuse.fail_next = []
-        has_first = run.journal.with_name("has_first")
-
-        def wait_for_first() -> None:
-            wait_for(lambda: first <= set(langfuse.observations))
-            has_first.touch()
-
-        waiting = Thread(target=wait_for_first)
-        waiting.start()
         # What the first process left is taken when the next one has delivered its own, if that lives so long.
-        assert run("exports", TO="phoenix langfuse", UNTIL=str(has_first), **urls) == ["delayed", "True"]
-        waiting.join()
+        with when(lambda: first <= set(langfuse.observations), run.journal.with_name("has_first")) as has_first:
+            assert run("exports", TO="phoenix langfuse", UNTIL=str(has_first), **urls) == ["delayed", "True"]
         assert {row["id"] for row in phoenix.spans()} == set(langfuse.observations)
 
 
@@ -134,7 +143,7 @@ def test_a_flush_does_not_wait_for_what_another_process_is_delivering(run: Runs,
     [lane] = [path.parent for path in run.journal.glob("*/lock")]
     with (lane / "delivering").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)  # another process is at it, and does not get on
-        assert run("exports", TO="phoenix", URL_PHOENIX=phoenix.url, FLUSH="1") == ["delayed", "True"]
+        assert run("exports", TO="phoenix", URL_PHOENIX=phoenix.url, FLUSH="30") == ["delayed", "True"]
     assert len(phoenix.spans()) == 3
 
 
@@ -211,7 +220,7 @@ def test_a_call_that_two_instrumentations_record_counts_once(run: Runs, langfuse
 
 
 def test_nobody_there_costs_the_program_nothing(run: Runs):
-    assert run("exports", TO="phoenix", URL_PHOENIX=NOBODY, FLUSH="1") == ["delayed", "False"]
+    assert run("exports", TO="phoenix", URL_PHOENIX=NOBODY, FLUSH="30") == ["delayed", "False"]
     assert "cannot be reached" in run.said
 
 
@@ -222,7 +231,7 @@ def test_refusals_are_told_once_and_the_rest_arrives(run: Runs, langfuse: Langfu
 
 
 def test_a_wrong_key_is_said(run: Runs, langfuse: Langfuse):
-    answer = run("exports", TO="langfuse", URL_LANGFUSE=langfuse.url, LANGFUSE_SECRET_KEY="sk-other", FLUSH="2")
+    answer = run("exports", TO="langfuse", URL_LANGFUSE=langfuse.url, LANGFUSE_SECRET_KEY="sk-other", FLUSH="30")
     assert answer == ["delayed", "False"]
     assert "wants another key" in run.said
     assert "sk-other" not in run.said
@@ -244,7 +253,7 @@ def test_what_another_program_left_for_its_collector_is_not_sent_and_stays(run: 
         assert run("exports", TO="", PLAYHEAD_ENDPOINT=collector.url, PLAYHEAD_EXIT_TIMEOUT_SECONDS="20")[1] == "True"
         ship = [sys.executable, "-m", "playhead", "ship"]
         environ = os.environ | {"PLAYHEAD_JOURNAL_DIR": str(run.journal), "PLAYHEAD_ENDPOINT": collector.url}
-        subprocess.run(ship, cwd=ROOT, env=environ, check=True, capture_output=True, timeout=60)
+        subprocess.run(ship, cwd=ROOT, env=environ, check=True, capture_output=True, timeout=300)
         assert len(collector.spans) == 6  # its own, and those of the first program
 
 
@@ -341,7 +350,7 @@ def run_example(name: str, journal: Path, **environ: str) -> str:
     own = {"PLAYHEAD_JOURNAL_DIR": str(journal), "NO_PROXY": "127.0.0.1"}
     done = subprocess.run(
         [sys.executable, str(ROOT / "examples" / name)], env=kept | own | environ, capture_output=True, text=True,
-        timeout=120, check=False,
+        timeout=300, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout

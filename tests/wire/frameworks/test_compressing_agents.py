@@ -34,7 +34,7 @@ def run(framework: str, folder: Path, **environment: str) -> subprocess.Complete
         **environment,
     }
     program = [sys.executable, PROGRAMS / f"compressing_{framework}.py"]
-    return subprocess.run(program, env=variables, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(program, env=variables, capture_output=True, text=True, timeout=300, check=False)
 
 
 def ended(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:

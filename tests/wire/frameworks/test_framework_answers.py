@@ -97,7 +97,7 @@ def test_it_goes_on_as_a_person_has_decided_once(
     assert answer(recording.folder, promise, is_approved=is_approved)[0] == 0
     code, output = answer(recording.folder, promise, is_approved=not is_approved)
     assert (code, "eve has answered" in output) == (2, True), output
-    done = desk.go_on(playhead.answers(waiting, timeout=10))
+    done = desk.go_on(playhead.answers(waiting, timeout=60))
     assert desk.deleted == (["a.txt"] if is_approved else [])
     assert playhead.answers(done) is None
     [told] = events_of(recording, promise, ANSWERED)
@@ -132,7 +132,7 @@ def test_nobody_answers_in_time_and_it_is_asked_again(recording: Recording, file
         playhead.answers(waiting, suspend=True)
     [again] = [promise for promise in files.all() if promise["answer"] is None]
     answer(recording.folder, again, is_approved=True)
-    desk.go_on(playhead.answers(waiting, timeout=10))
+    desk.go_on(playhead.answers(waiting, timeout=60))
     assert desk.deleted == ["a.txt"]
 
 
@@ -221,7 +221,7 @@ def test_the_same_while_other_tasks_go_on(recording: Recording, files: PromiseFi
         answer(recording.folder, files.all()[0], is_approved=True)
 
     async def both() -> Any:
-        task = asyncio.create_task(playhead.answers_async(waiting, timeout=10))
+        task = asyncio.create_task(playhead.answers_async(waiting, timeout=60))
         turns.append(1)
         await other()
         return await task
@@ -243,7 +243,7 @@ def test_a_process_asks_another_one_goes_on(tmp_path: Path):
 
     def program() -> subprocess.CompletedProcess[str]:
         command = [sys.executable, str(PROGRAM), str(tmp_path)]
-        return subprocess.run(command, env=kept, capture_output=True, text=True, timeout=120, check=False)
+        return subprocess.run(command, env=kept, capture_output=True, text=True, timeout=300, check=False)
 
     first = program()
     assert first.returncode == 75, first.stderr

@@ -17,6 +17,6 @@ def test_what_recording_asks_and_is_answered_with_an_exit_does_not_end_the_progr
     kept |= {"PLAYHEAD_ENDPOINT": "http://127.0.0.1:9", "OPENAI_API_KEY": "none"}
     kept |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     done = subprocess.run(
-        [sys.executable, str(PROGRAM), framework], env=kept, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, str(PROGRAM), framework], env=kept, capture_output=True, text=True, timeout=300, check=False
     )
     assert (done.returncode, done.stdout) == (0, "2 True\n"), done.stderr

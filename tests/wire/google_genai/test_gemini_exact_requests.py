@@ -191,7 +191,7 @@ def test_the_request_is_given_back_as_it_was_sent(
     server.otherwise(thinking("One must think about it.") + text('{"n": 1, "of": ["a text that is long enough"]}'))
     with playhead.run("agent") as run:
         ask(gemini)
-    assert playhead.flush(30)
+    assert playhead.flush(60)
     assert run.id is not None
     calls = list(client.llm_calls(run.id))
     told = [client.context(run.id, at=call["seq"], exact=True).get("request") for call in calls]

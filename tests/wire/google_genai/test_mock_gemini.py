@@ -101,7 +101,7 @@ def test_a_stream_has_the_answer_in_pieces(server: MockModelServer, client: gena
 def test_a_stream_without_events_is_one_array(server: MockModelServer):
     server.otherwise(text("It is sunny in Bern today."))
     body = {"contents": [{"parts": [{"text": "weather?"}]}]}
-    given = httpx.post(f"{server.url}/v1beta/models/{MODEL}:streamGenerateContent", json=body).json()
+    given = httpx.post(f"{server.url}/v1beta/models/{MODEL}:streamGenerateContent", json=body, timeout=60).json()
     assert [chunk["candidates"][0]["content"]["parts"][0]["text"] for chunk in given] == [
         "It is sunny in B",
         "ern today.",
@@ -192,7 +192,7 @@ def test_the_key_of_the_server_is_asked_for():
 )
 def test_what_the_api_would_refuse_is_refused(server: MockModelServer, body: Any):
     server.otherwise(text("done"))
-    given = httpx.post(f"{server.url}/v1beta/models/{MODEL}:generateContent", json=body)
+    given = httpx.post(f"{server.url}/v1beta/models/{MODEL}:generateContent", json=body, timeout=60)
     assert given.status_code == 400
     assert given.json()["error"]["status"] == "INVALID_ARGUMENT"
     assert not server.requests

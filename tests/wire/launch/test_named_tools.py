@@ -151,7 +151,7 @@ class Researcher:
             text=True,
         ) as self.process:
             try:
-                out, errors = self.process.communicate(timeout=120)
+                out, errors = self.process.communicate(timeout=300)
             finally:
                 self.process.kill()
         return self.process.returncode, out, errors

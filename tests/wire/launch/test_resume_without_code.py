@@ -89,7 +89,7 @@ class Machine:
             [sys.executable, *command], env=kept | environ, cwd=self.folder, stdout=pipe, stderr=pipe, text=True
         ) as self.process:
             try:
-                out, errors = self.process.communicate(timeout=120)
+                out, errors = self.process.communicate(timeout=300)
             finally:
                 self.process.kill()
         return self.process.returncode, out, errors

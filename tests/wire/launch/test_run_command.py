@@ -63,7 +63,7 @@ def playhead_run(
 ) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [sys.executable, "-m", "playhead", "run", *command],
-        env=environ(folder, server, **more), cwd=folder, input=stdin, capture_output=True, text=True, timeout=120,
+        env=environ(folder, server, **more), cwd=folder, input=stdin, capture_output=True, text=True, timeout=300,
         check=False,
     )  # fmt: skip
 
@@ -115,7 +115,7 @@ def test_a_broken_playhead_does_nothing_to_the_program(folder: Path, broken: str
     env = environment(environ(folder, PYTHONPATH=str(instead.parent)))
     done = subprocess.run(
         [sys.executable, "quits.py"], env=env, cwd=folder, input="said", capture_output=True, text=True, check=False,
-        timeout=60,
+        timeout=300,
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (7, "said []\n", "")
 
@@ -126,7 +126,7 @@ def test_the_program_that_cannot_be_recorded_is_told_so_once(folder: Path):
     env = environ(folder)
     env["PYTHONPATH"] = str(HERE.parents[2] / "src")
     command = [sys.executable, "-m", "playhead", "run", "--", "/usr/bin/env", "-u", "NONE", sys.executable, "-S", "-c"]
-    done = subprocess.run([*command, code], env=env, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([*command, code], env=env, capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stderr) == (0, ""), "with -S there is no `sitecustomize`, and nothing to tell"
 
 
@@ -162,7 +162,7 @@ def test_it_needs_none_of_the_command_lines_libraries(folder: Path):
     )
     done = subprocess.run(
         [sys.executable, "-c", code], env=environ(folder), cwd=folder, input="", capture_output=True, text=True,
-        timeout=60, check=False,
+        timeout=300, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (7, " []\n", "")
 
@@ -207,7 +207,7 @@ def test_doctor_says_at_the_programs_end_what_was_instrumented_in_it(server: Moc
     ):
         done = subprocess.run(
             program, env=environ(folder, server, **OPENTELEMETRY_OFF), cwd=folder, input="", capture_output=True,
-            text=True, timeout=120, check=False,
+            text=True, timeout=300, check=False,
         )  # fmt: skip
         assert done.returncode == (7 if "quits.py" in program else 0), done.stderr
         assert "playhead doctor: process" in done.stderr

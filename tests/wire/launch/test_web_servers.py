@@ -139,7 +139,7 @@ def test_each_worker_records_each_call_once_and_loses_none_when_it_is_stopped(
         process.send_signal(signal.SIGTERM)
         released.set()
         assert last.result()
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=300)
     assert "Traceback" not in errors, errors
     seen = read_journal(tmp_path / "journal")
     assert len(seen.spans) == asked + 1 + at_import == len(server.requests)

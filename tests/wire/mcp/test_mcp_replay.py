@@ -24,7 +24,7 @@ def run(folder: Path, model: MockModelServer, **environ: str) -> subprocess.Comp
     kept |= {"OPENAI_BASE_URL": model.base_url, "OPENAI_API_KEY": "none", "NO_PROXY": "127.0.0.1"}
     kept |= {"EFFECTS": str(folder / "effects"), **environ}
     command = [sys.executable, str(PROGRAM)]
-    return subprocess.run(command, env=kept, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, env=kept, capture_output=True, text=True, timeout=300, check=False)
 
 
 @pytest.mark.covers("mcp", "resume")

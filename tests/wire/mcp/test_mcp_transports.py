@@ -123,10 +123,13 @@ async def test_a_timeout_of_a_server_elsewhere(recording: Recording, tmp_path: P
 
     with playhead.run("agent"):
         async with Client(over_stdio(tmp_path)) as client:
-            with pytest.raises(Exception, match="timed out"):
-                await client.call_tool("slow", {}, read_timeout_seconds=0.3, progress_callback=on_progress)
+            patience = 0.3
+            while not seen:  # a busy server may have said nothing yet
+                with pytest.raises(Exception, match="timed out"):
+                    await client.call_tool("slow", {}, read_timeout_seconds=patience, progress_callback=on_progress)
+                patience *= 2
     assert seen == [1]
-    assert recording.read().call("slow").attributes[names.ERROR_TYPE].endswith("MCPError")
+    assert recording.read().calls("slow")[-1].attributes[names.ERROR_TYPE].endswith("MCPError")
 
 
 async def test_the_librarys_own_spans_of_the_same_call_are_of_the_run_and_no_second_call(

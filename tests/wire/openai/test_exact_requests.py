@@ -229,7 +229,7 @@ def test_the_request_is_given_back_as_it_was_sent(client: Client, server: MockMo
     server.otherwise(text('{"n": 1}') + tool_call("Answer", {"n": 1}) if ask is own_objects else text('{"n": 1}'))
     with closing(Wire(server.base_url)) as wire, playhead.run("agent") as run:
         ask(wire)
-    assert playhead.flush(30)
+    assert playhead.flush(60)
     assert run.id is not None
     calls = list(client.llm_calls(run.id))
     told = [client.context(run.id, at=call["seq"], exact=True).get("request") for call in calls]
@@ -245,7 +245,7 @@ def test_a_call_that_somebody_else_recorded_has_no_exact_request(client: Client)
 
     with playhead.run("agent") as run:
         model("hello")
-    assert playhead.flush(30)
+    assert playhead.flush(60)
     with pytest.raises(playhead.PlayheadError, match="was recorded without its request"):
         client.context(run.id or "", exact=True)
     assert client.context(run.id or "")["input"] == {"prompt": "hello"}

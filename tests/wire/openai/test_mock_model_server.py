@@ -232,10 +232,10 @@ def test_closing_ends_a_delayed_answer_at_once(server: MockModelServer, client: 
     server.otherwise(slowly)
     with ThreadPoolExecutor(1) as pool:
         pending = pool.submit(said_by, client)
-        assert asked.wait(10)
+        assert asked.wait(60)
         server.close()
         with pytest.raises(openai.APIConnectionError):
-            pending.result(10)
+            pending.result(60)
     assert server_threads() == []
 
 

@@ -49,7 +49,7 @@ class Programs:
         """What it writes."""
         done = subprocess.run(
             [sys.executable, *command], cwd=self.folder, env=self.environ(**environ), capture_output=True, text=True,
-            timeout=120, check=False,
+            timeout=300, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -72,7 +72,7 @@ class Programs:
                 yield said[-1]
             finally:
                 process.terminate()
-                process.communicate(timeout=60)
+                process.communicate(timeout=300)
 
     def read(self) -> Journaled:
         return read_journal(self.folder / "journal")

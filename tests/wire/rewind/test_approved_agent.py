@@ -23,7 +23,7 @@ def test_an_agent_waits_for_approval_without_a_process(tmp_path: Path, monkeypat
     def run(**environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, PROGRAM], env={**os.environ, **environment},
-            capture_output=True, text=True, timeout=60, check=False,
+            capture_output=True, text=True, timeout=300, check=False,
         )  # fmt: skip
 
     def done() -> list[str]:

@@ -271,7 +271,7 @@ def test_the_command_forks_with_another_system_prompt(tmp_path: Path, server: Mo
     kept |= {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9", "PLAYHEAD_EXIT_TIMEOUT_SECONDS": "0.1"}
 
     def shell(*command: str) -> str:
-        done = subprocess.run(command, env=kept, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(command, env=kept, capture_output=True, text=True, timeout=300, check=False)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

@@ -37,7 +37,7 @@ def run(folder: Path, client: str, **environment: str) -> subprocess.CompletedPr
         **environment,
     }
     return subprocess.run(
-        [sys.executable, PROGRAM], env=variables, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, PROGRAM], env=variables, capture_output=True, text=True, timeout=300, check=False
     )
 
 

@@ -30,7 +30,7 @@ def run(folder: Path, chooser: str, **environment: str) -> subprocess.CompletedP
         **environment,
     }
     return subprocess.run(
-        [sys.executable, PROGRAM], env=variables, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, PROGRAM], env=variables, capture_output=True, text=True, timeout=300, check=False
     )
 
 

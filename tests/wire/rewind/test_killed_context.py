@@ -28,7 +28,7 @@ def run(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
         **environment,
     }
     return subprocess.run(
-        [sys.executable, PROGRAM], env=variables, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, PROGRAM], env=variables, capture_output=True, text=True, timeout=300, check=False
     )
 
 

@@ -25,7 +25,7 @@ def run(
     collector: CollectorProcess, models: MockModelServer, journal: Path, *more: str
 ) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", PROGRAM, collector.url, models.base_url, str(journal), *more]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
 def test_a_run_whose_record_is_masked_is_refused_and_says_what_to_do(collector: CollectorProcess, tmp_path: Path):

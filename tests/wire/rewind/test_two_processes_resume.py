@@ -11,6 +11,8 @@ import pytest
 
 from playhead_collector.process import CollectorProcess
 
+# Of a lease that does not run out while processes start, on a busy machine.
+AN_HOUR = "3600"
 PROGRAM = """
 import os, signal, sys
 import playhead
@@ -64,7 +66,7 @@ class Machine:
 
     def ship(self) -> tuple[int, str, str]:
         command = [sys.executable, "-c", "from playhead.cli import main; main()", "ship"]
-        done = subprocess.run(command, env=self.environ, text=True, capture_output=True, timeout=60, check=False)
+        done = subprocess.run(command, env=self.environ, text=True, capture_output=True, timeout=300, check=False)
         return done.returncode, done.stdout, done.stderr
 
     def end(self) -> None:
@@ -75,7 +77,7 @@ class Machine:
 
     def run(self, *resume: str, **environ: str) -> tuple[int, str, str]:
         process = self.start(*resume, **environ)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=300)
         return process.returncode, out, err
 
     def died(self, **environ: str) -> str:
@@ -97,7 +99,7 @@ class Waiting:
         assert line, self.process.stderr and self.process.stderr.read()
 
     def go_on(self) -> tuple[int, str, str]:
-        out, err = self.process.communicate("go on\n", timeout=60)
+        out, err = self.process.communicate("go on\n", timeout=300)
         return self.process.returncode, out, err
 
     def kill(self) -> None:
@@ -155,12 +157,12 @@ def collector(module_database_url: str) -> Iterator[CollectorProcess]:
 
 def test_two_machines_do_not_go_on_with_one_run(machines: tuple[Machine, Machine]) -> None:
     here, there = machines
-    run_id = here.died(DELIVER="30")
-    code, out, err = there.run(run_id)
+    run_id = here.died(DELIVER="60")
+    code, out, err = there.run(run_id, PLAYHEAD_LEASE_SECONDS=AN_HOUR)
     assert (code, out) == (1, "")
     assert f"run {run_id} is still sending: its last spans came at" in err
     # Here the journal says that its process is dead, so nobody has to wait.
-    first = Waiting(here, run_id)
+    first = Waiting(here, run_id, PLAYHEAD_LEASE_SECONDS=AN_HOUR)
     code, out, err = there.run(run_id)
     assert (code, out) == (1, "")
     assert re.search(rf"run {run_id} belongs to process {first.process.pid} on \S+ since .*; end that, or resume", err)
@@ -173,7 +175,7 @@ def test_two_machines_do_not_go_on_with_one_run(machines: tuple[Machine, Machine
 
 def test_a_run_that_was_taken_over_stops_where_it_was_and_says_so(machines: tuple[Machine, Machine]) -> None:
     here, there = machines
-    run_id = here.died(DELIVER="30")
+    run_id = here.died(DELIVER="60")
     first = Waiting(here, run_id, PLAYHEAD_LEASE_SECONDS="1")
     code, out, err = there.run(run_id, "--force")
     assert (code, out.split()[1:]) == (0, ["total", "6"]), err
@@ -187,7 +189,7 @@ def test_a_run_that_was_taken_over_stops_where_it_was_and_says_so(machines: tupl
 
 def test_another_machine_waits_for_what_was_not_delivered(machines: tuple[Machine, Machine]) -> None:
     here, there = machines
-    run_id = here.died(DELIVER="30")
+    run_id = here.died(DELIVER="60")
     # Of a resumed one: its lease runs out, and nobody says that it has delivered all.
     code, out, err = here.run(PLAYHEAD_RESUME=run_id, DIE_AT="3", PLAYHEAD_LEASE_SECONDS="0.5")
     assert (code, out.split()) == (-9, [run_id]), err
@@ -205,7 +207,7 @@ def test_another_machine_waits_for_what_was_not_delivered(machines: tuple[Machin
 
 def test_the_process_that_began_a_run_is_named_until_all_of_it_has_arrived(machines: tuple[Machine, Machine]) -> None:
     here, there = machines
-    run_id = here.died(DELIVER="30")
+    run_id = here.died(DELIVER="60")
     code, out, err = there.run(run_id, PLAYHEAD_LEASE_SECONDS="0.1")
     assert (code, out) == (1, "")
     process = rf"run {run_id} was recorded by process \d+ on \S+, and nobody has said yet"
@@ -217,9 +219,9 @@ def test_the_process_that_began_a_run_is_named_until_all_of_it_has_arrived(machi
 
 def test_what_another_machine_did_meanwhile_is_not_done_again(machines: tuple[Machine, Machine]) -> None:
     here, there = machines
-    run_id = here.died(DELIVER="30")
+    run_id = here.died(DELIVER="60")
     command = {"PLAYHEAD_RESUME": run_id, "PLAYHEAD_LEASE_SECONDS": "0"}  # as when the first one's time has run out
-    assert there.run(DIE_AT="3", DELIVER="30", **command)[0] == -9
+    assert there.run(DIE_AT="3", DELIVER="60", **command)[0] == -9
     code, out, err = here.run(run_id)
     assert (code, out.split()[1:]) == (0, ["total", "6"]), err
     assert (here.effects.read_text(), there.effects.read_text()) == ("1 2 3 ", "2 3 ")

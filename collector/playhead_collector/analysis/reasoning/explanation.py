@@ -23,7 +23,6 @@ from playhead_collector.errors import ContentMissing, Refused
 from playhead_collector.read.owning_call import model_call_at
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.state import seq_at
-from playhead_collector.redaction.masking import MaskValues
 
 # Of a long text, the beginning and the end are shown; of a long run, the first entries and the latest.
 _MAX_MESSAGE_LENGTH, _MAX_TRANSCRIPT_LENGTH, _FIRST_MESSAGES = 2_000, 60_000, 3
@@ -112,19 +111,14 @@ async def known_explanation(record: RunRecord, brief: ExplanationBrief, model: s
 
 
 async def keep_explanation(
-    record: RunRecord,
-    brief: ExplanationBrief,
-    model: str,
-    text: str,
-    clock: Callable[[], int],
-    masked: MaskValues,
+    record: RunRecord, brief: ExplanationBrief, model: str, text: str, clock: Callable[[], int]
 ) -> Explanation:
     """Stores the text of the model, and returns it as an answer."""
-    [said] = await masked([{"text": text, **read_explanation(text)}])
     explanation: dict[str, Any] = {
         "model": model,
         "created": rfc3339(clock()),
-        **said,
+        "text": text,
+        **read_explanation(text),
         "refs": list(brief.refs),
         "shown": brief.shown,
     }

@@ -37,13 +37,13 @@ class PostgresProjects:
 
     async def destroy_key(self, project_id: int) -> bool:
         async with self._db.transaction() as conn:
-            if not await sql.run(conn, "destroy_project_key", project_id=project_id):
-                return False
-            await sql.run(conn, "drop_project_work", project_id=project_id)
+            destroyed = await sql.run(conn, "destroy_project_key", project_id=project_id) > 0
+            if destroyed:
+                await sql.run(conn, "drop_project_work", project_id=project_id)
         self._db.ciphers.forget([project_id])
-        async with self._db.reading() as conn:
+        async with self._db.reading() as conn:  # also when it is asked for again: the first time may have ended here
             await _rewrite_keys(conn)
-        return True
+        return destroyed
 
     async def rewrap(self, old: OperatorKey, new: OperatorKey) -> int:
         """Wraps the keys of all projects with another operator's key, all or none; returns how many. Raises

@@ -245,6 +245,7 @@ async def _runs(step: _JobStep) -> _StepResult:
     await sql.rows(conn, "lock_runs", project_id=step.project_id, runs=[run])
     spans = await _mask_spans_and_events(step, run)
     scores, notes = await _scores(step, run), await _notes(step, run)
+    await _pin_and_scorings(step, run)
     return _StepResult({"at_run": run}, {"runs": spans, "scores": scores, "notes": notes})
 
 
@@ -354,9 +355,20 @@ async def _notes(step: _JobStep, run: UUID) -> tuple[int, int]:
     return len(rows), len(changed["ids"])
 
 
+async def _pin_and_scorings(step: _JobStep, run: UUID) -> None:
+    """Masks why a run is pinned, and why scorers failed."""
+    conn, project_id = step.conn, step.project_id
+    pins = await sql.rows(conn, "pin_to_mask", project_id=project_id, run=run)
+    if (changed := await _changed_columns(step.masker, pins, "run_id", ("reason",)))["ids"]:
+        await sql.run(conn, "mask_pin", project_id=project_id, **changed)
+    scorings = await sql.rows(conn, "scorings_to_mask", project_id=project_id, run=run)
+    if (changed := await _changed_columns(step.masker, scorings, "scorer_id", ("error",)))["ids"]:
+        await sql.run(conn, "mask_scorings", project_id=project_id, run=run, **changed)
+
+
 async def _changed_columns(
     masker: Masker, rows: Sequence[Record], key: str, names: Sequence[str]
-) -> dict[str, list[str | None]]:
+) -> dict[str, list[Any]]:
     """Returns the ids and masked texts of those rows in which a rule matches, as columns: `ids`, and each name with an
     s."""
     said = [{name: row[name] for name in names} for row in rows]

@@ -78,9 +78,9 @@ def whole_id(store: PromiseStore, start: str) -> str:
     """Returns the whole id of the promise whose id begins with `start`. Raises NotFound if not exactly one does."""
     if WHOLE_ID.fullmatch(start):
         return start
-    ids = sorted({promise["id"] for promise in store.listed(answered=True) if promise["id"].startswith(start)})
+    ids = store.ids(start)
     if len(ids) == 1:
-        return ids[0]
+        return ids.pop()
     how = f"{len(ids)} promises begin" if ids else "no promise begins"
     raise NotFound(f"{how} with {start!r}: see `playhead promises --all`")
 

@@ -50,6 +50,10 @@ class PromiseStore(Protocol):
         """Returns the open promises, oldest first; with `answered` also the answered ones. May raise ClientError."""
         ...
 
+    def ids(self, start: str) -> set[str]:
+        """Returns the ids of all promises that begin with `start`, answered or not. May raise ClientError."""
+        ...
+
     def decide(self, promise_id: str, answer: PromiseAnswer, new_promise: Promise | None = None) -> Promise:
         """Stores a person's answer, and returns the promise. `new_promise`: the promise itself, for an answer that may
         come before a run asks for it.

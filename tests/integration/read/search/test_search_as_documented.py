@@ -45,7 +45,7 @@ def url(module_database_url: str, tmp_path_factory: pytest.TempPathFactory) -> I
     with CollectorProcess(database_url=module_database_url, env=env) as collector:
         record(collector.url, tmp_path_factory.mktemp("journal"))
         with Client(collector.url) as client:
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + 180
             while not list(client.search_decisions(kind="tool_call")):
                 assert time.monotonic() < deadline, collector.log()
                 time.sleep(0.1)

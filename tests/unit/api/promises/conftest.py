@@ -42,7 +42,7 @@ def wait_until_open(files: PromiseFiles) -> Promise:
     """The first open promise, which may take a while to come."""
     import time
 
-    until = time.monotonic() + 30
+    until = time.monotonic() + 180
     while time.monotonic() < until:
         found = [promise for promise in files.all() if promise["answer"] is None]
         if found:

@@ -20,7 +20,7 @@ from playhead import Denied, Interrupted, Suspended, Unanswered, observe
 from playhead.api.promises.stopping import poll_interrupts
 from playhead.api.promises.waiting import answer_of
 from playhead.calls.joining import forget_parts
-from playhead.errors import Conflict, JournalUnusable, NotFound, ReplayDiverged, SettingInvalid
+from playhead.errors import CollectorUnreachable, Conflict, JournalUnusable, NotFound, ReplayDiverged, SettingInvalid
 from playhead.journal.promises import PromiseFiles
 from playhead.model import event as ev
 from playhead.model import names
@@ -117,6 +117,17 @@ def test_python_answers_without_a_collector(files: PromiseFiles):
         playhead.approve("ffff")
     with pytest.raises(TypeError):
         playhead.approve(key="nightly")
+
+
+def test_a_promise_that_is_being_given_to_the_collector_is_found_by_the_beginning_of_its_id(files: PromiseFiles):
+    """Neither the folder nor the collector lists it at that moment."""
+    with pytest.raises(Suspended), playhead.run("clean"):
+        playhead.approval("delete", suspend=True)
+    [asked] = playhead.open_promises()
+    assert files.give_to_collector(asked["id"])
+    assert playhead.open_promises() == []
+    with pytest.raises(CollectorUnreachable):
+        playhead.approve(asked["id"][:12])
 
 
 def test_the_machines_clock_may_be_set_while_somebody_is_waited_for(

@@ -138,7 +138,7 @@ def test_models_that_tasks_ask_at_once(order: str, server: MockModelServer) -> N
     def answer(request: ChatRequest) -> AssistantMessage:
         name = str(request.messages[-1]["content"])
         for before in order[: order.index(name)]:
-            assert answered[before].wait(10)
+            assert answered[before].wait(60)
         return text(name)
 
     async def models() -> str:
@@ -193,7 +193,7 @@ class ThreadGates:
         self._open[order[0]].set()
 
     def wait(self, name: str) -> None:
-        assert self._open[name].wait(10)
+        assert self._open[name].wait(60)
 
     def open_next(self, name: str) -> None:
         for following in self._order[self._order.index(name) + 1 :][:1]:
@@ -207,7 +207,7 @@ def in_threads(order: str, *, workers: int, ends: bool, calls: str = "abcd") -> 
 
     @observe(kind="tool")
     def look(name: str) -> str:
-        all_began.wait(10)  # one that ends before another begins is not parallel to it, and may come in any order
+        all_began.wait(60)  # one that ends before another begins is not parallel to it, and may come in any order
         open_gates.wait(name)
         return name
 

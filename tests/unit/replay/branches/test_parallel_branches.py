@@ -133,7 +133,12 @@ def cutting(patch: pytest.MonkeyPatch, last: int) -> list[LocalRecord]:
     return read
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True)
+@settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    derandomize=True,
+)
 @given(seed=st.integers(0, 2**32), again=st.integers(0, 2**32), last=st.integers(1, 33))
 def test_no_order_of_arrival_is_a_divergence(seed: int, again: int, last: int):
     executed.clear()

@@ -26,7 +26,7 @@ server = pytest_plugin.mock_model_server
 def post(url: str, content: str) -> str:
     """Sends a body that only this library builds, as the clients of local models do."""
     body = {"model": "small", "stream": False, "format": None, "messages": [{"role": "user", "content": content}]}
-    with httpx.Client(trust_env=False) as http:
+    with httpx.Client(trust_env=False, timeout=60) as http:
         answer = http.post(f"{url}/chat/completions", json=body).json()
     return answer["choices"][0]["message"]["content"]
 
@@ -88,7 +88,7 @@ def test_a_body_that_was_not_seen_is_not_made_up(client: Client, server: MockMod
     server.otherwise(text("fine"))
     with playhead.run("agent") as run:
         ask(server.base_url)
-    assert playhead.flush(30)
+    assert playhead.flush(60)
     assert run.id is not None
     [call] = client.llm_calls(run.id)
     with pytest.raises(playhead.PlayheadError, match="its library sent was not seen.*ask without exact=true"):
@@ -102,7 +102,7 @@ def test_a_body_that_a_client_inside_sent_is_given_back(client: Client, server: 
     options: Any = {"base_url": server.base_url, "api_key": "none"}
     with playhead.run("agent") as run:
         ChatOpenAI(model="m", **options).invoke("hello")
-    assert playhead.flush(30)
+    assert playhead.flush(60)
     assert run.id is not None
     [call] = client.llm_calls(run.id)
     assert client.context(run.id, at=call["seq"], exact=True).get("request") == server.requests[0].body

@@ -104,6 +104,26 @@ update note set text = given.text, label = given.label, author = given.author
 from unnest(:ids::text[], :texts::text[], :labels::text[], :authors::text[]) as given (note_id, text, label, author)
 where note.project_id = :project_id and note.run_id = :run and note.note_id = given.note_id;
 
+-- name: pin_to_mask(project_id, run)
+-- decrypts: reason=pin
+select run_id, reason from pin where project_id = :project_id and run_id = :run;
+
+-- name: mask_pin(project_id, ids, reasons)!
+-- encrypts: reasons=pin
+update pin set reason = given.reason
+from unnest(:ids::uuid[], :reasons::text[]) as given (run_id, reason)
+where pin.project_id = :project_id and pin.run_id = given.run_id;
+
+-- name: scorings_to_mask(project_id, run)
+-- decrypts: error=scoring
+select scorer_id, error from scoring_due where project_id = :project_id and run_id = :run and error is not null;
+
+-- name: mask_scorings(project_id, run, ids, errors)!
+-- encrypts: errors=scoring
+update scoring_due set error = given.error
+from unnest(:ids::bigint[], :errors::text[]) as given (scorer_id, error)
+where scoring_due.project_id = :project_id and scoring_due.run_id = :run and scoring_due.scorer_id = given.scorer_id;
+
 -- name: promises_to_mask(project_id, after, how_many)
 -- decrypts: body=promise, answer=promise
 select promise_id, body, answer from promise
