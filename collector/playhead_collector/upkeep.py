@@ -49,8 +49,9 @@ def backup(settings: CollectorSettings, folder: Path) -> Mapping[str, Any]:
             "schema": asyncio.run(_stored_schema(dsn)),
             "database": _DUMP,
         }
+        # Nobody else may read it meanwhile, in a folder that was there already as well.
+        os.close(os.open(folder / _DUMP, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         _run_tool("pg_dump", dsn, "--format=custom", "--no-owner", f"--file={folder / _DUMP}", dbname=True)
-    (folder / _DUMP).chmod(0o600)
     (folder / _ABOUT).write_text(json.dumps(about, indent=2) + "\n", "utf-8")
     return about
 

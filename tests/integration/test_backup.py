@@ -20,7 +20,9 @@ from playhead.errors import NotFound
 from playhead.model.message import text_message
 from playhead_collector.access import FIRST_PROJECT as PROJECT
 from playhead_collector.process import CollectorProcess
+from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.postgres.store import connect
+from playhead_collector.upkeep import backup
 from tests.integration.read.recorded import Recorder, conversation
 from tests.support.readers.questions import across, answer, questions
 
@@ -133,6 +135,24 @@ def settled(url: str, runs: Sequence[str]) -> None:
         while not all(client.run(run)["completeness"]["sealed"] for run in runs):
             assert time.monotonic() < deadline
             time.sleep(0.2)
+
+
+def test_nobody_else_may_read_a_backup_while_it_is_written(
+    module_database_url: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Into a folder that was there already, and that others may read."""
+    saved, run, modes = folder / "backup", subprocess.run, list[int]()
+    saved.mkdir(mode=0o755)
+
+    def watched(*arguments: Any, **options: Any) -> Any:
+        modes.append((saved / "database.dump").stat().st_mode & 0o777)
+        return run(*arguments, **options)
+
+    monkeypatch.setattr(subprocess, "run", watched)
+    backup(CollectorSettings(database_url=module_database_url), saved)
+    assert modes == [0o600]
+    assert (saved / "database.dump").stat().st_mode & 0o777 == 0o600
+    assert (saved / "database.dump").read_bytes().startswith(b"PGDMP")
 
 
 @pytest.mark.slow

@@ -49,6 +49,17 @@ async def test_ranges_near_each_other_are_one_request_and_deletions_too(monkeypa
     assert await opened(monkeypatch, moto_url).keys() == []
 
 
+@pytest.mark.parametrize("ranges", [[(1_000, 10)], [(0, 10), (90, 20)], [(0, 10), (900_000, 20)]])
+async def test_of_an_object_that_is_too_short_other_bytes_are_given(
+    monkeypatch: pytest.MonkeyPatch, s3_url: str, ranges: list[tuple[int, int]]
+):
+    """It was cut off: that is no outage."""
+    store = opened(monkeypatch, s3_url)
+    await store.put("1/key", b"x" * 100)
+    found = await store.get_ranges("1/key", ranges)
+    assert [len(part) for part in found] != [length for _, length in ranges]
+
+
 async def test_no_object_is_written_again(monkeypatch: pytest.MonkeyPatch, moto_url: str):
     store = opened(monkeypatch, moto_url)
     await store.put("1/key", b"first")

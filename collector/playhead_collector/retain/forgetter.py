@@ -11,16 +11,28 @@ from time import monotonic
 from uuid import UUID
 
 from playhead_collector.background import BackgroundLoop, keep_working
-from playhead_collector.errors import KeyDestroyed, ObjectStoreUnavailable, StoreCollision, WrongEncryptionKey
+from playhead_collector.errors import (
+    ContentCorrupt,
+    EncryptionMissing,
+    KeyDestroyed,
+    ObjectStoreUnavailable,
+    StoreCollision,
+    StoreUnavailable,
+    WrongEncryptionKey,
+)
+from playhead_collector.logs import ThrottledLog
 from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.store.ports.forgetting import ForgettingStore
+from playhead_collector.store.ports.retention import Swept
 
-log = logging.getLogger(__name__)
+log = ThrottledLog(logging.getLogger(__name__))
 
 _POLL_SECONDS = 10.0
 _REST = 4
 # A request works for so long before it answers; the rest is done in the background.
 _BY_HAND_SECONDS = 3.0
+# What is to be read is in the object store, which is down or has other bytes, or is encrypted with another key.
+_UNREADABLE = (ObjectStoreUnavailable, ContentCorrupt, WrongEncryptionKey, EncryptionMissing, KeyDestroyed)
 
 
 class Forgetter:
@@ -54,11 +66,8 @@ class Forgetter:
         if project_id not in await self._store.erasing_due():
             return
         while self._clock() < until:
-            try:
-                if (await self._sweeper.step(project_id)).phase is None:
-                    break
-            except (StoreCollision, ObjectStoreUnavailable):
-                # Another sweeps, or the request's own writer was in the way: the loop goes on.
+            swept = await self._sweep(project_id)
+            if swept is None or swept.phase is None:
                 break
         await self._step(project_id, job)
 
@@ -69,22 +78,38 @@ class Forgetter:
         for project_id, job in await self._store.open_jobs():
             worked = await self._step(project_id, job) or worked
         for project_id in await self._store.erasing_due():
-            try:
-                await self._sweeper.step(project_id)
-            except (StoreCollision, ObjectStoreUnavailable):
-                continue
-            worked = True
+            worked = await self._sweep(project_id) is not None or worked
         return _REST * (self._clock() - began) if worked else _POLL_SECONDS
 
     async def _step(self, project_id: int, job: UUID) -> bool:
+        """Makes a step of a request. Returns whether there is more to do now; requests of others go on in any case."""
         try:
             worked = await self._store.step(project_id, job)
-        except (ObjectStoreUnavailable, WrongEncryptionKey, KeyDestroyed) as error:
-            # A record that has to be looked through is there, or encrypted. Requests of other projects go on.
-            log.warning("a request to forget waits: %s", error)
+        except _UNREADABLE as error:
+            log.warning("a request to forget of project %d waits: %s", project_id, error)
+            return False
+        except StoreUnavailable:
+            raise
+        except Exception as error:
+            log.warning("a request to forget of project %d failed; please report this", project_id, exc_info=error)
             return False
         self.counts["steps"] += worked
         return worked
+
+    async def _sweep(self, project_id: int) -> Swept | None:
+        """Makes a step of a sweep. Returns None if it has to wait; those of others go on in any case."""
+        try:
+            return await self._sweeper.step(project_id)
+        except StoreCollision:  # another sweeps, or the request's own writer was in the way
+            return None
+        except _UNREADABLE as error:
+            log.warning("what is to be erased of project %d waits: %s", project_id, error)
+            return None
+        except StoreUnavailable:
+            raise
+        except Exception as error:
+            log.warning("sweeping project %d failed; please report this", project_id, exc_info=error)
+            return None
 
     async def _work_on(self) -> None:
         await keep_working(self.run_once, "forgetting")

@@ -123,14 +123,13 @@ class Retainer:
     async def run_once(self) -> None:
         """Makes a pass over all projects that have a policy. Raises StoreUnavailable."""
         for project_id, stored in (await self._store.policies()).items():
+            policy: str | None = stored
             try:
-                policy = parse_policy(orjson.loads(stored))
+                while policy is not None and not await self._apply(project_id, policy, MovedRuns(), None):
+                    policy = await self._store.policy(project_id)  # it was changed meanwhile
+                await self._move_out(project_id, None)
             except BadPolicy as error:  # written by a newer version
                 log.error("the retention policy of project %d is not applied: %s", project_id, error)  # noqa: TRY400
-                continue
-            try:
-                await self._apply(project_id, policy, MovedRuns(), None)
-                await self._move_out(project_id, None)
             except (KeyDestroyed, EncryptionMissing, WrongEncryptionKey) as error:  # nothing of it can be read here
                 log.warning("the retention policy of project %d is not applied: %s", project_id, error)
             except StoreUnavailable:
@@ -141,10 +140,10 @@ class Retainer:
 
     async def retain_now(self, project_id: int) -> MovedRuns:
         """Does what is due in a project, for some seconds at most. Raises StoreUnavailable."""
-        done, policy = MovedRuns(), await self.policy_of(project_id)
-        if policy is not None:
+        done, stored = MovedRuns(), await self._store.policy(project_id)
+        if stored is not None:
             until = self._clock() + _BY_HAND_SECONDS
-            done.complete = await self._apply(project_id, policy, done, until) and await self._move_out(
+            done.complete = await self._apply(project_id, stored, done, until) and await self._move_out(
                 project_id, until
             )
         return done
@@ -207,11 +206,13 @@ class Retainer:
                 return
             after = part[-1].run
 
-    async def _apply(self, project_id: int, policy: RetentionPolicy, done: MovedRuns, until: float | None) -> bool:
-        """Moves what is due, until then (None: all of it, with rests). Returns whether it came to the end.
+    async def _apply(self, project_id: int, stored: str, done: MovedRuns, until: float | None) -> bool:
+        """Moves what is due by a stored policy, until then (None: all of it, with rests). Returns whether it came to
+        the end: not if the policy was changed meanwhile. Raises BadPolicy.
 
         A fork goes before the run that it was forked from: passes are repeated as long as one made room for another.
         """
+        policy = parse_policy(orjson.loads(stored))
         if policy.first_limit_ns is None:
             return True
         moved = -1
@@ -221,6 +222,8 @@ class Retainer:
                 for tier, runs in self._due_by_tier(policy, part).items():
                     for start in range(0, len(runs), _MOVED):
                         if until is not None and self._clock() >= until:
+                            return False
+                        if await self._store.policy(project_id) != stored:
                             return False
                         moved += await self._move(project_id, policy, runs[start : start + _MOVED], tier, done, until)
         return True

@@ -12,7 +12,14 @@ from collections.abc import Awaitable, Callable
 from time import monotonic
 
 from playhead_collector.background import BackgroundLoop
-from playhead_collector.errors import KeyDestroyed, ObjectStoreUnavailable, StoreUnavailable, WrongEncryptionKey
+from playhead_collector.errors import (
+    ContentCorrupt,
+    EncryptionMissing,
+    KeyDestroyed,
+    ObjectStoreUnavailable,
+    StoreUnavailable,
+    WrongEncryptionKey,
+)
 from playhead_collector.store.ports.projects import ProjectStore
 from playhead_collector.store.ports.retention import RetentionStore, Swept
 
@@ -84,10 +91,16 @@ class Sweeper:
         for project_id in await self._store.sweeps_due(int(self.grace_s * _NS)):
             try:
                 await self._sweep(project_id)
-            except (ObjectStoreUnavailable, WrongEncryptionKey) as error:  # other projects may need neither
+            except (ObjectStoreUnavailable, WrongEncryptionKey, EncryptionMissing) as error:  # others may need none
                 waiting = error
             except KeyDestroyed:  # just now: nothing of the project is swept any more
                 continue
+            except ContentCorrupt as error:
+                log.error("project %d is not swept: %s", project_id, error)  # noqa: TRY400 - it is no error of ours
+            except StoreUnavailable:
+                raise
+            except Exception:  # the other projects are swept
+                log.exception("sweeping project %d failed; please report this", project_id)
         if waiting is not None:
             raise waiting
 

@@ -115,6 +115,8 @@ class RunScorer:
         model = definition.judge_model or models.names[0]
         if model not in models.names:
             raise Refused(409, "unknown_model", f"the model {model[:100]!r} is not configured: see PLAYHEAD_ASK_MODELS")
+        if missing := [line for line in run.cut if line.startswith("output is not stored")]:
+            raise Refused(409, "not_known", f"nothing of the run can be judged: {missing[0]}")
         calls = _JudgeCalls(
             models, JudgeRun(uuid.uuid4().hex, scorer.name, run.run, run.user, self.wall_ns()), self.wall_ns
         )

@@ -5,15 +5,20 @@ from typing import Any
 
 import asyncpg
 import httpx
+import orjson
 import pytest
 
 from playhead.model import names
 from playhead_collector.access import FIRST_PROJECT as PROJECT
 from playhead_collector.app import create_app
+from playhead_collector.errors import Refused
+from playhead_collector.handlers.settings import AnalysisSettings
 from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres.store import PostgresStore, connect
+from playhead_collector.workers.ports import InProcessAnalysis
+from playhead_collector.workers.questions import AnalysisQuestion
 from tests.integration.emptied import emptied_afterwards
 from tests.integration.read.recorded import conversation
 from tests.integration.read.test_forks import forked
@@ -114,6 +119,30 @@ async def test_values_that_are_gone_are_null_and_named(client: httpx.AsyncClient
     assert {item["value"] for item in after["items"]} == {None}
     context = (await client.get(f"{PREFIX}/runs/{TALK}/context", params={"at": after["items"][-1]["seq"]})).json()
     assert context["missing"]
+
+
+@pytest.mark.parametrize("days", [8, 400], ids=["cold", "archive"])
+async def test_a_thinned_run_is_not_scored_by_what_it_has_lost(
+    client: httpx.AsyncClient, store: PostgresStore, clock: Clock, days: float
+):
+    """A pass over stored runs would call all of them failed, since no output matches, or good, since no tool failed."""
+    analysis = InProcessAnalysis(store, AnalysisSettings())
+    rules: list[dict[str, Any]] = [
+        {"passes_if": [{"output_matches": "."}]}, {"fails_if": [{"output_empty": True}]},
+        {"fails_if": [{"tool_error": "any"}]},
+    ]  # fmt: skip
+
+    async def scored(rule: dict[str, Any]) -> Any:
+        question = AnalysisQuestion("scored_run", PROJECT, (TALK,), {"rule": rule})
+        return orjson.loads(await analysis.ask(question))["score"]["value"]
+
+    await client.get(f"{PREFIX}/runs/{TALK}")  # it is projected
+    assert [await scored(rule) for rule in rules] == [False, False, True]  # its last answer calls a tool
+    await thin(store, clock, days)
+    for rule in rules:
+        with pytest.raises(Refused, match="is not stored"):
+            await scored(rule)
+    assert await scored({"passes_if": [{"status": "completed"}]}) is True
 
 
 async def test_events_of_a_cold_run_are_those_that_it_had(

@@ -1,6 +1,7 @@
 """A collector that scores runs: functions of an installed package and of the operator, a judge, rules, over HTTP."""
 
 import asyncio
+import json
 import sys
 import time
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from playhead_collector.process import CollectorProcess
 from playhead_collector.store.postgres.store import connect
 from tests.integration.scorers.test_scoring import support
 from tests.support.brought_package import write_metadata
+from tests.support.stored_texts import stored_in
 
 ADMIN_KEY = "the operator's key"
 FAILED, GOOD = "0f" * 16, "0a" * 16
@@ -69,6 +71,15 @@ def grows(run):
     return len(bytearray(4 << 30)) > 0
 
 
+def says(run):
+    address = "made.up" + "@" + "example.com"
+    return GivenScore(address, f"is what {address} wrote")
+
+
+def raises_with_text(run):
+    raise ValueError("made.up" + "@" + "example.com")
+
+
 def nonsense(run):
     return float("nan")
 
@@ -76,7 +87,19 @@ def nonsense(run):
 def knows_secrets(run):
     return any(name in os.environ for name in ("PLAYHEAD_ADMIN_KEY", "PLAYHEAD_DATABASE_URL"))
 """
-OWN = ("prints", "waits", "hangs", "exits", "dies", "raises", "grows", "nonsense", "knows_secrets")
+OWN = (
+    "prints",
+    "waits",
+    "hangs",
+    "exits",
+    "dies",
+    "raises",
+    "grows",
+    "nonsense",
+    "knows_secrets",
+    "says",
+    "raises_with_text",
+)
 
 
 @pytest.fixture(scope="module")
@@ -261,6 +284,42 @@ def test_a_pattern_that_takes_for_ever_fails_alone(client: Client, collector: Co
     with httpx.Client(base_url=collector.url, timeout=60) as http:
         assert http.get("/healthz").status_code == 200
     assert [score["value"] for score in client.try_scorer("quick", FAILED)["scores"]] == [True]
+
+
+# --- redaction -------------------------------------------------------------------------------------------------------
+
+
+def test_what_functions_and_models_say_about_runs_is_masked_before_it_is_stored(
+    client: Client, judge: MockModelServer, module_database_url: str, recorded: None
+):
+    """They may make up what no record has, and say what was recorded before there were rules."""
+    secret = "made.up@example.com"
+    answer = {"reason": f"write to {secret}", "value": False, "goal": f"to find {secret}"}
+    judge.otherwise(text(json.dumps(answer)))
+    run = "0e" * 16
+    client.set_redaction(presets=["email"])
+    try:
+        client.set_scorer("judged", "judge", prompt=f"Was {secret} told? {{output}}")
+        client.set_scorer("says", "function", function="lamp_scorers:says")
+        client.set_scorer("raises", "function", function="lamp_scorers:raises_with_text")
+        asyncio.run(send(module_database_url, run))
+        scores = eventually(lambda: len(found := scores_of(client, run)) == 2 and found)
+        eventually(lambda: list(client.runs(linked=run)))
+        assert scores["says"]["value"] == "[masked:email]"
+        assert scores["says"]["comment"] == "is what [masked:email] wrote"
+        assert "write to [masked:email]" in scores["judged"]["comment"]
+        explained = client.explain(run)
+        assert explained["goal"] == "to find [masked:email]"
+        assert client.explain(run) == {**explained, "cached": True}
+        again = client.ask_again(run, messages=[{"role": "user", "content": f"I am {secret}"}])
+        assert secret not in str(again)
+        assert "[masked:email]" in str(again["answer"])
+        client.delete_scorer("judged")  # what its prompt says is the operator's text
+        stored = asyncio.run(stored_in(module_database_url))
+        assert [name for name, data in stored.items() if secret.encode() in data] == []
+        assert b"[masked:email]" in stored["scoring_due.error"]
+    finally:
+        client.set_redaction()
 
 
 # --- a judge ---------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import pytest
 
 from playhead.model import names
 from playhead.model.canonical import Content, content_of
+from playhead.model.ref import ContentRef
 from playhead.model.span import Span
 from playhead.model.thread import Thread
 from playhead.projection.inputs import Projection
@@ -133,6 +134,57 @@ async def test_a_tombstone_has_neither_the_ref_nor_its_plain_digest(
     with pytest.raises(ContentMissing) as missing:
         await store.contents.get(P, own.ref)
     assert not isinstance(missing.value, ContentForgotten)
+
+
+async def test_what_stays_because_of_others_is_in_no_report_any_more_once_it_is_gone(
+    store: PostgresStore, sql: asyncpg.Connection, clock: Clock
+):
+    """A ref in a report tells whoever guesses a short text that it was there."""
+    yes, kept = content_of("yes"), content_of("of a third one")
+    await record(store, RUN, [yes, kept], user="u1")
+    await record(store, OTHER, [yes], user="u2")
+    await record(store, THIRD, [kept], user="u3")
+    clock.days_pass(1.1)
+    first = await forget(store, "user", "u1")
+    assert set(first.report["refs_of_others"]) == {yes.ref.digest.hex(), kept.ref.digest.hex()}
+    await forget(store, "user", "u2")
+    [left] = await store.forgetting.jobs(P, first.job, 1)
+    assert (left.of_others, left.report["refs_of_others"]) == (2, [kept.ref.digest.hex()])
+    await store.garbage.delete_run(P, THIRD, forks=False)
+    clock.days_pass(3)
+    while (await store.garbage.sweep_step(P, DAY_NS)).phase is not None:
+        pass
+    assert kept.ref.digest.hex() not in str(await sql.fetch("select report from forgetting"))
+
+
+@in_rows_and_packed
+async def test_no_table_has_a_ref_of_what_was_erased(
+    store: PostgresStore, sql: asyncpg.Connection, clock: Clock, packed: bool
+):
+    own, made = content_of("of u1 alone"), thread("only u1", "said so")
+    refs = [own.ref, *(each.ref for each in texts_of("only u1", "said so")), *(node.ref for node in made.nodes)]
+    await record(store, RUN, [own, *texts_of("only u1", "said so")], made, user="u1")
+    if packed:
+        await store.projections.pack([UnpackedRun(P, RUN, 1)])
+        clock.days_pass(2)
+        await store.contents.missing(P, refs)  # who asks whether it is stored lets it stay
+        assert refs[0] in await refs_in_tables(sql, refs)
+    clock.days_pass(1.1)
+    assert (await forget(store, "user", "u1")).phase == "done"
+    assert await stored(store, refs) == set()
+    assert await refs_in_tables(sql, refs) == {}
+
+
+async def refs_in_tables(sql: asyncpg.Connection, refs: Iterable[ContentRef]) -> dict[ContentRef, list[str]]:
+    """Names of tables whose rows have these refs, whatever the column is."""
+    tables = await sql.fetch("select tablename from pg_tables where schemaname = 'public'")
+    found: dict[ContentRef, list[str]] = {}
+    for table in (each["tablename"] for each in tables):
+        rows = " ".join(each[0] for each in await sql.fetch(f'select row::text from "{table}" as row'))
+        for ref in refs:
+            if ref.digest.hex() in rows:
+                found.setdefault(ref, []).append(table)
+    return found
 
 
 async def test_what_was_stored_within_the_hour_waits_for_what_senders_believe(store: PostgresStore, clock: Clock):

@@ -26,7 +26,7 @@ class MemoryTiers:
         self.moves: list[int] = []
 
     async def policies(self) -> Mapping[int, str]:
-        return self.by_project
+        return dict(self.by_project)
 
     async def policy(self, project_id: int) -> str | None:
         return self.by_project.get(project_id)
@@ -127,6 +127,35 @@ async def test_a_request_ends_in_time_and_the_next_one_goes_on(store: MemoryTier
     assert store.there[1] == []
     assert times.rests == []
     assert requests < 20
+
+
+@pytest.mark.parametrize("changed", [None, '{"default": {"hot": "forever"}}'], ids=["taken away", "changed"])
+async def test_a_policy_that_is_changed_during_a_pass_counts_at_once(store: MemoryTiers, changed: str | None):
+    """Whoever sees that too much is deleted mends the policy, and the pass goes on for hours."""
+    times = Times()
+
+    async def change(seconds: float) -> None:
+        if changed is None:
+            store.by_project.pop(1, None)
+        else:
+            store.by_project[1] = changed
+
+    times.sleep = change
+    retainer = retainer_of(store, times)
+    await retainer.run_once()
+    assert store.moves == [16]
+    assert retainer.counts == {"deleted": 16, "passes": 1}
+
+
+async def test_a_pass_goes_on_with_the_new_policy(store: MemoryTiers):
+    times = Times()
+
+    async def change(seconds: float) -> None:
+        store.by_project[1] = '{"default": {"hot": "12h"}}'
+
+    times.sleep = change
+    await retainer_of(store, times).run_once()
+    assert store.there[1] == []
 
 
 async def test_a_plan_counts_all_and_lists_the_first(store: MemoryTiers):

@@ -5,7 +5,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from playhead_collector.errors import StoreUnavailable
+from playhead_collector.errors import (
+    ContentCorrupt,
+    KeyDestroyed,
+    ObjectStoreUnavailable,
+    StoreUnavailable,
+    WrongEncryptionKey,
+)
 from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.store.ports.retention import Deleted, Swept
 
@@ -20,6 +26,7 @@ class PostgresStore:
         self.due = [1, 2]
         self.steps: list[int] = []
         self.broken = 0
+        self.failing: dict[int, Exception] = {}
         self.changes = 0
         self.waits: list[float] = []
         self.waited = asyncio.Event()
@@ -34,6 +41,8 @@ class PostgresStore:
 
     async def sweep_step(self, project_id: int, grace_ns: int) -> Swept:
         assert grace_ns == GRACE_NS
+        if project_id in self.failing:
+            raise self.failing[project_id]
         self.steps.append(project_id)
         self.now += 0.5
         return Swept("runs") if len(self.steps) % 3 else Swept(None, 5, 2)
@@ -86,6 +95,28 @@ def _no_rest(store: PostgresStore):
         store.waits.append(seconds)
 
     return sleep
+
+
+@pytest.mark.parametrize("error", [ContentCorrupt("other bytes in 1/x"), RuntimeError("odd"), KeyDestroyed()])
+async def test_a_project_that_cannot_be_swept_keeps_no_other_waiting(
+    error: Exception, caplog: pytest.LogCaptureFixture
+):
+    store = PostgresStore()
+    store.sleep, store.failing = _no_rest(store), {1: error}
+    await store.sweeper().run_once()
+    assert store.steps == [2, 2, 2]
+    if not isinstance(error, KeyDestroyed):
+        assert "project 1" in caplog.text
+        assert str(error) in caplog.text
+
+
+@pytest.mark.parametrize("error", [ObjectStoreUnavailable("it is down"), WrongEncryptionKey("no key")])
+async def test_what_waits_for_others_is_tried_again_soon_and_keeps_no_other_waiting(error: StoreUnavailable):
+    store = PostgresStore()
+    store.sleep, store.failing = _no_rest(store), {1: error}
+    with pytest.raises(type(error)):
+        await store.sweeper().run_once()
+    assert store.steps == [2, 2, 2]
 
 
 async def test_by_hand_as_many_steps_are_made_as_fit():

@@ -6,8 +6,9 @@ from dataclasses import asdict
 from typing import Any, Final, TypedDict
 
 from playhead_collector.analysis.scoring.reading import read_scored_run
-from playhead_collector.analysis.scoring.rules import CheckedRun, FoundSuspect, read_rule
+from playhead_collector.analysis.scoring.rules import CheckedRun, FoundSuspect, NotKnown, read_rule
 from playhead_collector.analysis.suspects.suspects import answer_suspects
+from playhead_collector.errors import Refused
 from playhead_collector.read.record import RunRecord
 
 _MOST_SUSPECTS: Final = 50
@@ -22,14 +23,18 @@ class ScoredRunAnswer(TypedDict):
 
 
 async def answer_scored_run(record: RunRecord, *, rule: Mapping[str, Any] | None) -> ScoredRunAnswer:
-    """Returns the run for a function or a judge (`rule` None), or its score by a rule. Raises BadRule."""
+    """Returns the run for a function or a judge (`rule` None), or its score by a rule. Raises BadRule, and
+    Refused if the rule is about something that is not stored."""
     run = await read_scored_run(record)
     if rule is None:
         return {"events": record.last, "run": asdict(run), "score": None}
     read = read_rule(rule)
     suspects = await _suspects(record) if read.needs_suspects else []
     # In a thread: a pattern of the rule may take long, and then holds the interpreter until the process is ended.
-    score = await asyncio.to_thread(read.score, CheckedRun(run, suspects))
+    try:
+        score = await asyncio.to_thread(read.score, CheckedRun(run, suspects))
+    except NotKnown as error:
+        raise Refused(409, "not_known", str(error)) from error
     return {"events": record.last, "run": None, "score": asdict(score)}
 
 

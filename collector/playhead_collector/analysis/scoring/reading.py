@@ -16,6 +16,7 @@ from playhead_collector.errors import ContentMissing
 from playhead_collector.read.calls import TOOL_END, CallEvents, ToolEnd
 from playhead_collector.read.record import RunRecord
 from playhead_collector.read.values import ContentCache, fetch, messages_of
+from playhead_collector.store.ports.tiers import Tier
 
 MOST_TOOL_CALLS: Final = 500
 MOST_MESSAGES: Final = 200
@@ -140,6 +141,9 @@ def _scored_run(
     if gathered.input is None and (first := values.message(gathered.first_user, "input")) is not None:
         given = message_text(first)
     calls = [_tool_call(call, values) for call in reversed(gathered.calls)]
+    if row.tier >= Tier.ARCHIVE:  # its events name no contents any more
+        values.cut += ["output is not stored: the run is in the archive"]
+        values.cut += [f"the result of {call.name} is not stored" for call in calls if call.status == "completed"]
     if gathered.called > len(calls):
         values.cut.append(f"{gathered.called - len(calls)} tool calls before the last {len(calls)}")
     messages = [message for ref in reversed(shown) if (message := values.message(ref, "a message")) is not None]

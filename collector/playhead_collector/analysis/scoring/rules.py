@@ -31,6 +31,10 @@ class BadRule(ValueError):
     """The JSON is no rule; the message says where and why."""
 
 
+class NotKnown(ValueError):
+    """What a check is about is not stored, so that nobody can say whether it holds."""
+
+
 @dataclass(frozen=True, slots=True)
 class FoundSuspect:
     """A suspected step of the run: the names of the rules that speak against it, and how strong the strongest is."""
@@ -57,7 +61,10 @@ class Check:
 
     def holds(self, evidence: CheckedRun) -> bool:
         """Whether it is so."""
-        return _CHECKS[self.name].holds(evidence, self.argument) is self.wanted
+        kind = _CHECKS[self.name]
+        if (unknown := kind.unknown(evidence.run)) is not None:
+            raise NotKnown(f"the check {self.name} cannot be made: {unknown}")
+        return kind.holds(evidence, self.argument) is self.wanted
 
     def __str__(self) -> str:
         text = f"{self.name} {json.dumps(self.argument, ensure_ascii=False)}"
@@ -78,7 +85,7 @@ class ScoringRule:
         return any(check.name == "suspect" for check in (*self.fails_if, *self.passes_if))
 
     def score(self, evidence: CheckedRun) -> GivenScore:
-        """Returns the value, and in the comment the checks that are not as they should be."""
+        """Returns the value, and in the comment the checks that are not as they should be. Raises NotKnown."""
         wrong = [f"{check} holds" for check in self.fails_if if check.holds(evidence)]
         wrong += [f"{check} does not hold" for check in self.passes_if if not check.holds(evidence)]
         count = len(self.fails_if) + len(self.passes_if)
@@ -186,7 +193,7 @@ def _is_suspected(evidence: CheckedRun, wanted: str) -> bool:
 
 def _is_empty(evidence: CheckedRun, _: object) -> bool:
     run = evidence.run
-    return not run.output_text.strip() and not any(line.startswith("output ") for line in run.cut)
+    return not run.output_text.strip() and _unread_output(run) is None
 
 
 def _matches(evidence: CheckedRun, pattern: str) -> bool:
@@ -226,15 +233,37 @@ def _above(number_of: Callable[[ScoredRun], float | None]) -> Callable[[CheckedR
     return holds
 
 
+# --- what is not known: a content that has not arrived, was deleted, or went with a tier of retention -----------------
+
+
+def _nothing(_: ScoredRun) -> str | None:
+    return None
+
+
+def _unread_output(run: ScoredRun) -> str | None:
+    return next((line for line in run.cut if line.startswith("output is ")), None)
+
+
+def _unstored_output(run: ScoredRun) -> str | None:
+    """What is too long is not empty."""
+    line = _unread_output(run)
+    return line if line is not None and "not stored" in line else None
+
+
+def _unstored_result(run: ScoredRun) -> str | None:
+    return next((line for line in run.cut if line.startswith("the result of ") and "not stored" in line), None)
+
+
 _Refusal: TypeAlias = Callable[[object], str | None]
 
 
 @dataclass(frozen=True, slots=True)
 class _CheckKind:
-    """What a check's argument has to be, and whether the check holds."""
+    """What a check's argument has to be, whether the check holds, and what it needs and is not known."""
 
     refusal: _Refusal
     holds: Callable[[CheckedRun, Any], bool]
+    unknown: Callable[[ScoredRun], str | None] = _nothing
 
 
 def _one_of(*words: str) -> _Refusal:
@@ -243,16 +272,16 @@ def _one_of(*words: str) -> _Refusal:
 
 _CHECKS: Final[Mapping[str, _CheckKind]] = MappingProxyType(
     {
-        "tool_error": _CheckKind(_one_of("last", "any"), _tool_error),
+        "tool_error": _CheckKind(_one_of("last", "any"), _tool_error, _unstored_result),
         "tool_called": _CheckKind(_no_name, _calls_tool),
         "suspect": _CheckKind(_no_name, _is_suspected),
         "status": _CheckKind(
             _one_of("completed", "failed", "cancelled"), lambda evidence, status: evidence.run.status == status
         ),
-        "output_empty": _CheckKind(_no_flag, _is_empty),
-        "output_matches": _CheckKind(_no_pattern, _matches),
-        "output_schema": _CheckKind(_no_schema, _fits_schema),
-        "says_it_could_not": _CheckKind(_no_flag, _says_it_could_not),
+        "output_empty": _CheckKind(_no_flag, _is_empty, _unstored_output),
+        "output_matches": _CheckKind(_no_pattern, _matches, _unread_output),
+        "output_schema": _CheckKind(_no_schema, _fits_schema, _unread_output),
+        "says_it_could_not": _CheckKind(_no_flag, _says_it_could_not, _unread_output),
         "errors_above": _CheckKind(_no_number, _above(lambda run: run.errors)),
         "model_calls_above": _CheckKind(_no_number, _above(lambda run: run.llm_calls)),
         "tool_calls_above": _CheckKind(_no_number, _above(lambda run: len(run.tool_calls))),

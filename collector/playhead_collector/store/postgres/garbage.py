@@ -21,9 +21,8 @@ A run is deleted with its data in one transaction.  A tombstone remains, so that
 the run again.
 """
 
-import asyncio
 import datetime
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from typing import Any
 from uuid import UUID
@@ -31,14 +30,12 @@ from uuid import UUID
 from asyncpg import Record
 
 from playhead.model.ref import ContentRef
-from playhead_collector.errors import StoreCollision
-from playhead_collector.store.packing import content_packs
-from playhead_collector.store.packing.content_packs import OpenPack, PackItems
-from playhead_collector.store.packing.zstd import Zstd
+from playhead_collector.errors import ObjectStoreUnavailable, StoreCollision
 from playhead_collector.store.ports.retention import Deleted, Swept
-from playhead_collector.store.postgres import changes, named_refs, search_blocks, tombstones
+from playhead_collector.store.postgres import changes, named_refs, packed_garbage, search_blocks, tombstones
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Database, begin_exclusive_write
+from playhead_collector.store.postgres.packed_garbage import DamagedPacks
 from playhead_collector.store.postgres.packs import Packs
 from playhead_collector.store.postgres.runs import id_of, label
 from playhead_collector.store.postgres.statements import Conn
@@ -85,9 +82,15 @@ class PostgresGarbage:
 
     async def sweep_step(self, project_id: int, grace_ns: int) -> Swept:
         # A step that needs bodies from the object store is rolled back and made again with them: writers do not wait.
-        return await self._packs.supplied(
-            lambda packs: self._db.transact(lambda conn: _step(conn, packs, project_id, self._clock(), grace_ns))
-        )
+        try:
+            return await self._packs.supplied(
+                lambda packs: self._db.transact(lambda conn: _step(conn, packs, project_id, self._clock(), grace_ns)),
+                leave_damaged=True,
+            )
+        except ObjectStoreUnavailable:
+            # It may be down for days. What writers note is marked once, instead of being noted again and again.
+            await self._db.transact(lambda conn: _mark_news(conn, project_id))
+            raise
 
     async def forget_tombstones(self, older_ns: int) -> int:
         before_ns = self._clock() - older_ns
@@ -129,6 +132,7 @@ async def _step(conn: Conn, packs: Packs, project_id: int, now_ns: int, grace_ns
         return Swept(SweepPhase.RUNS.name.lower())
     moved = await _STEPS[SweepPhase(row["phase"])](conn, packs, project_id, row)
     if moved.get("phase") == SweepPhase.MARKS:  # before marks are removed: they say what others name
+        await sql.run(conn, "forget_refs_of_others", project_id=project_id)
         await sql.run(conn, "settle_erasing", project_id=project_id)
         if await sql.value(conn, "erased_since", project_id=project_id, day=tombstones.day_of(row["started_ns"])):
             await sql.run(conn, "erase_from_objects", project_id=project_id)
@@ -141,6 +145,13 @@ async def _step(conn: Conn, packs: Packs, project_id: int, now_ns: int, grace_ns
     await sql.run(conn, "move_sweep", project_id=project_id, **where)
     phase = SweepPhase(where["phase"]).name.lower()
     return Swept(phase, row["contents"] + where["contents"], row["nodes"] + where["nodes"])
+
+
+async def _mark_news(conn: Conn, project_id: int) -> None:
+    if await sql.value(conn, "lock_sweep", project_id=project_id) and await sql.row(
+        conn, "sweep", project_id=project_id
+    ):
+        await sql.run(conn, "take_news", project_id=project_id)
 
 
 def _begin_ns(day: datetime.date) -> int:
@@ -180,7 +191,7 @@ async def _mark_young_packs(conn: Conn, packs: Packs, project_id: int, row: Reco
     parameters = {"after": row["at_lineage"], "cutoff": row["cutoff"], "how_many": _PACKS_PER_STEP}
     numbers = await sql.column(conn, "young_packs", project_id=project_id, **parameters)
     if numbers:
-        await mark_all(conn, packs, project_id, numbers)
+        await packed_garbage.mark_all(conn, packs, project_id, numbers)
         return {"at_lineage": numbers[-1]}
     await sql.run(conn, "mark_packed_seen", project_id=project_id, cutoff=row["cutoff"])
     return _next_phase(row)
@@ -232,7 +243,11 @@ async def _take_packed_nodes(conn: Conn, packs: Packs, project_id: int, row: Rec
     numbers = await _old_packs(conn, project_id, row)
     if not numbers:
         return _next_phase(row)
-    gone = await take_nodes(conn, packs, project_id, numbers)
+    try:
+        gone = await packed_garbage.take_unmarked(conn, packs, project_id, numbers, of_nodes=True)
+    except DamagedPacks as damaged:
+        await packed_garbage.leave(conn, project_id, damaged.packs, row["started_ns"])
+        return {}
     await tombstones.leave(conn, project_id, gone, row["started_ns"])
     return {"nodes": len(gone), "at_lineage": numbers[-1]}
 
@@ -243,7 +258,11 @@ async def _take_packed_contents(conn: Conn, packs: Packs, project_id: int, row: 
     numbers = await _old_packs(conn, project_id, row)
     if not numbers:
         return _next_phase(row)
-    gone = await take_contents(conn, packs, project_id, numbers)
+    try:
+        gone = await packed_garbage.take_unmarked(conn, packs, project_id, numbers, of_nodes=False)
+    except DamagedPacks as damaged:
+        await packed_garbage.leave(conn, project_id, damaged.packs, row["started_ns"])
+        return {}
     await tombstones.leave(conn, project_id, gone, row["started_ns"])
     return {"contents": len(gone), "at_lineage": numbers[-1]}
 
@@ -322,78 +341,6 @@ async def _trace_packed(conn: Conn, packs: Packs, project_id: int, refs: Sequenc
     if named:
         await sql.run(conn, "mark", project_id=project_id, refs=list(named))
     return nodes
-
-
-# --- packs -----------------------------------------------------------------------------------------------------------
-
-
-async def mark_all(conn: Conn, packs: Packs, project_id: int, numbers: Sequence[int]) -> None:
-    """Marks all items of these packs, but for those that are to be erased."""
-    opened = await packs.open(conn, project_id, numbers)
-    refs = await asyncio.to_thread(_digests_of, list(opened.values()))
-    erasing = set(await sql.column(conn, "erasing_among", project_id=project_id, refs=refs))
-    refs = [ref for ref in refs if ref not in erasing]
-    await sql.run(conn, "mark", project_id=project_id, refs=refs)
-
-
-async def take_nodes(conn: Conn, packs: Packs, project_id: int, numbers: Sequence[int]) -> list[bytes]:
-    """Deletes unmarked thread nodes from these packs. Returns their digests."""
-    return await _take_unmarked(conn, packs, project_id, numbers, of_nodes=True)
-
-
-async def take_contents(conn: Conn, packs: Packs, project_id: int, numbers: Sequence[int]) -> list[bytes]:
-    """Deletes unmarked contents from these packs. Returns their digests. Call it when unmarked nodes are deleted."""
-    return await _take_unmarked(conn, packs, project_id, numbers, of_nodes=False)
-
-
-async def _take_unmarked(
-    conn: Conn, packs: Packs, project_id: int, numbers: Sequence[int], *, of_nodes: bool
-) -> list[bytes]:
-    opened = await packs.open(conn, project_id, numbers)
-    digests = await asyncio.to_thread(_digests_of, list(opened.values()))
-    marked = set(await sql.column(conn, "marked", project_id=project_id, refs=digests))
-    losing = [
-        number for number, pack in opened.items() if not marked.issuperset(_digests_of([pack], of_nodes=of_nodes))
-    ]
-    gone: list[bytes] = []
-    # Only packs that keep something are needed with their bodies, which may be in the object store.
-    for number in list(losing):
-        if marked.isdisjoint(_digests_of([opened[number]])) and not (of_nodes or opened[number].node_digests()):
-            losing.remove(number)
-            gone += opened[number].content_digests()
-            await sql.run(conn, "delete_packs", project_id=project_id, packs=[number])
-    if not losing:
-        return gone
-    encoding = await packs.dictionaries.newest(conn, project_id)
-    zstd = await packs.dictionaries.zstd(conn, project_id, encoding)
-    for number, pack in (await packs.open(conn, project_id, losing, whole=True)).items():
-        items, remaining = pack.items(), _without_unmarked(pack.items(), marked, of_nodes=of_nodes)
-        looked = items.nodes if of_nodes else items.contents
-        gone += [item.ref.digest for item in looked if item.ref.digest not in marked]
-        if not remaining.contents and not remaining.nodes:
-            await sql.run(conn, "delete_packs", project_id=project_id, packs=[number])
-        else:
-            body = await asyncio.to_thread(_compressed, remaining, zstd)
-            keys = content_packs.array_of(remaining.keys)
-            changed = {"pack": number, "encoding": encoding, "keys": keys, "body": body}
-            await sql.run(conn, "rewrite_pack", project_id=project_id, **changed)
-    return gone
-
-
-def _digests_of(packs: Sequence[OpenPack], *, of_nodes: bool | None = None) -> list[bytes]:
-    """Returns the digests of the packs' items: of nodes, of contents, or with None of all."""
-    contents = [] if of_nodes else [digest for pack in packs for digest in pack.content_digests()]
-    return contents + ([] if of_nodes is False else [digest for pack in packs for digest in pack.node_digests()])
-
-
-def _without_unmarked(items: PackItems, marked: Collection[bytes], *, of_nodes: bool) -> PackItems:
-    if of_nodes:
-        return PackItems(items.contents, [item for item in items.nodes if item.ref.digest in marked])
-    return PackItems([item for item in items.contents if item.ref.digest in marked], items.nodes)
-
-
-def _compressed(items: PackItems, zstd: Zstd) -> bytes:
-    return zstd.compress_pack(content_packs.encode(items))
 
 
 # --- deletion of runs ------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ import zstandard
 from asyncpg import Record
 
 from playhead_collector.errors import CannotDecrypt, ContentCorrupt, KeyDestroyed, WrongEncryptionKey
+from playhead_collector.logs import ThrottledLog
 from playhead_collector.store.packing import content_packs
 from playhead_collector.store.packing.content_packs import OpenPack
 from playhead_collector.store.packing.zstd import compress_json
@@ -27,7 +28,7 @@ from playhead_collector.store.postgres.objects import OBJECT_BYTES, ObjectState,
 from playhead_collector.store.postgres.packs import Packs, decryption, location_of
 from playhead_collector.store.postgres.statements import Conn
 
-log = logging.getLogger(__name__)
+log = ThrottledLog(logging.getLogger(__name__))
 
 # An object whose named parts are less than this share of it is written anew.
 SPARSE_SHARE = 0.5
@@ -45,7 +46,7 @@ class PostgresMoves:
         self._db = db
         self._packs = packs
         self._objects = objects
-        self._scanned = 0
+        self._scanned = self._erased = 0  # the objects that were looked at last
         self._unreadable: set[int] = set()
         """Projects whose keys this process does not have."""
 
@@ -71,7 +72,8 @@ class PostgresMoves:
                 conn, "point_content", project_id=project_id, ref=ref, digest=location.digest, names=names, size=size,
                 **place,
             )  # fmt: skip
-            return await self._published(conn, [location], changed)
+            await self._objects.publish_moved(conn, [location], ObjectState.POINTED)
+            return changed
 
         moved = await self._db.transact(point)
         return Moved(moved, moved * len(body))
@@ -130,15 +132,10 @@ class PostgresMoves:
                 objects=[place.object for place in places], starts=[place.start for place in places],
                 lengths=[place.length for place in places], digests=[place.digest for place in places],
             )  # fmt: skip
-            return await self._published(conn, places, changed)
+            await self._objects.publish_moved(conn, places, ObjectState.POINTED)
+            return changed
 
         return await self._db.transact(point) if places else 0
-
-    async def _published(self, conn: Conn, places: Sequence[PartLocation], changed: int) -> int:
-        """Publishes the objects; those that no row names (the rows were gone, or had moved) are doomed."""
-        await self._objects.publish(conn, places, ObjectState.POINTED)
-        await sql.run(conn, "doom_objects", objects=list({place.object for place in places}))
-        return changed
 
     # --- objects that rows name no more -------------------------------------------------------------------------------
 
@@ -150,10 +147,14 @@ class PostgresMoves:
             async with self._db.transaction() as conn:
                 changed += await sql.run(conn, "doom_objects", objects=empty)
         for row in rows:
+            self._scanned = row["object"]  # one that cannot be read keeps no other waiting
             if row["are_packs"] and row["named_bytes"] < SPARSE_SHARE * row["bytes"]:
-                await self._write_anew(row["of_project"], row["object"], ObjectState.LIVE)
-                changed += 1
-        self._scanned = rows[-1]["object"] if rows else 0
+                try:
+                    await self._write_anew(row["of_project"], row["object"], ObjectState(row["state"]))
+                except ContentCorrupt as error:
+                    log.warning("an object that is mostly dead cannot be written anew: %s", error)
+                else:
+                    changed += 1
         is_end = len(rows) < _OBJECTS_AT_A_TIME
         if is_end:
             self._scanned = 0
@@ -161,7 +162,7 @@ class PostgresMoves:
 
     async def erase(self) -> int:
         async with self._db.reading() as conn:
-            rows = await sql.rows(conn, "erasing_objects", how_many=_ERASED_AT_A_TIME)
+            rows = await sql.rows(conn, "erasing_objects", after=self._erased, how_many=_ERASED_AT_A_TIME)
         empty = [row["object"] for row in rows if not row["named_bytes"]]
         whole = [row["object"] for row in rows if row["named_bytes"] >= row["bytes"]]
         if rows:
@@ -170,13 +171,16 @@ class PostgresMoves:
                 await sql.run(conn, "nothing_to_erase", objects=whole)
         done = len(empty) + len(whole)
         for row in rows:
+            self._erased = row["object"]
             if 0 < row["named_bytes"] < row["bytes"]:
                 try:
                     await self._write_anew(row["of_project"], row["object"], ObjectState(row["state"]))
                 except ContentCorrupt as error:
-                    log.error("what was erased is still in the object store, in an object that is damaged: %s", error)  # noqa: TRY400 - it is no error of ours
+                    log.warning("what was erased is still in the object store, in an object that is damaged: %s", error)
                 else:
                     done += 1
+        if len(rows) < _ERASED_AT_A_TIME:
+            self._erased = 0
         return done
 
     async def _write_anew(self, project_id: int, number: int, state: ObjectState) -> None:
@@ -196,9 +200,8 @@ class PostgresMoves:
             packs_now, runs_now = _columns_of(moved_packs.values()), _columns_of(moved_runs.values())
             await sql.run(conn, "repoint_packs", packs=list(moved_packs), **whose, **packs_now)
             await sql.run(conn, "repoint_runs", runs=list(moved_runs), **whose, **runs_now)
-            new = list(located.values())
-            await self._objects.publish(conn, new, state)
-            await sql.run(conn, "doom_objects", objects=[number, *{place.object for place in new}])
+            await self._objects.publish_moved(conn, list(located.values()), state)
+            await sql.run(conn, "doom_objects", objects=[number])
 
         await self._db.transact(point)
 

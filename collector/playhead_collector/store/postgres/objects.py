@@ -117,6 +117,14 @@ class PostgresObjects:
         if await sql.run(conn, "publish_objects", objects=list(numbers), state=state) != len(numbers):
             raise Collision("objects were given up, because writing them took too long")
 
+    async def publish_moved(self, conn: Conn, locations: Collection[PartLocation], state: ObjectState) -> None:
+        """Publishes objects to which rows were pointed. Some of these rows may have been gone, or have changed: what no
+        row names was perhaps erased meanwhile, so that it does not wait for anything. Raises Collision."""
+        await self.publish(conn, locations, state)
+        numbers = list({location.object for location in locations})
+        await sql.run(conn, "erase_unnamed", objects=numbers)
+        await sql.run(conn, "doom_objects", objects=numbers)
+
     # --- reading ------------------------------------------------------------------------------------------------------
 
     async def read_parts(self, locations: Collection[PartLocation]) -> Mapping[PartLocation, bytes]:

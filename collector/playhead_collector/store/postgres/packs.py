@@ -8,8 +8,9 @@ holds a connection or a lock of Postgres.
 import asyncio
 import copy
 import datetime
+import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol, Self, TypeVar
@@ -29,6 +30,7 @@ from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.dictionaries import Dictionaries
 from playhead_collector.store.postgres.statements import Conn
 
+log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 # A cache of recently read packs: all messages of a context are in a few packs, and are read often.
@@ -90,22 +92,43 @@ class Packs:
         """Where moved bodies are read; None: there is no object store."""
         self._kept = _PackCache(kept_bytes)
         self._supplied: Mapping[PartLocation, bytes] = {}
+        self._damaged: Set[PartLocation] = frozenset()
 
-    async def supplied(self, work: Callable[[Self], Awaitable[T]]) -> T:
+    async def supplied(self, work: Callable[[Self], Awaitable[T]], *, leave_damaged: bool = False) -> T:
         """Runs `work` with packs that have the bodies which it needs: after each BodiesNeeded, reads them and runs
-        `work` again. It must have changed nothing when it raises.
+        `work` again. It must have changed nothing when it raises. `leave_damaged`: `open` leaves out packs of which the
+        object store has other bytes, or none.
 
         Raises ObjectStoreUnavailable; raises ContentCorrupt if the object store has other bytes.
         """
-        here, supplied = copy.copy(self), dict[PartLocation, bytes]()
-        here._supplied = supplied
+        here, supplied, damaged = copy.copy(self), dict[PartLocation, bytes](), set[PartLocation]()
+        here._supplied, here._damaged = supplied, damaged
         while True:
             try:
                 return await work(here)
             except BodiesNeeded as needed:
                 if self.part_reader is None:
                     raise
-                supplied |= await self.part_reader.read_parts(needed.locations - supplied.keys())
+                wanted = needed.locations - supplied.keys()
+                try:
+                    supplied |= await self.part_reader.read_parts(wanted)
+                except ContentCorrupt:
+                    if not leave_damaged:
+                        raise
+                    supplied |= await self._undamaged(self.part_reader, wanted, damaged)
+
+    async def _undamaged(
+        self, reader: PartReader, wanted: Collection[PartLocation], damaged: set[PartLocation]
+    ) -> dict[PartLocation, bytes]:
+        """Reads one part after the other. Adds to `damaged` those that cannot be read."""
+        found: dict[PartLocation, bytes] = {}
+        for location in wanted:
+            try:
+                found |= await reader.read_parts([location])
+            except ContentCorrupt as error:
+                log.error("a pack is left as it is: %s", error)  # noqa: TRY400 - it is no error of ours
+                damaged.add(location)
+        return found
 
     async def bodies_of(self, conn: Conn, project_id: int, rows: Sequence[Record], purpose: str) -> list[bytes]:
         """Returns the bodies of rows, wherever they are. The rows have the columns `body` (decrypted), `object`,
@@ -211,8 +234,10 @@ class Packs:
         self, conn: Conn, project_id: int, numbers: Sequence[int], *, whole: bool = False
     ) -> dict[int, OpenPack]:
         """Returns packs by their numbers, without using the cache: outlines of packs in the object store, or with
-        `whole` the packs themselves. Raises ContentCorrupt."""
+        `whole` the packs themselves, without those that are damaged (see `supplied`). Raises ContentCorrupt."""
         rows = await sql.rows(conn, "read_packs", project_id=project_id, packs=numbers)
+        if whole:
+            rows = [row for row in rows if row["body"] is not None or location_of(row) not in self._damaged]
         packs = await self._unpacked(conn, project_id, rows, whole=whole)
         return {row["pack"]: pack for row, pack in zip(rows, packs, strict=True)}
 

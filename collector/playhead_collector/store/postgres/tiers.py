@@ -113,8 +113,7 @@ class PostgresTiers:
                 objects=[place.object for place in places], starts=[place.start for place in places],
                 lengths=[place.length for place in places], digests=[place.digest for place in places],
             )  # fmt: skip
-            await self._objects.publish(conn, places, ObjectState.POINTED)
-            await sql.run(conn, "doom_objects", objects=list({place.object for place in places}))
+            await self._objects.publish_moved(conn, places, ObjectState.POINTED)
 
         await self._db.transact(point)
         return rows[-1]["run_id"].hex if len(rows) == limit else None

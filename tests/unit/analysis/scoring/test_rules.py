@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 
 from playhead.model.scored_run import ScoredRun, ScoredToolCall
-from playhead_collector.analysis.scoring.rules import CHECK_NAMES, BadRule, CheckedRun, FoundSuspect, read_rule
+from playhead_collector.analysis.scoring.rules import (
+    CHECK_NAMES,
+    BadRule,
+    CheckedRun,
+    FoundSuspect,
+    NotKnown,
+    read_rule,
+)
 
 RUN = ScoredRun(
     run="0a" * 16,
@@ -139,3 +146,21 @@ def test_a_schema_that_names_an_address_is_not_fetched():
     with pytest.raises(Exception, match="127.0.0.1:1") as error:
         rule.score(CheckedRun(RUN))
     assert "Unresolvable" in type(error.value).__name__ or "Wrapped" in type(error.value).__name__
+
+
+OUTPUT = ({"output_empty": True}, {"output_matches": "x"}, {"output_schema": SCHEMA}, {"says_it_could_not": True})
+
+
+@pytest.mark.parametrize("check", [*OUTPUT, {"not": {"output_matches": "x"}}, {"tool_error": "last"}])
+def test_what_is_not_stored_is_neither_good_nor_bad(check: dict[str, Any]):
+    """A run that has lost its contents would be called failed, or good, for ever."""
+    gone = replace(said(""), cut=("output is not stored", "the result of find_order is not stored"))
+    with pytest.raises(NotKnown, match="is not stored"):
+        holds(check, gone)
+    assert holds({"tool_called": "find_order"}, gone)
+
+
+@pytest.mark.parametrize("check", OUTPUT[1:])
+def test_an_output_that_is_too_long_is_not_compared(check: dict[str, Any]):
+    with pytest.raises(NotKnown, match="too long: 300000 bytes"):
+        holds(check, replace(said(""), cut=("output is too long: 300000 bytes",)))

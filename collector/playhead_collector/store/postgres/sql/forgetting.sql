@@ -202,6 +202,7 @@ with gone as (
     where gc_erasing.project_id = :project_id and gc_erasing.ref = given.ref and gc_erasing.in_sweep
     returning given.digest, gc_erasing.job
 ),
+seen as (delete from packed_seen where project_id = :project_id and ref = any(:refs::bytea[])),
 counted as (
     update forgetting set contents = forgetting.contents + of_job.erased
     from (select job, count(*) as erased from gone where job is not null group by job) as of_job
@@ -212,6 +213,11 @@ on conflict (project_id, digest) do update set forgotten = excluded.forgotten;
 
 -- name: erasing_among(project_id, refs)
 select ref from gc_erasing where project_id = :project_id and ref = any(:refs::bytea[]) and in_sweep;
+
+-- name: erase_later(project_id, refs, due)!
+-- What cannot be erased by this sweep.
+update gc_erasing set in_sweep = false, due_ns = :due
+where project_id = :project_id and ref = any(:refs::bytea[]) and in_sweep;
 
 -- name: settle_erasing(project_id)!
 -- At the end of a sweep: what it was to erase and is still named stays.
@@ -232,6 +238,21 @@ update forgetting
 set of_others = forgetting.of_others + of_job.of_others,
     report = report || jsonb_build_object('refs_of_others', of_job.refs)
 from of_job where forgetting.project_id = :project_id and forgetting.job = of_job.job;
+
+-- name: forget_refs_of_others(project_id)!
+-- At the end of a sweep: reports name no ref of what has stayed because of others and is gone now.
+update forgetting set report = report || jsonb_build_object('refs_of_others', array(
+    select named.ref from jsonb_array_elements_text(report -> 'refs_of_others') as named (ref)
+    where exists (
+        select from gc_mark where gc_mark.project_id = :project_id and gc_mark.ref = decode(named.ref, 'hex')
+    )
+))
+where project_id = :project_id and exists (
+    select from jsonb_array_elements_text(report -> 'refs_of_others') as named (ref)
+    where not exists (
+        select from gc_mark where gc_mark.project_id = :project_id and gc_mark.ref = decode(named.ref, 'hex')
+    )
+);
 
 -- name: content_tombstone(project_id, digest)$
 select forgotten from content_tombstone where project_id = :project_id and digest = :digest;

@@ -31,12 +31,19 @@ where of_project = :project_id and not erasing and bytes > (
     select coalesce(sum(object_length), 0) from object_part where object_part.object = stored_object.object
 );
 
--- name: erasing_objects(how_many)
+-- name: erase_unnamed(objects)!
+-- Objects that were just published: a row that was gone by then may have been erased before its object was known.
+update stored_object set erasing = true
+where object = any(:objects::bigint[]) and not erasing and bytes > (
+    select coalesce(sum(object_length), 0) from object_part where object_part.object = stored_object.object
+);
+
+-- name: erasing_objects(after, how_many)
 -- Objects from which something is to be erased, with the bytes of their parts that rows name.
 select object, of_project, state, bytes, (
     select coalesce(sum(object_length), 0)::bigint from object_part where object_part.object = stored_object.object
 ) as named_bytes
-from stored_object where erasing and state in (1, 2) order by object limit :how_many;
+from stored_object where erasing and state in (1, 2) and object > :after order by object limit :how_many;
 
 -- name: nothing_to_erase(objects)!
 update stored_object set erasing = false where object = any(:objects::bigint[]) and state in (1, 2);
@@ -46,7 +53,7 @@ delete from stored_object where object = any(:objects::bigint[]) and state = 3;
 
 -- name: objects_after(after, how_many)
 -- Live objects with the bytes of their parts that rows name, and whether packs are all that is in them.
-select object.object, object.of_project, object.bytes, named.bytes as named_bytes, named.are_packs
+select object.object, object.of_project, object.state, object.bytes, named.bytes as named_bytes, named.are_packs
 from (
     select * from stored_object where object > :after and state in (1, 2) order by object limit :how_many
 ) as object
