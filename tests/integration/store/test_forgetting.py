@@ -321,6 +321,32 @@ async def test_conversations_of_a_session_a_user_and_a_scope(
     assert len(await store.contents.thread(P, ref_of(heads["both"]))) == 2
 
 
+async def test_a_run_that_is_projected_minutes_after_the_request_goes_with_its_session(
+    store: PostgresStore, clock: Clock
+):
+    said = content_of("said in s1")
+    await store.spans.ingest(P, Batch(spans=[span(1, INPUT_REF=said.ref)], contents=[said]))
+    clock.days_pass(1 / 1_440)  # it arrived before the request
+    job = uuid4()
+    await store.forgetting.begin(P, job, Selector("session", "s1"), forks=False, requested_by="ops", hold_ns=0)
+    clock.days_pass(0.5 * HOUR)
+    assert (await go_on(store, job, sweeping=False)).phase == "runs"
+    await projected(store, RUN, session="s1")
+    done = await go_on(store, job)
+    assert (done.phase, done.report["runs"]) == ("done", [RUN])
+    assert await stored(store, [said.ref]) == set()
+
+
+async def test_a_run_that_cannot_be_projected_keeps_a_request_waiting_for_an_hour(store: PostgresStore, clock: Clock):
+    await store.spans.ingest(P, Batch(spans=[span(1)]))
+    clock.days_pass(1 / 1_440)
+    job = uuid4()
+    await store.forgetting.begin(P, job, Selector("session", "s1"), forks=False, requested_by="ops", hold_ns=0)
+    assert (await go_on(store, job)).phase == "runs"
+    clock.days_pass(1.1 * HOUR)
+    assert (await go_on(store, job)).phase == "done"
+
+
 async def test_another_collector_goes_on_and_two_do_not_disturb_each_other(
     store: PostgresStore, other_store: PostgresStore, clock: Clock
 ):

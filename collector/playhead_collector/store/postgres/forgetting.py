@@ -36,8 +36,10 @@ from playhead_collector.store.postgres.tombstones import digest_of
 
 _LOCK_TIMEOUT_MS: Final = 2_000
 _SCANNED_PER_STEP: Final = 5
-# What is not projected yet has no user. Projection is behind for seconds; longer only if a run cannot be projected.
-_PROJECTION_NS: Final = 60 * 1_000_000_000
+# What is not projected yet has no session. Projection is behind for seconds; for an hour only if a run cannot be
+# projected. For a user it is not waited for so long: all spans are looked through afterwards.
+_PROJECTION_NS: Final = 3_600 * 1_000_000_000
+_PROJECTION_FOR_SCAN_NS: Final = 60 * 1_000_000_000
 _JUDGE: Final = label("agent", JUDGE_AGENT)
 # Ids that a report lists; beyond, it counts.
 _LISTED: Final = 1_000
@@ -141,10 +143,12 @@ class PostgresForgetting:
         if judges := await _judges_of(conn, project_id, [UUID(run) for run in report.get("runs", ())]):
             await self._forget_run(conn, packs, project_id, row, report, judges[0], selector)
             return True
-        waits = self._clock() < row["requested_ns"] + _PROJECTION_NS
+        is_scanned = selector.by == "user"
+        most_ns = _PROJECTION_FOR_SCAN_NS if is_scanned else _PROJECTION_NS
+        waits = self._clock() < row["requested_ns"] + most_ns
         if waits and await sql.value(conn, "unprojected_since", project_id=project_id, before=row["requested_ns"]):
             return False
-        after = "scan" if selector.by == "user" else "conversations"
+        after = "scan" if is_scanned else "conversations"
         await self._move(conn, project_id, row, after, row["at_run"])
         return True
 
