@@ -13,6 +13,8 @@ log = logging.getLogger(__name__)
 # Packing more runs together compresses better; this many take some tens of milliseconds.
 _AT_A_TIME = 16
 _NS = 1_000_000_000
+# Of a project whose key this collector lacks: what is due would else be looked at first, again and again.
+_TRIED_AGAIN_NS = 60 * _NS
 
 
 class Packer:
@@ -36,6 +38,7 @@ class Packer:
         self._rest = rest
         self._poll_s = poll_s
         self._again_ns = 0
+        self._unreadable: dict[int, int] = {}  # projects that are not tried until then, in ns since 1970
         self._older = True  # whether an older version may have stored contents whose size is not known
         self._emptied = False  # whether packing has emptied tables
         self._loop = BackgroundLoop(self._work_on, "playhead packer")
@@ -53,7 +56,8 @@ class Packer:
         began = self._clock()
         if self._is_busy() or began < self._again_ns:
             return min(self._poll_s, max(self._again_ns - began, _NS // 10) / _NS)
-        due = await self._store.runs_to_pack(_AT_A_TIME)
+        self._unreadable = {number: until for number, until in self._unreadable.items() if began < until}
+        due = await self._store.runs_to_pack(_AT_A_TIME, without=[*self._unreadable])
         for number in dict.fromkeys(run.project_id for run in due):
             await self._pack([run for run in due if run.project_id == number])
         if not due and self._older:
@@ -68,7 +72,10 @@ class Packer:
         """Packs runs of a project together: contents that they have in common are stored once."""
         try:
             await self._store.pack(due)
-        except (StoreCollision, WrongEncryptionKey, KeyDestroyed):  # tried again later; other projects go on
+        except StoreCollision:  # tried again
+            return
+        except (WrongEncryptionKey, KeyDestroyed):
+            self._unreadable[due[0].project_id] = self._clock() + _TRIED_AGAIN_NS
             return
         except StoreUnavailable:
             raise

@@ -86,9 +86,9 @@ class MemoryStore:
         self._answer()
         return 0
 
-    async def runs_to_pack(self, limit: int) -> Sequence[UnpackedRun]:
+    async def runs_to_pack(self, limit: int, *, without: Sequence[int] = ()) -> Sequence[UnpackedRun]:
         self._answer()
-        return self.to_pack[:limit]
+        return [each for each in self.to_pack if each.project_id not in without][:limit]
 
     async def pack(self, due: Sequence[UnpackedRun]) -> int:
         self.clock.now_ns += self.packing_takes_ns

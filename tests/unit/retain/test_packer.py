@@ -4,7 +4,7 @@ from typing import cast
 
 import pytest
 
-from playhead_collector.errors import StoreCollision
+from playhead_collector.errors import StoreCollision, WrongEncryptionKey
 from playhead_collector.retain.packer import Packer
 from playhead_collector.store.ports.projections import ProjectionStore, UnpackedRun
 from tests.unit.projection.test_runner import Clock, MemoryStore, P
@@ -64,3 +64,18 @@ async def test_a_run_that_cannot_be_packed_is_left_and_the_others_are_packed(
     clock.now_ns += 10**9
     await packer.run_once()
     assert store.to_pack == [UnpackedRun(P, "busy", 1)]  # there is time
+
+
+async def test_many_runs_of_a_project_without_its_key_keep_no_other_from_being_packed(store: MemoryStore, clock: Clock):
+    unreadable = [UnpackedRun(P + 1, f"{n}", 1) for n in range(20)]
+    store.to_pack = [*unreadable, UnpackedRun(P, "good", 1)]
+    store.unpackable = {each.run: WrongEncryptionKey("there is no operator's key") for each in unreadable}
+    packer = Packer(cast(ProjectionStore, store), clock=clock)
+    await packer.run_once()
+    await packer.run_once()
+    assert (store.packed, store.to_pack) == (["good"], unreadable)
+    store.unpackable = {}  # the key is there
+    for _ in range(2):
+        clock.now_ns += 60 * 10**9
+        await packer.run_once()
+    assert store.to_pack == []

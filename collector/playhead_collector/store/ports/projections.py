@@ -134,9 +134,9 @@ class ProjectionStore(Protocol):
         """
         ...
 
-    async def runs_to_pack(self, limit: int) -> Sequence[UnpackedRun]:
-        """Returns sealed runs whose contents and thread nodes may not be packed yet, without those of projects in which
-        a sweep is running."""
+    async def runs_to_pack(self, limit: int, *, without: Sequence[int] = ()) -> Sequence[UnpackedRun]:
+        """Returns sealed runs whose contents and thread nodes may not be packed yet, without those of the projects
+        `without`, and of projects in which a sweep is running."""
         ...
 
     async def pack(self, due: Sequence[UnpackedRun]) -> int:

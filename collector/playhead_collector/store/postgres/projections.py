@@ -80,9 +80,9 @@ class PostgresProjections:
                 await changes.notify(conn, project_id, runs)
         return len(lost)
 
-    async def runs_to_pack(self, limit: int) -> Sequence[UnpackedRun]:
+    async def runs_to_pack(self, limit: int, *, without: Sequence[int] = ()) -> Sequence[UnpackedRun]:
         async with self._db.reading() as conn:
-            rows = await sql.rows(conn, "runs_to_pack", how_many=limit)
+            rows = await sql.rows(conn, "runs_to_pack", how_many=limit, without=list(without))
         return [UnpackedRun(project_id, run.hex, times) for project_id, run, times in rows]
 
     async def pack(self, due: Sequence[UnpackedRun]) -> int:

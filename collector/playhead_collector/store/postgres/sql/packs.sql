@@ -116,9 +116,12 @@ select nextval('content_pack_number'), :project_id, :today, encoding, keys::int[
 from unnest(:encodings::smallint[], :keys::text[], :bodies::bytea[]) with ordinality as new (encoding, keys, body, n)
 order by n;
 
--- name: runs_to_pack(how_many)
+-- name: runs_to_pack(how_many, without)
+-- Of all projects but those in `without`.
 select project_id, run_id, times from packing_due
-where not exists (select from gc_sweep where gc_sweep.project_id = packing_due.project_id) limit :how_many;
+where not exists (select from gc_sweep where gc_sweep.project_id = packing_due.project_id)
+    and project_id <> all(:without::int[])
+limit :how_many;
 
 -- name: due_for_packing(project_id, runs)!
 insert into packing_due (project_id, run_id) select :project_id, run_id from unnest(:runs::uuid[]) as given (run_id)
