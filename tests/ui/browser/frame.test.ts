@@ -169,3 +169,28 @@ test("the page of the project says what it sent today, and that it has no limit"
   assert.deepEqual(await violationsInBothThemes(page), []);
   assert.deepEqual(problems, []);
 });
+
+test("the page of the project shows its scorers, and what is masked", async () => {
+  const headers = { "content-type": "application/json" };
+  const api = (method: string, path: string, body?: object) =>
+    fetch(`${URL_OF_COLLECTOR}/api/v1${path}`, { method, headers, body: body && JSON.stringify(body) });
+  const rule = { fails_if: [{ output_empty: true }] };
+  assert.ok((await api("PUT", "/scorers/empty", { kind: "rule", rule, enabled: false })).ok);
+  assert.ok((await api("PUT", "/project/redaction", { keys: ["iban"], patterns: { order: "O-[0-9]{6}" } })).ok);
+  try {
+    const { page, problems } = await open("/project");
+    const scorer = page.getByRole("region", { name: "Scorers" }).getByRole("row", { name: /empty/ });
+    await scorer.getByRole("rowheader", { name: "empty (off)" }).waitFor();
+    await scorer.getByRole("cell", { name: "rule, version 1" }).waitFor();
+    await scorer.getByRole("cell", { name: "0 by sample, 0 by budget" }).waitFor();
+    const masked = page.getByRole("region", { name: "Redaction" });
+    await masked.getByText("iban", { exact: true }).waitFor();
+    await masked.getByText("order: O-[0-9]{6}", { exact: true }).waitFor();
+    await masked.getByText("not called", { exact: true }).waitFor();
+    assert.deepEqual(await violationsInBothThemes(page), []);
+    assert.deepEqual(problems, []);
+  } finally {
+    await api("DELETE", "/scorers/empty");
+    await api("PUT", "/project/redaction", {});
+  }
+});
