@@ -296,8 +296,7 @@ def build_collector(
     measure = partial(_measure, metrics, forwarding, in_objects, settings, store, asyncio.Lock())
     app.include_router(metrics.router(measure))
     _observe(metrics, flow, runner, sweeper, hub)
-    _observe_finder(metrics, finder)
-    _observe_scoring(metrics, scoring)
+    _observe_workers(metrics, finder, scoring, retainer)
     _observe_redaction(metrics, maskers)
     observe_announcer(metrics.gauge, announcer)
     if pool is not None:
@@ -628,6 +627,12 @@ def _observe(metrics: Metrics, flow: RequestLimiter, runner: ProjectionRunner, s
     metrics.gauge("contents_collected", "Contents deleted that no run named", lambda: sweeper.counts["contents"])
 
 
+def _observe_workers(metrics: Metrics, finder: OutcomeFinder, scoring: ScoringWorker, retainer: Retainer) -> None:
+    _observe_finder(metrics, finder)
+    _observe_scoring(metrics, scoring)
+    _observe_retention(metrics, retainer)
+
+
 def _observe_finder(metrics: Metrics, finder: OutcomeFinder) -> None:
     metrics.gauge("runs_suspected", "Failed runs with a first suspect", partial(finder.counts.__getitem__, "suspected"))
     metrics.gauge(
@@ -647,6 +652,16 @@ def _observe_scoring(metrics: Metrics, worker: ScoringWorker) -> None:
     }
     for name, text in figures.items():
         metrics.gauge(f"scorings_{name}", text, partial(worker.counts.__getitem__, name))
+
+
+def _observe_retention(metrics: Metrics, retainer: Retainer) -> None:
+    figures = {
+        "passes": "Times that all policies were applied",
+        "thinned": "Times that a policy moved a run to a colder tier",
+        "deleted": "Runs that a policy deleted",
+    }
+    for name, text in figures.items():
+        metrics.gauge(f"retention_{name}", text, partial(retainer.counts.__getitem__, name))
 
 
 def _observe_analysis(metrics: Metrics, pool: WorkerPool) -> None:

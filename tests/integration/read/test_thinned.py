@@ -184,6 +184,9 @@ async def test_what_a_person_is_told(client: httpx.AsyncClient, store: PostgresS
     assert (await client.get(f"{PREFIX}/runs/{TALK}")).json()["pinned"] is True
     assert (await client.delete(f"{PREFIX}/runs/{TALK}/pin")).json() == {"unpinned": True}
     assert (await client.post(f"{PREFIX}/retention")).json()["runs"] == {"cold": 1}
+    figures = (await client.get("/metrics")).text
+    assert "\nplayhead_retention_thinned 5.0\n" in figures
+    assert "\nplayhead_retention_deleted 0.0\n" in figures
     cold = (await client.get(f"{PREFIX}/runs/{TALK}")).json()
     assert (cold["completeness"]["retained"], cold["retention"]["rule"]) == ("cold", "default")
     assert cold["retention"]["next_tier"] == "archive"
