@@ -15,6 +15,7 @@ from playhead_collector.settings import CollectorSettings
 ROOT = Path(__file__).parents[3]
 FILES = ROOT / "packaging"
 SETTINGS = {line.env for line in table_of(CollectorSettings)}
+S3 = ("AWS_ACCESS_KEY_ID", "AWS_ENDPOINT_URL", "AWS_REGION", "AWS_SECRET_ACCESS_KEY")
 METRIC = re.compile(r"playhead_[a-z_]+")
 
 
@@ -66,9 +67,20 @@ def test_compose_has_no_password_and_writes_to_nothing_but_tmp():
     assert collector["read_only"] is True
     assert collector["tmpfs"] == ["/tmp"]
     assert all(port.startswith("127.0.0.1:") for port in collector["ports"])
-    assert set(collector["environment"]) - SETTINGS == set()
+    others = {name for name in collector["environment"] if not name.startswith("PLAYHEAD_")}
+    assert set(collector["environment"]) - SETTINGS == others
+    assert {name: collector["environment"][name] for name in others} == dict.fromkeys(S3)  # from outside, if set there
     secrets = [collector["environment"]["PLAYHEAD_ADMIN_KEY"], services["postgres"]["environment"]["POSTGRES_PASSWORD"]]
     assert all(secret.startswith("${") and ":?" in secret for secret in secrets)
+
+
+def test_the_folder_of_the_object_store_is_a_volume_that_the_image_s_account_may_write_to():
+    collector = loaded("docker/compose.yaml")["services"]["collector"]
+    assert collector["environment"]["PLAYHEAD_OBJECT_STORE"].endswith(":-file:///objects}")
+    assert collector["volumes"] == ["objects:/objects"]
+    text = (FILES / "docker" / "Dockerfile").read_text()
+    assert "--owner=10001 --group=10001 /objects" in text
+    assert re.search(r"\[collector,.*\bobjects\b.*\]", text)
 
 
 def test_the_unit_has_a_user_of_its_own_and_its_settings_exist():
