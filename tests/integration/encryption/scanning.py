@@ -23,7 +23,10 @@ def found_in(folder: Path, texts: Mapping[str, str], dictionaries: Sequence[byte
     readers = _readers(dictionaries)
     found: dict[str, str] = {}
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
-        data = file.read_bytes()
+        try:
+            data = file.read_bytes()
+        except FileNotFoundError:  # Postgres deletes files while it runs, and they are gone with what was in them
+            continue
         for part in (data, *_decompressed(data, readers)):
             lower = part.lower()
             found |= {name: str(file) for name, text in sought.items() if name not in found and text.lower() in lower}

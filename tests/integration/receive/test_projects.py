@@ -50,16 +50,18 @@ def operator(url: str, project: str | None = None) -> Client:
 @pytest.fixture(scope="module")
 def tenants(module_database_url: str) -> Iterator[Tenants]:
     with CollectorProcess(env={"PLAYHEAD_ADMIN_KEY": OPERATOR}, database_url=module_database_url) as collector:
-        keys: dict[str, str] = {}
         with operator(collector.url) as client:
             client.create_project("blue")
             client.create_project("red")
-        for name in ("blue", "red"):
-            with operator(collector.url, name) as client:
-                keys[name] = client.create_key(f"all of {name}", ["ingest", "read", "admin"])["key"]
+        keys = {name: new_key(collector.url, name) for name in ("blue", "red")}
         asyncio.run(record(module_database_url, {"blue": (RUN, SECRET), "red": (OTHER_RUN, "red's own")}))
         yield Tenants(collector.url, module_database_url, keys)
         assert "Traceback" not in collector.log()
+
+
+def new_key(url: str, project: str) -> str:
+    with operator(url, project) as client:
+        return client.create_key(f"all of {project}", ["ingest", "read", "admin"])["key"]
 
 
 async def record(dsn: str, runs: dict[str, tuple[str, str]]) -> None:
@@ -254,14 +256,18 @@ def state_of_blue(tenants: Tenants) -> list[Any]:
 
 
 def test_projects_that_have_the_same_ids_answer_each_from_its_own(tenants: Tenants):
-    """Ids of runs are chosen by programs: two projects may have the same. Red has been answered just before, so that
-    what a collector keeps in memory of red is there when blue asks."""
-    run, own = "0f" * 16, {"blue": "blue alone says", "red": "red alone says"}
+    """Ids of runs are chosen by programs: two projects may have the same. The left one has been answered just before,
+    so that what a collector keeps in memory of it is there when the right one asks."""
+    run, own = "0f" * 16, {"left": "left alone says", "right": "right alone says"}
+    with operator(tenants.url) as client:
+        for name in own:
+            client.create_project(name)
+            tenants.keys[name] = new_key(tenants.url, name)
     for name, text in own.items():  # not in one batch: whoever came first may not be the one who is answered
         asyncio.run(record(tenants.dsn, {name: (run, text)}))
-    with tenants.http("blue") as blue, tenants.http("red") as red:
-        events = red.get(f"{PREFIX}/runs/{run}/events", params={"limit": 1000}).json()["items"]
-        decisions = red.get(f"{PREFIX}/runs/{run}/decisions", params={"limit": 1000}).json()["items"]
+    with tenants.http("right") as right, tenants.http("left") as left:
+        events = left.get(f"{PREFIX}/runs/{run}/events", params={"limit": 1000}).json()["items"]
+        decisions = left.get(f"{PREFIX}/runs/{run}/decisions", params={"limit": 1000}).json()["items"]
         swept = Swept(run, [run], events, decisions, one_in=3)
         wrong: list[str] = []
         said = 0
@@ -269,13 +275,16 @@ def test_projects_that_have_the_same_ids_answer_each_from_its_own(tenants: Tenan
             if _CHANGING.match(operation):
                 continue
             for question in rule(swept):
-                if own["red"] in str(question):
+                if own["left"] in str(question):
                     continue
-                _, reds = asked(red, operation, question)
-                status, blues = asked(blue, operation, question)
-                said += own["red"] in reds
-                if own["red"] in blues or own["blue"] in reds or status >= 500:
-                    wrong.append(f"{operation} {question}: {status} {blues[:300]}")
+                _, lefts = asked(left, operation, question)
+                status, rights = asked(right, operation, question)
+                said += own["left"] in lefts
+                if own["left"] in rights or own["right"] in lefts or status >= 500:
+                    wrong.append(f"{operation} {question}: {status} {rights[:300]}")
+    with operator(tenants.url) as client:
+        for name in own:
+            client.delete_project(name)
     assert said > 20
     assert wrong == []
 
