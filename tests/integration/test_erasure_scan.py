@@ -35,6 +35,7 @@ from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres.dictionaries import Dictionaries
 from playhead_collector.store.postgres.store import connect
 from tests.integration.store.making import RUN, P, run_number, span
+from tests.support.files_below import files_below
 from tests.support.stored_objects import files_in, texts_in_objects
 
 ENV = {
@@ -199,8 +200,7 @@ def frames_in(data: bytes) -> Iterator[bytes]:
 def found_in(folder: Path, who: str) -> set[str]:
     """Places whose text of this user is in a file."""
     found = set[str]()
-    for path in (each for each in folder.rglob("*") if each.is_file()):
-        data = path.read_bytes()
+    for _, data in files_below(folder):
         for part in (data, *frames_in(data)):
             found |= {place for place in PLACES if f"{who}only{place}".encode() in part}
     return found
@@ -355,7 +355,7 @@ def test_a_trained_dictionary_goes_with_what_it_was_trained_on(folder: Path):
 
         assert asyncio.run(trained()), "the dictionary has not learned the phrase, so that this test shows nothing"
     command("scrub", env={"PLAYHEAD_DATA_DIR": str(data)})
-    assert not any(phrase.encode() in path.read_bytes() for path in data.rglob("*") if path.is_file())
+    assert not any(phrase.encode() in body for _, body in files_below(data))
 
     async def read(dsn: str) -> list[bytes]:
         store = await connect(dsn, pool_size=1)

@@ -7,6 +7,7 @@ import numpy as np
 import zstandard
 
 from playhead_collector.store.packing import zstd
+from tests.support.files_below import files_below
 
 _FOLDER = Path(zstd.__file__).with_name("dictionaries")
 _MAGIC = b"\x28\xb5\x2f\xfd"
@@ -22,11 +23,7 @@ def found_in(folder: Path, texts: Mapping[str, str], dictionaries: Sequence[byte
     sought = {name: text.encode() for name, text in texts.items()}
     readers = _readers(dictionaries)
     found: dict[str, str] = {}
-    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
-        try:
-            data = file.read_bytes()
-        except FileNotFoundError:  # Postgres deletes files while it runs, and they are gone with what was in them
-            continue
+    for file, data in files_below(folder):
         for part in (data, *_decompressed(data, readers)):
             lower = part.lower()
             found |= {name: str(file) for name, text in sought.items() if name not in found and text.lower() in lower}
