@@ -3,9 +3,7 @@ runs, and copies of what was recorded before there were rules."""
 
 import asyncio
 import sys
-import time
 from collections.abc import Iterator
-from typing import Any
 
 import asyncpg
 import pytest
@@ -15,6 +13,7 @@ from playhead.testing import MockModelServer, text
 from playhead_collector.access import FIRST_PROJECT
 from playhead_collector.process import CollectorProcess
 from playhead_collector.store.postgres.store import connect
+from tests.integration.scorers.test_collector import eventually
 from tests.integration.scorers.test_scoring import support
 from tests.support.stored_texts import stored_in
 
@@ -66,14 +65,6 @@ async def is_indexed(dsn: str) -> bool:
         return await connection.fetchval(f"select (select count(*) from run) = 1 and ({left}) = 0")
     finally:
         await connection.close()
-
-
-def eventually(holds: Any) -> Any:
-    until = time.monotonic() + 60
-    while not (found := holds()):
-        assert time.monotonic() < until, "it did not happen in time"
-        time.sleep(0.1)
-    return found
 
 
 def test_nothing_is_added_that_the_rules_mask(collector: CollectorProcess, module_database_url: str):

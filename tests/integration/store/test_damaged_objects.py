@@ -2,7 +2,7 @@
 
 import logging
 import random
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from uuid import uuid4
 
@@ -17,7 +17,7 @@ from playhead_collector.store.objects.obstore_store import open_object_store
 from playhead_collector.store.ports.forgetting import Selector
 from playhead_collector.store.ports.projections import UnpackedRun
 from playhead_collector.store.ports.spans import Batch
-from playhead_collector.store.postgres.store import PostgresStore, connect
+from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import Clock, P, run_number, span
 from tests.integration.store.test_forgetting import go_on, record
 from tests.integration.store.test_sweep import DAY_NS
@@ -29,25 +29,6 @@ KIB = 1024
 @pytest.fixture
 def objects(tmp_path: Path) -> FaultyObjects:
     return FaultyObjects(open_object_store(f"file://{tmp_path}/objects", 10))
-
-
-@pytest.fixture
-async def store(
-    module_database_url: str, clock: Clock, sql: asyncpg.Connection, objects: FaultyObjects
-) -> AsyncIterator[PostgresStore]:
-    store = await connect(module_database_url, pool_size=6, clock=clock, objects=objects)
-    yield store
-    await store.close()
-
-
-@pytest.fixture
-async def another_store(
-    module_database_url: str, clock: Clock, sql: asyncpg.Connection, objects: FaultyObjects
-) -> AsyncIterator[PostgresStore]:
-    """Another collector, which has asked nothing yet."""
-    store = await connect(module_database_url, pool_size=6, clock=clock, objects=objects)
-    yield store
-    await store.close()
 
 
 def text(number: int, size: int = 2 * KIB) -> Content:
@@ -186,7 +167,7 @@ async def test_a_sweep_leaves_what_is_damaged_and_erases_it_when_it_is_restored(
 
 
 async def test_what_writers_note_does_not_pile_up_while_a_sweep_waits_for_the_object_store(
-    store: PostgresStore, another_store: PostgresStore, sql: asyncpg.Connection, clock: Clock, objects: FaultyObjects
+    store: PostgresStore, other_store: PostgresStore, sql: asyncpg.Connection, clock: Clock, objects: FaultyObjects
 ):
     runs = [run_number(1), run_number(2)]
     contents = [text(1), text(2)]
@@ -208,5 +189,5 @@ async def test_what_writers_note_does_not_pile_up_while_a_sweep_waits_for_the_ob
         await store.garbage.sweep_step(P, DAY_NS)
     assert await sql.fetchval("select count(*) from gc_news") == 0
     objects.is_down = False
-    await swept(another_store)
+    await swept(other_store)
     assert await missing(store, contents) == [contents[0].ref]

@@ -1,7 +1,6 @@
 """What is forgotten goes out of the object store as well, whatever happens to its objects at the same time."""
 
 import random
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import asyncpg
@@ -11,7 +10,7 @@ from playhead.model.canonical import TEXT, Content
 from playhead_collector.store.objects.obstore_store import open_object_store
 from playhead_collector.store.ports.projections import UnpackedRun
 from playhead_collector.store.postgres import moving
-from playhead_collector.store.postgres.store import PostgresStore, connect
+from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import RUN, Clock, P, run_number
 from tests.integration.store.test_forgetting import forget, record
 from tests.support.faulty_objects import FaultyObjects
@@ -23,15 +22,6 @@ DAY_S = 86_400.0
 @pytest.fixture
 def objects(tmp_path: Path) -> FaultyObjects:
     return FaultyObjects(open_object_store(f"file://{tmp_path}/objects", 10))
-
-
-@pytest.fixture
-async def store(
-    module_database_url: str, clock: Clock, sql: asyncpg.Connection, objects: FaultyObjects
-) -> AsyncIterator[PostgresStore]:
-    store = await connect(module_database_url, pool_size=6, clock=clock, objects=objects)
-    yield store
-    await store.close()
 
 
 def text(word: str) -> Content:

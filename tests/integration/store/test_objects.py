@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from playhead_collector.store.objects.obstore_store import open_object_store
 from playhead_collector.store.ports.objects import part_digest
 from playhead_collector.store.ports.projections import UnpackedRun
 from playhead_collector.store.ports.spans import Batch
-from playhead_collector.store.postgres.store import PostgresStore, connect
+from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import RUN, Clock, P, after, message, ref_of, run_number, span, thread, whole
 from tests.support.faulty_objects import FaultyObjects
 
@@ -29,25 +29,6 @@ OTHER = run_number(1)
 @pytest.fixture
 def objects(tmp_path: Path) -> FaultyObjects:
     return FaultyObjects(open_object_store(f"file://{tmp_path}/objects", 10))
-
-
-@pytest.fixture
-async def store(
-    module_database_url: str, clock: Clock, sql: asyncpg.Connection, objects: FaultyObjects
-) -> AsyncIterator[PostgresStore]:
-    store = await connect(module_database_url, pool_size=6, clock=clock, objects=objects)
-    yield store
-    await store.close()
-
-
-@pytest.fixture
-async def cold_store(
-    module_database_url: str, clock: Clock, sql: asyncpg.Connection, objects: FaultyObjects
-) -> AsyncIterator[PostgresStore]:
-    """Another collector, which has read nothing yet."""
-    store = await connect(module_database_url, pool_size=6, clock=clock, objects=objects)
-    yield store
-    await store.close()
 
 
 def large(number: int, size: int = 100 * KIB) -> Content:
@@ -107,7 +88,7 @@ async def packed_run(store: PostgresStore, run: str = RUN, *texts: str) -> list[
 
 
 async def test_large_contents_move_to_objects_of_their_own_and_are_read_as_before(
-    store: PostgresStore, cold_store: PostgresStore, sql: asyncpg.Connection, objects: FaultyObjects
+    store: PostgresStore, other_store: PostgresStore, sql: asyncpg.Connection, objects: FaultyObjects
 ):
     contents, small = [large(1), large(2, 3_000 * KIB)], content_of("small")
     await record(store, RUN, [*contents, small])
@@ -117,7 +98,7 @@ async def test_large_contents_move_to_objects_of_their_own_and_are_read_as_befor
     assert await move_all(store) == 2
     assert await store.moves.large_waiting(LEAST) == 0
     assert await sql.fetchval("select count(*) from content where body is null") == 2
-    assert await cold_store.contents.get_many(P, refs) == before
+    assert await other_store.contents.get_many(P, refs) == before
     assert len(await objects.keys()) == 2
     assert {key.split("/")[:2] == ["1", "2025-10"] for key in await objects.keys()} == {True}
     named = " ".join(await objects.keys())
@@ -128,21 +109,21 @@ async def test_large_contents_move_to_objects_of_their_own_and_are_read_as_befor
 
 
 async def test_a_row_keeps_its_bytes_until_the_object_has_been_there_for_a_while(
-    store: PostgresStore, cold_store: PostgresStore, sql: asyncpg.Connection, objects: FaultyObjects
+    store: PostgresStore, other_store: PostgresStore, sql: asyncpg.Connection, objects: FaultyObjects
 ):
     content = large(1)
     await record(store, RUN, [content])
     await store.moves.move_content(LEAST)
     assert await store.objects.check_and_settle(60, 100) == 0
     objects.is_down = True
-    assert (await cold_store.contents.get(P, content.ref)).data == content.data
+    assert (await other_store.contents.get(P, content.ref)).data == content.data
     objects.is_down = False
     assert await store.objects.check_and_settle(0, 100) == 1
     assert await sql.fetchval("select body from content where object is not null") is None
 
 
 async def test_packs_move_together_into_one_object_and_are_read_in_one_request(
-    store: PostgresStore, cold_store: PostgresStore, sql: asyncpg.Connection, objects: FaultyObjects
+    store: PostgresStore, other_store: PostgresStore, sql: asyncpg.Connection, objects: FaultyObjects
 ):
     contents = [
         each for n in range(8) for each in await packed_run(store, run_number(n), *(f"{w} {n}" for w in "abcd"))
@@ -154,7 +135,7 @@ async def test_packs_move_together_into_one_object_and_are_read_in_one_request(
     assert await move_packs(store, sql) == packs > 4
     assert len(await objects.keys()) == 1
     objects.counts.clear()
-    assert await cold_store.contents.get_many(P, refs) == before
+    assert await other_store.contents.get_many(P, refs) == before
     assert objects.counts == {"get": 1}
     assert (await store.objects.sizes(P)).named_bytes == in_postgres
     assert await move_packs(store, sql) == 0
@@ -177,34 +158,34 @@ async def test_packs_that_would_hardly_get_smaller_stay_if_that_is_asked_for(
 
 
 async def test_all_but_the_bytes_of_moved_packs_is_answered_without_the_object_store(
-    store: PostgresStore, cold_store: PostgresStore, sql: asyncpg.Connection, objects: FaultyObjects
+    store: PostgresStore, other_store: PostgresStore, sql: asyncpg.Connection, objects: FaultyObjects
 ):
     contents = await packed_run(store)
     tip = thread("hello", "hi", "more", "yes")
     await move_packs(store, sql)
     objects.is_down = True
     refs = [content.ref for content in contents]
-    assert await cold_store.contents.missing(P, [*refs, ref_of(tip)]) == []
-    assert await cold_store.contents.refs_with_prefix(P, [refs[0].digest[:16]]) == [refs[0]]
-    assert [node.ref for node in await cold_store.contents.thread(P, ref_of(tip))] == [node.ref for node in tip.nodes]
+    assert await other_store.contents.missing(P, [*refs, ref_of(tip)]) == []
+    assert await other_store.contents.refs_with_prefix(P, [refs[0].digest[:16]]) == [refs[0]]
+    assert [node.ref for node in await other_store.contents.thread(P, ref_of(tip))] == [node.ref for node in tip.nodes]
     longer = thread("hello", "hi", "more", "yes", "on")
     batch = Batch(
         spans=[span(1, run=OTHER, INPUT_MESSAGES_REF=ref_of(longer))],
         contents=[message("user", "on"), contents[0]],
         threads=[after(tip, longer)],
     )
-    await cold_store.spans.ingest(P, batch)
-    assert len(await cold_store.contents.thread(P, ref_of(longer))) == 5
+    await other_store.spans.ingest(P, batch)
+    assert len(await other_store.contents.thread(P, ref_of(longer))) == 5
     assert await sql.fetchval("select count(*) from content") == 1  # what is packed is not stored again
     with pytest.raises(ObjectStoreUnavailable):
-        await cold_store.contents.get_many(P, refs)
+        await other_store.contents.get_many(P, refs)
 
 
 # --- an object store that fails --------------------------------------------------------------------------------------
 
 
 async def test_a_failing_object_store_is_not_asked_again_at_once(
-    store: PostgresStore, cold_store: PostgresStore, objects: FaultyObjects
+    store: PostgresStore, other_store: PostgresStore, objects: FaultyObjects
 ):
     content, small = large(1), content_of("small")
     await record(store, RUN, [content, small])
@@ -212,13 +193,13 @@ async def test_a_failing_object_store_is_not_asked_again_at_once(
     objects.is_down, objects.counts = True, {}
     for _ in range(3):
         with pytest.raises(ObjectStoreUnavailable, match="is down"):
-            await cold_store.contents.get(P, content.ref)
-        assert (await cold_store.contents.get(P, small.ref)).data == small.data
+            await other_store.contents.get(P, content.ref)
+        assert (await other_store.contents.get(P, small.ref)).data == small.data
     assert objects.counts == {"get": 1}
 
 
 async def test_few_questions_wait_for_a_slow_object_store_and_the_others_are_told_soon(
-    store: PostgresStore, cold_store: PostgresStore, objects: FaultyObjects
+    store: PostgresStore, other_store: PostgresStore, objects: FaultyObjects
 ):
     contents = [large(n) for n in range(5)]
     await record(store, RUN, contents)
@@ -229,7 +210,7 @@ async def test_few_questions_wait_for_a_slow_object_store_and_the_others_are_tol
         await answered.wait()
 
     objects.before = wait
-    asked = [asyncio.create_task(cold_store.contents.get(P, content.ref)) for content in contents]
+    asked = [asyncio.create_task(other_store.contents.get(P, content.ref)) for content in contents]
     done, waiting = await asyncio.wait(asked, timeout=30, return_when=asyncio.FIRST_EXCEPTION)
     while len(done) < 3:
         more, waiting = await asyncio.wait(waiting, timeout=30, return_when=asyncio.FIRST_EXCEPTION)
@@ -245,7 +226,7 @@ async def test_few_questions_wait_for_a_slow_object_store_and_the_others_are_tol
     "garble", [lambda data: data[:-1], lambda data: b"x" + data[1:], lambda _: b""], ids=["short", "other", "nothing"]
 )
 async def test_other_bytes_than_were_written_are_told(
-    store: PostgresStore, cold_store: PostgresStore, sql: asyncpg.Connection, objects: FaultyObjects, garble: object
+    store: PostgresStore, other_store: PostgresStore, sql: asyncpg.Connection, objects: FaultyObjects, garble: object
 ):
     contents = [large(1), *await packed_run(store)]
     await record(store, OTHER, contents[:1])
@@ -254,18 +235,18 @@ async def test_other_bytes_than_were_written_are_told(
     objects.garble = garble  # type: ignore[assignment]
     for content in contents[:2]:
         with pytest.raises(ContentCorrupt, match="other bytes"):
-            await cold_store.contents.get(P, content.ref)
+            await other_store.contents.get(P, content.ref)
     objects.garble = None
-    assert (await cold_store.contents.get(P, contents[1].ref)).data == contents[1].data
+    assert (await other_store.contents.get(P, contents[1].ref)).data == contents[1].data
 
 
-async def test_an_object_that_is_gone_is_told(store: PostgresStore, cold_store: PostgresStore, objects: FaultyObjects):
+async def test_an_object_that_is_gone_is_told(store: PostgresStore, other_store: PostgresStore, objects: FaultyObjects):
     content = large(1)
     await record(store, RUN, [content])
     await move_all(store)
     await objects.store.delete(await objects.keys())
     with pytest.raises(ContentCorrupt, match="any more: restore"):
-        await cold_store.contents.get(P, content.ref)
+        await other_store.contents.get(P, content.ref)
 
 
 async def test_what_cannot_be_written_stays_and_leaves_nothing_behind(
@@ -288,7 +269,7 @@ async def test_what_cannot_be_written_stays_and_leaves_nothing_behind(
 
 
 async def test_an_object_that_is_lost_before_its_rows_are_emptied_costs_nothing(
-    store: PostgresStore, cold_store: PostgresStore, sql: asyncpg.Connection, objects: FaultyObjects
+    store: PostgresStore, other_store: PostgresStore, sql: asyncpg.Connection, objects: FaultyObjects
 ):
     content, packed = large(1), await packed_run(store)
     await record(store, OTHER, [content])
@@ -297,7 +278,7 @@ async def test_an_object_that_is_lost_before_its_rows_are_emptied_costs_nothing(
     await objects.store.delete(await objects.keys())
     assert await store.objects.check_and_settle(0, 100) == 2
     refs = [content.ref, packed[0].ref]
-    assert set(await cold_store.contents.get_many(P, refs)) == set(refs)
+    assert set(await other_store.contents.get_many(P, refs)) == set(refs)
     await clean(store)
     assert await sql.fetchval("select count(*) from stored_object") == 0
     assert await move_all(store) == 1
@@ -326,7 +307,7 @@ async def test_objects_go_when_no_run_names_what_is_in_them(store: PostgresStore
 
 
 async def test_what_a_moved_content_names_stays_and_no_sweep_reads_objects(
-    store: PostgresStore, cold_store: PostgresStore, sql: asyncpg.Connection, clock: Clock, objects: FaultyObjects
+    store: PostgresStore, other_store: PostgresStore, sql: asyncpg.Connection, clock: Clock, objects: FaultyObjects
 ):
     inner = content_of("named by a large one")
     outer = Content(b'"' + random.Random(1).randbytes(100 * KIB).hex().encode() + str(inner.ref).encode() + b'"', "x/y")
@@ -346,16 +327,16 @@ async def test_what_a_moved_content_names_stays_and_no_sweep_reads_objects(
             phases.append(phase)
     objects.is_down = False
     assert phases[-1] == "packed_nodes"  # a pack is rewritten: that alone needs its body
-    while (await cold_store.garbage.sweep_step(P, DAY_NS)).phase is not None:
+    while (await other_store.garbage.sweep_step(P, DAY_NS)).phase is not None:
         pass
     refs = [inner.ref, outer.ref, *(content.ref for content in contents)]
-    assert set(await cold_store.contents.get_many(P, refs)) == set(refs)
+    assert set(await other_store.contents.get_many(P, refs)) == set(refs)
     with pytest.raises(ContentMissing):
-        await cold_store.contents.get(P, message("user", "gone").ref)
+        await other_store.contents.get(P, message("user", "gone").ref)
 
 
 async def test_a_mostly_dead_object_is_written_anew(
-    store: PostgresStore, cold_store: PostgresStore, sql: asyncpg.Connection, clock: Clock, objects: FaultyObjects
+    store: PostgresStore, other_store: PostgresStore, sql: asyncpg.Connection, clock: Clock, objects: FaultyObjects
 ):
     texts = random.Random(3).randbytes(40_000).hex()
     runs = [run_number(n) for n in range(6)]
@@ -372,7 +353,7 @@ async def test_a_mostly_dead_object_is_written_anew(
     assert after_it.bytes < before.bytes / 3
     assert after_it.bytes == after_it.named_bytes
     refs = [content.ref for content in contents[0]]
-    assert set(await cold_store.contents.get_many(P, refs)) == set(refs)
+    assert set(await other_store.contents.get_many(P, refs)) == set(refs)
     assert len(await objects.keys()) == 1
 
 
@@ -398,7 +379,7 @@ async def test_the_objects_of_a_deleted_project_go_with_it(
 
 
 async def test_two_movers_move_each_content_once(
-    store: PostgresStore, cold_store: PostgresStore, sql: asyncpg.Connection, objects: FaultyObjects
+    store: PostgresStore, other_store: PostgresStore, sql: asyncpg.Connection, objects: FaultyObjects
 ):
     contents = [large(n) for n in range(12)]
     await record(store, RUN, contents)
@@ -409,17 +390,17 @@ async def test_two_movers_move_each_content_once(
             moved += (await one.moves.move_content(LEAST)).items
         return moved
 
-    assert sum(await asyncio.gather(work(store), work(cold_store))) == 12
+    assert sum(await asyncio.gather(work(store), work(other_store))) == 12
     while await store.objects.check_and_settle(0, 100):
         pass
     await clean(store)
     assert len(await objects.keys()) == 12
     refs = [content.ref for content in contents]
-    assert set(await cold_store.contents.get_many(P, refs)) == set(refs)
+    assert set(await other_store.contents.get_many(P, refs)) == set(refs)
 
 
 async def test_movers_and_sweeps_and_writers_lose_nothing_that_is_named(
-    store: PostgresStore, cold_store: PostgresStore, sql: asyncpg.Connection, clock: Clock, objects: FaultyObjects
+    store: PostgresStore, other_store: PostgresStore, sql: asyncpg.Connection, clock: Clock, objects: FaultyObjects
 ):
     chance = random.Random(7)
     kept: list[ContentRef] = []
@@ -448,14 +429,14 @@ async def test_movers_and_sweeps_and_writers_lose_nothing_that_is_named(
             await one.moves.tidy()
 
         async def named(again: Content = again, turn: int = turn) -> None:
-            await record(cold_store, run_number(5_000 + turn), [again])
+            await record(other_store, run_number(5_000 + turn), [again])
 
-        await asyncio.gather(swept(store), moved(cold_store), named())
+        await asyncio.gather(swept(store), moved(other_store), named())
         kept.append(again.ref)
     await sweep(store, clock)
     await move_all(store)
     await clean(store)
-    assert set(await cold_store.contents.get_many(P, kept)) == set(kept)
+    assert set(await other_store.contents.get_many(P, kept)) == set(kept)
     named_objects = await sql.fetchval("select count(distinct object) from object_part")
     assert len(await objects.keys()) == named_objects == (await store.objects.sizes()).objects
     assert await sql.fetchval("select count(*) from content where body is null and object is null") == 0
@@ -466,14 +447,14 @@ async def test_movers_and_sweeps_and_writers_lose_nothing_that_is_named(
 
 
 async def test_parts_are_kept_once_they_are_published_and_deleted_otherwise(
-    store: PostgresStore, cold_store: PostgresStore, sql: asyncpg.Connection, objects: FaultyObjects
+    store: PostgresStore, other_store: PostgresStore, sql: asyncpg.Connection, objects: FaultyObjects
 ):
     parts = {name: random.Random(name).randbytes(5_000_000) for name in ("a", "b", "c", "d")}
     located = await store.objects.put_parts(P, parts)
     assert len({place.object for place in located.values()}) == len(await objects.keys()) == 2  # 16 MiB each
     assert {name: part_digest(part) for name, part in parts.items()} == {n: p.digest for n, p in located.items()}
     objects.counts.clear()
-    read = await cold_store.objects.read_parts(list(located.values()))
+    read = await other_store.objects.read_parts(list(located.values()))
     assert {name: read[place] for name, place in located.items()} == parts
     assert objects.counts == {"get": 2}
     await sql.execute("update stored_object set changed = now() - interval '2 hours'")

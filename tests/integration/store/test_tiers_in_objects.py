@@ -44,16 +44,6 @@ async def store(
     await store.close()
 
 
-@pytest.fixture
-async def another_store(
-    module_database_url: str, clock: Clock, sql: asyncpg.Connection, objects: FaultyObjects
-) -> AsyncIterator[PostgresStore]:
-    """Another collector, which has read nothing yet."""
-    store = await connect(module_database_url, pool_size=6, clock=clock, objects=objects)
-    yield store
-    await store.close()
-
-
 async def retain(store: PostgresStore, clock: Clock) -> None:
     await Retainer(store.tiers, wall_ns=clock, objects=store.moves).run_once()
     times = iter(range(0, 10**9, 10_000))
@@ -65,7 +55,7 @@ async def retain(store: PostgresStore, clock: Clock) -> None:
 
 
 async def test_warm_and_cold_runs_read_as_before(
-    store: PostgresStore, another_store: PostgresStore, sql: asyncpg.Connection, clock: Clock, objects: FaultyObjects
+    store: PostgresStore, other_store: PostgresStore, sql: asyncpg.Connection, clock: Clock, objects: FaultyObjects
 ):
     runs = [with_bulk(MadeUpRun(3)), with_bulk(MadeUpRun(40))]
     await store_runs(store, clock, runs)
@@ -77,18 +67,18 @@ async def test_warm_and_cold_runs_read_as_before(
     assert await sql.fetchval("select count(*) from content_pack where body is not null and outline is null") == 0
     assert await sql.fetchval("select count(*) from content_pack where object is not null") > 0
     for each, record in zip(runs, before, strict=True):
-        assert await record_of(another_store, each) == record
-        assert (await another_store.contents.get_many(P, list(each.contents))).keys() >= named(each)
+        assert await record_of(other_store, each) == record
+        assert (await other_store.contents.get_many(P, list(each.contents))).keys() >= named(each)
     clock.days_pass(30)
     await retain(store, clock)
     assert [await tier_of(store, run) for run in runs] == [Tier.COLD, Tier.COLD]
     assert await sql.fetchval("select count(*) from packed_run where body is null and object is not null") == 2
     for each, record in zip(runs, before, strict=True):
-        assert await record_of(another_store, each) == record
+        assert await record_of(other_store, each) == record
     clock.days_pass(3)
     await Sweeper(store.garbage, grace_s=86_400, tombstone_s=1e9).run_once()
     for each in runs:
-        assert (await another_store.contents.get_many(P, list(each.contents))).keys() >= named(each)
+        assert (await other_store.contents.get_many(P, list(each.contents))).keys() >= named(each)
     clock.days_pass(400)
     await retain(store, clock)
     assert [await tier_of(store, run) for run in runs] == [Tier.ARCHIVE, Tier.ARCHIVE]
