@@ -29,6 +29,8 @@ TEMPLATE = "playhead_template"
 NOT_DURABLE = {"fsync": "off", "full_page_writes": "off"}
 T = TypeVar("T")
 _numbers = count(1)
+# One name after another for XDG_STATE_HOME.
+STATES = pytest.StashKey[Iterator[str]]()
 # How long one example takes, or is made, says more about what else the machine does than about what is tested.  Each
 # run of the tests tries other examples.
 settings.register_profile("playhead", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
@@ -36,10 +38,18 @@ settings.load_profile("playhead")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Gives the tests, and the programs that they start, a state folder of their own: no journal in the user's home."""
+    """Keeps journals of the tests, and of programs that they start, out of the user's home."""
     folder = tempfile.mkdtemp(prefix="playhead-tests-")
-    os.environ["XDG_STATE_HOME"] = folder
+    config.stash[STATES] = (f"{folder}/{number}" for number in count())
+    os.environ["XDG_STATE_HOME"] = next(config.stash[STATES])
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Gives each test a state folder of its own: runs that other tests left have random ids, and any part of one may
+    be what this test looks for. Before all fixtures, so that those of a module are in their first test's folder."""
+    os.environ["XDG_STATE_HOME"] = next(item.config.stash[STATES])
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

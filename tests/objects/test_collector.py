@@ -1,7 +1,9 @@
 """A collector whose contents are in S3: answers are equal, and an object store that fails hurts what needs it alone."""
 
+import asyncio
 import random
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import asyncpg
@@ -25,7 +27,8 @@ from tests.support.made_up_runs import MadeUpRun
 from tests.support.object_proxy import ObjectProxy, proxied
 
 LEAST = 64 * 1024
-SECONDS = 1.0
+# As long as a machine may stand still, but where the object store never answers.
+SECONDS, SLOW_SECONDS = 60.0, 2.0
 P = 1
 PROTOBUF = "application/x-protobuf"
 
@@ -37,27 +40,43 @@ def proxy(monkeypatch: pytest.MonkeyPatch, s3_url: str) -> Iterator[ObjectProxy]
         yield proxy
 
 
-def opened(database_url: str) -> Any:
-    return connect(database_url, pool_size=6, objects=open_object_store(f"s3://{BUCKET}/here", SECONDS, SECONDS))
+@asynccontextmanager
+async def opened(database_url: str, seconds: float = SECONDS) -> AsyncGenerator[PostgresStore]:
+    """A store that waits so many seconds for the object store."""
+    store = await connect(database_url, pool_size=6, objects=open_object_store(f"s3://{BUCKET}/here", seconds, seconds))
+    try:
+        yield store
+    finally:
+        await store.close()
 
 
-@pytest.fixture
-async def store(database_url: str, proxy: ObjectProxy) -> AsyncIterator[PostgresStore]:
-    store = await opened(database_url)
-    yield store
-    await store.close()
-
-
-@pytest.fixture
-async def http(database_url: str, proxy: ObjectProxy) -> AsyncIterator[httpx.AsyncClient]:
-    """Of another collector on the same database, which has read nothing yet."""
-    store = await opened(database_url)
-    settings = CollectorSettings(object_store="s3://set", search=False, object_store_seconds=SECONDS)
-    async with httpx.AsyncClient(
-        transport=httpx.ASGITransport(create_app(settings, store)), base_url="http://localhost", timeout=60
-    ) as http:
+@asynccontextmanager
+async def asking(database_url: str, seconds: float = SECONDS) -> AsyncGenerator[httpx.AsyncClient]:
+    """Asks a collector of its own on the database, which has read nothing yet."""
+    settings = CollectorSettings(object_store="s3://set", search=False)
+    async with (
+        opened(database_url, seconds) as store,
+        httpx.AsyncClient(
+            transport=httpx.ASGITransport(create_app(settings, store)), base_url="http://localhost", timeout=60
+        ) as http,
+    ):
         yield http
-    await store.close()
+
+
+def patience(fault: str) -> float:
+    return SLOW_SECONDS if fault == "slow" else SECONDS
+
+
+@pytest.fixture
+async def store(database_url: str, proxy: ObjectProxy) -> AsyncGenerator[PostgresStore]:
+    async with opened(database_url) as store:
+        yield store
+
+
+@pytest.fixture
+async def http(database_url: str, proxy: ObjectProxy) -> AsyncGenerator[httpx.AsyncClient]:
+    async with asking(database_url) as http:
+        yield http
 
 
 def mover(store: PostgresStore) -> ObjectMover:
@@ -126,12 +145,8 @@ async def test_answers_are_equal_before_and_after_and_postgres_is_smaller(
     assert (await sql.fetchval("select coalesce(sum(octet_length(body)), 0) from content")) < had / 100
     sizes = await store.objects.sizes()
     assert sizes.named_bytes == sizes.bytes > 6 * 200 * 1024
-    fresh = await opened(database_url)
-    async with httpx.AsyncClient(
-        transport=httpx.ASGITransport(create_app(CollectorSettings(search=False), fresh)), base_url="http://localhost"
-    ) as other:
+    async with asking(database_url) as other:
         assert [await answers(other, run) for run in runs] == before
-    await fresh.close()
     await sql.close()
 
 
@@ -146,50 +161,55 @@ async def test_answers_are_equal_before_and_after_and_postgres_is_smaller(
     ],
 )
 async def test_what_needs_a_failing_object_store_is_told_and_all_else_goes_on(
-    http: httpx.AsyncClient, store: PostgresStore, proxy: ObjectProxy, fault: str, status: int, code: str
+    database_url: str, store: PostgresStore, proxy: ObjectProxy, fault: str, status: int, code: str
 ):
     run = large_run(1)
-    await send(http, run)
     large = max(run.contents.values(), key=lambda content: len(content.data))
-    assert (await http.get(f"/api/v1/runs/{run.run}/events")).status_code == 200
-    await settle(store)
-    proxy.fault = fault
-    refused = await http.get(f"/api/v1/content/{large.ref}")
-    assert (refused.status_code, refused.json()["error"]["code"]) == (status, code)
-    assert ("retry-after" in refused.headers) == (status == 503)
-    other = large_run(2)
-    await send(http, other)
-    for path in ("/api/v1/runs", f"/api/v1/runs/{other.run}/events", f"/api/v1/runs/{run.run}/events", "/readyz"):
-        assert (await http.get(path)).status_code == 200, path
-    proxy.fault = None
-    proxy.go_on.set()
+    async with asking(database_url, patience(fault)) as http:
+        await send(http, run)
+        assert (await http.get(f"/api/v1/runs/{run.run}/events")).status_code == 200
+        await settle(store)
+        proxy.fault = fault
+        refused = await http.get(f"/api/v1/content/{large.ref}")
+        assert (refused.status_code, refused.json()["error"]["code"]) == (status, code)
+        assert ("retry-after" in refused.headers) == (status == 503)
+        other = large_run(2)
+        await send(http, other)
+        for path in ("/api/v1/runs", f"/api/v1/runs/{other.run}/events", f"/api/v1/runs/{run.run}/events"):
+            assert (await http.get(path)).status_code == 200, path
+        async with asyncio.timeout(60):  # while this machine stands still, it says that Postgres is silent
+            while (await http.get("/readyz")).status_code != 200:
+                pass
+    proxy.end_fault()
     assert (await store.contents.get(P, large.ref)).data == large.data
 
 
 @pytest.mark.parametrize("fault", ["507", "503", "other", "cut", "slow"])
 async def test_nothing_is_lost_when_writing_fails_and_the_mover_goes_on_later(
-    http: httpx.AsyncClient, store: PostgresStore, proxy: ObjectProxy, fault: str
+    database_url: str, http: httpx.AsyncClient, proxy: ObjectProxy, fault: str
 ):
     run = large_run(1)
     await send(http, run)
     large = max(run.contents.values(), key=lambda content: len(content.data))
-    proxy.fault, working = fault, mover(store)
-    assert await working.run_once() >= 5
-    assert working.problem
-    app = FastAPI()
-    app.include_router(health.router(store, lambda: working.problem))
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as probe:
-        ready = await probe.get("/readyz")
-    assert (ready.status_code, ready.json()) == (200, {"status": "ready", "object_store": working.problem})
-    assert working.counts["failures"] == 1
-    assert await store.moves.large_waiting(LEAST) == 1
-    assert (await http.get(f"/api/v1/content/{large.ref}")).content == large.data
-    proxy.fault = None
-    proxy.go_on.set()
-    for _ in range(4):
-        await working.run_once()
-    assert working.problem is None
-    assert await store.moves.large_waiting(LEAST) == 0
-    assert await store.objects.unknown_keys() == []
-    assert (await store.objects.sizes()).objects == 1
-    assert (await store.objects.sizes()).doomed_bytes == 0
+    async with opened(database_url, patience(fault)) as store:
+        proxy.fault, working = fault, mover(store)
+        assert await working.run_once() >= 5
+        assert working.problem
+        app = FastAPI()
+        app.include_router(health.router(store, lambda: working.problem))
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as probe:
+            async with asyncio.timeout(60):  # as above
+                while (ready := await probe.get("/readyz")).status_code != 200:
+                    pass
+        assert ready.json() == {"status": "ready", "object_store": working.problem}
+        assert working.counts["failures"] == 1
+        assert await store.moves.large_waiting(LEAST) == 1
+        assert (await http.get(f"/api/v1/content/{large.ref}")).content == large.data
+        proxy.end_fault()
+        for _ in range(4):
+            await working.run_once()
+        assert working.problem is None
+        assert await store.moves.large_waiting(LEAST) == 0
+        assert await store.objects.unknown_keys() == []
+        assert (await store.objects.sizes()).objects == 1
+        assert (await store.objects.sizes()).doomed_bytes == 0

@@ -88,6 +88,5 @@ async def test_a_failing_store_is_told_in_time(monkeypatch: pytest.MonkeyPatch, 
         if fault != "cut":  # the bytes of an upload have arrived when its answer is cut
             with pytest.raises(ObjectStoreUnavailable):
                 await store.put("1/other", b"x" * 1_000)
-        proxy.go_on.set()
-        proxy.fault = None
+        proxy.end_fault()
         assert await store.get_ranges("1/key", [(0, 3)]) == [b"xxx"]

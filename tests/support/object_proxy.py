@@ -15,9 +15,10 @@ class ObjectProxy(ThreadingHTTPServer):
     """Passes requests on to the server at `url`, with their heads as they are, so that signatures stay right.
 
     `fault` is what it does to requests of the methods `faulty`:
-    None; "slow" (answers when the test ends, or the fault does); "cut" (half of the body, then it closes the
-    connection); "503" and "507" (without asking the server); "other" (200 or 206 with other bytes); "short" (a shorter
-    body, whose length is right).  `requests` counts requests by method.
+    None; "slow" (closes the connection when the test ends, or the fault does, without asking the server: a request that
+    its client gave up has no effect afterwards); "cut" (half of the body, then it closes the connection); "503" and
+    "507" (without asking the server); "other" (200 or 206 with other bytes); "short" (a shorter body, whose length is
+    right).  `requests` counts requests by method.
     """
 
     daemon_threads = True
@@ -31,6 +32,11 @@ class ObjectProxy(ThreadingHTTPServer):
         self.faulty: tuple[str, ...] = ("GET", "HEAD", "PUT", "POST", "DELETE")
         self.requests: dict[str, int] = {}
         self.go_on = threading.Event()
+
+    def end_fault(self) -> None:
+        """Requests are passed on again, and what was held ends."""
+        self.fault = None
+        self.go_on.set()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Clients that give up are what this is for."""
@@ -62,6 +68,8 @@ class _Handler(BaseHTTPRequestHandler):
         fault = proxy.fault if self.command in proxy.faulty else None
         if fault == "slow":
             proxy.go_on.wait()
+            self.close_connection = True
+            return
         if fault in {"503", "507"}:
             self._answer(int(fault), [], b"<Error><Code>Faulty</Code></Error>")
             return
