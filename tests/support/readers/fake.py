@@ -11,7 +11,7 @@ from playhead.model.event import RunEvent
 from playhead.model.message import Message
 from playhead.model.ref import ContentRef
 from playhead.model.span import Span
-from playhead.model.state import fold
+from playhead.model.state import RunState, fold
 from playhead.model.thread import Thread, ThreadNode, thread_of
 from playhead.projection.run_row import RunRow
 from playhead_collector.read.record import RunRecord
@@ -84,7 +84,7 @@ class WrittenRuns:
             version="1",
             row=replace(row, events=max(row.events, last)),
             events=[event for event in events if event.seq > (row.shared or 0)],
-            snapshots=[fold(events[:end]) for end in range(_SNAPSHOT_EVERY, len(events) + 1, _SNAPSHOT_EVERY)],
+            snapshots=_snapshots(events),
             awaited=frozenset(),
             last_ns=0,
             is_quiet=True,
@@ -198,3 +198,11 @@ class Story:
     def done(self) -> RunRecord:
         self.store.keep_run(self.events)
         return record_of(self.store)
+
+
+def _snapshots(events: Sequence[RunEvent]) -> list[RunState]:
+    """The state after each _SNAPSHOT_EVERY events, each from the one before."""
+    states: list[RunState] = []
+    for end in range(_SNAPSHOT_EVERY, len(events) + 1, _SNAPSHOT_EVERY):
+        states.append(fold(events[end - _SNAPSHOT_EVERY : end], states[-1] if states else None))
+    return states
