@@ -80,7 +80,7 @@ VALUES: list[Any] = [
 @pytest.mark.parametrize("hook", [masking, emptying])
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
 def test_a_hook_that_edits_what_it_is_given_changes_nothing_in_the_program(
-    how: Callable[..., Any], hook: Callable[[Any], Any], value: Any
+    how: Callable[..., Any], hook: Callable[[Any], Any], value: Any, caplog: pytest.LogCaptureFixture
 ):
     given = copy.deepcopy(value)
     inside: list[Any] = []
@@ -97,6 +97,8 @@ def test_a_hook_that_edits_what_it_is_given_changes_nothing_in_the_program(
         assert give(given, given, named=given) is given
     assert given == value
     assert inside == [(value, (value,), {"named": value})]
+    assert all("cannot be given back later" in message for message in messages_of(caplog))
+    caplog.clear()
 
 
 @pytest.mark.usefixtures("quiet")
