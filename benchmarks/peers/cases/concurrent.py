@@ -93,12 +93,12 @@ def threads_with_context(tool: RecordingTool) -> None:
 
     @tool.decorate
     def inner(x: int) -> int:
-        together.wait(10)
+        together.wait(60)
         return x
 
     @tool.decorate
     def work(x: int) -> int:
-        together.wait(10)
+        together.wait(60)
         return inner(x)
 
     @tool.decorate
@@ -121,12 +121,12 @@ def threads_without_context(tool: RecordingTool) -> None:
 
     @tool.decorate
     def inner(x: int) -> int:
-        together.wait(10)
+        together.wait(60)
         return x
 
     @tool.decorate
     def work(x: int) -> int:
-        together.wait(10)
+        together.wait(60)
         return inner(x)
 
     with ThreadPoolExecutor(_WORKERS) as pool:

@@ -5,6 +5,7 @@ import pytest
 
 from playhead.calls.lifecycle import current_span
 from tests.support.journal_reader import Recording, start_recording
+from tests.support.logged import messages_of
 
 
 @pytest.fixture(autouse=True)
@@ -17,4 +18,4 @@ def recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Recor
 def quiet(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     """Nothing went wrong inside Playhead."""
     yield
-    assert [record.message for record in caplog.records if record.name == "playhead"] == []
+    assert messages_of(caplog) == []

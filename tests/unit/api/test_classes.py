@@ -21,6 +21,7 @@ import playhead
 from playhead import observe
 from playhead.model import names
 from tests.support.journal_reader import Journaled, Recording, kind, read_journal
+from tests.support.logged import messages_of
 
 pytestmark = pytest.mark.usefixtures("quiet")
 
@@ -86,7 +87,9 @@ def recorded_names(seen: Journaled) -> list[str]:
     return [span.name.rpartition(" ")[2] for span in seen.spans]
 
 
-def test_public_methods_of_every_kind_are_recorded_with_the_class_in_their_names(recording: Recording):
+def test_public_methods_of_every_kind_are_recorded_with_the_class_in_their_names(
+    recording: Recording, caplog: pytest.LogCaptureFixture
+):
     async def main() -> list[Any]:
         shop = Shop()
         return [await shop.order("a"), [number async for number in shop.stream(2)], list(shop.each(2))]
@@ -99,6 +102,8 @@ def test_public_methods_of_every_kind_are_recorded_with_the_class_in_their_names
     assert {kind(span) for span in seen.spans} == {"tool"}
     assert (seen.parent("Shop.find"), seen.output("Shop.stream")) == ("Shop.order", [0, 1])
     assert seen.call("Shop.find").attributes[names.TOOL_NAME] == "Shop.find"
+    assert ["Shop.open would be executed again" in message for message in messages_of(caplog)] == [True]
+    caplog.clear()
 
 
 def test_private_special_and_nested_ones_fields_and_properties_are_left_alone(recording: Recording):
@@ -107,13 +112,15 @@ def test_private_special_and_nested_ones_fields_and_properties_are_left_alone(re
     assert recording.read().spans == []
 
 
-def test_neither_the_object_nor_the_class_is_an_argument(recording: Recording):
+def test_neither_the_object_nor_the_class_is_an_argument(recording: Recording, caplog: pytest.LogCaptureFixture):
     Shop("one").find("a")
     Shop.find(Shop("two"), "b")
     Shop.open("three")
     seen = recording.read()
     inputs = [seen.value(span, names.TOOL_ARGUMENTS_REF) for span in seen.spans]
     assert inputs == [{"item": "a"}, {"item": "b"}, {"name": "three"}]
+    assert ["Shop.open would be executed again" in message for message in messages_of(caplog)] == [True]
+    caplog.clear()
 
 
 def test_equal_calls_on_two_objects_have_equal_refs_and_no_address(recording: Recording):

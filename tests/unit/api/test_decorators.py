@@ -12,6 +12,7 @@ import pytest
 import playhead
 from playhead.model import names
 from tests.support.journal_reader import Recording
+from tests.support.logged import messages_of
 
 observe: Any = playhead.observe  # a type checker refuses some of what follows
 
@@ -94,7 +95,7 @@ def test_other_descriptors_are_left_as_they_are_and_a_warning_says_what_to_do(ca
     order = Order()
     order.amount = 4
     assert (order.amount, type(order.lazy)) == (8, int)
-    assert ["put @observe below" in record.message for record in caplog.records] == [True, True]
+    assert ["put @observe below" in message for message in messages_of(caplog)] == [True, True]
 
 
 @pytest.mark.usefixtures("quiet")
@@ -151,5 +152,5 @@ def test_a_coroutine_that_is_written_as_a_generator_can_be_awaited(recording: Re
 
 def test_a_built_in_class_is_left_as_it_is_with_one_sentence(caplog: pytest.LogCaptureFixture):
     assert observe(types.FunctionType) is types.FunctionType
-    [said] = caplog.records
-    assert "defines no public methods to observe" in said.getMessage()
+    [said] = messages_of(caplog)
+    assert "defines no public methods to observe" in said

@@ -17,6 +17,7 @@ from playhead.errors import InDoubt
 from playhead.model import names
 from playhead.testing import MockModelServer, any_request, contains, rate_limit, text, tool_call
 from tests.support.journal_reader import Recording
+from tests.support.logged import messages_of
 
 
 def masking(value: Any) -> Any:
@@ -27,7 +28,7 @@ def masking(value: Any) -> Any:
     elif isinstance(value, list):
         value[:] = map(masking, value)
     elif isinstance(value, str):
-        return value.replace("4111", "***")
+        return value.replace("PAN-4111", "***")
     return value
 
 
@@ -64,14 +65,14 @@ def how(request: pytest.FixtureRequest, recording: Recording) -> Callable[..., A
 
 
 VALUES: list[Any] = [
-    {"card": "4111", "deep": [{"card": "4111"}]},
-    Login("ann", "secret", {"token": "secret", "list": ["4111"]}),
-    Card(card="4111"),
-    [{"token": "secret"}, ["4111"]],
-    ("4111", [{"card": "4111"}]),
-    {1: {"card": "4111"}},
-    bytearray(b"4111"),
-    {"z": {"card": "4111"}, "a": 1},
+    {"card": "PAN-4111", "deep": [{"card": "PAN-4111"}]},
+    Login("ann", "secret", {"token": "secret", "list": ["PAN-4111"]}),
+    Card(card="PAN-4111"),
+    [{"token": "secret"}, ["PAN-4111"]],
+    ("PAN-4111", [{"card": "PAN-4111"}]),
+    {1: {"card": "PAN-4111"}},
+    bytearray(b"PAN-4111"),
+    {"z": {"card": "PAN-4111"}, "a": 1},
 ]
 
 
@@ -79,7 +80,7 @@ VALUES: list[Any] = [
 @pytest.mark.parametrize("hook", [masking, emptying])
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
 def test_a_hook_that_edits_what_it_is_given_changes_nothing_in_the_program(
-    how: Callable[..., Any], hook: Callable[[Any], Any], value: Any
+    how: Callable[..., Any], hook: Callable[[Any], Any], value: Any, caplog: pytest.LogCaptureFixture
 ):
     given = copy.deepcopy(value)
     inside: list[Any] = []
@@ -96,6 +97,8 @@ def test_a_hook_that_edits_what_it_is_given_changes_nothing_in_the_program(
         assert give(given, given, named=given) is given
     assert given == value
     assert inside == [(value, (value,), {"named": value})]
+    assert all("cannot be given back later" in message for message in messages_of(caplog))
+    caplog.clear()
 
 
 @pytest.mark.usefixtures("quiet")
@@ -114,12 +117,12 @@ def test_the_function_is_called_with_its_arguments_and_the_caller_gets_the_resul
         return {"user": user, "token": "secret"}
 
     with playhead.run("r"):
-        assert pay(card="4111") == "ok"
+        assert pay(card="PAN-4111") == "ok"
         assert login("ann") == {"user": "ann", "token": "secret"}
     seen = recording.read()
-    assert charged == ["4111"]
+    assert charged == ["PAN-4111"]
     assert (seen.input("pay"), seen.output("login")) == ({"card": "***"}, {"user": "ann", "token": "***"})
-    assert not any(b"4111" in content.data or b"secret" in content.data for content in seen.contents.values())
+    assert not any(b"PAN-4111" in content.data or b"secret" in content.data for content in seen.contents.values())
 
 
 @pytest.mark.usefixtures("quiet")
@@ -144,8 +147,8 @@ async def test_generators_and_coroutines_give_what_they_gave(recording: Recordin
 def test_messages_and_the_model_s_answer_stay_what_they_are(recording: Recording):
     recording.configure(redact=masking)
     with MockModelServer() as server:
-        server.when(any_request(), tool_call("refund", {"card": "4111"}), times=1)
-        server.otherwise(text("done 4111"))
+        server.when(any_request(), tool_call("refund", {"card": "PAN-4111"}), times=1)
+        server.otherwise(text("done PAN-4111"))
         playhead.instrument("openai")
         executed: list[str] = []
 
@@ -156,24 +159,24 @@ def test_messages_and_the_model_s_answer_stay_what_they_are(recording: Recording
 
         try:
             with openai.OpenAI(base_url=server.base_url, api_key="none") as client, playhead.run("r"):
-                messages: list[Any] = [{"role": "user", "content": [{"type": "text", "text": "4111"}]}]
+                messages: list[Any] = [{"role": "user", "content": [{"type": "text", "text": "PAN-4111"}]}]
                 asked = copy.deepcopy(messages)
                 answer = client.chat.completions.create(model="m", messages=messages)
                 assert messages == asked
                 [wanted] = answer.choices[0].message.tool_calls or []
                 assert wanted.type == "function"
-                assert wanted.function.arguments == '{"card":"4111"}'
-                refund(card="4111")
+                assert wanted.function.arguments == '{"card":"PAN-4111"}'
+                refund(card="PAN-4111")
                 assert client.chat.completions.create(model="m", messages=messages).choices[0].message.content == (
-                    "done 4111"
+                    "done PAN-4111"
                 )
         finally:
             playhead.uninstrument("openai")
-        assert all("4111" in str(request.body) for request in server.requests)
+        assert all("PAN-4111" in str(request.body) for request in server.requests)
     seen = recording.read()
-    assert executed == ["4111"]
+    assert executed == ["PAN-4111"]
     assert names.TOOL_CALL_ID in seen.call("refund").attributes
-    assert not any(b"4111" in content.data for content in seen.contents.values())
+    assert not any(b"PAN-4111" in content.data for content in seen.contents.values())
 
 
 def test_hooks_see_plain_values_only(recording: Recording):
@@ -196,7 +199,7 @@ def test_hooks_see_plain_values_only(recording: Recording):
         return x
 
     for value in VALUES:
-        give(value, b"4111")
+        give(value, b"PAN-4111")
     assert {*seen} <= {dict, list, str, bytes, int, float, bool, type(None)}
 
 
@@ -263,7 +266,7 @@ def test_what_a_hook_left_alone_is_given_back(how: Callable[..., Any], hook: Cal
     assert executed == [1, 0]
 
 
-@pytest.mark.parametrize("value", ["card 4111", {"card": "x"}, Login("ann", "secret"), [[{"token": 1}]]])
+@pytest.mark.parametrize("value", ["card PAN-4111", {"card": "x"}, Login("ann", "secret"), [[{"token": 1}]]])
 def test_what_a_hook_changed_is_in_doubt_and_only_that(how: Callable[..., Any], value: Any):
     executed: list[str] = []
 
@@ -290,14 +293,14 @@ def test_arguments_that_a_hook_changes_are_compared_as_they_are_recorded(how: Ca
         executed.append(card)
         return "paid"
 
-    assert twice(lambda: pay("4111", 5)) == ("paid", "paid")
-    assert executed == ["4111"]
+    assert twice(lambda: pay("PAN-4111", 5)) == ("paid", "paid")
+    assert executed == ["PAN-4111"]
 
 
 class Hiding(pydantic.BaseModel):
     user: str
     card: str = pydantic.Field(exclude=True)
-    _session: str = pydantic.PrivateAttr("private-4111")
+    _session: str = pydantic.PrivateAttr("private-PAN-4111")
 
 
 def test_what_a_hook_does_not_see_is_not_kept(recording: Recording, how: Callable[..., Any]):
@@ -306,11 +309,11 @@ def test_what_a_hook_does_not_see_is_not_kept(recording: Recording, how: Callabl
 
     @how(by_key_at_the_top, kind="tool")
     def login() -> Any:
-        return Hiding(user="ann", card="4111-excluded")
+        return Hiding(user="ann", card="PAN-4111-excluded")
 
     with pytest.raises(InDoubt, match="parts that a redaction hook does not see"):
         twice(login)
-    assert not any(b"4111" in content.data for content in recording.read().contents.values())
+    assert not any(b"PAN-4111" in content.data for content in recording.read().contents.values())
 
 
 class Declined(Exception):
@@ -339,7 +342,9 @@ def test_an_error_that_a_hook_left_alone_is_raised_again(how: Callable[..., Any]
     assert executed == [1]
 
 
-@pytest.mark.parametrize("error", [Declined(402, "x"), ValueError("card 4111"), ValueError({"token": "x"})], ids=repr)
+@pytest.mark.parametrize(
+    "error", [Declined(402, "x"), ValueError("card PAN-4111"), ValueError({"token": "x"})], ids=repr
+)
 def test_an_error_that_a_hook_changed_is_in_doubt(recording: Recording, how: Callable[..., Any], error: Exception):
     @how(masking, kind="tool")
     def pay() -> None:
@@ -358,7 +363,7 @@ def test_a_model_s_answer_that_a_hook_left_alone_is_given_again(recording: Recor
     with MockModelServer() as server:
         server.when(contains("first"), text("fine"))
         server.when(contains("limited"), rate_limit())
-        server.otherwise(text("card 4111"))
+        server.otherwise(text("card PAN-4111"))
         playhead.instrument("openai")
         try:
             with openai.OpenAI(base_url=server.base_url, api_key="none", max_retries=0) as client:
@@ -372,7 +377,7 @@ def test_a_model_s_answer_that_a_hook_left_alone_is_given_again(recording: Recor
                     with pytest.raises(openai.RateLimitError):
                         ask("limited")
                     streamed = [chunk.model_dump() for chunk in ask("first", stream=True)]
-                    return streamed, ask("first 4111").choices[0].message.content, ask("second").choices[0].message
+                    return streamed, ask("first PAN-4111").choices[0].message.content, ask("second").choices[0].message
 
                 first, again = twice(program)
                 assert first == again
@@ -387,16 +392,16 @@ def test_a_hook_that_raises_is_told_of_once_and_without_what_it_says(
     def refuse(value: Any) -> Any:
         raise ValueError(value)
 
-    for secret in ("4111", "4222"):
+    for secret in ("PAN-4111", "PAN-4222"):
         observe(redact=refuse)(identity)(secret)
     recording.configure(redact=lambda: None)
-    observe(identity)("4333")
-    said = [record.message for record in caplog.records]
+    observe(identity)("PAN-4333")
+    said = messages_of(caplog)
     assert len(said) == 2
     assert "hook raised ValueError" in said[0]
     assert "hook raised TypeError" in said[1]
     assert "called with one payload" in said[1]
-    assert not [text for text in said for secret in ("4111", "4222", "4333") if secret in text]
+    assert not [text for text in said for secret in ("PAN-4111", "PAN-4222", "PAN-4333") if secret in text]
 
 
 def identity(value: str) -> str:

@@ -177,6 +177,7 @@ def test_generators_in_turns_that_enter_one_block_are_one_call_with_a_warning(
     assert [seen.value(span, names.OUTPUT_REF) for span in seen.calls("shared")] == [2]
     assert seen.call("after").parent_id == seen.call("outer").span_id
     assert "the block 'shared' is entered inside itself" in caplog.text
+    caplog.clear()
 
 
 def test_a_block_inside_itself_is_one_call_with_a_warning(
@@ -197,6 +198,7 @@ def test_a_block_inside_itself_is_one_call_with_a_warning(
     first, _ = seen.calls("shared")
     assert [span.parent_id for span in seen.spans if span.name.startswith("level")] == [first.span_id] * 3
     assert caplog.text.count("is entered inside itself") == 1
+    caplog.clear()
 
 
 async def test_a_task_may_enter_a_block_that_is_entered_around_it(recording: Recording, block: Any):
@@ -238,7 +240,9 @@ async def test_a_task_that_cannot_enter_a_block_leaves_the_one_around_it_open(
 
 
 @pytest.mark.parametrize("fails", [False, True])
-def test_the_error_of_a_block_inside_itself_is_the_error_of_the_one_call(recording: Recording, block: Any, fails: bool):
+def test_the_error_of_a_block_inside_itself_is_the_error_of_the_one_call(
+    recording: Recording, block: Any, fails: bool, caplog: pytest.LogCaptureFixture
+):
     with block:
         with suppress(ValueError), block:
             raise ValueError("inner")
@@ -248,6 +252,8 @@ def test_the_error_of_a_block_inside_itself_is_the_error_of_the_one_call(recordi
         if fails:
             raise ValueError("both")
     assert [span.status for span in recording.read().calls("shared")] == [0, 2 if fails else 0]
+    assert caplog.text.count("is entered inside itself") == 1
+    caplog.clear()
 
 
 def test_an_error_in_one_thread_is_the_error_of_its_own_block(recording: Recording, block: Any):

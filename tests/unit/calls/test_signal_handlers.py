@@ -12,7 +12,7 @@ from tests.support.journal_reader import read_journal
 # The timer fires within the first call already, which starts recording; the handler's calls belong to the same run.
 PROGRAM = """
 import faulthandler, signal
-faulthandler.dump_traceback_later(50, exit=True)
+faulthandler.dump_traceback_later(240, exit=True)
 from playhead import observe
 
 handled = depth = 0

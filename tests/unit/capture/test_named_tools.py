@@ -14,6 +14,7 @@ from playhead.capture import registry
 from playhead.errors import ReplayError
 from playhead.model import names
 from tests.support.journal_reader import Recording, start_recording
+from tests.support.logged import messages_of
 
 SEARCH = '''
 import functools
@@ -194,7 +195,7 @@ def test_why_a_function_is_not_recorded_is_said_when_its_module_is_imported(
     search_module: str, caplog: pytest.LogCaptureFixture, path: str, reason: str
 ):
     playhead.instrument(f"{search_module}:{path}")
-    assert caplog.text == ""
+    assert messages_of(caplog) == []
     load(search_module)
     assert f"{search_module}:{path} is not recorded as a tool" in caplog.text
     assert reason in caplog.text
@@ -230,7 +231,7 @@ def test_who_imports_the_function_later_gets_the_observed_one(
     (tmp_path / f"{user}.py").write_text(f"from {search_module} import web_search as find\n")
     playhead.instrument(f"{search_module}:web_search")
     assert load(user).find is load(search_module).web_search
-    assert caplog.text == ""
+    assert messages_of(caplog) == []
 
 
 @pytest.mark.parametrize("name", ["no_such_module:f", "json.no_such_module:f"])

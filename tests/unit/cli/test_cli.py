@@ -18,7 +18,7 @@ from rich.console import Console
 from typer.testing import CliRunner, Result
 
 import playhead_collector
-from playhead.cli import app, collector_options, exit_code, output, start
+from playhead.cli import app, collector_options, connection, exit_code, output, start
 from playhead.cli.connection import complete_run
 from playhead.cli.doctor import unknown_variables
 from playhead.cli.options import parse_time_option
@@ -321,6 +321,7 @@ def test_a_moment_that_is_none_is_refused_with_the_units_that_there_are(playhead
 
 def test_a_shell_completes_the_names_of_runs(url: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PLAYHEAD_COLLECTOR_URL", url)
+    monkeypatch.setattr(connection, "_COMPLETION_SECONDS", 60.0)
 
     class Context:
         params: ClassVar[dict[str, Any]] = {}

@@ -7,6 +7,7 @@ import pytest
 
 from playhead_collector.cli import make_room
 from playhead_collector.network.guard import Limits
+from tests.support.logged import messages_of
 
 resource: Any = pytest.importorskip("resource")  # Windows has no such limits
 
@@ -43,7 +44,7 @@ def test_the_limit_is_raised_to_what_is_needed(
     was_set = having(monkeypatch, 1_024, hard)
     make_room(LIMITS, with_grpc=with_grpc)
     assert was_set == [wanted]
-    assert not caplog.records
+    assert messages_of(caplog, "playhead_collector.cli") == []
 
 
 @pytest.mark.parametrize("soft", [BOTH, resource.RLIM_INFINITY])
@@ -58,7 +59,7 @@ def test_without_grpc_nobody_is_warned_of_connections_that_cannot_come(
 ):
     having(monkeypatch, 1_024, 2_000)
     make_room(LIMITS, with_grpc=False)
-    assert not caplog.records
+    assert messages_of(caplog, "playhead_collector.cli") == []
 
 
 def test_a_limit_that_may_not_be_raised_so_far_is_said(

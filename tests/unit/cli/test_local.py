@@ -1,7 +1,6 @@
 """Commands that read the journal of this machine: with --local, and by themselves without a collector."""
 
 import json
-import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typer.testing import CliRunner, Result
 
 from playhead.cli import app
 from playhead.model.message import text_message
+from tests.integration.export.fake_collector import closed_port
 from tests.integration.read.recorded import Recorder, conversation
 from tests.support.readers.fake import FakeStore
 from tests.support.readers.journaled import write_journal
@@ -27,14 +27,13 @@ def journal(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def playhead(journal: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+def playhead(journal: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Command]:
     """The command, where nothing answers at the collector's address, which was not given."""
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        monkeypatch.setenv("PLAYHEAD_ENDPOINT", f"http://127.0.0.1:{unused.getsockname()[1]}")
-    monkeypatch.delenv("PLAYHEAD_COLLECTOR_URL", raising=False)
-    monkeypatch.setenv("PLAYHEAD_JOURNAL_DIR", str(journal.parent.parent))
-    return lambda *args: CliRunner().invoke(app, args)
+    with closed_port() as port:
+        monkeypatch.setenv("PLAYHEAD_ENDPOINT", f"http://127.0.0.1:{port}")
+        monkeypatch.delenv("PLAYHEAD_COLLECTOR_URL", raising=False)
+        monkeypatch.setenv("PLAYHEAD_JOURNAL_DIR", str(journal.parent.parent))
+        yield lambda *args: CliRunner().invoke(app, args)
 
 
 def test_every_reading_command_answers_from_the_journal(playhead: Command):
@@ -99,11 +98,9 @@ def test_show_finds_a_run_that_was_not_delivered_and_says_so(playhead: Command):
         assert playhead("show", "9" * 32, "--url", url).exit_code == 1
 
 
-def test_a_collector_that_was_named_is_not_replaced_by_the_journal(playhead: Command, monkeypatch: pytest.MonkeyPatch):
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{unused.getsockname()[1]}"
-    assert playhead("runs", "--url", url).exit_code == 3
+def test_a_collector_that_was_named_is_not_replaced_by_the_journal(playhead: Command):
+    with closed_port() as port:
+        assert playhead("runs", "--url", f"http://127.0.0.1:{port}").exit_code == 3
 
 
 @pytest.mark.parametrize("command", [("watch", RUN), ("delete", RUN, "--yes"), ("keys", "list")])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from playhead.cli import app
+from playhead.cli import app, connection
 from playhead.cli.connection import complete_run
 from playhead.client import Client
 from playhead.errors import BadRequest
@@ -81,7 +81,8 @@ def test_a_run_does_not_write_the_question_whether_it_is_to_be_deleted(playhead)
     assert not FORBIDDEN & set(result.output)
 
 
-def test_completion_hands_no_control_characters_to_the_shell(url: str):
+def test_completion_hands_no_control_characters_to_the_shell(url: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(connection, "_COMPLETION_SECONDS", 60.0)
     options = SimpleNamespace(params={"url": url, "api_key": None})
     context = SimpleNamespace(find_root=lambda: options)
     found = dict(complete_run(context, ""))

@@ -162,15 +162,17 @@ def test_a_branch_begins_with_a_part_and_goes_its_own_way():
 
 def test_what_a_hook_redacts_is_neither_stored_nor_given_to_a_model(tmp_path: Path):
     def hide(value: object) -> object:
-        return json.loads(json.dumps(value).replace("4711", "***"))
+        return json.loads(json.dumps(value).replace("PIN-4711", "***"))
 
     playhead.configure(endpoint=None, journal_dir=tmp_path / "journal", redact=hide)
     conv = playhead.conversation("secret")
     conv.append("user", "nothing to hide")
-    conv.append("user", "the code is 4711")
+    conv.append("user", "the code is PIN-4711")
     conv.save()
-    assert conv.messages[1]["content"] == "the code is 4711"  # this process has said it
-    assert not [path for path in (tmp_path / "journal").rglob("*") if path.is_file() and b"4711" in path.read_bytes()]
+    assert conv.messages[1]["content"] == "the code is PIN-4711"  # this process has said it
+    assert not [
+        path for path in (tmp_path / "journal").rglob("*") if path.is_file() and b"PIN-4711" in path.read_bytes()
+    ]
     again = playhead.conversation("secret")
     with pytest.raises(CannotRestore, match="was redacted"):
         _ = again.messages
