@@ -59,6 +59,8 @@ def runs_here(page: Path) -> bool:
 
 
 RUN_HERE = [page for page in PAGES if runs_here(page) and page.name != "testing.md"]
+# Its exit waits until all is delivered, to the collector and to functions: by default not for long.
+DELIVERS = {"PLAYHEAD_EXIT_TIMEOUT_SECONDS": "120"}
 RUN_BLOCKS = """\
 import json, sys
 page, blocks = json.load(sys.stdin)
@@ -101,7 +103,9 @@ def test_the_code_of_a_page_runs_in_order(page: Path, collector: CollectorProces
     env = environment(collector, tmp_path)
     blocks = [block for block in python_of(page) if block.fragment is None]
     if any("Client(" in block.code for block in blocks):  # it asks about the last run
-        run([sys.executable, str(ROOT / "examples" / "support_agent.py")], env, tmp_path)
+        run([sys.executable, str(ROOT / "examples" / "support_agent.py")], env | DELIVERS, tmp_path)
+    if not any("export_to(" in block.code for block in blocks):  # to where nobody listens
+        env |= DELIVERS
     typed = json.dumps([page.name, [(block.line, block.code) for block in blocks]])
     printed = run([sys.executable, "-c", RUN_BLOCKS], env, tmp_path, typed)
     assert bool(printed.strip()) == any(re.search(r"^ *print\(|on_event\(print", block.code, re.M) for block in blocks)

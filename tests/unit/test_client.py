@@ -1,6 +1,7 @@
 """Both clients ask the same questions, get the same typed answers, and say what to do when there is none."""
 
 import inspect
+import socket
 import ssl
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
@@ -180,8 +181,8 @@ def test_other_answers_say_what_to_do(response: httpx.Response, error: type[Clie
         client.run(RUN)
 
 
-def test_nobody_there_and_nobody_answering_in_time_are_told_apart(unused_tcp_port_url: str):
-    with Client(unused_tcp_port_url) as client, pytest.raises(CollectorUnreachable, match="playhead serve"):
+def test_nobody_there_and_nobody_answering_in_time_are_told_apart(url_of_nobody: str):
+    with Client(url_of_nobody) as client, pytest.raises(CollectorUnreachable, match="playhead serve"):
         client.run(RUN)
 
     def too_slow(_: httpx.Request) -> httpx.Response:
@@ -195,12 +196,11 @@ def test_nobody_there_and_nobody_answering_in_time_are_told_apart(unused_tcp_por
 
 
 @pytest.fixture
-def unused_tcp_port_url() -> str:
-    import socket
-
+def url_of_nobody() -> Iterator[str]:
+    """Where nobody listens, as long as the test takes: the port is taken."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{taken.getsockname()[1]}"
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}"
 
 
 def test_the_key_goes_along(monkeypatch: pytest.MonkeyPatch):

@@ -201,13 +201,13 @@ async def test_a_sender_that_trickles_has_a_deadline_for_all_of_it():
 
 
 async def test_whoever_has_been_sending_for_longest_gives_way_to_others():
-    reading = TransferBudget(100)
+    reading = TransferBudget(100, slow_after_seconds=3600)  # however long the test takes
     with reading.one() as slow, reading.one() as quick:
         slow.hold(60)
         with pytest.raises(Refused, match="60 bytes of others") as refused:
             quick.hold(50)
         assert refused.value.status == 503
-        slow.since -= SLOW_AFTER_SECONDS + 1
+        slow.since -= 3601
         quick.hold(50)
         assert (slow.was_cancelled, quick.was_cancelled, reading.bytes) == (True, False, 50)
         slow.hold(70)

@@ -14,8 +14,9 @@ _PORTS = count(1)
 
 
 def turns(**given: Any) -> MessageTurns:
-    """With one turn of each kind, where nothing else is given."""
-    return MessageTurns(**{"body_seconds": 60, "max_waiting": 4, "long_turns": 1, "quick_turns": 1, **given})
+    """With one turn of each kind, and no limit of time, where nothing else is given."""
+    unlimited = {"body_seconds": 3600, "wait_seconds": 3600, "slow_after_seconds": 3600}
+    return MessageTurns(**{**unlimited, "max_waiting": 4, "long_turns": 1, "quick_turns": 1, **given})
 
 
 def sender(host: str = "ipv4:10.0.0.1") -> MessageSender:

@@ -200,7 +200,10 @@ async def test_a_message_that_is_too_large_is_refused(services: Services):
     assert answer.code is Code.RESOURCE_EXHAUSTED
     assert "larger than max" in answer.details
     assert services.memory.spans == []
-    assert (services.turns.reading, services.flow.bytes) == (0, 0)
+    async with asyncio.timeout(60):  # the library has refused it, and our side of the call may end after its client's
+        while services.turns.reading:
+            await asyncio.sleep(0.01)
+    assert services.flow.bytes == 0
 
 
 async def test_too_many_spans_are_refused():
@@ -298,18 +301,30 @@ async def test_a_message_that_does_not_arrive_in_time_is_given_up():
     assert "send the request again" in answer.details
 
 
-async def test_slow_senders_do_not_keep_others_out(services: Services):
+async def test_slow_senders_do_not_keep_others_out():
     """Fifteen connections that send a byte now and then; they would need minutes, and begin again when refused."""
-    async with slow_senders(services.port, 15, seconds_per_byte=0.1) as calls:
+    async with (
+        serving(Services(MessageTurns(body_seconds=600, max_waiting=10))) as services,
+        slow_senders(services.port, 15, seconds_per_byte=0.1) as calls,
+    ):
         while services.turns.reading < 4:
             await asyncio.sleep(0.01)
         for number in range(1, 7):
-            async with asyncio.timeout(15):  # before the time of a slow one is over, which is 20 s
-                assert (await export(services, a_trace(number))).code is Code.OK
+            async with asyncio.timeout(120):  # before the time of a slow one is over
+                await export_in_few_attempts(services, a_trace(number))
             if number == 3:  # when they have been refused once, and come again
                 while sum(calls) < 20:
                     await asyncio.sleep(0.01)
     assert len(services.memory.spans) == 6
+
+
+async def export_in_few_attempts(services: Services, body: bytes) -> None:
+    """As exporters send: again when they are asked to. A message is slow, too, where this process stood still for a
+    quarter of a second while it came."""
+    answers = [await export(services, body)]
+    while answers[-1].code is Code.UNAVAILABLE and len(answers) < 3:
+        answers.append(await export(services, body))
+    assert answers[-1].code is Code.OK, answers
 
 
 async def test_a_slow_message_gives_way_when_others_wait():

@@ -77,12 +77,15 @@ def test_it_is_taken_renewed_and_given_back(tmp_path: Path, collector: FakeColle
 
 
 def test_a_thread_says_again_that_this_process_is_at_it(tmp_path: Path, collector: FakeCollector):
+    before = set(threading.enumerate())
     lease = lease_in(tmp_path, collector, seconds=0.01)
     lease.take(KNOWN, unless_heard=False)
+    [renewing] = [thread for thread in set(threading.enumerate()) - before if thread.name == "playhead-lease"]
     assert collector.renewed.wait(60)
     lease.release()
     assert collector.words[-1] == "release"
-    assert [thread.name for thread in threading.enumerate() if thread.name == "playhead-lease"] == []
+    renewing.join(60)  # which `release` waits for, though not for ever
+    assert not renewing.is_alive()
 
 
 def test_processes_that_share_a_journal_are_one_holder_and_others_are_not(tmp_path: Path, collector: FakeCollector):

@@ -6,7 +6,7 @@ and what came of them.
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -147,12 +147,13 @@ QUESTION = "Why are prices with a discount wrong?"
 
 
 @pytest.fixture
-def assistant(play: Play, tmp_path: Path) -> Any:
+def assistant(play: Play, tmp_path: Path) -> Iterator[Any]:
     example = play("code_assistant")
     for name, content in example.PROJECT.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(content)
-    return example.CodeAssistant(openai.OpenAI(), example.ProjectTools(tmp_path))
+    with openai.OpenAI() as client:
+        yield example.CodeAssistant(client, example.ProjectTools(tmp_path))
 
 
 def test_the_code_assistant_searches_reads_and_answers_with_approvals(assistant: Any, playhead_recorder: RunRecorder):

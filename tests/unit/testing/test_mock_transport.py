@@ -1,6 +1,7 @@
 """The mock server without a socket: real clients over `http_client()`, streams and faults included."""
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import anthropic
@@ -96,7 +97,8 @@ async def test_a_late_answer_is_a_timeout_of_an_asynchronous_client_too():
 
 def test_a_latency_of_the_server_holds_without_a_socket(monkeypatch: pytest.MonkeyPatch):
     waited: list[float] = []
-    monkeypatch.setattr("playhead.testing.transport.time.sleep", waited.append)
+    # Of that module alone: threads of other tests sleep as ever.
+    monkeypatch.setattr("playhead.testing.transport.time", SimpleNamespace(sleep=waited.append))
     server = MockModelServer(latency_seconds=0.25)
     server.otherwise(text("hi"))
     with make_client(server) as client:

@@ -274,7 +274,8 @@ async def test_an_answer_that_is_too_large_is_refused():
 
 
 async def test_a_worker_that_cannot_be_started_is_a_clear_refusal(caplog: pytest.LogCaptureFixture):
-    pool = WorkerPool([WorkerProcess(setup_of(), "tests.support.there_is_none")], 5, 1)
+    # Until the process has ended, which a busy machine may take long for: else it is only not ready in time.
+    pool = WorkerPool([WorkerProcess(setup_of(), "tests.support.there_is_none")], ENOUGH, 1)
     with pytest.raises(Refused) as refused:
         await pool.ask(q("echo"))
     assert refused.value.code == "analysis_not_started"

@@ -223,7 +223,7 @@ def test_threads_of_a_pool_come_in_any_order_and_a_changed_argument_among_them_i
 
 def test_a_call_waits_as_long_as_other_branches_go_on(recording: Recording):
     """Time alone decides nothing: on a busy machine, branches may need longer than that to come."""
-    recording.configure(replay_wait_seconds=0.2)
+    recording.configure(replay_wait_seconds=0.5)  # less than the slow branch takes, and a tenth of the longest wait
 
     async def slow(pause: float) -> None:
         for number in range(30):

@@ -22,7 +22,12 @@ def refund(order: str, amount: int) -> dict[str, int]:
 
 @observe(kind="agent")
 def agent(task: str) -> str | None:
-    client = openai.OpenAI()
+    # Closed: a socket that is left to the garbage collector warns during some later test, which fails by that.
+    with openai.OpenAI() as client:
+        return answer_of(client, task)
+
+
+def answer_of(client: openai.OpenAI, task: str) -> str | None:
     messages: list[Any] = [{"role": "system", "content": "be kind"}, {"role": "user", "content": task}]
     while True:
         answer = client.chat.completions.create(model="m", messages=messages).choices[0].message
