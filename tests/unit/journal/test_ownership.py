@@ -3,6 +3,7 @@
 import errno
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -46,16 +47,41 @@ def test_a_pulse_notes_that_its_process_stood_still():
 def test_who_looks_before_the_pulse_beats_again_sees_it_too():
     clock = Clock()
     pulse = Pulse(clock)
+    others = set(threading.enumerate())
     pulse.start()
     try:
         clock.now += 0.3
         assert pulse.stops() == 1
     finally:
         pulse.stop()
+    for thread in set(threading.enumerate()) - others:
+        thread.join(60)  # it may have been about to beat
     clock.now += 10
     known = pulse.stops()
     clock.now += 10
     assert pulse.stops() == known, "without its thread, nothing is noted"
+
+
+def test_who_looks_while_the_pulse_beats_sees_one_stop():
+    clock = Clock()
+    beats: list[float] = []
+
+    def now() -> float:
+        if running and not beats:  # the thread beats while another one looks
+            beats.append(clock.now)
+            pulse.beat()
+        return clock.now
+
+    running: list[bool] = []
+    pulse = Pulse(now)
+    pulse.start()
+    try:
+        clock.now += 0.3
+        running.append(True)
+        assert [pulse.stops() for _ in range(2)] == [1, 1]
+    finally:
+        pulse.stop()
+    assert beats == [100.3]
 
 
 def test_records_trust_a_look_for_a_moment_and_what_takes_effect_does_not():
