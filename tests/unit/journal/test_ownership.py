@@ -5,11 +5,14 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from playhead.errors import SettingInvalid
 from playhead.journal.lane import LaneWriter, lanes
 from playhead.journal.ownership import OwnRuns, Pulse, RunOwnership, Unsure, take_from, taken_from
+from playhead.replaying.lease import LeaseTerms, ask_collector
 
 RUN = "a" * 32
 
@@ -139,6 +142,14 @@ def test_a_collector_that_cannot_be_asked_is_asked_again_later_and_holds_nobody_
     assert caplog.text == ""
     clock.now += 6
     assert owner.loss(exact=True) == "taken"
+
+
+def test_while_a_setting_cannot_be_used_it_is_not_known_who_has_a_run(tmp_path: Path):
+    def no_client() -> Any:
+        raise SettingInvalid("PLAYHEAD_DURABILITY cannot be 'fsnc'")
+
+    with pytest.raises(Unsure, match="PLAYHEAD_DURABILITY"):
+        ask_collector(RUN, 0, LeaseTerms(tmp_path, no_client, 30.0))
 
 
 def test_trouble_while_looking_stops_nothing(caplog: pytest.LogCaptureFixture):
