@@ -72,7 +72,8 @@ def test_a_preview_of_any_value_is_bounded_and_json(value: Any, characters: int)
 
 @pytest.mark.parametrize("item", [[], {}, "", b"", [[""]]], ids=repr)
 def test_a_preview_of_many_items_without_a_character_is_bounded(item: Any):
-    assert len(json.dumps(preview([[item] * 1_000] * 1_000, 100))) <= 5_000
+    many: Any = [[item] * 1_000] * 1_000
+    assert len(json.dumps(preview(many, 100))) <= 5_000
 
 
 def test_nothing_is_fetched_for_a_link():
