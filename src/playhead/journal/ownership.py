@@ -37,8 +37,8 @@ class Pulse:
     def __init__(self, now: Callable[[], float] = time.monotonic):
         """Does not start the thread; without it, nothing is noted."""
         self._now = now
-        self._latest = float("inf")
-        self._stops = 0
+        self._noted = 0, float("inf")
+        """The number of stops, and the time of the last beat. Replaced as a whole: other threads read both."""
         self._running: threading.Event | None = None
         """Setting it ends the thread; None: there is no thread."""
 
@@ -46,7 +46,7 @@ class Pulse:
         """Starts the thread. Not safe for threads; does nothing while there is one."""
         if self._running is not None:
             return
-        self._latest, self._running = self._now(), threading.Event()
+        self._noted, self._running = (self._noted[0], self._now()), threading.Event()
         try:
             threading.Thread(target=self._run, args=(self._running,), name="playhead-pulse", daemon=True).start()
         except RuntimeError:  # no more threads, or the interpreter is ending
@@ -55,12 +55,13 @@ class Pulse:
     def beat(self) -> None:
         """Notes that the process runs, and whether it has stood still before that."""
         now = self._now()
-        self._stops += now - self._latest > _LATE_SECONDS
-        self._latest = now
+        stops, latest = self._noted
+        self._noted = stops + (now - latest > _LATE_SECONDS), now
 
     def stops(self) -> int:
         """How often this process has stood still so far."""
-        return self._stops + (self._running is not None and self._now() - self._latest > _LATE_SECONDS)
+        stops, latest = self._noted
+        return stops + (self._running is not None and self._now() - latest > _LATE_SECONDS)
 
     def stop(self) -> None:
         """Ends the thread."""

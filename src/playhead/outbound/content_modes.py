@@ -18,7 +18,7 @@ _CUT: Final = "…"
 _READABLE: Final = frozenset({"content", "arguments", "response", "result"})
 # Keys of a tool's definition that a preview keeps.
 _OF_DEFINITIONS: Final = ("type", "name")
-# A number, a boolean or a key counts as this many characters.
+# A number, a boolean or a key counts as this many characters; an item of a list as one more than what it is.
 _OTHER_CHARACTERS: Final = 8
 # Namespaces with ids, names and kinds of calls: never redacted.
 _OF_CALLS: Final = frozenset({"gen_ai", "playhead", "session", "user", "openinference"})
@@ -175,6 +175,7 @@ class _Preview:
             if self._left <= 0:
                 result.append(f"{_CUT} {len(value) - len(result)} more")
                 break
+            self._left -= 1
             result.append(self.of(inner, depth + 1))
         return result
 

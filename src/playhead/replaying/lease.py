@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from playhead.errors import ClientError, Conflict, RunAlive
+from playhead.errors import ClientError, Conflict, RunAlive, SettingInvalid
 from playhead.journal.leases import LocalLease, acquire_lease, journal_name, lease_holder
 from playhead.journal.ownership import OwnRuns, RunOwnership, Unsure, taken_over_sentence
 from playhead.kernel.ids import process_name
@@ -212,7 +212,10 @@ def ask_collector(run_id: str, attempt: int, terms: LeaseTerms) -> str | None:
     process has. Raises Unsure."""
     if not terms.seconds:
         return None
-    client = terms.client()
+    try:
+        client = terms.client()
+    except SettingInvalid as error:  # of which recording has warned
+        raise Unsure(str(error)) from error
     try:
         return _renewed(client, run_id, holder_name(terms.journal_dir), terms.seconds, attempt)
     except ClientError as error:

@@ -19,7 +19,7 @@ from playhead.journal import quota
 from playhead.journal.frame import RESOURCE, frame
 from playhead.journal.journal import Journal
 from playhead.journal.lane import LaneReader, LaneWriter, Position, lanes
-from playhead.journal.quota import DiskUsage, free_space, journal_usage
+from playhead.journal.quota import BACKGROUND_THREAD, DiskUsage, free_space, journal_usage
 from playhead.kernel import guard
 from playhead.model import names
 from playhead.recording import RecordingProcess
@@ -32,6 +32,12 @@ WHO = frame(RESOURCE, b"{}")
 @pytest.fixture
 def recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Recording]:
     yield from start_recording(tmp_path / "journal", monkeypatch)
+
+
+@pytest.fixture
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call waits for the measurement of the folder, however long the machine takes for it."""
+    monkeypatch.setattr(quota, "_WAIT_SECONDS", 180.0)
 
 
 def lane_of(folder: Path, appends: int, *, alive: bool = False, acked: Position | None = None) -> LaneWriter:
@@ -158,10 +164,12 @@ def test_the_limit_is_the_folders_whoever_writes(tmp_path: Path):
     told = [tuple(map(int, program.communicate()[0].split())) for program in programs]
     assert all(kept + lost == appends for kept, lost in told)
     taken = journal_usage(tmp_path).bytes
-    assert 0.9 * limit <= taken <= 1.1 * limit
+    # Each may write a 64th of the limit before it measures the folder, and another one while it does.
+    assert 0.9 * limit <= taken <= (1.02 + writers / 32) * limit
     assert sum(kept for kept, _ in told) * 1_009 <= taken, "what is said to be kept is there"
 
 
+@pytest.mark.usefixtures("patience")
 def test_a_process_that_waits_for_others_to_be_delivered_goes_on_when_they_are(tmp_path: Path):
     now = [0.0]
     other = LaneWriter(tmp_path, fsync=False, resource_frame=WHO, segment_bytes=2**18)
@@ -220,12 +228,14 @@ def test_a_call_waits_but_a_moment_for_a_folder_that_takes_long(tmp_path: Path, 
     mine = journal(tmp_path, max_bytes=2**20)
     kept = [mine.append(frame(b"S", b"x" * 1_000)) for _ in range(100)]
     assert 30 <= sum(kept) < 40, "a 32nd of the limit is written unmeasured, and no more"
+    assert eventually(lambda: len(measuring) > 0)
     assert len(measuring) == 1, "one at a time"
     go_on.set()
     assert eventually(lambda: mine.append(frame(b"S", b"x" * 1_000)))
     mine.close()
 
 
+@pytest.mark.usefixtures("patience")
 def test_a_bug_in_the_background_does_not_stop_recording(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
@@ -254,6 +264,7 @@ def test_a_forked_child_makes_room_for_itself(tmp_path: Path, monkeypatch: pytes
         mine = journal(tmp_path, max_bytes=2**20)
         mine.append(frame(b"S", b"x" * 50_000))  # the parent measures now
     mine.after_fork()
+    monkeypatch.setattr(quota, "_WAIT_SECONDS", 180.0)  # from here on, measuring takes as long as the machine needs
     assert mine.append(frame(b"S", b"x" * 50_000))
     assert eventually(lambda: not mine.append(frame(b"S", b"x" * 50_000))), "the child comes to the limit, too"
     go_on.set()
@@ -303,6 +314,9 @@ def acknowledge_all(recording: Recording) -> None:
     """As the shipper does when the collector has taken everything."""
     root = RecordingProcess.recording
     assert root is not None
+    for thread in threading.enumerate():
+        if thread.name == BACKGROUND_THREAD:  # else it may set the room that there was before
+            thread.join(180)
     [path] = lanes(recording.folder)
     reader = LaneReader(path)
     last = reader.segments()[-1]
@@ -310,6 +324,7 @@ def acknowledge_all(recording: Recording) -> None:
     root.journal.make_room()
 
 
+@pytest.mark.usefixtures("patience")
 def test_a_journal_that_is_full_keeps_calls_and_leaves_payloads_out(
     recording: Recording, caplog: pytest.LogCaptureFixture
 ):
@@ -329,6 +344,7 @@ def test_a_journal_that_is_full_keeps_calls_and_leaves_payloads_out(
     ]
 
 
+@pytest.mark.usefixtures("patience")
 def test_beyond_that_calls_are_lost_and_counted_and_the_limit_holds(
     recording: Recording, caplog: pytest.LogCaptureFixture
 ):
@@ -343,6 +359,7 @@ def test_beyond_that_calls_are_lost_and_counted_and_the_limit_holds(
     assert eventually(lambda: len(caplog.records) == 2), "one of them is said in the background"
 
 
+@pytest.mark.usefixtures("patience")
 def test_when_the_collector_has_taken_some_everything_is_recorded_again(recording: Recording):
     recording.configure(journal_max_bytes=64_000)
     for x in range(300):
@@ -361,6 +378,7 @@ def test_when_the_collector_has_taken_some_everything_is_recorded_again(recordin
     assert results == ["1-" * 400, "1000-" * 400]
 
 
+@pytest.mark.usefixtures("patience")
 def test_a_journal_goes_on_forever_while_the_collector_keeps_up(recording: Recording):
     recording.configure(journal_max_bytes=64_000)
     for x in range(200):
@@ -372,6 +390,7 @@ def test_a_journal_goes_on_forever_while_the_collector_keeps_up(recording: Recor
     assert LaneReader(path).segments()[0] > 1
 
 
+@pytest.mark.usefixtures("patience")
 def test_one_payload_does_not_fill_a_small_journal(recording: Recording):
     recording.configure(journal_max_bytes=64_000)
 

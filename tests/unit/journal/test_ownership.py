@@ -3,12 +3,16 @@
 import errno
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from playhead.errors import SettingInvalid
 from playhead.journal.lane import LaneWriter, lanes
 from playhead.journal.ownership import OwnRuns, Pulse, RunOwnership, Unsure, take_from, taken_from
+from playhead.replaying.lease import LeaseTerms, ask_collector
 
 RUN = "a" * 32
 
@@ -46,16 +50,41 @@ def test_a_pulse_notes_that_its_process_stood_still():
 def test_who_looks_before_the_pulse_beats_again_sees_it_too():
     clock = Clock()
     pulse = Pulse(clock)
+    others = set(threading.enumerate())
     pulse.start()
     try:
         clock.now += 0.3
         assert pulse.stops() == 1
     finally:
         pulse.stop()
+    for thread in set(threading.enumerate()) - others:
+        thread.join(60)  # it may have been about to beat
     clock.now += 10
     known = pulse.stops()
     clock.now += 10
     assert pulse.stops() == known, "without its thread, nothing is noted"
+
+
+def test_who_looks_while_the_pulse_beats_sees_one_stop():
+    clock = Clock()
+    beats: list[float] = []
+
+    def now() -> float:
+        if running and not beats:  # the thread beats while another one looks
+            beats.append(clock.now)
+            pulse.beat()
+        return clock.now
+
+    running: list[bool] = []
+    pulse = Pulse(now)
+    pulse.start()
+    try:
+        clock.now += 0.3
+        running.append(True)
+        assert [pulse.stops() for _ in range(2)] == [1, 1]
+    finally:
+        pulse.stop()
+    assert beats == [100.3]
 
 
 def test_records_trust_a_look_for_a_moment_and_what_takes_effect_does_not():
@@ -113,6 +142,14 @@ def test_a_collector_that_cannot_be_asked_is_asked_again_later_and_holds_nobody_
     assert caplog.text == ""
     clock.now += 6
     assert owner.loss(exact=True) == "taken"
+
+
+def test_while_a_setting_cannot_be_used_it_is_not_known_who_has_a_run(tmp_path: Path):
+    def no_client() -> Any:
+        raise SettingInvalid("PLAYHEAD_DURABILITY cannot be 'fsnc'")
+
+    with pytest.raises(Unsure, match="PLAYHEAD_DURABILITY"):
+        ask_collector(RUN, 0, LeaseTerms(tmp_path, no_client, 30.0))
 
 
 def test_trouble_while_looking_stops_nothing(caplog: pytest.LogCaptureFixture):

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from playhead.calls.run import ActiveRun
+from playhead.kernel import forks
 from playhead.kernel.forks import ForkSafeLock, delay_forks
 from playhead.replaying.matching import Matcher
 
@@ -71,7 +72,8 @@ def test_locks_of_runs_that_another_thread_holds_are_free_in_the_child(of: Calla
     thread.join()
 
 
-def test_a_fork_waits_for_an_import_of_another_thread():
+def test_a_fork_waits_for_an_import_of_another_thread(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(forks, "_MAX_SECONDS", 60.0)  # however long the machine stands still meanwhile
     began, went_on = threading.Event(), threading.Event()
     order: list[str] = []
 
@@ -105,7 +107,10 @@ SLOW = "import builtins, time; builtins.began.set(); time.sleep(0.5)"
 ENDS = """
 import builtins, threading
 from playhead import observe
+from playhead.kernel import forks
 from playhead.kernel.forks import delay_forks
+
+forks._MAX_SECONDS = 60.0  # however long the machine stands still meanwhile
 
 class Left:
     def __del__(self):

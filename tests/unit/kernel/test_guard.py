@@ -474,7 +474,7 @@ def test_observing_costs_no_more_than_time(recording: Recording):
             for n in range(1_000):
                 work(n)
 
-    assert_takes_less_than(5, thousand_calls, elapsed_seconds)
+    assert_takes_less_than(60, thousand_calls, elapsed_seconds)
 
 
 _DEEP = """

@@ -322,7 +322,8 @@ def test_pictures_and_files_reach_models_of_pydantic_ai(server: MockModelServer)
     uri = {"type": "uri", "modality": "image", "uri": "https://pictures.example/1.png"}
     parts: list[Any] = [{"type": "text", "content": "What is this?"}, blob, uri]
     server.otherwise(says("A picture."))
-    pydantic_ai_model(server, is_async=False).complete(ModelRequest([{"role": "user", "parts": parts}]))
+    asked = ModelRequest([{"role": "user", "parts": parts}])
+    complete(pydantic_ai_model(server, is_async=False), asked, is_async=False)
     [message] = server.requests[-1].messages
     said: Any = message["content"]
     assert [element["type"] for element in said] == ["text", "image_url", "image_url"]
@@ -332,5 +333,6 @@ def test_pictures_and_files_reach_models_of_pydantic_ai(server: MockModelServer)
 def test_what_models_of_pydantic_ai_cannot_be_sent_is_an_error_and_not_left_out(server: MockModelServer):
     parts: list[Any] = [{"type": "text", "content": "Read it."}, {"type": "file", "modality": "file", "file_id": "f-1"}]
     server.otherwise(says("Read."))
+    asked = ModelRequest([{"role": "user", "parts": parts}])
     with pytest.raises(ValueError, match="file"):
-        pydantic_ai_model(server, is_async=False).complete(ModelRequest([{"role": "user", "parts": parts}]))
+        complete(pydantic_ai_model(server, is_async=False), asked, is_async=False)

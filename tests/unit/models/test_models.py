@@ -1,6 +1,7 @@
 """Models asked through the clients that a program has installed, at the mock model server's endpoints."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -21,29 +22,35 @@ def server() -> Iterator[MockModelServer]:
         yield server
 
 
-def openai_model(server: MockModelServer) -> models.Model:
+def openai_client(server: MockModelServer) -> Any:
     import openai
 
-    return models.OpenAIModel("mock-model", client=openai.OpenAI(base_url=server.base_url, api_key="k"))
+    return openai.OpenAI(base_url=server.base_url, api_key="k")
 
 
-def anthropic_model(server: MockModelServer) -> models.Model:
+def anthropic_client(server: MockModelServer) -> Any:
     import anthropic
 
-    return models.AnthropicModel("mock-model", client=anthropic.Anthropic(base_url=server.url, api_key="k"))
+    return anthropic.Anthropic(base_url=server.url, api_key="k")
 
 
-def gemini_model(server: MockModelServer) -> models.Model:
+def gemini_client(server: MockModelServer) -> Any:
     from google import genai
 
-    client = genai.Client(api_key="k", http_options={"base_url": server.url})
-    return models.GeminiModel("mock-model", client=client)
+    return genai.Client(api_key="k", http_options={"base_url": server.url})
 
 
-@pytest.mark.parametrize("make", [openai_model, anthropic_model, gemini_model])
-def test_a_model_is_asked_through_its_client(make: Any, server: MockModelServer):
-    model: models.Model = make(server)
-    response = model.complete(REQUEST)
+@pytest.mark.parametrize(
+    ("model", "client_of"),
+    [
+        (models.OpenAIModel, openai_client),
+        (models.AnthropicModel, anthropic_client),
+        (models.GeminiModel, gemini_client),
+    ],
+)
+def test_a_model_is_asked_through_its_client(model: Any, client_of: Any, server: MockModelServer):
+    with closing(client_of(server)) as client:  # else the garbage collector does it, in whichever test
+        response = model("mock-model", client=client).complete(REQUEST)
     assert response.text == "Good day."
     assert response.usage.input_tokens
     assert response.usage.output_tokens

@@ -33,6 +33,8 @@ class Served:
     grpc_port: int | None = None
     reached: int = 0
     """Requests that the application saw."""
+    received: int = 0
+    """Bytes that the connections have read."""
 
     writers: list[asyncio.StreamWriter] = field(default_factory=list)
 
@@ -80,8 +82,15 @@ async def served(grpc_port: int | None = None, **limits: Any) -> AsyncGenerator[
         clock=lambda: it.now,
     )
     it = Served(guard, grpc_port=grpc_port)
+    protocol = protocol_of(guard, it.grpc_port)
+
+    class CountingProtocol(protocol):
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            it.received += len(data)
+
     config = uvicorn.Config(
-        it.app, http=protocol_of(guard, it.grpc_port), lifespan="off", log_config=None, ws="none", interface="asgi3"
+        it.app, http=CountingProtocol, lifespan="off", log_config=None, ws="none", interface="asgi3"
     )
     server = uvicorn.Server(config)
     config.load()
@@ -136,8 +145,7 @@ async def test_a_head_that_trickles_is_answered_and_closed_whatever_comes():
         for letter in HEAD[:20]:
             writer.write(bytes([letter]))
             await writer.drain()
-        await until(lambda: len(it.guard) == 1)
-        await asyncio.sleep(0.01)
+        await until(lambda: it.received == 20)
         it.wait(11)
         assert b" 408 " in await rest(reader)
         assert it.reached == 0
@@ -150,7 +158,7 @@ async def test_a_head_that_trickles_on_a_used_connection_is_closed_too():
         await reader.readuntil(b"alive")
         it.wait(60)  # idle: not for the head's deadline to say
         writer.write(b"\r\n")  # blank lines in front of a request are ignored, and no sign of life
-        await asyncio.sleep(0.01)
+        await until(lambda: it.received == len(GET) + 2)
         it.wait(11)
         await rest(reader)
         assert len(it.guard) == 1  # for a moment, in which the client may read why
@@ -422,8 +430,11 @@ async def test_tls_is_named(caplog: pytest.LogCaptureFixture):
         assert "TLS" in caplog.text
 
 
-async def test_malformed_requests_are_answered_and_logged_once_in_a_while(caplog: pytest.LogCaptureFixture):
+async def test_malformed_requests_are_answered_and_logged_once_in_a_while(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
     caplog.set_level(logging.WARNING)
+    monkeypatch.setattr(protocol_log, "_clock", lambda: 0.0)
     async with served() as it:
         for _ in range(50):
             reader, writer = await it.connect()

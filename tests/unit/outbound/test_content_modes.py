@@ -70,6 +70,12 @@ def test_a_preview_of_any_value_is_bounded_and_json(value: Any, characters: int)
     assert len(json.dumps(preview(value, characters), ensure_ascii=False)) <= 30 * characters + 2_000
 
 
+@pytest.mark.parametrize("item", [[], {}, "", b"", [[""]]], ids=repr)
+def test_a_preview_of_many_items_without_a_character_is_bounded(item: Any):
+    many: Any = [[item] * 1_000] * 1_000
+    assert len(json.dumps(preview(many, 100))) <= 5_000
+
+
 def test_nothing_is_fetched_for_a_link():
     record = OneRecord()
     assert not wanted(a_call(record), OutboundOptions("langfuse", "ref"))
