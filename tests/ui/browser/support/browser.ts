@@ -54,7 +54,7 @@ export async function open(path: string, options: BrowserContextOptions = {}, pr
 }
 
 async function context(browser: Browser, options: BrowserContextOptions, isOwn: boolean): Promise<BrowserContext> {
-  const made = () => browser.newContext({ viewport: { width: 1440, height: 900 }, colorScheme: "dark", reducedMotion: "reduce", acceptDownloads: true, ...options });
+  const made = () => browser.newContext({ viewport: { width: 1440, height: 900 }, colorScheme: "dark", reducedMotion: "reduce", timezoneId: "UTC", acceptDownloads: true, ...options });
   if (isOwn) {
     own.push(await made());
     return own.at(-1) as BrowserContext;
