@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { alone, noted, open, runNamed, URL_OF_COLLECTOR, violationsInBothThemes } from "./support/browser.ts";
+import { requests } from "./support/scenes.ts";
 import { recordSpans } from "./support/spans.ts";
 
 test("the palette finds runs and pages and does what the page can do, by keys alone", async () => {
@@ -83,6 +84,7 @@ test("a page that was opened while nothing answers is there when something does"
 });
 
 test("a text is copied on plain HTTP, where browsers give pages no clipboard", async () => {
+  await requests();
   const { page } = await open("/approvals", {}, (page) => page.addInitScript(() => Object.defineProperty(navigator, "clipboard", { value: undefined })));
   await page.getByRole("article").first().waitFor();
   const copied = await noted(page, "button", "Copied");
