@@ -12,5 +12,6 @@ export default defineConfig({
     modulePreload: false,
   },
   server: { proxy: { "/api": process.env.PLAYHEAD_COLLECTOR_URL ?? "http://127.0.0.1:4318" } },
-  test: { include: ["src/**/*.test.ts"], environment: "node" },
+  // Tests of pure functions take milliseconds, unless the machine stands still.
+  test: { include: ["src/**/*.test.ts"], environment: "node", testTimeout: 60_000 },
 });

@@ -4,6 +4,7 @@ In any other environment nothing here is collected.
 """
 
 import gc
+import os
 from collections.abc import Iterator
 from importlib.util import find_spec
 
@@ -15,6 +16,8 @@ collect_ignore_glob = [] if IS_HERE else ["*"]
 
 def pytest_configure(config: pytest.Config) -> None:
     if IS_HERE:
+        # DSPy imports LiteLLM, which else asks the network for prices; programs that tests start have it, too.
+        os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
         # Warnings of two hundred packages are not ours to mend; those of our own modules stay errors.
         config.addinivalue_line("filterwarnings", "ignore")
         config.addinivalue_line("filterwarnings", "error:::playhead")

@@ -182,7 +182,7 @@ def test_errors_are_the_clients_own_and_come_again(recording: Recording, server:
 @covers("mistralai", "errors", "spans")
 def test_retries_of_the_client_are_one_call(recording: Recording, server: MockModelServer):
     server.when(contains("again"), server_error(503), times=2)
-    backoff = RetryConfig("backoff", BackoffStrategy(1, 2, 1.0, 1000), retry_connection_errors=True)
+    backoff = RetryConfig("backoff", BackoffStrategy(1, 2, 1.0, 180_000), retry_connection_errors=True)
     with Mistral(api_key="none", server_url=f"{server.url}/mistral", retry_config=backoff) as client:
         client.chat.complete(model=MODEL, messages=[{"role": "user", "content": "again"}])
     assert len(server.requests) == 3

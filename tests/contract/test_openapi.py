@@ -46,6 +46,9 @@ def url(module_database_url: str) -> Iterator[str]:
 
     # Live streams of generated questions end soon.
     env = {"PLAYHEAD_ADMIN_KEY": KEY["x-api-key"], "PLAYHEAD_STREAM_SECONDS": "0.05"}
+    # Where the machine stands still, an answer comes late, and is no error.
+    env |= {"PLAYHEAD_DATABASE_SILENT_SECONDS": "60", "PLAYHEAD_POOL_WAIT_SECONDS": "60"}
+    env |= {"PLAYHEAD_ANALYSIS_SECONDS": "60", "PLAYHEAD_SEARCH_SECONDS": "60"}
     with CollectorProcess(database_url=module_database_url, env=env) as collector:
         asyncio.run(ingest())
         yield collector.url

@@ -14,6 +14,7 @@ import base64
 import contextlib
 import json
 import struct
+import threading
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -285,6 +286,11 @@ CHECKS: dict[str, tuple[str, Any, Callable[..., Any]]] = {
 }
 
 
+# The checkers that have ended. The one that fails does so after the others, however long they take.
+HAVE_ANSWERED = threading.Semaphore(0)
+LONGEST_S = 120
+
+
 @observe(kind="agent", name="checker")
 async def checker(client: openai.AsyncOpenAI, subject: str) -> str:
     system, tool, function = CHECKS[subject]
@@ -298,6 +304,7 @@ async def checker(client: openai.AsyncOpenAI, subject: str) -> str:
     messages.append(answer.message.model_dump(exclude_none=True))
     messages.append({"role": "tool", "tool_call_id": asked[0].id, "content": json.dumps(result)})
     last = await client.chat.completions.create(model="gpt-4o-mini", messages=messages, tools=[tool])
+    HAVE_ANSWERED.release()
     return last.choices[0].message.content or ""
 
 
@@ -313,8 +320,13 @@ def crash(server: MockModelServer) -> None:
     server.when(contains("as far as tests"), delay(0.1, tool_call("run_suite", {"suite": "orders-api"})))
     lock = tool_call("list_licences", {"lockfile": "orders-api/requirements.lock"})
     server.when(contains("as far as licences"), delay(0.15, lock))
-    metrics = tool_call("read_metrics", {"service": "orders-api", "hours": 24})
-    server.when(contains("as far as metrics"), delay(0.6, metrics))
+
+    def metrics(_: object) -> Any:
+        for _other in range(len(CHECKS) - 1):
+            HAVE_ANSWERED.acquire(timeout=LONGEST_S)
+        return delay(0.4, tool_call("read_metrics", {"service": "orders-api", "hours": 24}))
+
+    server.when(contains("as far as metrics"), metrics)
 
     async def checked() -> None:
         async with openai.AsyncOpenAI(base_url=server.base_url, api_key="none") as client:

@@ -49,6 +49,16 @@ def test_the_ui_is_built():
 
 # Live streams end every second, so that every page that follows one goes on over many ends.
 SETTINGS = {"PLAYHEAD_SEAL_AFTER_SECONDS": "0", "PLAYHEAD_STREAM_SECONDS": "1"}
+# Where the machine stands still, an answer comes late: a refusal would be an error in the page.
+SETTINGS |= dict.fromkeys(
+    (
+        "PLAYHEAD_DATABASE_SILENT_SECONDS",
+        "PLAYHEAD_POOL_WAIT_SECONDS",
+        "PLAYHEAD_ANALYSIS_SECONDS",
+        "PLAYHEAD_SEARCH_SECONDS",
+    ),
+    "60",
+)
 
 
 def test_in_the_browser(database_url: str, tmp_path: Path, pytestconfig: pytest.Config):
@@ -81,6 +91,7 @@ def in_the_browser(
         CollectorProcess(database_url=database_url, env=SETTINGS | asked_again(model)) as collector,
     ):
         env = {"PLAYHEAD_ENDPOINT": collector.url, "PLAYHEAD_JOURNAL_DIR": str(folder)}
+        env |= {"PLAYHEAD_EXIT_TIMEOUT_SECONDS": "120"}  # what is not delivered at a program's end never is
         record(env)
         env |= {"PLAYHEAD_UI_URL": collector.url, "PLAYHEAD_UI_PYTHON": sys.executable}
         env |= {"PLAYHEAD_UI_WAITING": str(FOLDER / "waiting_agent.py")}

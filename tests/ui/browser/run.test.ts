@@ -4,7 +4,7 @@ import { test } from "node:test";
 
 import type { Page } from "playwright-core";
 
-import { open, runNamed, URL_OF_COLLECTOR, violationsInBothThemes } from "./support/browser.ts";
+import { noted, open, runNamed, URL_OF_COLLECTOR, violationsInBothThemes } from "./support/browser.ts";
 
 const turn = (page: Page, number: number) => page.getByRole("article", { name: `Turn ${number}`, exact: true });
 const verdict = (page: Page) => page.getByRole("region", { name: "Verdict" });
@@ -220,8 +220,9 @@ test("a link to this moment, and the run as a test, are copied on plain HTTP", a
   await page.getByRole("button", { name: "More about this run" }).click();
   await page.getByRole("button", { name: "Copy as test…" }).click();
   const sheet = page.getByRole("dialog", { name: "Copy as test" });
+  const isSaid = await noted(page, "button", "Copied");
   await sheet.getByRole("button", { name: "Copy the test" }).click();
-  await sheet.getByRole("button", { name: "Copied" }).waitFor();
+  await isSaid();
   assert.match((await copied()) ?? "", /^def test_/m);
 });
 

@@ -178,8 +178,10 @@ test("a view is saved, counted, and deleted", async () => {
 });
 
 test("a run that arrives is announced, and the page does not move", async () => {
-  const { page } = await open("/?agent=rail_desk");
+  let following: Promise<unknown> = Promise.resolve();
+  const { page } = await open("/?agent=rail_desk", {}, async (page) => void (following = page.waitForResponse(/\/runs\/stream\?/)));
   await rows(page).first().waitFor();
+  await following; // what begins before is no news
   const before = await rows(page).count();
   await recordSpans("newcomer");
   const news = page.getByRole("button", { name: "1 new" });

@@ -10,7 +10,8 @@ test("a key is asked for once, and stays out of reach of scripts", async () => {
   assert.ok(made.ok, await made.clone().text());
   const { key } = (await made.json()) as { key: string };
   const { page } = await open("/", {}, (page) => page.route("**/api/v1/runs?*", async (route) => {
-    const answer = await route.fetch();
+    const answer = await route.fetch().catch(() => null);
+    if (answer === null) return route.abort(); // the page was closed meanwhile
     return answer.ok() ? route.fulfill({ json: { items: [], next_cursor: null } }) : route.fulfill({ response: answer });
   }));
   await page.getByLabel("This collector needs a key").fill("wrong");

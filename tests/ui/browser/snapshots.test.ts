@@ -9,7 +9,7 @@ import { once, open, URL_OF_COLLECTOR } from "./support/browser.ts";
 import { withFonts } from "./support/fonts.ts";
 import { decoded, type Picture, scaled, small } from "./support/png.ts";
 import { MAIN } from "./support/scenes.ts";
-import { steady } from "./support/steady.ts";
+import { settled, steady } from "./support/steady.ts";
 
 const KEPT = process.env.PLAYHEAD_UI_SNAPSHOTS ?? ".";
 const DRAWN = process.env.PLAYHEAD_UI_PICTURES ?? ".";
@@ -41,7 +41,7 @@ function differences(a: Picture, b: Picture): number {
 
 /** The last events of runs that have ended may still be on their way. */
 const ended = once(async () => {
-  for (let tries = 0; tries < 300; tries++) {
+  for (let tries = 0; tries < 900; tries++) {
     const answer = await fetch(`${URL_OF_COLLECTOR}/api/v1/runs?status=running`);
     if (((await answer.json()) as { items: unknown[] }).items.length === 0) return;
     await new Promise((done) => setTimeout(done, 100));
@@ -51,7 +51,7 @@ const ended = once(async () => {
 
 /** Compares the page as it is with the picture that is kept, or keeps it. What differs too much is named. */
 async function compared(page: Page, name: string): Promise<string | null> {
-  await page.evaluate(() => document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))));
+  await settled(page);
   const now = scaled(decoded(await page.screenshot()), HALF);
   drawn.set(name, now);
   const kept = `${KEPT}/${name}.png`;
@@ -63,7 +63,7 @@ async function compared(page: Page, name: string): Promise<string | null> {
 }
 
 for (const { name, scene } of scenes)
-  test(`snapshot of ${name}`, { timeout: 60_000 }, async () => {
+  test(`snapshot of ${name}`, { timeout: 300_000 }, async () => {
     await ended();
     assert.ok(scene);
     const { page } = await open(await scene.path(), {}, async (page) => (await withFonts(page), await steady(page)));

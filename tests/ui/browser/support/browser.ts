@@ -15,6 +15,9 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 const ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--font-render-hinting=none", "--hide-scrollbars"];
 const QUIET = ["--disable-quic", "--disable-background-networking", "--disable-component-update"];
 
+/** What a page is waited for; what comes does so in a moment, unless the machine stands still. */
+const LONGEST_MS = 60_000;
+
 let browser: Browser | null = null;
 // Pages of one context share what was loaded and compiled.
 const contexts = new Map<string, Promise<BrowserContext>>();
@@ -37,7 +40,7 @@ export async function open(path: string, options: BrowserContextOptions = {}, pr
   });
   const page = await (await context(browser, options, prepare !== undefined)).newPage();
   openPages.push(page);
-  page.setDefaultTimeout(30_000);
+  page.setDefaultTimeout(LONGEST_MS);
   const problems: string[] = [];
   page.on("pageerror", (error) => problems.push(error.message));
   page.on("console", (line) => line.type() === "error" && problems.push(line.text()));
@@ -51,7 +54,7 @@ export async function open(path: string, options: BrowserContextOptions = {}, pr
 }
 
 async function context(browser: Browser, options: BrowserContextOptions, isOwn: boolean): Promise<BrowserContext> {
-  const made = () => browser.newContext({ viewport: { width: 1440, height: 900 }, colorScheme: "dark", reducedMotion: "reduce", acceptDownloads: true, ...options });
+  const made = () => browser.newContext({ viewport: { width: 1440, height: 900 }, colorScheme: "dark", reducedMotion: "reduce", timezoneId: "UTC", acceptDownloads: true, ...options });
   if (isOwn) {
     own.push(await made());
     return own.at(-1) as BrowserContext;
@@ -79,6 +82,20 @@ export async function violationsInBothThemes(page: Page): Promise<string[]> {
   found.push(...(await violations(page, ["color-contrast"])).map((each) => `light: ${each}`));
   await page.emulateMedia({ colorScheme: "dark" });
   return found;
+}
+
+/** Notes from now on whether an element of this kind has had this text, however soon it goes away. Returns what waits for it. */
+export async function noted(page: Page, selector: string, text: string): Promise<() => Promise<unknown>> {
+  await page.evaluate(([selector, text]) => {
+    const isThere = () => [...document.querySelectorAll(selector ?? "")].some((each) => each.textContent === text);
+    const watch = new MutationObserver(() => {
+      if (!isThere()) return;
+      watch.disconnect();
+      document.body.dataset.noted = text;
+    });
+    watch.observe(document.body, { subtree: true, childList: true, characterData: true });
+  }, [selector, text]);
+  return () => page.waitForFunction((text) => document.body.dataset.noted === text, text);
 }
 
 /** Does it when it is first asked for, and never again. */

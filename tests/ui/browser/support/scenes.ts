@@ -80,7 +80,10 @@ const act = async (page: Page, name: string) => {
 
 /** The main page of each kind, as somebody meets it. */
 export const MAIN: Record<string, Scene> = {
-  runs: { path: async () => (await suspected(), "/"), ready: (page) => page.locator("tbody a").first().waitFor() },
+  runs: {
+    path: async () => (await suspected(), "/"),
+    ready: async (page) => (await page.locator("tbody a").first().waitFor(), await page.getByRole("img", { name: /runs, .* failed, between/ }).waitFor()),
+  },
   run: {
     path: failed(),
     ready: async (page) => {

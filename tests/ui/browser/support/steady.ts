@@ -9,14 +9,30 @@ const DURATIONS = new Set(["elapsed_ms", "first_chunk_ms", "model_ms", "after_ms
 /** Since the beginning of the run. */
 const SINCE = new Set(["started_ms", "since_ms"]);
 
+/** How many questions of a page have no answer yet. */
+const openQuestions = new WeakMap<Page, number>();
+
+/** Waits until all that the page has asked is answered, and drawn. */
+export async function settled(page: Page): Promise<void> {
+  do {
+    while (openQuestions.get(page) !== 0) await new Promise((done) => setTimeout(done, 20));
+    await page.evaluate(() => document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))));
+  } while (openQuestions.get(page) !== 0);
+}
+
 /** The page shows the same times and durations whenever its runs were recorded; everything else is what the collector answers. */
 export async function steady(page: Page): Promise<void> {
+  openQuestions.set(page, 0);
+  const count = (by: 1 | -1) => openQuestions.set(page, (openQuestions.get(page) ?? 0) + by);
   await page.clock.setFixedTime(NOW);
   await page.route("**/api/v1/**", async (route) => {
     const isStream = (route.request().headers()["accept"] ?? "").includes("text/event-stream");
     if (isStream) return route.continue();
     // A page that is closed ends its requests; of others, what is missing on the page fails the test.
-    return answered(route).catch(() => route.abort().catch(() => undefined));
+    count(1);
+    return answered(route)
+      .catch(() => route.abort().catch(() => undefined))
+      .finally(() => count(-1));
   });
 }
 
