@@ -54,7 +54,7 @@ from playhead.settings.sdk import Settings, load
 # Time at the end of the program for functions given to `on_event` to get the remaining events.
 _LISTENERS_SECONDS = 1.0
 # A collector that takes longer counts as down, since no call must wait for it: it is asked again later.
-_LEASE_TIMEOUT_SECONDS = 2.0
+LEASE_TIMEOUT_SECONDS = 2.0
 
 
 @dataclass(slots=True)
@@ -412,9 +412,7 @@ def lease_client(settings: Settings) -> Any:
     """Makes a client of the collector with a short timeout (2 seconds)."""
     from playhead.client import Client  # noqa: PLC0415 - an HTTP client is needed only for this
 
-    return Client(
-        settings.collector, settings.api_key, project=settings.project, timeout_seconds=_LEASE_TIMEOUT_SECONDS
-    )
+    return Client(settings.collector, settings.api_key, project=settings.project, timeout_seconds=LEASE_TIMEOUT_SECONDS)
 
 
 def _shipper(recording: Recording, lane: Path | None) -> Shippers:

@@ -57,6 +57,8 @@ def long_conversation(name: str, turns: int, proxy: CountingProxy, *, begun_anew
 KILLER = """
 import os, random, signal, sys, time, playhead
 from playhead.conversations.keeping import conversation_store
+from tests.support import patience
+patience.wait_for_collector()
 name, kills, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 chance = random.Random(seed)
 playhead.conversation("warm").save()

@@ -38,7 +38,7 @@ def recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Recor
 def serving(app: FastAPI) -> Iterator[str]:
     """The application on a port that the system chooses; gives its address."""
     listening = socket.create_server(("127.0.0.1", 0))
-    web = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off", timeout_graceful_shutdown=5))
+    web = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off", timeout_graceful_shutdown=60))
     thread = threading.Thread(target=lambda: asyncio.run(web.serve([listening])))
     thread.start()
     try:
@@ -50,7 +50,7 @@ def serving(app: FastAPI) -> Iterator[str]:
 
 
 def leave_after_first_chunk(address: str) -> None:
-    with httpx.stream("GET", address, timeout=30) as response:
+    with httpx.stream("GET", address, timeout=60) as response:
         next(response.iter_raw())
 
 

@@ -32,7 +32,7 @@ log = logging.getLogger("playhead")
 T = TypeVar("T")
 
 # A collector that takes longer counts as down, and is not asked again for a while: a turn must not wait for it.
-_REQUEST_SECONDS: Final = 5.0
+REQUEST_SECONDS = 5.0
 _TRY_AGAIN_SECONDS: Final = 10.0
 _BRANCH_DIGITS: Final = 8
 
@@ -373,4 +373,4 @@ def _endpoint(settings: Settings) -> str | None:
 def _client(settings: Settings) -> "Client":
     from playhead.client import Client  # noqa: PLC0415 - HTTP, only for a collector
 
-    return Client(settings.collector, settings.api_key, project=settings.project, timeout_seconds=_REQUEST_SECONDS)
+    return Client(settings.collector, settings.api_key, project=settings.project, timeout_seconds=REQUEST_SECONDS)

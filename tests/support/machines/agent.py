@@ -24,6 +24,7 @@ import playhead
 from playhead import observe
 from playhead.errors import NoRecord, RunAlive, RunTakenOver
 from playhead.replaying.recorded_calls import RecordedCall
+from tests.support import patience
 from tests.support.chaos.effects import Effects
 
 _schedule = random.Random()
@@ -136,6 +137,7 @@ def main(run_id: str) -> None:
     Here.kill_at, Here.freeze_at = int(environ.get("KILL_AT", "0")), int(environ.get("FREEZE_AT", "0"))
     Here.deliver_seconds = float(environ.get("DELIVER", "0"))
     _schedule.seed(environ["SCHEDULE"])
+    patience.wait_for_collector()
     try:
         with resumed(run_id), playhead.run("machines") as run:
             print(run.id, flush=True)

@@ -30,8 +30,17 @@ from tests.support.programs.examples import ROOT, load_example
 
 _entered = count(1)
 _appends = 0
-# The mock model answers at once, but for the answer that is to come too late.
-_TIMEOUT_SECONDS = 2.0
+# The mock model answers as soon as this machine lets it, but for the report, which is to come too late.
+_TIMEOUT_SECONDS, _REPORT_SECONDS = 120.0, 2.0
+
+
+class ImpatientForReports(openai.DefaultHttpxClient):
+    """Waits for reports only as long as the example does for everything."""
+
+    def send(self, request: Any, **options: Any) -> Any:
+        if b"Please write a report." in request.content:
+            request.extensions["timeout"] = {**request.extensions["timeout"], "read": _REPORT_SECONDS}
+        return super().send(request, **options)
 
 
 def die() -> None:
@@ -78,7 +87,9 @@ def note_tools(codes: set[CodeType], number: int) -> None:
 def main() -> None:
     sys.path.insert(0, str(ROOT / "examples"))
     example: Any = load_example(os.environ["EXAMPLE"])
-    model = OpenAIModel("gpt-4o-mini", client=openai.OpenAI(max_retries=0, timeout=_TIMEOUT_SECONDS))
+    http_client = ImpatientForReports() if os.environ["EXAMPLE"] == "agents/errors" else None
+    client = openai.OpenAI(max_retries=0, timeout=_TIMEOUT_SECONDS, http_client=http_client)
+    model = OpenAIModel("gpt-4o-mini", client=client)
     resumed_id = sys.argv[1] if len(sys.argv) > 1 else None
     doubt: Any = os.environ.get("IN_DOUBT", "raise")
     resuming: Any = nullcontext() if resumed_id is None else playhead.resume(resumed_id, in_doubt=doubt)

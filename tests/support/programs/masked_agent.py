@@ -29,7 +29,7 @@ def agent(client: openai.OpenAI, *, dies: bool) -> str:
     asked: Any = [{"role": "user", "content": f"Greet {address['name']}"}]
     said = client.chat.completions.create(model="m", messages=asked).choices[0].message.content or ""
     if dies:
-        playhead.flush()
+        playhead.flush(60)
         os.kill(os.getpid(), signal.SIGKILL)
     return f"{said} {address['mail']}"
 

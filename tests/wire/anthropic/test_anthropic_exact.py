@@ -132,7 +132,7 @@ def settings(client: anthropic.Anthropic) -> None:
     create: Any = client.messages.create
     extra = {"top_k": 5, "model": "other", "nothing": None}
     create(**ASKED, messages=HELLO, tools=[], stop_sequences=["x"], extra_body=extra, cache_control=CACHE)
-    create(**ASKED, messages=HELLO, system=anthropic.omit, tools=anthropic.omit, extra_headers={"x": "1"}, timeout=5)
+    create(**ASKED, messages=HELLO, system=anthropic.omit, tools=anthropic.omit, extra_headers={"x": "1"}, timeout=60)
     create(**ASKED, messages=iter([*HELLO, {"role": "user", "content": []}]), metadata={"user_id": "u"}, system="")
     create(**ASKED, messages=HELLO, system=[], stream=False, inference_geo=None, tool_choice={"type": "auto"})
     beta: Any = client.beta.messages.create

@@ -15,8 +15,10 @@ from langgraph.prebuilt import ToolNode, tools_condition
 
 import playhead
 from playhead.conversations.langgraph import PlayheadSaver
+from tests.support import patience
 
 playhead.instrument()
+patience.wait_for_collector()
 
 
 @tool

@@ -14,6 +14,8 @@ import pytest
 
 import playhead
 from playhead import History
+from playhead.conversations import keeping
+from tests.support import patience
 
 Machine = Callable[..., None]
 
@@ -53,7 +55,10 @@ def ask_conversation() -> Any:
 
 
 @pytest.mark.parametrize("ask", [ask_history, ask_conversation])
-def test_the_event_loop_goes_on_while_a_collector_does_not_answer(ask: Callable[[], Any], tmp_path: Path):
+def test_the_event_loop_goes_on_while_a_collector_does_not_answer(
+    ask: Callable[[], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(keeping, "REQUEST_SECONDS", patience.SECONDS)  # it is not given up meanwhile
     server = WaitingCollector()
     thread = threading.Thread(target=server.serve_forever)
     thread.start()

@@ -21,7 +21,9 @@ Machine = Callable[..., None]
 PROGRAM = """
 import os, signal, sys
 import playhead
+from tests.support import patience
 
+patience.wait_for_collector()
 name, question, dies = sys.argv[1:]
 
 

@@ -39,7 +39,7 @@ def test_another_process_goes_on_and_both_runs_are_of_one_session(
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("OPENAI_", "OTEL_"))}
         kept |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "NO_PROXY": "127.0.0.1"}
         kept |= {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url, "PLAYHEAD_JOURNAL_DIR": str(tmp_path / machine)}
-        kept |= {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "none"}
+        kept |= {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "none", "PLAYHEAD_EXIT_TIMEOUT_SECONDS": "60"}
         return started(PROGRAM, [what], kept | {"EFFECTS": str(effects), "THREAD": name})
 
     with process("ask", "one") as first:

@@ -22,6 +22,8 @@ Machine = Callable[..., None]
 
 WRITER = """
 import sys, playhead
+from tests.support import patience
+patience.wait_for_collector()
 notes = playhead.notes(sys.argv[1])
 for number in range(10):
     notes.put("job", f"{sys.argv[2]}-{number}", title=f"job {number}")

@@ -109,7 +109,9 @@ import playhead
 playhead.instrument()
 from agents import Agent, Runner, function_tool
 from playhead.conversations.openai_agents import AgentsSession
+from tests.support import patience
 
+patience.wait_for_collector()
 name, question, dies = sys.argv[1:]
 
 

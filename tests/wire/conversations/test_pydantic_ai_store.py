@@ -156,7 +156,9 @@ playhead.instrument()
 from pydantic_ai import Agent
 from pydantic_ai.conversation import Conversation
 from playhead.conversations.pydantic_ai import PlayheadConversationStore
+from tests.support import patience
 
+patience.wait_for_collector()
 name, question, dies = sys.argv[1:]
 
 

@@ -38,7 +38,7 @@ def exports() -> None:
         )
     with playhead.run("support", session="s1", user="u1", tags=["t1"], metadata={"plan": "pro"}):
         answer = agent("A1001")
-    say(answer, playhead.flush(float(os.environ.get("FLUSH", "20"))))
+    say(answer, playhead.flush(float(os.environ.get("FLUSH", "60"))))
     if "UNTIL" in os.environ:  # it lives on until this file is there
         wait_for(Path(os.environ["UNTIL"]).exists)
 
@@ -121,7 +121,7 @@ def many() -> None:
                 client.chat.completions.create(model="m", messages=messages)
                 messages.append({"role": "assistant", "content": "fine"})
                 if turn % 5 == 0:
-                    playhead.flush(20)
+                    playhead.flush(60)
     say(playhead.flush(60))
 
 

@@ -128,7 +128,7 @@ async def test_a_timeout_of_a_server_elsewhere(recording: Recording, tmp_path: P
                 with pytest.raises(Exception, match="timed out"):
                     await client.call_tool("slow", {}, read_timeout_seconds=patience, progress_callback=on_progress)
                 patience *= 2
-    assert seen == [1]
+    assert set(seen) == {1}  # what the server says late of a call that was given up may be there, too
     assert recording.read().calls("slow")[-1].attributes[names.ERROR_TYPE].endswith("MCPError")
 
 

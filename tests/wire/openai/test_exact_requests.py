@@ -127,7 +127,7 @@ def settings(wire: Wire) -> None:
     create: Any = wire.openai.chat.completions.create
     extra = {"top_k": 5, "model": "other", "nothing": None, "left": openai.omit}
     create(model="m", messages=HELLO, tools=[], stop=None, temperature=1, top_p=1.0, extra_body=extra)
-    create(model="m", messages=HELLO, tools=None, n=1, seed=openai.omit, extra_headers={"x-a": "1"}, timeout=5)
+    create(model="m", messages=HELLO, tools=None, n=1, seed=openai.omit, extra_headers={"x-a": "1"}, timeout=60)
     create(model="m", messages=[{"role": "user", "content": ""}], logit_bias={"5": 2**70, "6": -1}, stream=False)
     create(model="m", messages=iter([*HELLO, {"role": "user", "content": []}]), response_format={"type": "text"})
 

@@ -160,7 +160,7 @@ def test_settings_are_what_is_sent_besides_messages_and_tools(recording: Recordi
         stop=None,
         extra_headers={"authorization": "secret"},
         extra_body={"custom": 1},
-        timeout=5,
+        timeout=60,
     )
     seen, span = only_call(recording)
     assert seen.value(span, names.REQUEST_REF) == {"model": "m", "stop": None, "custom": 1}

@@ -71,6 +71,8 @@ def test_a_program_that_is_started(programs: Programs, before: str) -> None:
 @pytest.mark.parametrize("service", ["service", "middleware"])
 def test_a_service(programs: Programs, before: str, service: str) -> None:
     programs.write(service, "client", before=before)
+    client = programs.folder / "client.py"  # as it stands, it waits for 5 seconds
+    client.write_text(client.read_text().replace('/stock/tea")', '/stock/tea", timeout=60)'))
     with programs.started([*UVICORN, f"{service}:app"], READY) as line:
         address = line.split(READY)[1].split()[0]
         assert programs.run("client.py", SERVICE=address) == "3\n"

@@ -100,7 +100,7 @@ def shop(collector: CollectorProcess, tmp_path: Path) -> Iterator[Shop]:
             ):
                 shop = Shop(client, server, asking, collector.database)
                 shop.parent = shop.go()
-                assert playhead.flush()
+                assert playhead.flush(60)
                 executed.clear()
                 yield shop
         finally:
@@ -136,7 +136,7 @@ def test_a_fork_costs_what_it_does_itself_and_its_parent_stays_as_it_was(shop: S
         with playhead.fork(shop.parent, at=begun[step], outcome={"error": f"down at {step}"}) as fork:
             mine = shop.go()
         assert mine == fork.id
-        assert playhead.flush()
+        assert playhead.flush(60)
         # Nothing before the step is done again.
         assert (fork.report.answered, fork.report.divergences) == (2 * step + 1, [])
         assert len(shop.server.requests) - requests == STEPS - step - 1
@@ -189,7 +189,7 @@ def test_twenty_forks_of_one_step_at_once_are_all_right_and_share_what_was_befor
 
     with ThreadPoolExecutor(forks) as threads:
         made = list(threads.map(fork, range(forks)))
-    assert playhead.flush()
+    assert playhead.flush(60)
     assert sorted(executed) == sorted(list(range(step + 1, STEPS)) * forks)
     with ThreadPoolExecutor(4) as threads:
         states = list(threads.map(shop.asking.state, made))
@@ -208,12 +208,12 @@ def test_a_fork_of_a_fork_has_the_history_of_both(shop: Shop) -> None:
     begun = shop.seqs(shop.parent, "tool_called")
     with playhead.fork(shop.parent, at=begun[4], outcome={"error": "once"}) as first:
         shop.go()
-    assert playhead.flush()
+    assert playhead.flush(60)
     mine = shop.seqs(first.id, "tool_called")
     for at in (2, 8):  # in what the first shares with its parent, and behind where it parts
         with playhead.fork(first.id, at=mine[at], outcome={"error": "twice"}) as second:
             shop.go()
-        assert playhead.flush()
+        assert playhead.flush(60)
         history = shop.events(second.id)
         assert history[: mine[at] - 1] == shop.events(first.id)[: mine[at] - 1]
         errors = [error["message"] for error in shop.asking.state(second.id)["errors"]]

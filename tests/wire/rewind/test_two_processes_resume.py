@@ -17,6 +17,9 @@ PROGRAM = """
 import os, signal, sys
 import playhead
 from playhead import observe
+from tests.support import patience
+
+patience.wait_for_collector()
 
 @observe(kind="tool", idempotent=True)
 def work(number):

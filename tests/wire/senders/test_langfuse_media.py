@@ -33,7 +33,7 @@ def collector(module_database_url: str) -> Iterator[CollectorProcess]:
 
 
 def ask(collector: CollectorProcess, path: str, **params: Any) -> Any:
-    answer = httpx.get(f"{collector.url}/api/v1/{path}", params=params, headers=KEYS, timeout=30)
+    answer = httpx.get(f"{collector.url}/api/v1/{path}", params=params, headers=KEYS, timeout=60)
     assert answer.status_code == 200, (path, answer.text)
     return answer.json()
 
@@ -49,6 +49,7 @@ def record(collector: CollectorProcess, messages: list[dict[str, Any]], name: st
         secret_key=KEY,
         base_url=collector.url,
         tracer_provider=TracerProvider(),
+        timeout=60,
     )
     try:
         with client.start_as_current_observation(
@@ -69,7 +70,7 @@ def parts_of(collector: CollectorProcess, run: str) -> list[dict[str, Any]]:
 def test_an_image_that_the_sdk_uploads_is_content_and_stands_in_the_context(collector: CollectorProcess):
     image = {"type": "image_url", "image_url": {"url": data_uri("image/png", PNG), "detail": "low"}}
     run = record(collector, [{"role": "user", "content": [{"type": "text", "text": "what is it?"}, image]}])
-    stored = httpx.get(f"{collector.url}/api/v1/content/{PNG_REF}", headers=KEYS, timeout=30)
+    stored = httpx.get(f"{collector.url}/api/v1/content/{PNG_REF}", headers=KEYS, timeout=60)
     assert (stored.status_code, stored.content, stored.headers["content-type"]) == (200, PNG, "image/png")
     text, shown = parts_of(collector, run)
     assert text["content"] == "what is it?"
@@ -108,7 +109,7 @@ def test_an_upload_that_arrives_after_the_span_is_shown_from_then_on(collector: 
     url = announce(collector, data=data, traceId=run).json()["uploadUrl"]
     assert parts_of(collector, run) == [{"type": "text", "content": token}]
     for _ in range(2):  # the SDK tries again when an answer was lost
-        assert httpx.put(url, content=data, headers=IMAGE, timeout=30).status_code == 200
+        assert httpx.put(url, content=data, headers=IMAGE, timeout=60).status_code == 200
     (shown,) = parts_of(collector, run)
     assert base64.b64decode(shown["content"]) == data
 
@@ -127,7 +128,7 @@ def announce(
         "observationId": "cd" * 8,
         "field": "input",
     }
-    return httpx.post(f"{collector.url}/api/public/media", json={**body, **fields}, auth=("pk", key), timeout=30)
+    return httpx.post(f"{collector.url}/api/public/media", json={**body, **fields}, auth=("pk", key), timeout=60)
 
 
 def error_of(answer: httpx.Response) -> tuple[int, str, str]:
@@ -160,7 +161,7 @@ def test_an_announcement_that_cannot_be_kept_is_refused(
 
 def test_announcing_needs_a_key(collector: CollectorProcess):
     assert error_of(announce(collector, "wrong"))[:2] == (401, "unauthorized")
-    unsigned = httpx.patch(f"{collector.url}/api/public/media/abc", json={}, timeout=30)
+    unsigned = httpx.patch(f"{collector.url}/api/public/media/abc", json={}, timeout=60)
     assert error_of(unsigned)[:2] == (401, "unauthorized")
 
 
@@ -168,7 +169,7 @@ def test_announcing_needs_a_key(collector: CollectorProcess):
 def test_a_body_that_is_no_object_is_refused(collector: CollectorProcess, body: bytes):
     headers = {"content-type": "application/json"}
     answer = httpx.post(
-        f"{collector.url}/api/public/media", content=body, headers=headers, auth=("pk", KEY), timeout=30
+        f"{collector.url}/api/public/media", content=body, headers=headers, auth=("pk", KEY), timeout=60
     )
     assert error_of(answer)[:2] == (400, "bad_request")
 
@@ -176,24 +177,24 @@ def test_a_body_that_is_no_object_is_refused(collector: CollectorProcess, body: 
 def test_other_bytes_than_the_announced_are_refused_and_the_right_ones_still_taken(collector: CollectorProcess):
     data = b"announced"
     url = announce(collector, data=data).json()["uploadUrl"]
-    assert error_of(httpx.put(url, content=b"others", headers=IMAGE, timeout=30))[:2] == (400, "wrong_digest")
+    assert error_of(httpx.put(url, content=b"others", headers=IMAGE, timeout=60))[:2] == (400, "wrong_digest")
     thread = {"content-type": "application/vnd.playhead.thread+json"}
-    assert error_of(httpx.put(url, content=data, headers=thread, timeout=30))[:2] == (415, "unknown_type")
-    assert httpx.put(url, content=data, headers={"content-type": "text/plain"}, timeout=30).status_code == 200
+    assert error_of(httpx.put(url, content=data, headers=thread, timeout=60))[:2] == (415, "unknown_type")
+    assert httpx.put(url, content=data, headers={"content-type": "text/plain"}, timeout=60).status_code == 200
 
 
 def test_bytes_that_nobody_announced_are_refused(collector: CollectorProcess):
     digest = hashlib.sha256(b"a stranger's").digest()
     url = f"{collector.url}/api/public/media/{media_id(digest)}/{digest.hex()}"
     # Without the ticket of whoever announced something, it is nobody's.
-    assert error_of(httpx.put(url, content=b"a stranger's", headers=IMAGE, timeout=30))[:2] == (401, "unauthorized")
+    assert error_of(httpx.put(url, content=b"a stranger's", headers=IMAGE, timeout=60))[:2] == (401, "unauthorized")
     ticket = announce(collector, data=b"another one").json()["uploadUrl"].partition("?")[2]
     forged = ticket.replace("=1.", "=2.", 1)  # for another project
-    assert error_of(httpx.put(f"{url}?{forged}", content=b"a", headers=IMAGE, timeout=30))[:2] == (401, "unauthorized")
-    given = error_of(httpx.put(f"{url}?{ticket}", content=b"a stranger's", headers=IMAGE, timeout=30))
+    assert error_of(httpx.put(f"{url}?{forged}", content=b"a", headers=IMAGE, timeout=60))[:2] == (401, "unauthorized")
+    given = error_of(httpx.put(f"{url}?{ticket}", content=b"a stranger's", headers=IMAGE, timeout=60))
     assert given[:2] == (404, "not_announced")
     assert "announce it with POST /api/public/media" in given[2]
     other = f"{collector.url}/api/public/media/{'A' * 22}/{digest.hex()}?{ticket}"
-    assert error_of(httpx.put(other, content=b"a stranger's", headers=IMAGE, timeout=30))[:2] == (404, "not_announced")
+    assert error_of(httpx.put(other, content=b"a stranger's", headers=IMAGE, timeout=60))[:2] == (404, "not_announced")
     # A path that is no address of an upload needs a key, as every other.
-    assert httpx.put(f"{collector.url}/api/public/media/x/y", content=b"", timeout=30).status_code == 401
+    assert httpx.put(f"{collector.url}/api/public/media/x/y", content=b"", timeout=60).status_code == 401

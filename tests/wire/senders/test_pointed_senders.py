@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif("sys.platform == 'win32'", reason="the lines are
 
 
 def ask(collector: CollectorProcess, path: str, **params: Any) -> Any:
-    answer = httpx.get(f"{collector.url}/api/v1/{path}", params=params, timeout=30)
+    answer = httpx.get(f"{collector.url}/api/v1/{path}", params=params, timeout=60)
     assert answer.status_code == 200, (path, answer.text)
     return answer.json()
 
