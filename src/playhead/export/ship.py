@@ -462,7 +462,8 @@ class Shipper:
     def _ship_dead(self) -> None:
         """Ships one shipment of a dead process's lane, so that this process's own lane never waits long."""
         if self._dead is None:
-            if self._clock.now() < self._next_look or isinstance(self._lane, NoLane):
+            is_due = self._clock.now() >= self._next_look and not self._is_ending
+            if not is_due or isinstance(self._lane, NoLane):
                 return
             self._next_look = self._clock.now() + _DEAD_LANES_SECONDS
             self._expire_all()

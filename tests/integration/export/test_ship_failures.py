@@ -101,11 +101,11 @@ def test_flush_gives_up_at_once_when_nobody_listens_and_the_records_arrive_later
         began = time.monotonic()
         assert not shipper.flush(30)
         assert time.monotonic() - began < 60
-    assert len(told) == 1
-    assert "playhead serve" in told[0]
-    with FakeCollector(port=port) as collector:
-        assert wait_until(lambda: shipper.flush(60))
-        assert collector.span_names() == ["step 1"]
+        assert len(told) == 1
+        assert "playhead serve" in told[0]
+        with FakeCollector(port=port) as collector:
+            assert wait_until(lambda: shipper.flush(60))
+            assert collector.span_names() == ["step 1"]
 
 
 # Python leaves the socket of a TLS handshake that failed to its garbage collector.
