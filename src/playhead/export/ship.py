@@ -285,8 +285,8 @@ class Shipper:
     def _pause(self, seconds: float) -> None:
         """Waits after a failure that is not the collector's. Callers of `flush` are notified at once."""
         self._cursor = None  # records that were loaded and not acknowledged are loaded again
+        self._urgent.clear()  # first: a caller that is notified may call `flush` again at once, and that ends the wait
         self._fail(self._requested, _BROKEN_SECONDS)
-        self._urgent.clear()
         self._clock.wait(self._urgent, seconds)
         self._bell.set()
 
