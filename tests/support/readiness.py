@@ -1,5 +1,4 @@
-"""Waits until a collector is ready: /readyz is 503 while Postgres does not answer, which on a busy machine may be so for
-a moment."""
+"""Waits until a collector is ready: on a busy machine, Postgres may not answer in time, and /readyz is 503."""
 
 import time
 
