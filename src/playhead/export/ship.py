@@ -285,8 +285,8 @@ class Shipper:
     def _pause(self, seconds: float) -> None:
         """Waits after a failure that is not the collector's. Callers of `flush` are notified at once."""
         self._cursor = None  # records that were loaded and not acknowledged are loaded again
+        self._urgent.clear()  # first: a caller that is notified may call `flush` again at once, and that ends the wait
         self._fail(self._requested, _BROKEN_SECONDS)
-        self._urgent.clear()
         self._clock.wait(self._urgent, seconds)
         self._bell.set()
 
@@ -462,7 +462,8 @@ class Shipper:
     def _ship_dead(self) -> None:
         """Ships one shipment of a dead process's lane, so that this process's own lane never waits long."""
         if self._dead is None:
-            if self._clock.now() < self._next_look or isinstance(self._lane, NoLane):
+            is_due = self._clock.now() >= self._next_look and not self._is_ending
+            if not is_due or isinstance(self._lane, NoLane):
                 return
             self._next_look = self._clock.now() + _DEAD_LANES_SECONDS
             self._expire_all()

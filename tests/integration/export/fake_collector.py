@@ -191,8 +191,13 @@ def text_of(request: Request) -> str:
 
 @contextlib.contextmanager
 def closed_port() -> Generator[int]:
-    """A port on which nobody listens, and which no other process can get as long as the block takes."""
+    """A port on which nobody listens, and which no other process can get as long as the block takes.
+
+    A server of the test may listen there within the block, and do so again: with SO_REUSEADDR, which Python's servers
+    set, Linux lets two sockets have one port while only one of them listens.
+    """
     with socket.socket() as reserved:
+        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         reserved.bind(("127.0.0.1", 0))
         yield reserved.getsockname()[1]
 

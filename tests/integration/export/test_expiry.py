@@ -14,6 +14,7 @@ from playhead.export.ship import Shipper
 from playhead.journal.ended_runs import EndedRuns
 from playhead.journal.lane import LaneReader, LaneWriter, lanes
 from playhead.model import names
+from tests.integration.export.conftest import ImpatientClock
 from tests.integration.export.fake_collector import FakeCollector
 from tests.integration.export.test_ship_failures import wait_until
 from tests.unit.export.records import WHO, content, span
@@ -142,11 +143,24 @@ def test_a_program_deletes_what_is_old_however_short_it_lives(
     young = lane_of(lane.path.parent, root("b"), age=0)
     shipper = shipper_for(collector.url, linger_seconds=60.0, journal_keep_seconds=KEEP)
     lane.append(root("c"))
-    assert shipper.stop(10)
+    assert shipper.stop(60)
     assert wait_until(lambda: not old.exists())
     assert young.exists()
     assert lane.path.exists()
     assert told == []
+
+
+def test_a_program_that_ends_does_not_begin_to_look_at_all_lanes(
+    lane: LaneWriter, shipper_for: Callable[..., Shipper], collector: FakeCollector, clock: ImpatientClock
+):
+    """Also where the time of its next look comes just then."""
+    for number in range(30):
+        lane_of(lane.path.parent, root(f"{number}"))
+    shipper = shipper_for(collector.url, linger_seconds=60.0, journal_keep_seconds=KEEP)
+    lane.append(root("own"))
+    clock.time += 700
+    assert shipper.stop(60)
+    assert len(lanes(lane.path.parent)) >= 1 + 30 - 10
 
 
 # --- how long a session is kept ---------------------------------------------------------------------------------------

@@ -113,7 +113,7 @@ def test_a_process_that_goes_on_with_a_dead_ones_run_delivers_what_that_left_how
     shipper = shipper_for(collector.url, linger_seconds=60.0)
     shipper.also_deliver([dead, lane.path])
     shipper.start()
-    assert shipper.stop(10)
+    assert shipper.stop(60)
     assert collector.span_names()[:3] == ["step 3", "step 1", "step 2"]
 
 

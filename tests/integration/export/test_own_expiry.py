@@ -183,7 +183,7 @@ def test_the_shipper_of_a_process_that_lives_on_deletes_what_is_old(
             lane.append(root("b"))
         assert wait_until(lambda: not first.exists())
     finally:
-        shipper.stop(10)
+        shipper.stop(60)
     assert told == []
 
 

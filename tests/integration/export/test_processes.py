@@ -42,7 +42,7 @@ if pid == 0:
     lane = new_lane()
     shipper.restart_after_fork(lane.path)
     append(2)
-    os._exit(0 if shipper.flush(20) and shipper.counters.spans == 1 else 1)
+    os._exit(0 if shipper.flush(60) and shipper.counters.spans == 1 else 1)
 append(3)
 assert shipper.flush(60)
 assert os.waitpid(pid, 0)[1] == 0
@@ -90,7 +90,7 @@ def test_a_forked_child_ships_its_own_lane_and_the_parent_goes_on(tmp_path: Path
 
 
 def test_a_short_program_delivers_at_exit(tmp_path: Path, collector: FakeCollector):
-    run("atexit.register(shipper.stop, 20); append(1)", tmp_path, collector.url, linger="50")
+    run("atexit.register(shipper.stop, 60); append(1)", tmp_path, collector.url, linger="50")
     assert collector.span_names() == ["step 1"]
 
 

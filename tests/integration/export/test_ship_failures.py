@@ -1,5 +1,6 @@
 """The shipper against a collector that fails in every way we know."""
 
+import gc
 import tempfile
 import threading
 import time
@@ -101,22 +102,25 @@ def test_flush_gives_up_at_once_when_nobody_listens_and_the_records_arrive_later
         began = time.monotonic()
         assert not shipper.flush(30)
         assert time.monotonic() - began < 60
-    assert len(told) == 1
-    assert "playhead serve" in told[0]
-    with FakeCollector(port=port) as collector:
-        assert wait_until(lambda: shipper.flush(60))
-        assert collector.span_names() == ["step 1"]
+        assert len(told) == 1
+        assert "playhead serve" in told[0]
+        with FakeCollector(port=port) as collector:
+            assert wait_until(lambda: shipper.flush(60))
+            assert collector.span_names() == ["step 1"]
 
 
-# Python leaves the socket of a TLS handshake that failed to its garbage collector.
+# Python leaves the socket of a TLS handshake that failed to its garbage collector, which warns: here, and not in a test
+# that comes later.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_collector_without_tls_that_is_asked_for_tls_is_told_of(
     shipper_for: Callable[..., Shipper], lane: LaneWriter, collector: FakeCollector, told: list[str]
 ):
     shipper = shipper_for(collector.url.replace("http:", "https:"))
     lane.append(span(1))
-    assert not shipper.flush(10)
-    assert "begins with http:// where the collector has no TLS" in told[0]
+    assert not shipper.flush(60)
+    assert any("begins with http:// where the collector has no TLS" in sentence for sentence in told), told
+    shipper.stop(60)
+    gc.collect()
 
 
 def test_flush_gives_up_at_once_when_the_collector_asks_for_more_time_than_there_is(
@@ -145,7 +149,7 @@ def test_one_span_that_the_collector_refuses_is_left_out_and_all_others_arrive(
 
     collector.refuse = poison
     lane.append(b"".join(span(number) for number in range(1, 201)))
-    assert not shipper.flush(10), "one of them has not been delivered"
+    assert not shipper.flush(60), "one of them has not been delivered"
     assert LaneReader(lane.path).acked() == lane.position
     assert sorted(collector.span_names()) == sorted(f"step {n}" for n in range(1, 201) if n != 77)
     assert (shipper.counters.rejected, shipper.counters.spans) == (1, 199)
@@ -164,7 +168,7 @@ def test_one_content_that_the_collector_refuses_is_left_out_and_its_span_arrives
 
     collector.refuse = poison
     lane.append(content(b"a") + content(b"poison") + content(b"b") + span(1))
-    assert not shipper.flush(10)
+    assert not shipper.flush(60)
     assert sorted(collector.contents.values()) == [b"a", b"b"]
     assert collector.span_names() == ["step 1"]
     assert shipper.counters.rejected == 1
@@ -174,7 +178,7 @@ def test_one_content_that_the_collector_refuses_is_left_out_and_its_span_arrives
 
 def test_a_span_that_cannot_be_encoded_is_left_out(shipper: Shipper, lane: LaneWriter, collector: FakeCollector):
     lane.append(span(1) + span(2, trace_id="no hex") + span(3))
-    assert not shipper.flush(10)
+    assert not shipper.flush(60)
     assert collector.span_names() == ["step 1", "step 3"]
     assert shipper.counters.rejected == 1
 
@@ -247,7 +251,7 @@ def test_outages_of_any_length_lose_nothing(outages: list[tuple[int, int, int]],
         shipper = Shipper(mine, writer.path, clock=ImpatientClock(), on_problem=told.append)
         # What was put aside, which `flush` does not count as delivered, is acknowledged after what came with it.
         all_there = wait_until(lambda: shipper.flush(10) or LaneReader(writer.path).acked() == writer.position)
-        shipper.stop(10)
+        shipper.stop(60)
         assert all_there, told
         assert LaneReader(writer.path).acked() == writer.position
         writer.close()
@@ -274,7 +278,7 @@ def test_a_record_that_alone_is_refused_is_kept_and_can_be_sent_again(
     collector.refuse = poison
     lane.append(b"".join(span(number, a=number) for number in range(1, 20)))
     lane.append(log("poison", 1) + log("playhead.checkpoint", 2) + content(b"c"))
-    assert not shipper.flush(10)
+    assert not shipper.flush(60)
     assert wait_until(lambda: LaneReader(lane.path).acked() == lane.position)
     assert (shipper.counters.rejected, len(collector.spans)) == (2, 18)
     assert len([sentence for sentence in told if "--dead-letters" in sentence]) == 1
@@ -373,7 +377,7 @@ def test_what_the_collector_leaves_out_of_a_request_is_found_and_kept(
 
     collector.refuse = leave_out
     lane.append(b"".join(span(number) for number in range(1, 11)))
-    assert not shipper.flush(10)
+    assert not shipper.flush(60)
     assert LaneReader(lane.path).acked() == lane.position
     assert (shipper.counters.rejected, shipper.counters.spans) == (2, 8)
     assert sorted(collector.span_names()) == sorted(f"step {n}" for n in range(1, 11) if n not in {3, 8})

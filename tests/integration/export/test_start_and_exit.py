@@ -40,6 +40,8 @@ def run(journal: Path, collector: FakeCollector) -> dict[str, Any]:
         **os.environ,
         "PLAYHEAD_ENDPOINT": collector.url,
         "PLAYHEAD_JOURNAL_DIR": str(journal),
+        # The shipping thread looks at lanes of others after that time, which must not come while this program is slow.
+        "PLAYHEAD_LINGER_SECONDS": "60",
         # So large that this program's few records are no reason to measure what the folder takes.
         "PLAYHEAD_JOURNAL_MAX_BYTES": str(2**45),
     }

@@ -42,14 +42,15 @@ def taken(_: Request) -> Reply:
 class Backend:
     """`stored` counts, for each span by name and each log event by its event name, how often it was accepted."""
 
-    def __init__(self) -> None:
+    def __init__(self, port: int = 0) -> None:
+        """`port`: one that is reserved, for a backend that is stopped and started again."""
         self.answer: Callable[[Request], Reply] = taken
         self.requests: list[Request] = []
         self.stored: Counter[str] = Counter()
         self.url = ""
         self._server: ThreadingHTTPServer | None = None
         self._thread: threading.Thread | None = None
-        self._port = 0
+        self._port = port
 
     def start(self) -> Self:
         backend = self

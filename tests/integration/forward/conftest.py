@@ -14,6 +14,7 @@ from playhead_collector.read.prices import shipped
 from playhead_collector.store.postgres.recipients import Recipient
 from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.integration.emptied import emptied_afterwards
+from tests.integration.export.fake_collector import closed_port
 from tests.integration.forward.backend import Backend
 from tests.integration.store.making import Clock
 
@@ -42,9 +43,10 @@ async def store(module_database_url: str, clock: Clock, sql: asyncpg.Connection)
 
 @pytest.fixture
 def backend() -> Iterator[Backend]:
-    started = Backend().start()
-    yield started
-    started.stop()
+    with closed_port() as port:
+        started = Backend(port).start()
+        yield started
+        started.stop()
 
 
 @pytest.fixture

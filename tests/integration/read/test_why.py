@@ -43,10 +43,10 @@ async def client(store: PostgresStore) -> AsyncIterator[AsyncClient]:
         yield client
 
 
-def choosing(run: str, order: str) -> Recorder:
+def choosing(run: str, order: str, question: str = "Cancel AB12CD or XY34ZW, whichever is open") -> Recorder:
     """One run of several that begin alike: the model chose this order."""
     recorder = Recorder(run, start_ns=START_NS + int(run[:4], 16) * 1_000 * MS)
-    asked: list[Message] = [text_message("user", "Cancel AB12CD or XY34ZW, whichever is open")]
+    asked: list[Message] = [text_message("user", question)]
     part = {"type": "tool_call", "id": "c1", "name": "cancel", "arguments": {"order": order}}
     answer: Message = {"role": "assistant", "parts": [part]}
     recorder.model(asked, answer, **{names.TOOL_DEFINITIONS_REF: recorder.keep([{"name": "cancel"}, {"name": "wait"}])})
@@ -73,7 +73,7 @@ async def test_runs_that_begin_alike_tell_of_each_other_s_choices(client: AsyncC
 
 
 async def test_a_call_is_explained_with_places_that_can_be_looked_up(client: AsyncClient, store: PostgresStore):
-    await store.spans.ingest(PROJECT, choosing("00aa" * 8, "XY34ZW").batch())
+    await store.spans.ingest(PROJECT, choosing("00aa" * 8, "XY34ZW", "Cancel XY34ZW or EF56GH").batch())
     (why,) = [each async for each in client.attributions("00aa" * 8)]
     assert why == await client.why("00aa" * 8, why["seq"])
     (value,) = why["values"]

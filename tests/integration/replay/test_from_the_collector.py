@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import os
-import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -24,6 +23,7 @@ from playhead.testing import MockModelServer, text
 from playhead_collector.process import CollectorProcess
 from playhead_collector.store.ports.tiers import Move, Tier
 from playhead_collector.store.postgres.store import connect
+from tests.support.removed_folder import remove_folder
 
 executed: list[int] = []
 
@@ -50,9 +50,9 @@ def recorded(database_url: str, tmp_path: Path) -> Iterator[tuple[str, openai.Op
         with openai.OpenAI(base_url=server.base_url, api_key="none") as client:
             with playhead.run("p") as run:
                 agent(client)
-            assert playhead.flush()
+            assert playhead.flush(60)
             playhead.configure(endpoint=collector.url, journal_dir=tmp_path / "elsewhere")
-            shutil.rmtree(tmp_path / "here")
+            remove_folder(tmp_path / "here")
             executed.clear()
             assert run.id is not None
             yield run.id, client, server, collector.url
@@ -110,10 +110,10 @@ def test_an_array_is_given_back_from_what_the_collector_has(database_url: str, t
         with contextlib.suppress(RuntimeError), playhead.run("p") as run:
             first = draw(5)
             raise RuntimeError
-        assert playhead.flush()
+        assert playhead.flush(60)
         assert run.id is not None
         playhead.configure(endpoint=collector.url, journal_dir=tmp_path / "elsewhere")
-        shutil.rmtree(tmp_path / "here")
+        remove_folder(tmp_path / "here")
         with playhead.resume(run.id), playhead.run("p"):
             again = draw(5)
         playhead.shutdown()
@@ -144,10 +144,10 @@ def test_values_that_look_alike_come_back_from_the_collector_as_what_they_were(
             for number in range(len(ALIKE)):
                 give(number)
             raise RuntimeError
-        assert playhead.flush()
+        assert playhead.flush(60)
         assert run.id is not None
         playhead.configure(endpoint=collector.url, journal_dir=tmp_path / "elsewhere")
-        shutil.rmtree(tmp_path / "here")
+        remove_folder(tmp_path / "here")
         with playhead.resume(run.id), playhead.run("p"):
             again = [give(number) for number in range(len(ALIKE))]
         playhead.shutdown()
@@ -186,7 +186,8 @@ def resumed_events(folder: Path, url: str, *, from_the_collector: bool, delivers
     """What a run comes to that says much, is killed, and is resumed."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("OTEL_", "PLAYHEAD_"))}
     kept |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OTEL_EXPORTER_OTLP_ENDPOINT": url}
-    kept |= {"PLAYHEAD_LINGER_SECONDS": "60", "DELIVERS": "yes" if delivers else ""}
+    kept |= {"PLAYHEAD_LINGER_SECONDS": "60", "PLAYHEAD_EXIT_TIMEOUT_SECONDS": "60"}
+    kept |= {"DELIVERS": "yes" if delivers else ""}
 
     def program(**environ: str) -> tuple[int, str]:
         command = [sys.executable, "-c", SAYING]
@@ -232,7 +233,7 @@ def test_a_run_and_the_one_that_continues_it_name_each_other_everywhere(
     run_id, _, _, url = recorded
     with playhead.run("next", continues=run_id) as run:
         assert run.history[-1] == {"role": "assistant", "content": "fine"}
-    assert playhead.flush()
+    assert playhead.flush(60)
     next_id = str(run.id)
     with playhead.Client(url) as client:
         before, after = client.run(run_id), client.run(next_id)
@@ -263,7 +264,7 @@ def test_a_checkpoint_is_listed_and_given_back_from_the_collector(
     run_ids: list[Any] = []
     with pytest.raises(ConnectionError):
         program(fails=True)
-    assert playhead.flush()
+    assert playhead.flush(60)
     with playhead.Client(url) as client:
         found = list(client.checkpoints(run_ids[0], preview=100))
     assert [(each["name"], each.get("preview")) for each in found] == [
@@ -272,7 +273,7 @@ def test_a_checkpoint_is_listed_and_given_back_from_the_collector(
     ]
     listed = CliRunner().invoke(app, ["--url", url, "checkpoints", run_ids[0]])
     assert [line.split()[2] for line in listed.stdout.splitlines()[1:]] == ["one", "two"]
-    shutil.rmtree(current_settings().journal_dir)
+    remove_folder(current_settings().journal_dir)
     executed.clear()
     with playhead.resume(run_ids[0]) as resumed:
         assert program(fails=False) == ("worked", ("worked", 2))
@@ -297,7 +298,7 @@ def test_what_a_cut_file_of_the_journal_has_lost_comes_from_the_collector(databa
         try:
             with pytest.raises(ConnectionError):
                 program(fails=True)
-            assert playhead.shutdown(20)
+            assert playhead.shutdown(60)
             [segment] = tmp_path.glob("*/*.segment")
             os.truncate(segment, segment.stat().st_size // 2)
             executed.clear()

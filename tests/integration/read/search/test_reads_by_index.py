@@ -108,6 +108,12 @@ def test_no_question_scans_a_table_that_grows_with_the_runs(module_database_url:
         # So few rows are read faster without an index: a scan is left only where there is none.
         name = await connection.fetchval("select current_database()")
         await connection.execute(f"alter database {name} set enable_seqscan = off")
+        # Those that filled the tables tell of their scans when they have ended, a moment after they were closed.
+        others = "select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+        deadline = time.monotonic() + 180
+        while await connection.fetchval(f"{others} and backend_type = 'client backend'"):
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0.02)
         await connection.close()
 
     asyncio.run(settle())
