@@ -20,7 +20,7 @@ async def test_a_project_without_rules_runs_no_statement_more(store: PostgresSto
     ran: list[str] = []
     for name in ("rows", "row", "value", "column", "run"):
         monkeypatch.setattr(statements, name, noting(getattr(statements, name), ran))
-    directory = ProjectDirectory(store.projects)
+    directory = ProjectDirectory(store.projects, clock=lambda: 0.0)  # what it has read is never too old
     without = IngestPipeline(store, FIRST_PROJECT, 1_000, ())
     pipeline = replace(without, maskers=Maskers(directory).of)
     await directory.all()  # as the check of limits has done before each request
