@@ -21,11 +21,11 @@ from tests.integration.encryption.conftest import (
     fill,
     http_of,
     open_folder,
-    until_there_is_nothing_to_do,
 )
 from tests.integration.encryption.recorded_texts import RUNS, TEXTS, run_id, send_the_rest
 from tests.integration.encryption.scanning import found_in
 from tests.integration.encryption.test_at_rest import answers, nothing_is_left_in_memory
+from tests.support.at_rest import until_at_rest
 from tests.support.sweep import PREFIX
 
 _FORGOTTEN = run_id(5)
@@ -43,12 +43,13 @@ def thinned(*, encrypted: bool) -> Iterator[Filled]:
             with Client(collector.url, OPERATOR) as operator:
                 operator.create_project(PROJECT, encrypted=encrypted)
             asyncio.run(fill(collector.database))
-            asyncio.run(until_there_is_nothing_to_do(collector.database))
+            asyncio.run(until_at_rest(collector.database, RUNS))
             with client_of(collector.url) as client, http_of(collector.url) as http:
                 send_the_rest(client, http)
                 score(client)
+                asyncio.run(until_at_rest(collector.database, RUNS))
                 thin(client)
-                assert client.forget("run", _FORGOTTEN)["run_count"] == 1
+                forget(client)
             asyncio.run(until_bodies_are_in_the_object_store(collector.database))
             yield Filled(collector, folder)
             assert "Traceback" not in collector.log()
@@ -77,6 +78,15 @@ def thin(client: Client) -> None:
     tiers = [row["completeness"]["retained"] for row in client.runs()]
     # One is pinned, one is waited for.
     assert (tiers.count("cold"), tiers.count("hot")) == (RUNS - 2, 2)
+
+
+def forget(client: Client) -> None:
+    asked = client.forget("run", _FORGOTTEN)
+    assert asked["run_count"] == 1
+    deadline = time.monotonic() + 180
+    while client.forgetting(asked["id"])["phase"] != "done":
+        assert time.monotonic() < deadline, client.forgetting(asked["id"])
+        time.sleep(0.1)
 
 
 async def until_bodies_are_in_the_object_store(dsn: str) -> None:

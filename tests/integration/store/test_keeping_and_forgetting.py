@@ -39,8 +39,8 @@ from playhead_collector.store.postgres.scrubbing import scrub
 from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.integration.read.recorded import Recorder
 from tests.integration.store.making import Clock, P
+from tests.support.database_sessions import wait_for_end_of_sessions
 from tests.support.faulty_objects import FaultyObjects
-from tests.support.store_sessions import wait_for_end_of_sessions
 from tests.support.stored_objects import files_in, texts_in_objects
 from tests.support.stored_texts import stored_in
 

@@ -14,8 +14,8 @@ from playhead_collector.store.objects.obstore_store import open_object_store
 from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres.store import connect
 from tests.integration.store.making import P, span
+from tests.support.database_sessions import sessions_of_stores, wait_for_end_of_sessions
 from tests.support.killed_mover import LEAST
-from tests.support.store_sessions import sessions_of_stores, wait_for_end_of_sessions
 
 KILLED = -9
 

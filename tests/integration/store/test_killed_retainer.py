@@ -15,8 +15,8 @@ from playhead_collector.store.ports.tiers import Tier
 from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.integration.store.making import Clock, P
 from tests.integration.store.test_tiers import named, record_of, set_policy, store_runs, with_bulk
+from tests.support.database_sessions import sessions_of_stores, wait_for_end_of_sessions
 from tests.support.made_up_runs import MadeUpRun
-from tests.support.store_sessions import sessions_of_stores, wait_for_end_of_sessions
 
 KILLED = -9
 WAITS = """
