@@ -115,8 +115,10 @@ def test_answers_are_those_of_a_project_that_is_not_encrypted(cold: Filled, encr
     expected, found = list(answers(cold)), list(answers(encrypted_cold))
     assert len(expected) > 200
     assert [(where, status) for where, status, _ in found] == [(where, status) for where, status, _ in expected]
-    different = {where for (where, _, one), (_, _, other) in zip(expected, found, strict=True) if one != other}
-    assert {where for where in different if not where.startswith("get /forget ")} == set()  # requests have other ids
+    pairs = zip(expected, found, strict=True)
+    different = {where: (one, other) for (where, _, one), (_, _, other) in pairs if one != other}
+    # Requests have other ids.
+    assert {where: both for where, both in different.items() if not where.startswith("get /forget ")} == {}
     for name in ("run_count", "contents", "of_others"):
         [ours], [others] = (forgettings(filled) for filled in (encrypted_cold, cold))
         assert ours[name] == others[name]

@@ -49,7 +49,8 @@ async def test_a_project_without_rules_runs_no_statement_more(store: PostgresSto
 
 def noting(function: Any, ran: list[str]) -> Any:
     def noted(conn: Any, name: str, /, **parameters: Any) -> Any:
-        ran.append(name)
+        if name != "ready":  # the store's own probe, twice a second
+            ran.append(name)
         return function(conn, name, **parameters)
 
     return noted
