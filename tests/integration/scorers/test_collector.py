@@ -281,7 +281,7 @@ def test_what_a_function_failed_with_is_said_and_the_scores_of_others_are_stored
         client.backfill_scorer(name)
     assert eventually(lambda: scores_of(client, GOOD).get("fine"))["value"] == 1.0
     eventually(lambda: "fine" in scores_of(client, FAILED))
-    eventually(lambda: client.scorer("fine")["backfill"]["state"] == "done")
+    eventually(lambda: (backfill := client.scorer("fine")["backfill"]) is not None and backfill["state"] == "done")
     assert eventually(lambda: client.scorer("broken")["total"]["begun"] >= 2)
     with httpx.Client(base_url=collector.url, headers={"authorization": f"Bearer {ADMIN_KEY}"}, timeout=60) as http:
 
