@@ -29,8 +29,8 @@ from tests.support.at_rest import until_at_rest
 from tests.support.sweep import PREFIX
 
 _FORGOTTEN = run_id(5)
-# Requests have other ids. Which cold runs a content is said to be of depends on which were packed together with the first
-# one, and so on how fast they arrived; in which tier it is, on the size of their pack.
+# Requests have other ids. Which cold runs a content is said to be of depends on those that were packed together with
+# the first, and so on how fast they arrived; in which tier it is, on the size of their pack.
 _OTHERWISE = ("get /forget ", "get /content/{ref}/about ")
 
 
