@@ -24,6 +24,7 @@ from playhead_collector.settings import CollectorSettings
 from playhead_collector.store.postgres.store import connect
 from playhead_collector.upkeep import backup
 from tests.integration.read.recorded import Recorder, conversation
+from tests.support.at_rest import until_at_rest
 from tests.support.readers.questions import across, answer, questions
 
 RUNS = [f"{n:02x}" * 16 for n in range(1, 7)]
@@ -129,14 +130,6 @@ def epoch_of(url: str) -> str:
     return asked.raise_for_status().json()["epoch"]
 
 
-def settled(url: str, runs: Sequence[str]) -> None:
-    deadline = time.monotonic() + 180
-    with Client(url) as client:
-        while not all(client.run(run)["completeness"]["sealed"] for run in runs):
-            assert time.monotonic() < deadline
-            time.sleep(0.2)
-
-
 def test_nobody_else_may_read_a_backup_while_it_is_written(
     module_database_url: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -164,7 +157,7 @@ def test_a_backup_that_is_made_while_runs_arrive_answers_as_the_original(folder:
             client.score(RUNS[0], "quality", 1.0, comment="good")
             client.add_note(RUNS[1], "look at this")
             client.save_conversation("chat", None, revision=0, scope="acme")
-        settled(collector.url, RUNS)
+        asyncio.run(until_at_rest(collector.database, len(RUNS)))
         expected = asyncio.run(answers(collector.url))
         with Ingesting(collector.database) as ingesting:
             ingesting.wait(3)
@@ -200,7 +193,7 @@ def test_a_backup_of_a_stopped_collector_goes_into_a_database_of_ones_own(folder
     data, saved = folder / "data", folder / "backup"
     with CollectorProcess(data_dir=data, env=ENV) as collector:
         asyncio.run(record(collector.database))
-        settled(collector.url, RUNS)
+        asyncio.run(until_at_rest(collector.database, len(RUNS)))
         expected = asyncio.run(answers(collector.url))
     command("backup", str(saved), data=data)
     assert "is not empty" in command("backup", str(saved), data=data, expect=2).stderr

@@ -1,5 +1,6 @@
 """An agent goes on while its collector is away, and afterwards the record is whole: the real parts, end to end."""
 
+import shutil
 import socket
 import tempfile
 from collections.abc import Iterator
@@ -18,10 +19,13 @@ CALLS = 6
 
 
 @pytest.fixture
-def port() -> int:
-    with closing(socket.socket()) as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+def port() -> Iterator[int]:
+    """A port that the system gives to nobody else: a socket of ours has it, which does not listen. Who asks for this
+    port, with SO_REUSEADDR as servers do, gets it."""
+    with closing(socket.socket()) as holder:
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.bind(("127.0.0.1", 0))
+        yield holder.getsockname()[1]
 
 
 @pytest.fixture
@@ -33,10 +37,16 @@ def recording(tmp_path: Path, port: int) -> Iterator[None]:
     playhead.shutdown(0.1)
 
 
-@pytest.mark.usefixtures("recording")
-def test_a_collector_that_is_killed_in_the_middle_of_a_run_has_all_of_it_when_it_is_back(tmp_path: Path, port: int):
+@pytest.fixture
+def data_dir() -> Iterator[Path]:
     # Not tmp_path: its parents are closed to others, and as root Postgres runs as somebody else.
-    data_dir = Path(tempfile.mkdtemp(prefix="playhead-tests-"))
+    folder = Path(tempfile.mkdtemp(prefix="playhead-tests-"))
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.mark.usefixtures("recording")
+def test_a_collector_that_is_killed_in_the_middle_of_a_run_has_all_of_it_when_it_is_back(data_dir: Path, port: int):
     collector = CollectorProcess(data_dir=data_dir, port=port).start()
     with MockModelServer() as server, openai.OpenAI(base_url=server.base_url, api_key="none") as client:
         server.otherwise(text("noted"))
@@ -46,7 +56,7 @@ def test_a_collector_that_is_killed_in_the_middle_of_a_run_has_all_of_it_when_it
             messages = [{"role": "user", "content": "begin"}]
             for number in range(CALLS):
                 if number == CALLS // 2:
-                    assert playhead.flush()
+                    assert playhead.flush(60)
                     collector.kill()
                 answer = client.chat.completions.create(model="m", messages=messages)  # pyright: ignore[reportArgumentType]
                 said = answer.choices[0].message.content or ""

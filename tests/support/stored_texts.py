@@ -17,23 +17,28 @@ async def stored_in(dsn: str) -> dict[str, bytes]:
     say nothing are left out. Fails for a body that cannot be read."""
     connection = await asyncpg.connect(dsn)
     try:
-        found: dict[str, bytearray] = {}
-        dictionaries = {
-            (row["project_id"], row["dictionary"]): bytes(row["body"])
-            for row in await connection.fetch("select project_id, dictionary, body from dictionary")
-        }
-        spans = {row["page"]: bytes(row["body"]) for row in await connection.fetch("select page, body from span_page")}
-        tables = await connection.fetch(
-            "select relname from pg_class where relkind = 'r' and relnamespace = current_schema()::regnamespace"
-        )
-        for (table,) in tables:
-            for row in await connection.fetch(f"select * from {table}"):
-                for column, value in row.items():
-                    for data in _texts(table, column, value, row, dictionaries, spans):
-                        found.setdefault(f"{table}.{column}", bytearray()).extend(data + b"\n")
-        return {name: bytes(data) for name, data in found.items()}
+        async with connection.transaction(isolation="repeatable_read", readonly=True):  # rows name each other
+            return await _stored(connection)
     finally:
         await connection.close()
+
+
+async def _stored(connection: asyncpg.Connection) -> dict[str, bytes]:
+    found: dict[str, bytearray] = {}
+    dictionaries = {
+        (row["project_id"], row["dictionary"]): bytes(row["body"])
+        for row in await connection.fetch("select project_id, dictionary, body from dictionary")
+    }
+    spans = {row["page"]: bytes(row["body"]) for row in await connection.fetch("select page, body from span_page")}
+    tables = await connection.fetch(
+        "select relname from pg_class where relkind = 'r' and relnamespace = current_schema()::regnamespace"
+    )
+    for (table,) in tables:
+        for row in await connection.fetch(f"select * from {table}"):
+            for column, value in row.items():
+                for data in _texts(table, column, value, row, dictionaries, spans):
+                    found.setdefault(f"{table}.{column}", bytearray()).extend(data + b"\n")
+    return {name: bytes(data) for name, data in found.items()}
 
 
 def _texts(

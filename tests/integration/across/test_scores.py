@@ -169,6 +169,8 @@ def test_runs_are_found_by_their_latest_score(client: Client):
     good, bad, none = recorded("a", helpful=0.9, verdict="kept"), recorded("b", helpful=0.9), recorded("c")
     client.score(bad, "helpful", 0.1)
     client.score(none, "helpful", True, at="last")  # of a call, not of the run
+    for run in (good, bad, none):
+        client.run(run)  # waits for the projection, as lists do not
 
     def found(condition: str) -> set[str]:
         return {row["run"] for row in client.runs(score=condition)}

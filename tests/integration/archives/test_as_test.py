@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import httpx
@@ -271,7 +272,10 @@ def test_an_interrupted_graph_becomes_a_test_that_passes(recorded: CollectorProc
     program.write_text(INTERRUPTED)
     done = run_example(program, tmp_path / "recorded", **delivering_to(recorded))
     assert done.code == 0, done.errors
-    going_on, waiting = ask(recorded, "runs", agent="LangGraph", limit=2)[1]["items"]
+    until = time.monotonic() + 180
+    while len(found := ask(recorded, "runs", agent="LangGraph", limit=2)[1]["items"]) < 2:  # by projected runs alone
+        assert time.monotonic() < until, found
+    going_on, waiting = found
     files = [tmp_path / "test_waiting.py", tmp_path / "test_going_on.py"]
     for run, file in zip((waiting, going_on), files, strict=True):
         assert cli(recorded, "export", run["run"], "--as", "test", "-o", file).exit_code == 0

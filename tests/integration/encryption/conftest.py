@@ -1,13 +1,11 @@
 import asyncio
 import shutil
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import asyncpg
 import httpx
 import pytest
 
@@ -16,6 +14,7 @@ from playhead_collector.process import CollectorProcess
 from playhead_collector.store.operator_key import KeySource
 from playhead_collector.store.postgres.store import connect
 from tests.integration.encryption.recorded_texts import RUNS, send_the_rest, store_runs
+from tests.support.at_rest import until_at_rest
 
 OPERATOR = "the operator's key"
 KEY = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
@@ -56,24 +55,6 @@ async def fill(dsn: str) -> None:
     await store.close()
 
 
-async def until_there_is_nothing_to_do(dsn: str) -> None:
-    """Waits until all runs are sealed, packed, and looked through."""
-    left = (
-        "select (select count(*) from packing_due) + (select count(*) from run where not (sealed and searched))"
-        " + (select count(*) from run_outcome where undescribed"
-        "    or suspects_ns is null and outcome in ('failed', 'crashed'))"
-        f" + abs({RUNS} - (select count(*) from run)) + (select (count(*) = 0)::int from content_pack)"
-    )
-    connection = await asyncpg.connect(dsn)
-    deadline = time.monotonic() + 120
-    while await connection.fetchval(left):
-        assert time.monotonic() < deadline, await connection.fetch(
-            "select sealed, searched, count(*) from run group by 1, 2"
-        )
-        await asyncio.sleep(0.1)
-    await connection.close()
-
-
 @dataclass
 class Filled:
     """A collector that has the records of `recorded_texts.py` in a project."""
@@ -92,9 +73,10 @@ def filled(*, encrypted: bool) -> Iterator[Filled]:
         with Client(collector.url, OPERATOR) as operator:
             operator.create_project(PROJECT, encrypted=encrypted)
         asyncio.run(fill(collector.database))
-        asyncio.run(until_there_is_nothing_to_do(collector.database))
+        asyncio.run(until_at_rest(collector.database, RUNS))
         with client_of(collector.url) as client, http_of(collector.url) as http:
             send_the_rest(client, http)
+        asyncio.run(until_at_rest(collector.database, RUNS))
         yield Filled(collector, folder)
         assert "Traceback" not in collector.log()
 

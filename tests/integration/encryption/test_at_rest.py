@@ -17,9 +17,9 @@ from tests.support.sweep import PREFIX, RULES, Question, Swept
 
 # --- answers ----------------------------------------------------------------------------------------------------------
 
-# Times of the database's clock: records and posts have other ones. And numbers that grow with each projection.
+# Times and days of the database's clock: records and posts have other ones. And numbers that grow with each projection.
 _TIMES = re.compile(
-    r'"(?!2025-10-09|2026-01-01)\d{4}-\d\d-\d\dT[^"]*"|(?<="next_cursor":)"[^"]*"|(?:since|at) \d{4}-[^"]*'
+    r'"(?!2025-10-09|2026-01-01)\d{4}-\d\d-\d\d(?:T[^"]*)?"|(?<="next_cursor":)"[^"]*"|(?:since|at) \d{4}-[^"]*'
 )
 _NOT_ABOUT_RUNS = re.compile(r"/(storage|project|projects|keys|forward|gc|search/|runs/\{run\}/bundle)")
 

@@ -17,6 +17,7 @@ from playhead_collector.store.objects.obstore_store import open_object_store
 from playhead_collector.store.ports.forgetting import Selector
 from playhead_collector.store.ports.projections import UnpackedRun
 from playhead_collector.store.ports.spans import Batch
+from playhead_collector.store.postgres import moving
 from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import Clock, P, run_number, span
 from tests.integration.store.test_forgetting import go_on, record
@@ -29,6 +30,12 @@ KIB = 1024
 @pytest.fixture
 def objects(tmp_path: Path) -> FaultyObjects:
     return FaultyObjects(open_object_store(f"file://{tmp_path}/objects", 10))
+
+
+@pytest.fixture(autouse=True)
+def _says_it_again() -> None:
+    """What another test has made it say some seconds ago would else be left out."""
+    moving.log.forget()
 
 
 def text(number: int, size: int = 2 * KIB) -> Content:

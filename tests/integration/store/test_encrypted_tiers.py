@@ -1,6 +1,7 @@
 """Of an encrypted project, records of thinned runs are encrypted in their rows and in the object store."""
 
 import base64
+import struct
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -23,6 +24,8 @@ from tests.integration.store.making import Clock
 from tests.support.many_runs.varied import VariedRun
 
 KEY = base64.b64encode(bytes(range(32))).decode()
+# Encrypted bytes are random: most are no frame of zstd, some are one of a size that no memory has, few another text.
+NOT_A_RECORD = (ZstdError, MemoryError, struct.error, ValueError)
 
 
 @pytest.fixture
@@ -91,7 +94,7 @@ async def test_a_cold_run_of_an_encrypted_project(
     await check_plain(store, project, run, before, spans)
     moved = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert body in moved  # as it was in the row
-    with pytest.raises(ZstdError):
+    with pytest.raises(NOT_A_RECORD):
         packed_runs.decode(body)
     clock.days_pass(10)
     await retainer.run_once()

@@ -39,6 +39,7 @@ from playhead_collector.store.postgres.scrubbing import scrub
 from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.integration.read.recorded import Recorder
 from tests.integration.store.making import Clock, P
+from tests.support.database_sessions import wait_for_end_of_sessions
 from tests.support.faulty_objects import FaultyObjects
 from tests.support.stored_objects import files_in, texts_in_objects
 from tests.support.stored_texts import stored_in
@@ -465,6 +466,7 @@ async def test_scrubbing_keeps_the_dictionaries_of_what_is_in_the_object_store(
     assert row is not None
     assert (row["encoding"] > 0, row["body"]) == (True, None)
     await sql.execute("insert into content_tombstone values ($1, current_date, 'x')", P)
+    await wait_for_end_of_sessions(sql)
     await scrub(sql)
     assert await sql.fetchval("select count(*) from content where encoding > 0") == 1
     store = await opened(module_database_url, clock, folder)

@@ -14,6 +14,7 @@ from playhead_collector.store.objects.obstore_store import open_object_store
 from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.postgres.store import connect
 from tests.integration.store.making import P, span
+from tests.support.database_sessions import sessions_of_stores, wait_for_end_of_sessions
 from tests.support.killed_mover import LEAST
 
 KILLED = -9
@@ -40,10 +41,12 @@ async def test_the_next_mover_goes_on_where_a_killed_one_was(
     # An object that nobody names, so that there is something to delete.
     await store.objects.put_parts(P, {"nobody's": b"x" * 100})
     await sql.execute("update stored_object set state = 3")
+    ours = await sessions_of_stores(sql)
     program = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "tests.support.killed_mover", module_database_url, f"{tmp_path}/objects", call, when
     )
     assert await program.wait() == KILLED
+    await wait_for_end_of_sessions(sql, but=ours)
     refs = [content.ref for content in contents]
     assert set(await store.contents.get_many(P, refs)) == set(refs)
 

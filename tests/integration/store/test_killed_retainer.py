@@ -15,10 +15,14 @@ from playhead_collector.store.ports.tiers import Tier
 from playhead_collector.store.postgres.store import PostgresStore, connect
 from tests.integration.store.making import Clock, P
 from tests.integration.store.test_tiers import named, record_of, set_policy, store_runs, with_bulk
+from tests.support.database_sessions import sessions_of_stores, wait_for_end_of_sessions
 from tests.support.made_up_runs import MadeUpRun
 
 KILLED = -9
-WAITS = "select count(*) from pg_locks where not granted and relation = $1::regclass"
+WAITS = """
+    select count(*) from pg_locks where not granted and relation = $1::regclass
+    and database = (select oid from pg_database where datname = current_database())
+"""
 POLICIES = {
     Tier.WARM: {"default": {"hot": "1d", "warm": "forever"}},
     Tier.COLD: {"default": {"hot": "1d", "cold": "forever"}},
@@ -74,6 +78,7 @@ async def test_killed_while_it_writes_a_table(
     before = {run.run: await record_of(store, run) for run in runs}
     await set_policy(store, POLICIES[tier])
     clock.days_pass(2)
+    ours = await sessions_of_stores(sql)
     async with sql.transaction():
         await sql.execute(f"lock table {table} in share mode")  # others read it, and wait when they write
         program = await start(module_database_url, clock, folder)
@@ -82,6 +87,7 @@ async def test_killed_while_it_writes_a_table(
             await asyncio.sleep(0.02)
         program.kill()
         assert await program.wait() == KILLED
+    await wait_for_end_of_sessions(sql, but=ours)
     for run in runs:
         row = await store.runs.get(P, run.run)
         assert row is not None
@@ -121,7 +127,9 @@ async def test_killed_at_the_object_store(
     before = await record_of(store, run)
     await set_policy(store, POLICIES[tier])
     clock.days_pass(2)
+    ours = await sessions_of_stores(sql)
     assert await (await start(module_database_url, clock, folder, call, when)).wait() == KILLED
+    await wait_for_end_of_sessions(sql, but=ours)
     assert await record_of(store, run) == before
     assert (await store.contents.get_many(P, list(run.contents))).keys() >= named(run)
     await sql.execute("update stored_object set changed = changed - interval '2 hours'")

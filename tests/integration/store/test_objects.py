@@ -16,6 +16,7 @@ from playhead_collector.store.objects.obstore_store import open_object_store
 from playhead_collector.store.ports.objects import part_digest
 from playhead_collector.store.ports.projections import UnpackedRun
 from playhead_collector.store.ports.spans import Batch
+from playhead_collector.store.postgres import objects as postgres_objects
 from playhead_collector.store.postgres.store import PostgresStore
 from tests.integration.store.making import RUN, Clock, P, after, message, ref_of, run_number, span, thread, whole
 from tests.support.faulty_objects import FaultyObjects
@@ -185,8 +186,9 @@ async def test_all_but_the_bytes_of_moved_packs_is_answered_without_the_object_s
 
 
 async def test_a_failing_object_store_is_not_asked_again_at_once(
-    store: PostgresStore, other_store: PostgresStore, objects: FaultyObjects
+    store: PostgresStore, other_store: PostgresStore, objects: FaultyObjects, monkeypatch: pytest.MonkeyPatch
 ):
+    monkeypatch.setattr(postgres_objects, "_FAILING_SECONDS", 3_600.0)
     content, small = large(1), content_of("small")
     await record(store, RUN, [content, small])
     await move_all(store)

@@ -89,6 +89,7 @@ async def kill_in_a_step(store_step: "asyncio.Future[object] | object", sql: asy
             await asyncio.sleep(0.01)
             assert not step.done()
         for row in waiting:
-            await sql.execute("select pg_terminate_backend($1)", row["pid"])
+            # Until it is gone, it holds the locks of the step, and nobody else can make one.
+            assert await sql.fetchval("select pg_terminate_backend($1, 60000)", row["pid"])
     results = await asyncio.gather(step, return_exceptions=True)
     assert isinstance(results[0], Exception)

@@ -20,7 +20,7 @@ async def test_a_project_without_rules_runs_no_statement_more(store: PostgresSto
     ran: list[str] = []
     for name in ("rows", "row", "value", "column", "run"):
         monkeypatch.setattr(statements, name, noting(getattr(statements, name), ran))
-    directory = ProjectDirectory(store.projects)
+    directory = ProjectDirectory(store.projects, clock=lambda: 0.0)  # what it has read is never too old
     without = IngestPipeline(store, FIRST_PROJECT, 1_000, ())
     pipeline = replace(without, maskers=Maskers(directory).of)
     await directory.all()  # as the check of limits has done before each request
@@ -49,7 +49,8 @@ async def test_a_project_without_rules_runs_no_statement_more(store: PostgresSto
 
 def noting(function: Any, ran: list[str]) -> Any:
     def noted(conn: Any, name: str, /, **parameters: Any) -> Any:
-        ran.append(name)
+        if name != "ready":  # the store's own probe, twice a second
+            ran.append(name)
         return function(conn, name, **parameters)
 
     return noted

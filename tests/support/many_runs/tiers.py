@@ -24,6 +24,7 @@ from playhead_collector.store.objects.obstore_store import open_object_store
 from playhead_collector.store.ports.spans import Batch
 from playhead_collector.store.ports.tiers import Tier
 from playhead_collector.store.postgres.store import PostgresStore, connect
+from tests.support.database_sessions import wait_for_end_of_snapshots
 from tests.support.many_runs.varied import VariedRun
 
 POLICY = {
@@ -166,6 +167,7 @@ async def _tables(conn: "asyncpg.Connection[asyncpg.Record]") -> dict[str, int]:
     names = await conn.fetch(
         "select relname from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'"
     )
+    await wait_for_end_of_snapshots(conn)
     for (name,) in names:
         await conn.execute(f"vacuum (full, analyze) {name}")
     rows = await conn.fetch(

@@ -32,6 +32,7 @@ from tests.integration.store.making import (
     thread,
     whole,
 )
+from tests.support.database_sessions import wait_for_end_of_snapshots
 from tests.support.made_up_runs import MadeUpRun
 
 OTHER = run_number(1)
@@ -239,9 +240,11 @@ async def test_space_is_given_back_when_nothing_is_left_to_pack(
     clock.now_ns += 10**9
     await runner.run_once()
     await runner.run_once()
-    for _ in range(2):
-        await packer.run_once()
+    await packer.run_once()
     assert packer.counts["packed"] == 1
-    assert await sql.fetchval(size) < before / 3
+    await wait_for_end_of_snapshots(sql)
+    async with asyncio.timeout(60):
+        while await sql.fetchval(size) >= before / 3:  # it tries again when autovacuum is at work on a table
+            await packer.run_once()
     assert (await store.contents.get_many(P, list(run.contents))).keys() == run.contents.keys()
     assert len(await store.contents.thread(P, thread_refs(run.spans[-2])[0])) == 799
