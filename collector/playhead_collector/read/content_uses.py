@@ -50,7 +50,7 @@ async def read_about(
         "runs": totals.runs,
         "calls": totals.calls,
         "bytes_sent": len(content.data) * totals.calls,
-        "complete": not totals.unread,
+        "complete": not (totals.unread or await store.uses.is_any_left_out(project_id)),
         "items": items,
         "next_cursor": run_cursor(uses[-1].started_ns, uses[-1].run) if len(page) > limit else None,
     }

@@ -156,6 +156,20 @@ async def test_events_of_a_cold_run_are_those_that_it_had(
     assert await asked(client, every) == before
 
 
+async def test_who_had_a_content_is_not_all_that_is_known_once_a_run_is_cold(
+    client: httpx.AsyncClient, store: PostgresStore, clock: Clock
+):
+    contents = conversation(TALK, 3).batch().contents
+    about = [f"/content/{content.ref}/about" for content in contents]
+    before = await asked(client, about)
+    assert {found["complete"] for _, found in before.values()} == {True}
+    await set_policy(store, {"default": {"hot": "7d", "cold": "forever"}})
+    clock.days_pass(8)
+    await retain(store, clock)
+    after = await asked(client, about)
+    assert {(status, found["complete"]) for status, found in after.values()} == {(200, False)}
+
+
 async def test_what_a_person_is_told(client: httpx.AsyncClient, store: PostgresStore, clock: Clock):
     await set_policy(store, THIN)
     hot = (await client.get(f"{PREFIX}/runs/{TALK}")).json()

@@ -54,11 +54,15 @@ class UseReader(Protocol):
 
     Both are indexed by eight bytes of a ref. Mistaking another content for this one is practically impossible. For
     model calls, compare the thread in the call's event. Only packed runs are in the index of contents; the newest of
-    the other runs are read.
+    the other runs are read. Runs that were thinned are in no index.
     """
 
     async def totals(self, project_id: int, ref: ContentRef) -> UseTotals:
         """Returns the totals of the content's uses."""
+        ...
+
+    async def is_any_left_out(self, project_id: int) -> bool:
+        """Returns whether the project has runs that are in no index and are not read: those that were thinned."""
         ...
 
     async def page(

@@ -50,6 +50,9 @@ class RecordUses:
             len(uses), calls, times[0] if times else None, times[-1] if times else None, uses, unread=False
         )
 
+    async def is_any_left_out(self, project_id: int) -> bool:
+        return False
+
     async def page(
         self, project_id: int, ref: ContentRef, *, limit: int, before: tuple[int, str] | None = None
     ) -> Sequence[ContentUse]:

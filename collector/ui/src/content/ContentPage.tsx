@@ -254,7 +254,11 @@ function Runs({ about }: { about: ContentAbout }) {
     <div className={styles.runs} tabIndex={0} role="region" aria-label="Runs that had it">
       <div className={styles.card}>
         <h2>{about.runs === 0 ? "No run names it" : `Seen in ${seenText(about)}`}</h2>
-        {!about.complete && <p className="sub">Runs that go on, or ended only just, are not all counted yet.</p>}
+        {!about.complete && (
+          <p className="sub">
+            Not all runs are counted: cold runs are in no index, and runs that go on, or ended only just, not yet.
+          </p>
+        )}
         {about.items.map((run) => (
           <RunOf key={run.run} run={run} />
         ))}

@@ -40,6 +40,9 @@ cross join lateral (
 where keys && array[:key::int] and content_pack.project_id = :project_id
 order by run.run_id limit :most;
 
+-- name: is_any_run_packed(project_id)$
+select exists (select from packed_run where project_id = :project_id);
+
 -- name: runs_without_uses(project_id, how_many)
 -- Those that go on, that have ended and are not sealed, and that are sealed and not packed yet; each has an index.
 select run.run_id, run.started_ns from (
