@@ -83,6 +83,17 @@ test("a page that was opened while nothing answers is there when something does"
   await page.getByRole("link", { name: "rail_desk" }).first().waitFor();
 });
 
+test("what Postgres could not answer is asked for again by itself", async () => {
+  let isAway = true;
+  const error = { code: "store_unavailable", message: "Postgres does not answer: see that it runs, and try again" };
+  const { page } = await open("/", {}, (page) => page.route(/\/api\/v1\/runs\?/, (route) =>
+    isAway ? route.fulfill({ status: 503, json: { error } }) : route.continue()));
+  await page.getByText("Error 503 instead of the runs").waitFor();
+  isAway = false;
+  await page.getByRole("link", { name: "rail_desk" }).first().waitFor();
+  await page.getByText("Error 503").first().waitFor({ state: "detached" });
+});
+
 test("a text is copied on plain HTTP, where browsers give pages no clipboard", async () => {
   await requests();
   const { page } = await open("/approvals", {}, (page) => page.addInitScript(() => Object.defineProperty(navigator, "clipboard", { value: undefined })));

@@ -11,8 +11,29 @@ import { whenUp } from "./connection";
 export type Asked<T> = { data: T | null; error: ApiError | null; isStale: boolean; again: () => void };
 
 /** Whether an error can go away without another question: nothing answered, the session expired, or the server had one. */
-export const isPassing = (error: ApiError): boolean =>
+const isPassing = (error: ApiError): boolean =>
   error.status === 0 || error.status === 401 || error.status === 429 || error.status >= 500;
+
+/** With these, the collector answers and says itself that it can do it later: Postgres is away, or too many ask. */
+const LATER: readonly number[] = [429, 503];
+const LATER_MS = 5_000;
+
+/**
+ * Calls `again` whenever the error may have passed (see `isPassing`), in a page that is looked at. Returns what takes it
+ * back.
+ */
+export function whenItMayPass(error: ApiError, again: () => void): () => void {
+  if (!isPassing(error)) return () => undefined;
+  const takeBack = whenUp(again);
+  const look = () => document.visibilityState === "visible" && again();
+  document.addEventListener("visibilitychange", look);
+  const timer = LATER.includes(error.status) ? setTimeout(look, LATER_MS) : undefined;
+  return () => {
+    takeBack();
+    document.removeEventListener("visibilitychange", look);
+    clearTimeout(timer);
+  };
+}
 
 const kept = new Map<string, unknown>();
 const KEPT = 200;
@@ -54,16 +75,7 @@ export function useApi<T>(path: string | null, params: Params = {}, keep = false
   }, [key, keep, tries]);
   const again = useEffectEvent(() => setTries((n) => n + 1));
   const { error } = asked;
-  useEffect(() => {
-    if (error === null || !isPassing(error)) return;
-    const takeBack = whenUp(() => again());
-    const look = () => document.visibilityState === "visible" && again();
-    document.addEventListener("visibilitychange", look);
-    return () => {
-      takeBack();
-      document.removeEventListener("visibilitychange", look);
-    };
-  }, [error]);
+  useEffect(() => (error === null ? undefined : whenItMayPass(error, () => again())), [error]);
   return { data: asked.data, error, isStale: asked.key !== key, again: () => setTries((n) => n + 1) };
 }
 

@@ -2,9 +2,8 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 
 import { ApiError, get, type Params } from "../api/client";
-import { whenUp } from "../api/connection";
 import type { Page, RunDetail, RunSummary } from "../api/types";
-import { isPassing } from "../api/useApi";
+import { whenItMayPass } from "../api/useApi";
 
 const PAGE = 100;
 /** News of one run within this time are one question. */
@@ -55,16 +54,7 @@ export function useRuns(params: Params): Runs {
   }, [key]);
 
   const { error, cursor } = loaded;
-  useEffect(() => {
-    if (error === null || !isPassing(error)) return;
-    const takeBack = whenUp(reload);
-    const look = () => document.visibilityState === "visible" && reload();
-    document.addEventListener("visibilitychange", look);
-    return () => {
-      takeBack();
-      document.removeEventListener("visibilitychange", look);
-    };
-  }, [error, reload]);
+  useEffect(() => (error === null ? undefined : whenItMayPass(error, reload)), [error, reload]);
 
   const loadMore = useCallback(() => {
     if (isLoading.current || cursor === null || loaded.key !== key) return;
