@@ -13,7 +13,8 @@ from itertools import chain, islice, product
 from playhead_collector.analysis.search.text_terms import is_common, pair_term, word_term
 from playhead_collector.analysis.search.words import Lexemes, Word, WordedText, lexeme_of, worded
 
-_PIECE = re.compile(r'(?P<minus>-*)(?:"(?P<phrase>[^"]*)(?:"|$)|(?P<plain>[^\s"]+))')
+# Signs of minus are taken as a whole or not at all, so that many of them are gone through once.
+_PIECE = re.compile(r'(?<!-)(?P<minus>-*+)(?:"(?P<phrase>[^"]*)(?:"|$)|(?P<plain>[^\s"]+))')
 # Identifiers of an alternative that the index is asked for, as a whole and by their parts. Further ones are looked for
 # in the texts only.
 _MOST_IDENTIFIERS = 3
