@@ -60,7 +60,7 @@ class PostgresUses:
 
     async def is_any_left_out(self, project_id: int) -> bool:
         async with self._db.reading() as conn:
-            return bool(await sql.value(conn, "is_any_run_packed", project_id=project_id))
+            return bool(await sql.value(conn, "is_any_run_thinned", project_id=project_id))
 
     async def page(
         self, project_id: int, ref: ContentRef, *, limit: int, before: tuple[int, str] | None = None

@@ -40,7 +40,8 @@ cross join lateral (
 where keys && array[:key::int] and content_pack.project_id = :project_id
 order by run.run_id limit :most;
 
--- name: is_any_run_packed(project_id)$
+-- name: is_any_run_thinned(project_id)$
+-- A thinned run's record is in one piece, and its row of `content_use` is gone.
 select exists (select from packed_run where project_id = :project_id);
 
 -- name: runs_without_uses(project_id, how_many)
