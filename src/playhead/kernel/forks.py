@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from typing import Protocol
 from weakref import WeakSet
 
-# A fork that waits longer than an import takes is in a deadlock: the importing thread waits for the forking one.
+# A thread that waits longer than an import takes is in a deadlock: the importing thread waits for it, too.
 _MAX_SECONDS = 5.0
 
 
@@ -77,9 +77,18 @@ class ForkSafeLock:
 
 @contextmanager
 def delay_forks() -> Generator[None]:
-    """Delays forks in other threads for the duration of the block, by a few seconds at most. Used around imports."""
-    with _Imports.lock:
+    """Delays forks in other threads for the duration of the block, by a few seconds at most. Used around imports.
+
+    Threads that enter it wait for each other, since two that import modules which import each other may find one half
+    imported. They, too, wait a few seconds at most: the other thread may need a module that this one is importing.
+    """
+    lock = _Imports.lock
+    is_held = lock.acquire(timeout=_MAX_SECONDS)
+    try:
         yield
+    finally:
+        if is_held:
+            lock.release()
 
 
 def end_imports() -> None:

@@ -1,5 +1,7 @@
 """What a forked child, and the end of the program, find of locks and imports of other threads."""
 
+import builtins
+import importlib
 import os
 import subprocess
 import sys
@@ -92,6 +94,43 @@ def test_a_fork_waits_for_an_import_of_another_thread(monkeypatch: pytest.Monkey
             os._exit(0 if order == ["imported"] else 1)
     assert os.waitpid(pid, 0)[1] == 0
     thread.join()
+
+
+# A program's module of which an import observes something, and a library that imports that module.
+OBSERVES = """
+import builtins
+from playhead.kernel.forks import delay_forks
+
+builtins.began.set()
+builtins.other_began.wait(60)
+with delay_forks():
+    pass
+"""
+
+
+def test_two_threads_that_wait_for_each_others_imports_go_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setattr(forks, "_MAX_SECONDS", 0.2)
+    monkeypatch.setattr(builtins, "began", began := threading.Event(), raising=False)
+    monkeypatch.setattr(builtins, "other_began", other_began := threading.Event(), raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "module_that_observes.py").write_text(OBSERVES)
+
+    def import_for_the_first_time() -> None:
+        with delay_forks():
+            other_began.set()
+            importlib.import_module("module_that_observes")
+
+    program = threading.Thread(target=importlib.import_module, args=("module_that_observes",), daemon=True)
+    program.start()
+    assert began.wait(60)
+    ours = threading.Thread(target=import_for_the_first_time, daemon=True)
+    ours.start()
+    for thread in (program, ours):
+        thread.join(60)
+    assert not program.is_alive()
+    assert not ours.is_alive()
+    assert forks._Imports.lock.acquire(timeout=0)
+    forks._Imports.lock.release()
 
 
 def test_a_thread_forks_in_the_middle_of_its_own_import():
