@@ -20,6 +20,7 @@ from playhead.export.left_runs import tell_of_left_runs
 from playhead.export.shipment import LaneCursor, Shipment, end_of, is_delivered, shipments_of
 from playhead.export.target import DeliversShipments, ShipTarget, to_collector
 from playhead.journal.lane import LaneReader, NoLane, Position
+from playhead.kernel.bell import Bell
 from playhead.kernel.forks import delay_forks
 from playhead.settings.sdk import Settings
 from playhead.wire.delays import backoff_delays
@@ -118,8 +119,8 @@ class Shipper:
         self._thread: threading.Thread | None = None
         self._stopping = self._is_ending = False
         self._awake = False
-        self._bell = threading.Event()  # there may be something to ship
-        self._urgent = threading.Event()  # a caller waits, or the shipper has to end: no delays
+        self._bell = Bell()  # there may be something to ship
+        self._urgent = Bell()  # a caller waits, or the shipper has to end: no delays
         # Flushes are numbered: requested, done, and given up for so many seconds.
         self._turn = threading.Condition()
         self._requested = self._done = self._failed = 0

@@ -35,6 +35,10 @@ class _Registration:
         return (not self.kinds or event["kind"] in self.kinds) and self.priority in (None, event["priority"])
 
 
+_Waiting = queue.SimpleQueue[tuple[bytes, bytes] | threading.Event]
+"""Records, each a frame's kind and payload, and what a caller of `drain` waits for."""
+
+
 class EventListeners:
     """The functions of this process, and the thread that calls them. Safe for threads."""
 
@@ -43,7 +47,8 @@ class EventListeners:
         self.dropped = 0
         """Number of records that were dropped because too many waited: no function was called for them."""
         self._mutex = ForkSafeLock()
-        self._waiting: queue.Queue[tuple[bytes, bytes] | threading.Event] = queue.Queue(_MOST_WAITING)
+        # Not `Queue`: a signal's handler or the garbage collector may end a call in the middle of `put`.
+        self._waiting: _Waiting = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
 
     def add(self, function: EventListener, kinds: frozenset[str], priority: str | None) -> Callable[[], None]:
@@ -60,10 +65,10 @@ class EventListeners:
 
     def put(self, kind: bytes, payload: bytes) -> None:
         """Queues a record that the journal has: a frame's kind and payload. Returns at once."""
-        try:
-            self._start()
-            self._waiting.put_nowait((kind, payload))
-        except queue.Full:
+        self._start()
+        if self._waiting.qsize() < _MOST_WAITING:
+            self._waiting.put((kind, payload))
+        else:
             self.dropped += 1
             warn_once("on_event full", "functions given to on_event are slower than the program: they miss events")
 
@@ -72,15 +77,12 @@ class EventListeners:
         if self._thread is None or threading.current_thread() is self._thread:
             return True
         done = threading.Event()
-        try:
-            self._waiting.put(done, timeout=max(0.001, seconds))
-        except queue.Full:
-            return False
+        self._waiting.put(done)
         return done.wait(max(0.0, seconds))
 
     def after_fork(self) -> None:
         """In a forked child: drops the waiting records, for which the parent calls its functions."""
-        self._waiting = queue.Queue(_MOST_WAITING)
+        self._waiting = queue.SimpleQueue()
         self._thread = None
 
     def _start(self) -> None:
@@ -93,7 +95,7 @@ class EventListeners:
                 )
                 self._thread.start()
 
-    def _call_all(self, waiting: "queue.Queue[tuple[bytes, bytes] | threading.Event]") -> None:
+    def _call_all(self, waiting: "_Waiting") -> None:
         while True:
             item = waiting.get()
             if isinstance(item, threading.Event):

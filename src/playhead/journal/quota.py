@@ -17,6 +17,7 @@ from random import SystemRandom
 from playhead.journal.ended_runs import EndedRuns, SegmentRuns, merge_segment_runs, runs_in
 from playhead.journal.index.pruning import prune
 from playhead.journal.lane import LaneReader, Position, lanes, lock_dead_lane
+from playhead.kernel.bell import Bell
 from playhead.kernel.guard import log_internal_error
 
 # --- measuring and freeing --------------------------------------------------------------------------------------------
@@ -303,7 +304,7 @@ class BackgroundJob:
     def forget(self) -> None:
         """In a forked child: no thread of the parent is here."""
         self._mutex = threading.Lock()
-        self._done = threading.Event()
+        self._done = Bell()
         self._done.set()
 
     def run(self, wait_seconds: float) -> None:

@@ -6,7 +6,6 @@ that tests need not wait.
 """
 
 import logging
-import threading
 import time
 from collections.abc import Callable
 from typing import Protocol
@@ -24,6 +23,18 @@ class Unavailable(Exception):
         self.retry_is_useless = retry_is_useless
 
 
+class Flag(Protocol):
+    """What a clock waits for: `threading.Event`, or a flag that may be set anywhere (`playhead.kernel.bell`)."""
+
+    def is_set(self) -> bool:
+        """Whether it is set."""
+        ...
+
+    def wait(self, seconds: float, /) -> bool:
+        """Waits until it is set, at most `seconds`. Returns whether it is set."""
+        ...
+
+
 class Clock(Protocol):
     """The time, and waiting. Tests use a clock that never waits."""
 
@@ -31,7 +42,7 @@ class Clock(Protocol):
         """The time in seconds, from an arbitrary start: only differences between two calls are meaningful."""
         ...
 
-    def wait(self, event: threading.Event, seconds: float) -> None:
+    def wait(self, event: Flag, seconds: float) -> None:
         """Waits until the event is set, at most `seconds`."""
         ...
 
@@ -43,7 +54,7 @@ class SystemClock:
         """See Clock."""
         return time.monotonic()
 
-    def wait(self, event: threading.Event, seconds: float) -> None:
+    def wait(self, event: Flag, seconds: float) -> None:
         """See Clock."""
         event.wait(seconds)
 

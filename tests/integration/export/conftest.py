@@ -1,6 +1,5 @@
 """A journal with a lane, a shipper for it, and a clock that never waits."""
 
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import pytest
 from playhead.export.ship import Shipper
 from playhead.journal.lane import LaneWriter
 from playhead.settings.sdk import Settings
+from playhead.wire.retries import Flag
 from tests.integration.export.fake_collector import FakeCollector
 from tests.unit.export.records import WHO
 
@@ -24,7 +24,7 @@ class ImpatientClock:
     def now(self) -> float:
         return self.time
 
-    def wait(self, event: threading.Event, seconds: float) -> None:
+    def wait(self, event: Flag, seconds: float) -> None:
         if seconds >= 50:
             event.wait(60)
         elif not event.is_set():

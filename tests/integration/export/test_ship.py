@@ -12,10 +12,12 @@ from opentelemetry.instrumentation.utils import is_http_instrumentation_enabled
 
 from playhead.export.ship import Shipper
 from playhead.journal.lane import LaneReader, LaneWriter
+from playhead.kernel import bell
 from playhead.model.ref import ContentRef
 from playhead.model.thread import extend
 from tests.integration.export.conftest import ImpatientClock
 from tests.integration.export.fake_collector import CONTENT, LOGS, TRACES, WHO, FakeCollector, attributes_of
+from tests.support.interrupting import interrupted_at, returns
 from tests.unit.export.records import content, log, span, thread
 
 SMALL, LARGE = b"hello", b"a system prompt " * 100
@@ -213,6 +215,25 @@ def test_a_program_that_never_pauses_is_not_shipped_for_all_the_time(
     assert shipper.flush(60)
     assert sum(clock.waits) == pytest.approx(5 * 0.1)  # a flush does not wait for the end of a rest
     assert collector.span_names() == [f"step {number}" for number in range(1, 8)]
+
+
+def test_a_call_that_ends_in_the_middle_of_a_flush_does_not_stop_it(shipper: Shipper, lane: LaneWriter):
+    def flush_often() -> None:
+        for moment in range(1, 30):  # the flags are set first
+            lane.append(span(moment))
+            assert interrupted_at(moment, shipper.wake, lambda: shipper.flush(60), threading, bell)
+
+    assert returns(flush_often)
+
+
+def test_a_call_that_the_garbage_collector_ends_in_the_shipping_thread_does_not_stop_it(shipper: Shipper):
+    def clear_often() -> None:
+        moment = 1
+        while interrupted_at(moment, shipper.wake, shipper._ship_own, threading, bell):
+            moment += 1
+        assert moment > 6
+
+    assert returns(clear_often)
 
 
 def test_stop_delivers_what_is_left_and_ends_the_thread(shipper: Shipper, lane: LaneWriter, collector: FakeCollector):

@@ -2,6 +2,7 @@
 
 import math
 import os
+import queue
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -16,6 +17,7 @@ from playhead.calls.lifecycle import enter, finish
 from playhead.journal import listeners
 from playhead.model import event as ev
 from playhead.model import names
+from tests.support.interrupting import interrupted_at, returns
 from tests.support.journal_reader import Recording
 from tests.support.projected import projected
 
@@ -76,6 +78,26 @@ def test_nothing_of_it_fails_in_the_program(recording: Recording, caplog: pytest
     assert "no finite number" in caplog.text
 
 
+def test_a_call_that_ends_while_a_record_is_queued_does_not_keep_the_program_waiting(
+    recording: Recording, listen: Listen
+):
+    """A signal's handler, or the garbage collector, may end it there."""
+    seen = listen(kinds="custom_event")
+
+    def record_often() -> None:
+        moment = 1
+        while interrupted_at(
+            moment, lambda: playhead.event("inner"), lambda: playhead.event("outer"), queue, threading, listeners
+        ):
+            moment += 1
+        assert moment > 3
+
+    with playhead.run("r"):
+        assert returns(playhead.propagate_to_thread(record_often))
+    assert playhead.flush(60)
+    assert {event["data"]["name"] for event in seen} == {"inner", "outer"}
+
+
 def test_a_listener_is_called_with_what_the_journal_has(recording: Recording, listen: Listen):
     @observe(kind="tool")
     def ship() -> None:
@@ -102,7 +124,8 @@ def test_a_listener_is_called_with_what_the_journal_has(recording: Recording, li
 def test_a_listener_that_raises_or_hangs_does_not_matter(
     recording: Recording, listen: Listen, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(listeners.LISTENERS, "_waiting", listeners.queue.Queue(2))
+    monkeypatch.setattr(listeners, "_MOST_WAITING", 2)
+    monkeypatch.setattr(listeners.LISTENERS, "_waiting", queue.SimpleQueue())
     monkeypatch.setattr(listeners.LISTENERS, "_thread", None)
     entered, leave = threading.Event(), threading.Event()
 

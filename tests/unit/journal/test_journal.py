@@ -19,10 +19,11 @@ from playhead.journal import quota
 from playhead.journal.frame import RESOURCE, frame
 from playhead.journal.journal import Journal
 from playhead.journal.lane import LaneReader, LaneWriter, Position, lanes
-from playhead.journal.quota import BACKGROUND_THREAD, DiskUsage, free_space, journal_usage
-from playhead.kernel import guard
+from playhead.journal.quota import BACKGROUND_THREAD, BackgroundJob, DiskUsage, free_space, journal_usage
+from playhead.kernel import bell, guard
 from playhead.model import names
 from playhead.recording import RecordingProcess
+from tests.support.interrupting import interrupted_at, returns
 from tests.support.journal_reader import Recording, read_lane, start_recording
 from tests.unit.export.records import span
 
@@ -71,6 +72,21 @@ def eventually(condition: Callable[[], bool]) -> bool:
     while not (found := condition()) and time.monotonic() < end:
         pause.wait(0.002)
     return found
+
+
+def test_a_job_that_is_asked_for_while_it_is_asked_for_keeps_nobody_waiting():
+    """A signal's handler, or the garbage collector, may end a call there, which reserves space."""
+
+    def is_asked_twice(moment: int) -> bool:
+        job = BackgroundJob(lambda: None)
+        return interrupted_at(moment, lambda: job.run(0.001), lambda: job.run(60), threading, bell, quota)
+
+    def run_often() -> None:
+        moment = 1
+        while is_asked_twice(moment):
+            moment += 1
+
+    assert returns(run_often)
 
 
 # --- space ------------------------------------------------------------------------------------------------------------
