@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from agno.agent import Agent
 from agno.db.in_memory import InMemoryDb
+from agno.exceptions import RetryAgentRun, StopAgentRun
 from agno.models.openai import OpenAIChat
 from agno.run import RunContext
 from agno.team import Team
@@ -284,6 +285,33 @@ def test_an_observed_function_is_one_call(recording: Recording, server: MockMode
     server.otherwise(text("done"))
     agent(server, tools=[observed]).run("where is A1?")
     assert len(of_kind(recording, "tool")) == 1
+
+
+@pytest.mark.covers("agno", "errors", "resume")
+@pytest.mark.parametrize("is_async", [False, True], ids=["plain", "awaited"])
+@pytest.mark.parametrize("error", [StopAgentRun("stop"), RetryAgentRun("again", user_message="With B2, please.")])
+def test_what_a_tool_raises_for_the_agent_is_said_again(
+    recording: Recording, server: MockModelServer, error: Exception, is_async: bool
+):
+    def directing(order: str) -> str:
+        """Says how to go on."""
+        raise error
+
+    server.when(~tool_result_received("directing"), tool_call("directing", {"order": "A1"}))
+    server.otherwise(text("done"))
+
+    def ask() -> list[Any]:
+        clerk = agent(server, tools=[directing])
+        done = asyncio.run(clerk.arun("go")) if is_async else clerk.run("go")
+        return [(message.role, message.content, message.tool_call_error) for message in done.messages or []]
+
+    with playhead.run("r") as run:
+        live = ask()
+    requests = len(server.requests)
+    assert ("tool", str(error), True) in live
+    with playhead.resume(str(run.id), completed="rerun") as resumed, playhead.run("r"):
+        assert ask() == live
+    assert (len(server.requests), resumed.report.live, resumed.report.divergences) == (requests, 0, [])
 
 
 @pytest.mark.covers("agno", "fork")

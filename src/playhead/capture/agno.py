@@ -286,6 +286,11 @@ class _AgnoToolCall:
         """Returns the framework's result: of the call that was made, else for the recorded one."""
         return _execution(self._call, recorded) if self._execution is None else self._execution
 
+    def note_raised(self, raised: BaseException) -> None:
+        """Notes what the call raises as the framework does.  It passes on what ends a run or asks the model again."""
+        if self._call.error is None and isinstance(raised, import_module("agno.exceptions").AgentRunException):
+            self._call.error = str(raised)
+
     def _recorded(self, execution: _AgnoExecution, before: object) -> object:
         self._execution = execution
         changed = _changed_state(self._call, before) or {}
@@ -364,7 +369,11 @@ def _execute(function: Callable[..., Any], called: MethodCall) -> object:
     if _gives_items(called):
         return _with_items(begin, called, called.make(function))
     its_call = _AgnoToolCall(called)
-    return its_call.result(call(begin, names.TOOL_RESULT_REF, partial(its_call.run, function), called))
+    try:
+        return its_call.result(call(begin, names.TOOL_RESULT_REF, partial(its_call.run, function), called))
+    except Exception as error:
+        its_call.note_raised(error)
+        raise
 
 
 @intercepted
@@ -375,7 +384,11 @@ async def _aexecute(function: Callable[..., Any], called: MethodCall) -> object:
     if _gives_items(called):
         return _with_items(begin, called, await called.make(function))
     its_call = _AgnoToolCall(called)
-    return its_call.result(await call_async(begin, its_call.run_async(function), names.TOOL_RESULT_REF))
+    try:
+        return its_call.result(await call_async(begin, its_call.run_async(function), names.TOOL_RESULT_REF))
+    except Exception as error:
+        its_call.note_raised(error)
+        raise
 
 
 # --- what is wrapped --------------------------------------------------------------------------------------------------
