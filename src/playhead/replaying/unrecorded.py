@@ -73,9 +73,9 @@ def unrecorded_tools(
     record.
 
     A tool was executed if a later model call has its result. A tool that the last answer of a model asks for may not
-    have begun: it counts if the same tool was executed outside the record before. Requests inside a call that is
-    answered as a whole do not count, since they are not repeated; `again`: span ids of such calls that are executed
-    again.
+    have begun: it counts if the same tool was executed outside the record before. Tools that the model was not offered
+    do not count. Requests inside a call that is answered as a whole do not count, since they are not repeated; `again`:
+    span ids of such calls that are executed again.
     """
     answerable = [call for call in calls if call.can_answer and call.span.span_id not in again]
     models = [
@@ -86,6 +86,9 @@ def unrecorded_tools(
     missing = [tool for call in models for tool in _asked_tools(record, call) if not executed.has(tool)]
     if not missing:
         return []
+    offered = _offered_names(record, calls)
+    offering = {call.order for call in models if call.ref(names.TOOL_DEFINITIONS_REF) is not None}
+    missing = [tool for tool in missing if tool.at not in offering or not _is_invented(tool, offered)]
     answered = _answered_ids(record, calls, {tool.call_id for tool in missing})
     outside = {tool.name for tool in missing if tool.call_id in answered}
     last = set({call.flow: call.order for call in models}.values())
@@ -217,6 +220,32 @@ def _asked_tools(record: Record, call: RecordedCall) -> Iterator[AskedTool]:
             raw_arguments = part.get("arguments")
             arguments = object_of(raw_arguments)
             yield AskedTool(call.order, str(part["name"]), str(part.get("id") or ""), arguments)
+
+
+# What JSON Schema and the definitions of functions have as `type`. Tools of a provider are named by it.
+_COMMON_TYPES = {"function", "object", "string", "number", "integer", "boolean", "array", "null"}
+
+
+def _offered_names(record: Record, calls: Sequence[RecordedCall]) -> set[str] | None:
+    """The letters of the names of all tools that models were offered; None if a part of these is not available."""
+    offered: set[str] = set()
+    for ref in {call.ref(names.TOOL_DEFINITIONS_REF) for call in calls if call.kind == "llm"}:
+        if ref is None:
+            continue
+        content = record.content(ref)
+        if content is None:
+            return None
+        entries = [cast("dict[str, Any]", each) for each in _values_in(value_of(content)) if isinstance(each, dict)]
+        values = [entry.get(key) for entry in entries for key in ("name", "type")]
+        offered |= {_letters(each) for each in values if isinstance(each, str) and each not in _COMMON_TYPES}
+    return offered - {""}
+
+
+def _is_invented(tool: AskedTool, offered: Collection[str] | None) -> bool:
+    """Whether the model asked for a tool that it was not offered: the program can only have told it so. Programs may
+    correct a name, so a name that contains an offered one, or is contained in one, does not count."""
+    asked = _letters(tool.name)
+    return bool(offered) and not any(asked in each or each in asked for each in offered)
 
 
 def _answered_ids(record: Record, calls: Sequence[RecordedCall], ids: set[str]) -> set[str]:

@@ -13,7 +13,7 @@ import pytest
 import playhead
 from playhead import observe
 from playhead.errors import ReplayError, UnrecordedTools
-from playhead.testing import ChatRequest, MockModelServer, text, tool_call, tool_calls
+from playhead.testing import ChatRequest, MockModelServer, contains, text, tool_call, tool_calls, tool_result_received
 from playhead.testing.answers import AssistantMessage
 
 executed: list[str] = []
@@ -257,6 +257,35 @@ def test_what_the_last_answer_asks_for_counts_where_the_tool_is_known_to_run_unr
     run_id = record(client, dies)
     with pytest.raises(UnrecordedTools, match=r"^3 tool calls"):
         again(client, run_id, dies)
+
+
+def offering(client: openai.OpenAI, name: str) -> str | None:
+    """The model was offered `read`, asks for a tool of this name, and is told what came of it."""
+    asked: Any = {"id": "c9", "type": "function", "function": {"name": name, "arguments": '{"path": "x"}'}}
+    messages: list[Any] = [{"role": "user", "content": f"call {name}"}]
+    tools: list[Any] = [{"type": "function", "function": {"name": "read", "parameters": {"type": "object"}}}]
+    with playhead.run("agent") as run:
+        for _ in range(2):
+            client.chat.completions.create(model="m", messages=messages, tools=tools)
+            messages += [
+                {"role": "assistant", "content": None, "tool_calls": [asked]},
+                {"role": "tool", "tool_call_id": "c9", "content": "it is so"},
+            ]
+        client.chat.completions.create(model="m", messages=[{"role": "user", "content": "sum it up"}])
+    return run.id
+
+
+@pytest.mark.parametrize(("name", "is_refused"), [("write", False), ("functions.read", True), ("read", True)])
+def test_a_tool_that_the_model_was_not_offered_was_not_executed(
+    client: openai.OpenAI, server: MockModelServer, name: str, is_refused: bool
+) -> None:
+    server.when(contains("call ") & ~tool_result_received(), tool_call(name, {"path": "x"}, call_id="c9"))
+    server.when(contains("call ") | contains("sum"), text("done"))
+    run_id = offering(client, name)
+    assert run_id is not None
+    with pytest.raises(UnrecordedTools) if is_refused else contextlib.nullcontext(), playhead.resume(run_id):
+        offering(client, name)
+    assert len(server.requests) == 3
 
 
 def test_a_form_that_the_model_fills_in_is_no_tool(client: openai.OpenAI) -> None:
