@@ -19,7 +19,7 @@ from playhead.projection.cuts import WORTH, CompressionVerdict, classify_cut, is
 from playhead.projection.known_messages import KnownMessages
 from playhead.projection.message_diff import MessageListDiff, diff_messages, pair_by_meaning
 from playhead.projection.message_outcomes import DROPPED, KEPT, SUMMARISED, message_outcomes
-from playhead.projection.summary_texts import asks_for_summary, repeats, restates, says_summary
+from playhead.projection.summary_texts import asks_for_summary, quotes_summary, repeats, restates, says_summary
 
 # --- one agent's conversation -----------------------------------------------------------------------------------------
 
@@ -482,7 +482,8 @@ class Conversations:
         for message in new if len(new) <= _MOST_NEW else (*new[: _MOST_NEW // 2], *new[-_MOST_NEW // 2 :]):
             text = messages.text(message)
             for answer in reversed(self._answers):
-                if repeats(text, messages.written(answer.message)):
+                wrote = messages.written(answer.message)
+                if repeats(text, wrote) or (quotes_summary(text, wrote) and self._was_asked(answer.call)):
                     return _Written(message, answer.call)
         return None
 

@@ -8,18 +8,34 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 _TALK = (
-    r"(?:conversation|discussion|dialog(?:ue)?|session|history|context|messages|chat|transcript|so far|above|earlier)"
+    r"(?:conversation|discussion|dialog(?:ue)?|session|history|context|messages|chat|transcript|so far|above|earlier"
+    # German, French, Spanish, Italian, Portuguese, Dutch, Russian
+    r"|gespräche?s?|unterhaltung|(?:chat|gesprächs)?verlaufe?s?|bisherig\w{1,2}|bisher|échanges?|conversación|diálogo"
+    r"|hasta ahora|conversazione|finora|conversas?|até agora|gesprek|tot nu toe|разговора|беседы|диалога|переписки)"
 )
-_SUMMED = r"(?:summary|summari[sz]ed|recap|condensed|compacted|compressed)"
+_SUMMARY_ELSEWHERE = (
+    r"zusammenfassung|résumé(?= d[eu]\b)|resumen|riassunto|sintesi|resumo|samenvatting|резюме|сводка|краткое содержание"
+)
+_SUMMED = rf"(?:summary|summari[sz]ed|recap|condensed|compacted|compressed|{_SUMMARY_ELSEWHERE})"
+# Chinese, Japanese and Korean have no spaces around these words.
+_TALK_CJK = "(?:对话|對話|会话|會話|聊天|交谈|目前为止|至今|会話|対話|これまで|대화|지금까지)"
+_SUMMARY_CJK = "(?:摘要|总结|總結|概要|小结|要約|まとめ|요약)"
 # Beginnings of summaries, and of requests for a summary, which are not summaries.
 _IS_SUMMARY = re.compile(
     rf"\b{_SUMMED}\b.{{0,80}}?\b{_TALK}\b|\b{_TALK}\b.{{0,80}}?\b{_SUMMED}\b|<(?:\w+_)?summary>|<state_snapshot>"
-    r"|\A\W{0,8}(?:\w{1,20} ){0,2}(?:summary|recap)\b\W{0,4}[:\n]",
+    rf"|\A\W{{0,8}}(?:\w{{1,20}} ){{0,2}}(?:summary|recap|{_SUMMARY_ELSEWHERE})\b\W{{0,4}}[:\n]"
+    r"|\bstory so far\b|\A\W{0,8}(?:progress|work|findings) so far\W{0,4}[:\n]"
+    rf"|{_TALK_CJK}.{{0,12}}?{_SUMMARY_CJK}|\A\W{{0,8}}{_SUMMARY_CJK}\W{{0,4}}?[:\uff1a\n]",
     re.IGNORECASE | re.DOTALL,
 )
 _WANTS_SUMMARY = re.compile(
-    rf"\b(?:summari[sz]e|condense|compact|compress|recap)\b.{{0,60}}?\b{_TALK}\b"
-    r"|\b(?:write|create|provide|give|generate|produce|make)\b.{0,40}?\bsummary\b",
+    rf"\b(?:summari[sz]e|condense|compact|compress|(?<!\ba )(?<!\bthe )recap)\b.{{0,60}}?\b{_TALK}\b"
+    r"|\b(?:write|create|provide|give|generate|produce|make)\b.{0,40}?\bsummary\b"
+    r"|\b(?:erstell|schreib|gib|mach|verfass|rédige|écri|fai|donne|haz|escrib|crea|scriv|genera|faça|escrev|cri|maak|schrijf"
+    rf"|geef|напиши|сделай|составь)\w{{0,4}}\b.{{0,40}}?\b(?:{_SUMMARY_ELSEWHERE})\b"
+    r"|\bfass(?:e|en|t)?\b.{0,200}?\bzusammen\b"
+    rf"|(?:请|請|帮我|写|寫|生成|给出|提供).{{0,16}}?{_SUMMARY_CJK}"
+    r"|(?:要約|まとめ)(?:して|を(?:作成|書))|요약(?:해|을 (?:작성|만들))",
     re.IGNORECASE | re.DOTALL,
 )
 _BEGINNING = 400
@@ -27,6 +43,8 @@ _BEGINNING = 400
 _MAX_COMPARED = 40_000
 # Minimum characters of a quoted answer: shorter ones (`ok`) occur by chance in many other messages.
 _TELLING = 40
+# Of an answer that was asked for as a summary, so many characters and words are enough.
+_TELLING_SUMMARY, _WORDS_OF_SUMMARY = 16, 3
 # A repetition shares this part of the rows of four words of the shorter text, which has at least so many rows.
 _ROW, _MIN_ROWS, _SHARED_ROWS = 4, 8, 0.6
 # A restatement shares with several removed messages many facts, and half of its own; or so many telling words, two of
@@ -69,6 +87,13 @@ def repeats(text: str, answer: str) -> bool:
     rows, others = _rows(text[:_MAX_COMPARED]), _rows(answer[:_MAX_COMPARED])
     least = min(len(rows), len(others))
     return least >= _MIN_ROWS and len(rows & others) >= _SHARED_ROWS * least
+
+
+def quotes_summary(text: str, summary: str) -> bool:
+    """Whether a text is a summary, or ends with it: for an answer that was asked for as one, which may be short."""
+    summary = summary.strip()
+    is_telling = len(summary) >= _TELLING_SUMMARY and len(summary.split()) >= _WORDS_OF_SUMMARY
+    return is_telling and text.rstrip().endswith(summary)
 
 
 def may_restate(text: str) -> bool:
