@@ -46,16 +46,28 @@ _MIXED = re.compile(
     r"(?<![\w.-])#?(?=[\w-]{0,255}\d)(?=[\w-]{0,255}[A-Za-z])[A-Za-z0-9][\w-]{0,254}[A-Za-z0-9](?![\w-])"
 )
 _LONG_NUMBER = re.compile(r"(?<![\w.,-])#?\d{6,64}+(?![\w-])(?![.,]\d)")
+# A telephone number in groups: with the code of a country or of an area (in brackets, or beginning with 0), or as three
+# groups.
+_PHONE = re.compile(
+    r"(?<![\w.,:/+-])(?:\+\d{1,3}|\(?0\d{1,5}\)?|\(\d{3}\)|\d{3}(?=[ -]\d{3}[ -]\d{4}\b))"
+    r"(?:[ \u00a0()/-]{1,3}\d{2,8}){1,6}(?![\w-])(?![.,]\d)"
+)
+_DIGITS_OF_PHONE = 9
 _WITH_UNIT = re.compile(r"\d{1,20}+[A-Za-z]{1,3}|\d{1,20}+(?:st|nd|rd|th)|\d[\w-]{0,80}-[A-Za-z]{1,40}", re.IGNORECASE)
 _CODE = re.compile(
     r"\b[A-Za-z]\w{0,63}+(?:\.\w{1,64}+){0,8}+\(\)|\b[A-Za-z]{1,64}+(?:_[A-Za-z0-9]{1,64}){1,16}\b"
     r"|\b[a-z]{1,64}+(?:[A-Z][a-z0-9]{1,64}){1,16}\b|\b(?:[A-Z][a-z0-9]{1,64}){2,16}\b"
 )
+# Capitals and small letters of the Latin, Greek and Cyrillic scripts.
+_LETTERS = [chr(code) for code in (*range(0x41, 0x250), *range(0x370, 0x530))]
+_UPPER = "".join(letter for letter in _LETTERS if letter.isupper())
+_LOWER = "".join(letter for letter in _LETTERS if letter.islower())
 _CAPITALISED = re.compile(
-    r"\b[A-Z][\w'\u2019]{0,48}[a-z\d]\b(?:[ -](?:(?:of|de|van|von|da|la) )?[A-Z][\w'\u2019]{0,48}\w\b){0,12}"
+    rf"\b[{_UPPER}][\w'\u2019]{{0,48}}[{_LOWER}\d]\b"
+    rf"(?:[ -](?:(?:of|de|van|von|da|la) )?[{_UPPER}][\w'\u2019]{{0,48}}\w\b){{0,12}}"
     r"|\b[A-Z]{2,6}\b"
 )
-_SENTENCE_START = re.compile(r"(?:^|[.!?:;\n\"“(*-]\s{0,8}|\d\.\s{1,8})$")
+_SENTENCE_START = re.compile(r"(?:^|[.!?¿¡:;\n\"“„«(*-]\s{0,8}|\d\.\s{1,8})$")
 _SENTENCE_END = re.compile(r"[.!?\n]")
 # Words that begin with a capital without being a name.
 _NO_NAMES = {
@@ -65,7 +77,8 @@ _NO_NAMES = {
     "what", "when", "where", "who", "why", "how", "which", "is", "are", "was", "were", "do", "does", "did", "can",
     "could", "will", "would", "should", "may", "let", "lets", "also", "as", "after", "before", "now", "then", "note",
     "json", "api", "id", "ids", "url", "am", "pm", "usd", "eur", "gbp", "http", "https", "true", "false", "null",
-    "none", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", *MONTHS,
+    "none", "qu", "bonjour", "merci", "hola", "gracias", "hallo", "danke", "ciao", "grazie",
+    "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", *MONTHS,
 }  # fmt: skip
 # Of a contraction, the part behind the apostrophe; with `n't`, the whole word is none (`Don't`, `isn't`).
 _CONTRACTED = re.compile(r"['\u2019](?:s|d|m|ve|ll|re)\b|\w{0,8}n['\u2019]t\b", re.IGNORECASE)
@@ -103,6 +116,8 @@ class FactIndex:
     positions: "dict[str, array[int]]" = field(default_factory=lambda: {})  # noqa: PIE807 - keeps its type
     """Positions of each word in `words`."""
     numbers: set[str] = field(default_factory=set[str])
+    phones: set[str] = field(default_factory=set[str])
+    """Digits of the telephone numbers."""
     years: dict[tuple[int | None, int], set[int | None]] = field(
         default_factory=dict[tuple[int | None, int], set[int | None]]
     )
@@ -115,6 +130,7 @@ class FactIndex:
             self.words.append(word)
         self.words.append("")
         self.numbers.update(plain for plain, _, _ in numbers_in(text))
+        self.phones.update(digits for _, _, digits in _phones(text))
         for date in dates_in(text):
             if date.month:
                 self.years.setdefault((date.month, date.day), set()).add(date.year)
@@ -124,6 +140,8 @@ class FactIndex:
         if fact.kind in STATEMENT_KINDS:
             return self._has_most_words(fact)
         if fact.kind == NUMBER and fact.norm in self.numbers:
+            return True
+        if fact.kind == IDENTIFIER and (fact.norm in self.phones or fact.norm in self.positions):
             return True
         if fact.kind == DATE:
             month, day, year = (int(part) if part != "?" else None for part in fact.norm.split("/"))
@@ -186,6 +204,7 @@ def _finders(text: str, *, in_json: bool) -> Iterator[tuple[str, _Places]]:
     yield IDENTIFIER, _matches(_EMAIL, text)
     yield PATH, _matches(_PATH, text)
     yield DATE, ((date.start, date.end, _date_norm(date)) for date in dates_in(text) if date.month)
+    yield IDENTIFIER, _phones(text)
     yield IDENTIFIER, _matches(_MIXED, text, _is_identifier)
     yield IDENTIFIER, _matches(_LONG_NUMBER, text)
     yield CODE, _matches(_BACKTICKED, text)
@@ -207,6 +226,13 @@ def _matches(pattern: re.Pattern[str], text: str, fits: Callable[[str], bool] = 
             start += 1
         if fits(text[start:end]):
             yield start, end, _spelled(text[start:end])
+
+
+def _phones(text: str) -> _Places:
+    for match in _PHONE.finditer(text):
+        digits = "".join(character for character in match[0] if character.isdecimal())
+        if len(digits) >= _DIGITS_OF_PHONE:
+            yield match.start(), match.end(), digits
 
 
 def _strings(text: str) -> Iterator[tuple[int, int, str | None]]:
@@ -250,8 +276,8 @@ def _names(text: str) -> _Places:
         bare = _CONTRACTED.sub(lambda part: " " * len(part[0]), match[0])
         end -= len(bare) - len(bare.rstrip())
         words = list(words_in(bare.rstrip()))
-        # `Hello Maria` names Maria.
-        while words and (words[0][0] in _NO_NAMES or len(words[0][0]) == 1):
+        # `Hello Maria` names Maria, `L'hôtel Ritz` Ritz, and `C'est` nobody.
+        while words and (words[0][0] in _NO_NAMES or len(words[0][0]) == 1 or bare[words[0][1]].islower()):
             words.pop(0)
         if not words:
             continue

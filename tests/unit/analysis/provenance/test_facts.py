@@ -112,3 +112,31 @@ def test_contractions_are_no_names(text: str, names: list[str]):
     facts = [fact for fact in facts_in(text) if fact.kind == "name"]
     assert [fact.text for fact in facts] == names
     assert all(text[fact.start : fact.end] == fact.text for fact in facts)
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("C'est bien. D'accord, je pense qu'il vient. Qu'il vienne.", []),
+        ("Bonjour, je suis José Núñez de l'Hôtel Ritz, avec Zoé.", ["José Núñez", "Hôtel Ritz", "Zoé"]),
+        ("Меня зовут Мария Иванова.", ["Мария Иванова"]),
+        ("Είμαι η Ελένη Παπαδοπούλου.", ["Ελένη Παπαδοπούλου"]),
+        ("I wrote to Łukasz Żak.", ["Łukasz Żak"]),
+    ],
+)
+def test_names_of_other_languages_are_names_and_words_with_an_elision_are_none(text: str, names: list[str]):
+    assert [fact.text for fact in facts_in(text) if fact.kind == "name"] == names
+
+
+@pytest.mark.parametrize("phone", ["+49 170 1234567", "(555) 123-4567", "555-123-4567", "0170/123 4567"])
+def test_a_telephone_number_is_one_fact_however_it_is_grouped(phone: str):
+    (fact,) = facts_in(f"Call me, it is {phone}.")
+    assert (fact.kind, fact.text) == ("identifier", phone)
+    assert stock("His number: +491701234567, 5551234567 or 01701234567").has(fact)
+    assert stock("phone +49 170 / 1234567, 555 123 4567, 0170 1234567").has(fact)
+    assert not stock("His number: +491701234568 or 01701234568").has(fact)
+
+
+@pytest.mark.parametrize("text", ["100 200 300 items", "09:00-10:30", "2020 2021 2022", "at 0.55 12"])
+def test_other_numbers_in_a_row_are_no_telephone_number(text: str):
+    assert [fact for fact in facts_in(text) if fact.kind == "identifier"] == []
