@@ -36,7 +36,8 @@ _OTHER_CODE_WORDS = listed(
     "struct const let var function func def return lambda async await select insert update delete where from join "
     "get post put patch head options connect trace asc desc ascending descending ascii latin1 unicode "
     "utc gmt debug info "
-    "warning warn error critical fatal inner outer left right stdin stdout stderr localhost root admin utf8 unix"
+    "warning warn error critical fatal inner outer left right stdin stdout stderr localhost root admin utf8 unix "
+    "dataframe series ndarray tensor"
 )
 _CODE_WORDS = _MODULES | {
     *map(str.lower, (*keyword.kwlist, *keyword.softkwlist, *dir(builtins))), *_FORMATS, *_LANGUAGES, *_OTHER_CODE_WORDS,
@@ -45,6 +46,7 @@ _CODE_SHAPE = re.compile(
     r"u?int\d{1,3}|[iuf]\d{1,3}|(?:float|complex|bfloat|datetime|timedelta|varchar|char|decimal)\d{1,3}(?:\[\w{1,4}\])?"
     r"|utf[-_]?\d{1,2}(?:[-_]?(?:le|be|sig))?|(?:iso|cp|windows|latin)[-_]?\d{1,4}(?:[-_]\d{1,2})?"
     r"|(?:sha|md|base|hmac|blake|aes|rsa|crc)[-_]?\d{1,4}[a-z]?|ipv[46]|oauth2?|http/?[123](?:\.[01])?|tls1?\.?\d?"
+    r"|(?:[^\w%]{0,2}%[-#]?[aAbBcdDeFfGgHIjklmMnpPrRsSTuUVwWxXyYzZ]){1,12}"
     r"|(?:application|text|image|audio|video|multipart|font)/[\w.+-]{1,40}|\.[a-z0-9]{1,5}|py(?:thon)?\d(?:\.\d{1,2})?"
 )
 

@@ -77,7 +77,9 @@ TIME_OTHER_FORM = StrengthRule("time_other_form", "strong", "the same time of da
 PART = StrengthRule("part", "likely", "part of a longer text")
 JOINED = StrengthRule("joined", "likely", "put together from words of one text")
 JOINED_FROM_TEXTS = StrengthRule("joined_from_texts", "weak", "put together from words of several texts")
-ABBREVIATION = StrengthRule("abbreviation", "weak", "the beginning or the initials of something that was said")
+ABBREVIATION = StrengthRule(
+    "abbreviation", "weak", "the beginning or the initials of something that was said, or the code for it"
+)
 FACTS_KNOWN = StrengthRule("facts_known", "strong", "the model's wording; all facts in it are known")
 FACTS_MOSTLY_KNOWN = StrengthRule(
     "facts_mostly_known", "likely", "the model's wording; at least half of its facts are known"

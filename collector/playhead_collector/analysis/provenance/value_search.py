@@ -19,6 +19,7 @@ The first of these rules that matches gives the answer. `rules.py` has their nam
 | any | in the agent's own earlier words; then in a system message | assistant; system |
 | a text | part of a longer word, in separate words, or abbreviated | derived, part, joined, abbreviation |
 | a number, a time, a date | said in words, in another unit or language, as a share (see `spoken_values.py`) | derived |
+| a code | its name or sign was said: `$20` for USD, "French" for fr (see `code_names.py`) | derived, abbreviation |
 | any | only in the tool's definition (often in its examples) | definition |
 | a word of code | nowhere | not_found |
 | any | nowhere | invented |
@@ -32,6 +33,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from playhead_collector.analysis.provenance import (
+    code_names,
     composed_texts,
     computed_numbers,
     derived_dates,
@@ -235,13 +237,18 @@ class _ValueTracer:
     def _said_otherwise(self) -> Derivation | None:
         plain = self._plain()
         if plain is not None:
-            return spoken_values.derive_said_number(self.index, self.traced, self.path, plain)
+            period = spoken_values.derive_said_period(self.index, self.traced, self.path, plain)
+            return period or spoken_values.derive_said_number(self.index, self.traced, self.path, plain)
         if not isinstance(self.value, str):
             return None
         date = read_date(self.value)
         if date is not None:
             return spoken_values.derive_said_date(self.index, self.traced, date)
-        return spoken_values.derive_said_time(self.index, self.traced, self.value)
+        return (
+            spoken_values.derive_said_quantity(self.index, self.traced, self.path, self.value)
+            or spoken_values.derive_said_time(self.index, self.traced, self.value)
+            or code_names.derive_code(self.index, self.traced, self.path, self.value)
+        )
 
     def _defined(self) -> Origin | None:
         definition = self.traced.definition
@@ -252,6 +259,8 @@ class _ValueTracer:
         if place < 0 or not is_distinctive(self.value):
             return None
         hit = Hit(passage, place, place + len(self.value))
+        if is_code_word(self.value):
+            return None  # `string` stands in each definition, and `desc` in each description
         return self._as(DEFINITION, EXACT, rules.DEFINITION_ONLY, "stands in the tool's definition only", (), (hit,))
 
     def _trivial_value(self) -> Origin:

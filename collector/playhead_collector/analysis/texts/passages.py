@@ -254,6 +254,18 @@ class ContextIndex:
         said = self._read_spoken().relative
         return [(hit, each) for text, each in said if (hit := self._said_at(text, each.start, each.end, visible))]
 
+    def said_months(self, month: int, visible: Visible) -> list[Hit]:
+        """Places where the name of this month was said."""
+        return [hit for place in self._read_spoken().months.get(month, ()) if (hit := self._said_at(*place, visible))]
+
+    def standing(self, sign: str, visible: Visible) -> Hit | None:
+        """The last occurrence of a sign that is no word, such as `$`."""
+        for passage in reversed(self._passages):
+            start = passage.text.rfind(sign) if passage.content in visible else -1
+            if start >= 0:
+                return Hit(passage, start, start + len(sign))
+        return None
+
     def _read_spoken(self) -> SpokenIndex:
         for passage in self._passages[self._spoken.texts :]:
             self._spoken.add(passage.text, with_words=passage.source != RESULT)

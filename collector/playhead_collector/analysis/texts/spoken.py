@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import islice
 
-from playhead_collector.analysis.texts.spoken_dates import RelativeDate, relative_dates_in, spoken_dates_in
+from playhead_collector.analysis.texts.spoken_dates import RelativeDate, months_in, relative_dates_in, spoken_dates_in
 from playhead_collector.analysis.texts.spoken_numbers import OF_CLOCKS, NumberMention, numbers_said_in
 from playhead_collector.analysis.texts.spoken_times import Clock, times_in
 from playhead_collector.analysis.texts.units import COUNT, SHARE, Conversion, converted, units_of
@@ -21,6 +21,9 @@ _MAX_LENGTH = 64 * 1024
 _MAX_OF_TEXT, _MAX_PLACES = 256, 32
 _NOON, _LAST_HOUR = 12, 23
 _AS_IT_IS = Conversion("", Decimal(1))
+_IN_CENTS = Conversion("cents", Decimal(100))
+_SIGNS_OF_MONEY = frozenset("$€£")
+_MONEY = frozenset(("euro", "euros", "eur", "dollar", "dollars", "usd", "pound", "pounds", "gbp", "franken", "chf"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +52,8 @@ class SaidShare:
 
 @dataclass(slots=True)
 class SpokenIndex:
-    """What the texts say that were added: `numbers` by plain form, `times` with the numbers of their texts, `dates` by
-    day of the month, `relative` dates and `shares` in the order of the texts.
+    """What the texts say that were added: `numbers` by plain form, `times` and names of `months` with the numbers of
+    their texts, `dates` by day of the month, `relative` dates and `shares` in the order of the texts.
     """
 
     numbers: defaultdict[str, list[SaidNumber]] = field(
@@ -61,6 +64,9 @@ class SpokenIndex:
     )
     dates: defaultdict[int, list[tuple[int, DateMention]]] = field(
         default_factory=lambda: defaultdict[int, list[tuple[int, DateMention]]](list)
+    )
+    months: defaultdict[int, list[tuple[int, int, int]]] = field(
+        default_factory=lambda: defaultdict[int, list[tuple[int, int, int]]](list)
     )
     relative: list[tuple[int, RelativeDate]] = field(default_factory=list[tuple[int, RelativeDate]])
     shares: list[SaidShare] = field(default_factory=list[SaidShare])
@@ -73,11 +79,15 @@ class SpokenIndex:
         self.texts += 1
         for mention in numbers_said_in(text, with_words=with_words):
             self._add_number(number, mention)
+            if _is_money(text, mention):
+                self._add_converted(number, mention, mention.number, _IN_CENTS)
         for said in islice(times_in(text), _MAX_OF_TEXT):
             for clock in said.times:
                 self.times[clock].append((number, said.start, said.end))
         for date in islice(spoken_dates_in(text), _MAX_OF_TEXT):
             self.dates[date.day].append((number, date))
+        for start, end, month in islice(months_in(text), _MAX_OF_TEXT):
+            self.months[month].append((number, start, end))
         self.relative += [(number, words) for words in islice(relative_dates_in(text), _MAX_OF_TEXT)]
 
     def _add_number(self, text: int, mention: NumberMention) -> None:
@@ -110,3 +120,10 @@ class SpokenIndex:
             places = self.numbers[plain]
             places.append(SaidNumber(text, mention.start, mention.end, conversion.unit))
             del places[_MAX_PLACES // 2 : -_MAX_PLACES // 2]
+
+
+def _is_money(text: str, mention: NumberMention) -> bool:
+    """Whether a number has a currency beside it."""
+    around = (text[max(0, mention.start - 2) : mention.start] + text[mention.end : mention.end + 2]).strip()
+    following = text[mention.end : mention.end + 10].split(maxsplit=1)[:1]
+    return not _SIGNS_OF_MONEY.isdisjoint(around) or any(word.strip(".,;").lower() in _MONEY for word in following)

@@ -12,7 +12,8 @@ from itertools import islice
 
 from playhead_collector.analysis.texts.words import DateMention, listed, words_in
 
-_LOCALES = listed("en de fr es it pt nl sv da nb fi pl cs hu ro ru uk el tr id")
+# Languages that names are read in.
+LOCALES = listed("en de fr es it pt nl sv da nb fi pl cs hu ro ru uk el tr id")
 # Shorter names are words of other languages, too.
 _MIN_NAME = 3
 _ORDINALS = listed(
@@ -68,11 +69,13 @@ _DAYS_AWAY = {
     word: days
     for days, words in (
         (0, "today, tonight, this morning, this afternoon, this evening, "
-            "heute, aujourd'hui, hoy, oggi, hoje, vandaag, сегодня, 今天, 今日, dziś, dzisiaj"),
-        (1, "tomorrow, morgen, demain, mañana, domani, amanhã, завтра, 明天, 明日, jutro, imorgon, i morgen"),
+            "heute, aujourd'hui, hoy, oggi, hoje, vandaag, сегодня, 今天, 今日, 오늘, dziś, dzisiaj, bugün, idag"),
+        (1, "tomorrow, morgen, demain, mañana, domani, amanhã, завтра, 明天, 明日, 내일, yar\u0131n, jutro, "
+            "imorgon, i morgen"),
         (2, "day after tomorrow, übermorgen, après-demain, pasado mañana, dopodomani, depois de amanhã, overmorgen, "
-            "послезавтра, 后天, 明後日, pojutrze"),
-        (-1, "yesterday, last night, gestern, hier, ayer, ieri, ontem, gisteren, вчера, 昨天, 昨日, wczoraj"),
+            "послезавтра, 后天, 明後日, 모레, pojutrze"),
+        (-1, "yesterday, last night, gestern, hier, ayer, ieri, ontem, gisteren, вчера, 昨天, 昨日, 어제, dün, "
+             "wczoraj, igår"),
         (-2, "day before yesterday, vorgestern, avant-hier, anteayer, antes de ayer, l'altro ieri, anteontem, "
              "eergisteren, позавчера, 前天, 一昨日"),
     )
@@ -102,6 +105,20 @@ _EDGE = re.compile(
     r"(?P<period>week|month|year)\b",
     re.IGNORECASE,
 )
+# `the end of June`, `Ende Juni`, `fin juin`: words before a month's name, and whether they mean its last day.
+_EDGE_OF_MONTH = {
+    **dict.fromkeys(listed("end last ende letzter fin finales fine fim eind"), True),
+    **dict.fromkeys(
+        listed("beginning start first anfang beginn erster debut comienzos principios inizio inicio begin"), False
+    ),
+}
+_BEFORE_MONTH = frozenset(listed("of the day tag jour dia giorno de del do di d"))
+_WEEKDAY_ELSEWHERE = re.compile(
+    "(?:周|週|星期|礼拜)(?P<zh>[一二三四五六日天])|(?P<ja>[月火水木金土日])曜|(?P<ko>[월화수목금토일])요일"
+)
+_WEEKDAYS_ELSEWHERE = {
+    sign: day for signs in ("一二三四五六日", "月火水木金土日", "월화수목금토일") for day, sign in enumerate(signs)
+} | {"天": 6}
 _FIGURES = re.compile(
     r"(?<![\w./-])(?:(?P<y1>\d{4})[./](?P<m1>\d{1,2})[./](?P<d1>\d{1,2})"
     r"|(?P<a>\d{1,2})(?P<mark>[./-]) ?(?P<b>\d{1,2})(?P=mark) ?(?P<y2>\d{4}|\d\d)"
@@ -123,7 +140,7 @@ class RelativeDate:
     months: int | None = None
     weekday: int | None = None
     edge: tuple[str, bool, int] | None = None
-    """The period, whether its last day is meant, and 1 for the next one."""
+    """The period, whether its last day is meant, and how many periods later: 0 for this one."""
 
     def means(self, day: date, today: date) -> bool:
         """Whether the words, said today, may mean this day."""
@@ -148,6 +165,15 @@ def spoken_dates_in(text: str) -> Iterator[DateMention]:
     for place, (word, _, _) in enumerate(words):
         if (month := months.get(word)) is not None:
             yield from _around_month(words, place, month)
+            yield from _edge_of_month(words, place, month)
+
+
+def months_in(text: str) -> Iterator[tuple[int, int, int]]:
+    """Yields each name of a month: its start and end, and the month's number."""
+    months = _names().months
+    for word, start, end in words_in(text):
+        if (month := months.get(word)) is not None:
+            yield start, end, month
 
 
 def relative_dates_in(text: str) -> Iterator[RelativeDate]:
@@ -162,17 +188,24 @@ def relative_dates_in(text: str) -> Iterator[RelativeDate]:
         yield RelativeDate(match.start(), match.end(), days=_DAYS_AWAY[match[0].lower()])
     for match in _NEXT.finditer(text):
         sign = {"this": 0, "last": -1, "previous": -1}.get(match["which"].lower(), 1)
-        yield _away(match, sign, _PERIODS[match["period"].lower()])
+        yield from _period(match, sign, _PERIODS[match["period"].lower()])
     for match in _NEXT_ELSEWHERE.finditer(text):
         which = next(filter(None, (match["which"], match["which2"], match["which3"]))).lower()
         period = next(filter(None, (match["period"], match["period2"], match["period3"]))).lower()
-        yield _away(match, -1 if which.startswith(_LAST_BEGINS) else 1, _PERIODS[period])
+        yield from _period(match, -1 if which.startswith(_LAST_BEGINS) else 1, _PERIODS[period])
     for match in _WEEKEND.finditer(text):
         yield from (RelativeDate(match.start(), match.end(), weekday=day) for day in (5, 6))
     for match in _EDGE.finditer(text):
         is_last = match["edge"].lower() in ("end", "last day")
         edge = (match["period"].lower(), is_last, int(match["next"] is not None))
         yield RelativeDate(match.start(), match.end(), edge=edge)
+    yield from _weekdays_in(text)
+
+
+def _weekdays_in(text: str) -> Iterator[RelativeDate]:
+    for match in _WEEKDAY_ELSEWHERE.finditer(text):
+        sign = match["zh"] or match["ja"] or match["ko"]
+        yield RelativeDate(match.start(), match.end(), weekday=_WEEKDAYS_ELSEWHERE[sign])
     weekdays = _names().weekdays
     for word, start, end in words_in(text):
         if (weekday := weekdays.get(word)) is not None:
@@ -195,7 +228,7 @@ def _names() -> _Names:
 
     months: dict[str, int] = {}
     weekdays: dict[str, int] = {}
-    for locale in _LOCALES:
+    for locale in LOCALES:
         for context in ("format", "stand-alone"):
             _add(weekdays, dates.get_day_names("wide", context, locale))
             for width in ("wide", "abbreviated"):
@@ -215,11 +248,12 @@ def _add(names: dict[str, int], of_locale: Mapping[int, str]) -> None:
 
 def _in_figures(match: re.Match[str]) -> Iterator[DateMention]:
     if match["a"] is not None:
-        year = int(match["y2"]) + (2000 if len(match["y2"]) == 2 else 0)
+        centuries = (1900, 2000) if len(match["y2"]) == 2 else (0,)
         first, second = int(match["a"]), int(match["b"])
         for day, month in ((first, second), (second, first)):
             if 1 <= month <= 12 and 1 <= day <= 31:
-                yield DateMention(match.start(), match.end(), year, month, day)
+                for century in centuries:
+                    yield DateMention(match.start(), match.end(), century + int(match["y2"]), month, day)
         return
     number = next(number for number in "1345" if match[f"d{number}"])
     year = match[f"y{number}"] if number != "5" else None
@@ -244,6 +278,17 @@ def _around_month(words: Words, place: int, month: int) -> Iterator[DateMention]
         year = next((word for word in years[:1] if len(word[0]) == 4 and word[0].isdecimal()), None)
         span = (min(start, first), max(end, last, year[2] if year else 0))
         yield DateMention(*span, int(year[0]) if year else None, month, value)
+
+
+def _edge_of_month(words: Words, place: int, month: int) -> Iterator[DateMention]:
+    """Yields the first or the last day of a month, where the words before its name say so."""
+    before = [words[at] for at in range(place - 1, max(-1, place - 4), -1)]
+    edge = next((word for word in before if word[0] not in _BEFORE_MONTH), None)
+    if edge is None or (is_last := _EDGE_OF_MONTH.get(edge[0])) is None:
+        return
+    lengths = {28, 29} if month == 2 else {_length_of(2001, month)}
+    for day in lengths if is_last else {1}:
+        yield DateMention(edge[1], words[place][2], None, month, day)
 
 
 def _near(words: Words, places: range) -> Iterator[tuple[str, int, int]]:
@@ -290,6 +335,13 @@ def _away(match: re.Match[str], number: int, period: int) -> RelativeDate:
     return RelativeDate(match.start(), match.end(), months=-number * period)
 
 
+def _period(match: re.Match[str], number: int, period: int) -> Iterator[RelativeDate]:
+    """Yields the same day of another period, and the first and the last day of that period."""
+    yield _away(match, number, period)
+    name = {7: "week", -1: "month", -12: "year"}[period]
+    yield from (RelativeDate(match.start(), match.end(), edge=(name, is_last, number)) for is_last in (False, True))
+
+
 def _months_later(today: date, months: int) -> date | None:
     month = today.month - 1 + months
     year, month = today.year + month // 12, month % 12 + 1
@@ -304,7 +356,7 @@ def _length_of(year: int, month: int) -> int:
 
 
 def _edge_of(period: str, is_last: bool, following: int, today: date) -> date | None:
-    if today.year >= 9990:
+    if not 10 <= today.year < 9990:
         return None
     if period == "week":
         monday = today + timedelta(days=7 * following - today.weekday())

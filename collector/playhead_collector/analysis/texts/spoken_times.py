@@ -36,6 +36,50 @@ _WORDS = re.compile(
     rf"|{_OF_DAY.replace('@', 'c')})",
     re.IGNORECASE,
 )
+# Spanish, French, Italian and Portuguese: `siete y media de la tarde`, `sept heures et quart`, `nove da manhã`.
+_ROMANCE_HOURS = {
+    word: hour
+    for hour, words in enumerate(
+        (
+            "una une un uma", "dos deux due duas", "tres trois tre três", "cuatro quatre quattro quatro",
+            "cinco cinq cinque", "seis six sei", "siete sept sette sete", "ocho huit otto oito", "nueve neuf nove",
+            "diez dix dieci dez", "once onze undici", "doce douze dodici doze",
+        ),
+        1,
+    )
+    for word in words.split()
+}  # fmt: skip
+_ROMANCE_MINUTES = {
+    "y media": 30, "et demie": 30, "e mezza": 30, "e mezzo": 30, "e meia": 30, "y cuarto": 15, "et quart": 15,
+    "e un quarto": 15, "e quinze": 15, "menos cuarto": -15, "moins le quart": -15, "meno un quarto": -15,
+}  # fmt: skip
+_ROMANCE_HALVES = {
+    "de la mañana": "a", "du matin": "a", "da manhã": "a", "di mattina": "a", "del mattino": "a",
+    "de la tarde": "p", "de la noche": "p", "de l'après-midi": "p", "du soir": "p", "da tarde": "p", "da noite": "p",
+    "del pomeriggio": "p", "di sera": "p",
+}  # fmt: skip
+_ROMANCE_HOUR = rf"(?:{'|'.join(_ROMANCE_HOURS)}|1[0-2]|[1-9])"
+_ROMANCE_OF_DAY = "|".join(_ROMANCE_HALVES)
+_ROMANCE = re.compile(
+    rf"(?<![\w.:])(?P<hour>{_ROMANCE_HOUR})(?: (?:heures?|horas?|ore))?"
+    rf"(?: (?P<minutes>{'|'.join(_ROMANCE_MINUTES)})(?: (?P<of>{_ROMANCE_OF_DAY}))?| (?P<of2>{_ROMANCE_OF_DAY}))(?!\w)",
+    re.IGNORECASE,
+)
+# Chinese, Japanese, Korean: `下午三点半`, `午後3時`, `오후 3시 30분`. Russian: `5 вечера`.
+_CJK_DIGITS = {word: number for number, word in enumerate("零一二三四五六七八九十")} | {"两": 2, "十一": 11, "十二": 12}
+_CJK_HALVES = {
+    "上午": "a", "早上": "a", "凌晨": "a", "午前": "a", "오전": "a",
+    "下午": "p", "晚上": "p", "午後": "p", "오후": "p",
+}  # fmt: skip
+_CJK = re.compile(
+    rf"(?P<half>{'|'.join(_CJK_HALVES)})?[ ]?(?<!\d)(?P<hour>\d{{1,2}}|十[一二]|[一二两三四五六七八九十])"
+    r"(?:[点點時时]|[ ]?시)(?:(?P<part>半|반)|[ ]?(?P<minute>[0-5]?\d)[ ]?[分분])?"
+)
+_RUSSIAN = re.compile(
+    r"(?<![\w.:])(?P<hour>1[0-2]|[1-9])(?::(?P<minute>[0-5]\d))?(?: час(?:\u0430|ов)?)? (?P<of>утра|дня|вечера|ночи)\b",
+    re.IGNORECASE,
+)
+_RUSSIAN_HALVES = {"утра": "a", "ночи": "a", "дня": "p", "вечера": "p"}
 _HOURS_HUNDRED = re.compile(r"\b(?P<hour>[01]\d|2[0-3])(?P<minute>[0-5]\d) ?(?:hours|hrs|h)\b", re.IGNORECASE)
 _NAMED = re.compile(
     r"\b(?:(?P<noon>noon|midday|mittags?|midi|mezzogiorno|mediod[ií]a|meio-dia)"
@@ -73,6 +117,7 @@ def times_in(text: str) -> Iterator[TimeMention]:
             yield _mention(match, hour, minute, match["half"], either=either)
     for match in _WORDS.finditer(text):
         yield _in_words(match)
+    yield from _elsewhere(text)
     for match in _HOURS_HUNDRED.finditer(text):
         yield _mention(match, int(match["hour"]), int(match["minute"]), None, either=False)
     for match in _NAMED.finditer(text):
@@ -89,6 +134,26 @@ def _in_words(match: re.Match[str]) -> TimeMention:
     if match["side"].lower() in ("to", "before", "vor"):
         hour, minutes = hour - 1, 60 - minutes
     return _mention(match, hour % 12, minutes, half, either=half is None)
+
+
+def _elsewhere(text: str) -> Iterator[TimeMention]:
+    """Yields times as other languages say them."""
+    for match in _ROMANCE.finditer(text):
+        hour = int(match["hour"]) if match["hour"].isdecimal() else _ROMANCE_HOURS[match["hour"].lower()]
+        minutes = _ROMANCE_MINUTES[match["minutes"].lower()] if match["minutes"] else 0
+        of_day = match["of"] or match["of2"]
+        half = _ROMANCE_HALVES[of_day.lower()] if of_day else None
+        hour, minutes = (hour - 1, 60 + minutes) if minutes < 0 else (hour, minutes)
+        yield _mention(match, hour % 12, minutes, half, either=half is None)
+    for match in _CJK.finditer(text):
+        hour = int(match["hour"]) if match["hour"].isdecimal() else _CJK_DIGITS[match["hour"]]
+        minutes = 30 if match["part"] else int(match["minute"] or 0)
+        half = _CJK_HALVES[match["half"]] if match["half"] else None
+        if hour < 24:
+            yield _mention(match, hour, minutes, half, either=half is None and 1 <= hour < 12)
+    for match in _RUSSIAN.finditer(text):
+        half = _RUSSIAN_HALVES[match["of"].lower()]
+        yield _mention(match, int(match["hour"]), int(match["minute"] or 0), half, either=False)
 
 
 _PARTS = ("a", "anight", "ahalf", "b", "bnight", "bhalf", "c", "cnight", "chalf")
