@@ -89,6 +89,22 @@ FORMS = {
     "headings": "## Current goal\nrefund the order\n## Observation\nit is late\n## Options considered\n1. Refund\n"
     "   - Pros: fast; kind\n   - Cons: costs 5 EUR; sets a precedent\n2. Deny\n   - Pros: cheap\n"
     "   - Cons: angry customer\n## Decision\nrefund",
+    "a table": "**Current goal:** refund the order\n**Observation:** it is late\n**Options considered:**\n\n"
+    "| Option | Pros | Cons |\n|---|:---|---|\n| Refund | fast | costs 5 EUR |\n| **Deny** | cheap | "
+    "angry customer |\n\n**Decision:** refund",
+    "plus and minus": "Goal: refund the order\nObservation: it is late\nOptions:\n- Refund\n  + fast\n  + kind\n"
+    "  - costs 5 EUR\n  - sets a precedent\n- Deny\n  + cheap\n  - angry customer\nDecision: refund",
+    "letters": "1. Current goal: refund the order\n2. Observation: it is late\n3. Options considered:\n"
+    "   a) Refund - pros: fast; kind; cons: costs 5 EUR; sets a precedent\n"
+    "   b) Deny - pros: cheap; cons: angry customer\n4. Decision: refund",
+    "yaml": "current_goal: refund the order\nobservation: it is late\noptions_considered:\n  - name: Refund\n"
+    "    pros: fast; kind\n    cons: costs 5 EUR; sets a precedent\n  - name: Deny\n    pros: cheap\n"
+    "    cons: angry customer\ndecision: refund",
+    "full width": CURRENT.replace(":", "\uff1a").replace(";", "\uff1b"),
+    "pictures": re.sub(r"(?m)^([A-Z])", "\U0001f3af \\1", CURRENT),
+    "underlined": re.sub(r"(?m)^([A-Z][a-z ]+):[ \n]", r"\1\n--------\n", CURRENT),
+    "json in an object": json.dumps({"reasoning": FIELDS}),
+    "json with a comma too many": json.dumps(FIELDS)[:-1] + ",}",
     "json": json.dumps(FIELDS),
     "json without spaces": json.dumps(FIELDS, separators=(",", ":")),
     "json in a block of code": f"```json\n{json.dumps(FIELDS, indent=2)}\n```",
@@ -131,8 +147,36 @@ def test_current_goal_and_options_considered_are_read_whole_from_each_form(form:
     assert texts(form, found.observation) == ["it is late"]
     assert texts(form, found.decision) == ["refund"]
     options = [(form[o.name.start : o.name.end], texts(form, o.pros), texts(form, o.cons)) for o in found.options]
-    assert options == OPTIONS
+    few = [(name, pros[:1], cons[:1]) for name, pros, cons in OPTIONS]
+    assert options == (few if form.count("|") else OPTIONS)
     assert found.rest == []
+
+
+def test_json_is_read_where_words_stand_around_it():
+    text = f"I thought about it:\n```json\n{json.dumps(FIELDS)}\n```\nThat is all."
+    found = parse_block(text)
+    assert (texts(text, found.goal), texts(text, found.decision)) == (["refund the order"], ["refund"])
+    assert [text[each.name.start : each.name.end] for each in found.options] == ["Refund", "Deny"]
+    assert texts(text, found.rest) == ["I thought about it:", "That is all."]
+
+
+def test_json_of_something_else_in_a_text_with_fields_is_a_part_of_it():
+    text = 'Goal: help\nDecision: call it with\n{"action": "refund"}'
+    assert texts(text, parse_block(text).decision) == ['call it with\n{"action": "refund"}']
+
+
+@pytest.mark.parametrize("line", ["Refund; Deny", '"Refund", "Deny"', "\n* Refund\n  * soon\n* Deny"])
+def test_options_without_arguments_are_told_apart(line: str):
+    text = f"Goal: help\nOptions: {line}\nDecision: refund"
+    assert [text[each.name.start : each.name.end] for each in parse_block(text).options] == ["Refund", "Deny"]
+
+
+def test_other_columns_of_a_table_are_kept():
+    text = "Options:\n| Way | Price | Pros |\n|---|---|---|\n| Refund | 5 EUR | fast |\nDecision: refund"
+    found = parse_block(text)
+    (option,) = found.options
+    assert (texts(text, option.about), texts(text, option.pros)) == (["5 EUR"], ["fast"])
+    assert texts(text, found.rest) == ["Price"]
 
 
 def test_what_json_has_beside_the_fields_is_kept():

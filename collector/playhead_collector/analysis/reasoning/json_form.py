@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from playhead_collector.analysis.reasoning.structured_text import (
@@ -15,6 +16,9 @@ from playhead_collector.analysis.reasoning.structured_text import (
 )
 
 _FENCE = re.compile(r"\s{0,64}+(?:```(?:json)?\s{0,64}+)?(?=\{)", re.IGNORECASE)
+# Where an object may begin within a text: in a block of code, or at the beginning of a line.
+_BEGINS = re.compile(r"(?:^[ \t]{0,32}+|```(?:json)?\s{0,64}+)(?=\{)", re.IGNORECASE | re.MULTILINE)
+_MOST_TRIED = 8
 _FENCE_END = re.compile(r"\s{0,64}+(?:```\s{0,64}+)?", re.IGNORECASE)
 _SPACE = re.compile(r"[ \t\r\n]{0,10000}+")
 _WORD_BEGINS = re.compile(r"(?<=[a-z\d])(?=[A-Z])")
@@ -33,16 +37,63 @@ def read_json_form(text: str, start: int, end: int) -> StructuredText | None:
     fence = _FENCE.match(body)
     if fence is None:
         return None
+    read = _object_at(body, fence.end())
+    if read is None or _FENCE_END.fullmatch(body, read[1]) is None:
+        return None
+    return _moved(read[0], start)
+
+
+def read_json_within(text: str, start: int, end: int) -> StructuredText | None:
+    """Reads the first JSON object with fields of this form in a range of a text. What stands around it is `rest`."""
+    body = text[start:end]
+    for begins in islice(_BEGINS.finditer(body), _MOST_TRIED):
+        read = _object_at(body, begins.end())
+        if read is not None:
+            found, after = read
+            around = ((0, begins.start()), ((_FENCE_END.match(body, after) or begins).end(), len(body)))
+            found.rest += [
+                TextRange(*piece) for piece in (_bare(body, *each) for each in around) if piece[0] < piece[1]
+            ]
+            found.rest.sort(key=lambda piece: piece.start)
+            return _moved(found, start)
+    return None
+
+
+def _object_at(body: str, position: int) -> tuple[StructuredText, int] | None:
+    """The fields of the object that begins here, and where it ends. None if it is no JSON, or has none of the fields.
+
+    They may stand one level deeper, as in `{"reasoning": {…}}`."""
     try:
-        value, after = _DECODER.raw_decode(body, fence.end())
-        if not isinstance(value, dict) or _FENCE_END.fullmatch(body, after) is None:
+        value, after = _DECODER.raw_decode(body, position)
+        if not isinstance(value, dict):
             return None
-        found = StructuredText(0, end - start)
-        for member in _members(body, fence.end()):
-            _add(body, found, member)
+        members = list(_members(body, position))
+        found = _fields(body, members)
+        if not found.is_structured:
+            inner = next((member for member in members if body[member[2].start] == "{"), None)
+            if inner is not None:
+                found = _fields(body, _members(body, inner[2].start))
+                found.rest += [TextRange(at, each.end) for _, at, each in members if each != inner[2]]
+                found.rest.sort(key=lambda piece: piece.start)
     except (ValueError, RecursionError):
         return None
-    return _moved(found, start) if found.is_structured else None
+    return (found, after) if found.is_structured else None
+
+
+def _fields(body: str, members: Iterable[Member]) -> StructuredText:
+    found = StructuredText(0, len(body))
+    for member in members:
+        _add(body, found, member)
+    return found
+
+
+def _bare(text: str, start: int, end: int) -> tuple[int, int]:
+    """The range without white space at its ends."""
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end
 
 
 def _moved(found: StructuredText, by: int) -> StructuredText:
@@ -155,12 +206,7 @@ def _inner(text: str, value: TextRange) -> TextRange:
     """The range within the quotes of a string, without white space at its ends; of any other value, its own."""
     if text[value.start] != '"':
         return value
-    start, end = value.start + 1, value.end - 1
-    while start < end and text[start].isspace():
-        start += 1
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    return TextRange(start, end)
+    return TextRange(*_bare(text, value.start + 1, value.end - 1))
 
 
 def _value_end(text: str, position: int) -> int:

@@ -51,3 +51,8 @@ class StructuredText:
     def is_structured(self) -> bool:
         """Whether any field was found."""
         return bool(self.goal or self.observation or self.options or self.decision)
+
+    @property
+    def fields(self) -> int:
+        """How many of the four fields were found."""
+        return sum(map(bool, (self.goal, self.observation, self.options, self.decision)))

@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
+from typing import TypeGuard
 
-from playhead_collector.analysis.reasoning.json_form import read_json_form
+from playhead_collector.analysis.reasoning.json_form import read_json_form, read_json_within
+from playhead_collector.analysis.reasoning.option_table import read_option_table
 from playhead_collector.analysis.reasoning.structured_text import (
     CON,
     NAMES,
@@ -30,9 +32,10 @@ _EMPHASIS = "*_`"
 _FIELD = "|".join(f"(?P<{{0}}{name}>{words})" for name, words in NAMES.items())
 _TAG = re.compile(rf"<(?P<close>/?)(?:{_FIELD.format('t_')})(?P<attributes>(?:\s[^<>]*)?)/?>", re.IGNORECASE)
 _LABEL = re.compile(
-    rf"(?:^|(?<=>))(?P<lead>[ \t>#]{{0,32}}+(?:[-*•+][ \t]{{1,8}}|\d{{1,4}}+[.)][ \t]{{1,8}})?[*_`\"]{{0,8}})"
+    rf"(?:^|(?<=>))(?P<lead>[ \t>#]{{0,32}}+(?:[^\x00-\x7f\w]{{1,4}}+[ \t]{{0,4}}+)?"
+    rf"(?:[-*•+][ \t]{{1,8}}|\d{{1,4}}+[.)][ \t]{{1,8}})?[*_`\"]{{0,8}})"
     rf"(?:{_FIELD.format('l_')})(?P<number>[ \t]{{1,8}}[\w.]{{1,3}})?"
-    rf"(?P<tail>[*_`\"]{{0,8}}[ \t]{{0,8}}(?::[*_`\"]{{0,8}}|[{_DASHES}](?=[ \t])|$))",
+    rf"(?P<tail>[*_`\"]{{0,8}}[ \t]{{0,8}}(?:[:\uff1a][*_`\"]{{0,8}}|[{_DASHES}](?=[ \t])|$))",
     re.IGNORECASE | re.MULTILINE,
 )
 _HEADED = re.compile(
@@ -43,13 +46,21 @@ _KEY = re.compile(
     re.IGNORECASE,
 )
 _BULLET = re.compile(
-    r"(?:^|(?<=>))(?P<indent>[ \t]{0,32}+)(?P<sign>[-*•+✓✗]|\d{1,4}+[.)]|\([a-z\d]\)|[A-Z][.)])[ \t]{1,16}+",
+    r"(?:^|(?<=>))(?P<indent>[ \t]{0,32}+)(?P<sign>[-*•+✓✗]|\d{1,4}+[.)]|\([a-z\d]\)|[A-Z][.)]|[a-z]\))[ \t]{1,16}+",
     re.MULTILINE,
 )
-_INLINE = re.compile(r"(?<![\w])(?P<kind>pros?|cons?|advantages?|disadvantages?)[ \t]{0,8}:[ \t]{0,8}", re.IGNORECASE)
-_BETWEEN_ITEMS = re.compile(r";|\"\s{0,64}+,\s{0,64}+(?=\")")
+_INLINE = re.compile(
+    r"(?<![\w])(?P<kind>pros?|cons?|advantages?|disadvantages?)[ \t]{0,8}[:\uff1a][ \t]{0,8}", re.IGNORECASE
+)
+_BETWEEN_ITEMS = re.compile(r"[;\uff1b]|\"\s{0,64}+,\s{0,64}+(?=\")")
 _NAMED = re.compile(r"name\s{0,8}+=\s{0,8}+[\"']([^\"']{0,200}+)[\"']", re.IGNORECASE)
-_NAME_ENDS = re.compile(rf"[ \t]{{0,8}}(?::|[{_DASHES}](?=\s)|\n)")
+_BETWEEN_STRINGS = re.compile(r"\"\s{0,64}+,\s{0,64}+(?=\")")
+# `name: Refund` and `Option: Refund` are options named Refund.
+_NAME_KEY = re.compile(r"(?:name|title|option)[ \t]{0,8}[:\uff1a][ \t]{1,8}(?=\S)", re.IGNORECASE)
+# The line under a heading.
+_UNDERLINE = re.compile(r"[ \t]{0,32}+\n(?:-{3,200}+|={3,200}+)[ \t]{0,32}+(?:\n|\Z)")
+_FOR, _AGAINST = "+✓", "-✗"
+_NAME_ENDS = re.compile(rf"[ \t]{{0,8}}(?:[:\uff1a]|[{_DASHES}](?=\s)|\n)")
 
 
 def read_structured(text: str, tag: str) -> list[StructuredText]:
@@ -81,7 +92,11 @@ class _FieldMark:
 
 
 def _read(text: str, start: int, end: int) -> StructuredText:
-    return read_json_form(text, start, end) or _read_marked(text, start, end)
+    found = read_json_form(text, start, end)
+    if found is not None:
+        return found
+    marked, within = _read_marked(text, start, end), read_json_within(text, start, end)
+    return within if within is not None and (within.fields > 1 or not marked.is_structured) else marked
 
 
 def _read_marked(text: str, start: int, end: int) -> StructuredText:
@@ -148,6 +163,8 @@ class _FieldReader:
     def take(self, start: int, end: int, before: str) -> None:
         """Adds a range to the current field. `before`: the kind of the mark after it."""
         has_arguments = before in (PRO, CON)
+        line = _UNDERLINE.match(self._text, start, end)
+        start = start if line is None else line.end()
         match self._field:
             case "goal" | "observation" | "decision" | "rest":
                 self._keep(getattr(self._found, self._field), start, end)
@@ -163,17 +180,43 @@ class _FieldReader:
                     self._option(own_end, end)
 
     def _options(self, start: int, end: int, *, has_arguments: bool) -> None:
-        """Adds the items of a list of options. Without bullets, each line is one, unless arguments for it follow."""
+        """Adds the rows of a table, or the items of a list of options. Without bullets, each line is one, and each
+        string in it, unless arguments for it follow. Items with deeper bullets are about the option above them."""
+        table, titles = read_option_table(self._text, start, end)
+        if table:
+            self._found.options += table
+            self._found.rest += titles
+            return
         items = list(_items(self._text, start, end))
         if items[-1][0] is None and not self._in_option:
             self._in_lines = True
             items = (
-                [(None, start, end)] if has_arguments else [(None, *line) for line in _lines(self._text, start, end)]
+                [(None, start, end)]
+                if has_arguments
+                else [
+                    (None, *piece)
+                    for line in _lines(self._text, start, end)
+                    for piece in _options_of_line(self._text, *line)
+                ]
             )
+        signed = any(bullet is not None and bullet[-1] in _FOR for bullet, _, _ in items)
         for bullet, first, last in items:
             self._bullet = self._bullet or bullet
+            if self._is_deeper(bullet):
+                self._below(bullet, first, last, signed=signed)
+                continue
             self._in_option = self._in_option and bullet is None and not self._in_lines
             self._option(first, last)
+
+    def _is_deeper(self, bullet: str | None) -> TypeGuard[str]:
+        """Whether an item stands below the last option, by its indentation."""
+        return bullet is not None and self._in_option and _indentation(bullet) > _indentation(self._bullet or "")
+
+    def _below(self, bullet: str, start: int, end: int, *, signed: bool) -> None:
+        """Adds an item about the last option. `signed`: plus and minus say what is for and against it."""
+        option = self._found.options[-1]
+        against = option.cons if signed and bullet[-1] in _AGAINST else option.about
+        self._keep(option.pros if bullet[-1] in _FOR else against, start, end)
 
     def _next_option(self, start: int, end: int) -> int:
         """Start of the line that names the next option, in a list without bullets, behind arguments on one line; `end`
@@ -188,6 +231,8 @@ class _FieldReader:
         own_end = inline.start() if inline else end
         first, last = _trimmed(self._text, start, own_end)
         if not self._in_option and first < last:
+            key = _NAME_KEY.match(self._text, first, last)
+            first = first if key is None else key.end()
             name_ends = _NAME_ENDS.search(self._text, first, last)
             cut = name_ends.start() if name_ends else last
             name_first, name_last = _trimmed(self._text, first, cut)
@@ -241,10 +286,16 @@ def _items(text: str, start: int, end: int) -> Iterator[tuple[str | None, int, i
     yield from ((None, *piece) for piece in _split(text, start, end))
 
 
-def _split(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _indentation(bullet: str) -> int:
+    return len(bullet) - len(bullet.lstrip())
+
+
+def _split(
+    text: str, start: int, end: int, between_items: re.Pattern[str] = _BETWEEN_ITEMS
+) -> Iterator[tuple[int, int]]:
     """Splits a range at `;`, and between JSON strings."""
     position = start
-    for between in _BETWEEN_ITEMS.finditer(text[start:end]):
+    for between in between_items.finditer(text[start:end]):
         yield position, start + between.start()
         position = start + between.end()
     yield position, end
@@ -256,6 +307,12 @@ def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     for before, after in pairwise(ends):
         if text[before + 1 : after].strip():
             yield before + 1, after
+
+
+def _options_of_line(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yields the ranges of the options in a line: between JSON strings, and at `;` unless that divides arguments."""
+    has_arguments = _INLINE.search(text, start, end) is not None
+    return _split(text, start, end, _BETWEEN_STRINGS if has_arguments else _BETWEEN_ITEMS)
 
 
 def _without_emphasis(text: str, start: int, end: int) -> tuple[int, int]:
