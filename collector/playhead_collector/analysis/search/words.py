@@ -43,7 +43,12 @@ _WORD = re.compile(
 )
 # What may stand between two words that are joined.
 _JOINTS = frozenset(("", *"_-./:@'\u2019\\#&+*=~"))
-_PART_BORDER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_LATIN = [chr(code) for code in range(0x250)]
+_UPPER = "".join(letter for letter in _LATIN if letter.isupper())
+_LOWER = "".join(letter for letter in _LATIN if letter.islower())
+_PART_BORDER = re.compile(rf"(?<=[{_LOWER}0-9])(?=[{_UPPER}])|(?<=[{_UPPER}])(?=[{_UPPER}][{_LOWER}])")
+# The small letter of the Turkish capital with a dot has a mark for the dot.
+_DOTTED = "i\u0307"
 # Text with more parts is no identifier: encoded bytes, a token.
 _MOST_PARTS = 8
 
@@ -78,11 +83,13 @@ def words_of(text: str) -> Iterator[Word]:
 
 def form_of(word: str) -> str:
     """Returns the form in which a word is compared."""
-    return word.lower() if word.isascii() else unicodedata.normalize("NFKC", word.casefold())
+    if word.isascii():
+        return word.lower()
+    return unicodedata.normalize("NFKC", word.casefold().replace(_DOTTED, "i"))
 
 
 def _parts_of(word: str) -> Sequence[str]:
-    if word.islower() or not word.isascii():
+    if word.islower():
         return (word,)
     parts = _PART_BORDER.split(word)
     return parts if len(parts) <= _MOST_PARTS else (word,)

@@ -138,3 +138,18 @@ def test_a_text_that_is_no_identifier_is_not_taken_apart():
     encoded = "aBcDeFgHiJkLmNoPqRsTuVwXyZ" * 10
     assert len(list(words_of(encoded))) == 1
     assert found("b", encoded) is None
+
+
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("größe", "ruft holeBenutzerGröße auf"),
+        ("Benutzer", "ruft holeBenutzerGröße auf"),
+        ("holeBenutzerGröße", "ruft hole_benutzer_größe auf"),
+        ("élève", "la fonction trouveÉlève"),
+        ("istanbul", "\u0130stanbul'a gidiyorum"),
+        ("\u0130STANBUL", "istanbul'a gidiyorum"),
+    ],
+)
+def test_words_with_other_letters_have_parts_and_cases_too(query: str, text: str):
+    assert found(query, text) is not None
