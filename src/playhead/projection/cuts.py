@@ -30,7 +30,9 @@ from playhead.projection.summary_texts import (
     may_restate,
     repeats,
     restates,
+    says_removed,
     says_summary,
+    shares_facts,
     shares_words,
 )
 
@@ -151,11 +153,13 @@ def _stands_for(diff: MessageListDiff, position: int, written: ContentRef | None
 
 
 def _is_note(diff: MessageListDiff, others: Sequence[int], lost: Sequence[int], messages: KnownMessages) -> bool:
-    """Whether the only new message is a short one that says nothing of the removed ones (`7 messages left out`)."""
+    """Whether the only new message is a short one that says nothing of the removed ones (`7 messages left out`), or
+    says that they were left out and has no fact of them."""
     text = messages.text(diff.after[others[0]])
-    if len(others) > 1 or not text or len(text) > _SHORT:
+    if len(others) > 1 or not text or (len(text) > _SHORT and not says_removed(text)):
         return False
-    return not any(shares_words(text, messages.text(diff.before[position])) for position in lost[-_MOST_COMPARED:])
+    shares = shares_facts if says_removed(text) else shares_words
+    return not any(shares(text, messages.text(diff.before[position])) for position in lost[-_MOST_COMPARED:])
 
 
 def _added_text(diff: MessageListDiff, position: int, messages: KnownMessages) -> str:

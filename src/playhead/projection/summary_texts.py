@@ -39,6 +39,13 @@ _WANTS_SUMMARY = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _BEGINNING = 400
+# What programs write in the place of messages that they left out.
+_SAYS_REMOVED = re.compile(
+    r"\b(?:removed|omitted|truncated|dropped|skipped|elided|trimmed|hidden|left out|deleted|entfernt|gekürzt)\b",
+    re.IGNORECASE,
+)
+_SPEAKS_OF_TALK = re.compile(rf"\b{_TALK}\b", re.IGNORECASE)
+_NOTE_LENGTH = 600
 # Characters of a text that are compared; summaries are shorter.
 _MAX_COMPARED = 40_000
 # Minimum characters of a quoted answer: shorter ones (`ok`) occur by chance in many other messages.
@@ -131,6 +138,21 @@ def gives_account(text: str, removed: Sequence[str], known: Iterable[str]) -> bo
 def shares_words(one: str, other: str) -> bool:
     """Whether two texts have a telling word in common."""
     return not _terms(one).isdisjoint(_terms(other))
+
+
+def says_removed(text: str) -> bool:
+    """Whether a text only says that messages were left out: it begins so, and is not long."""
+    beginning = text[:_BEGINNING]
+    return (
+        len(text) <= _NOTE_LENGTH
+        and _SAYS_REMOVED.search(beginning) is not None
+        and _SPEAKS_OF_TALK.search(beginning) is not None
+    )
+
+
+def shares_facts(one: str, other: str) -> bool:
+    """Whether two texts have a number, an identifier or the like in common."""
+    return any(is_fact for _, is_fact in _terms(one) & _terms(other))
 
 
 def common_beginning(one: str, other: str) -> int:

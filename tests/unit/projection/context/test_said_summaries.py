@@ -117,3 +117,24 @@ def test_a_short_answer_that_was_asked_for_as_a_summary_is_one():
         r.answer(r.ask([SYSTEM, f"user: Before: {brief}", "user: And now?"]), "assistant: It works.")
     [compressed] = compressions(r)
     assert (compressed.summary, compressed.summariser) == (r.message(f"user: Before: {brief}"), writer.span_id)
+
+
+@pytest.mark.parametrize(
+    ("note", "strategy"),
+    [
+        (
+            "assistant: [NOTE] Some previous conversation history with the user has been removed to maintain optimal "
+            "context window length. The initial user task has been retained for continuity, while "
+            "intermediate parts have been removed.",
+            "sliding_window",
+        ),
+        ("user: Earlier messages were omitted; among them, H8Q05L was found, and its $250 were refunded.", "summary"),
+    ],
+)
+def test_a_note_that_messages_were_removed_is_no_summary_of_them(note: str, strategy: str):
+    talk = [SYSTEM, "user: Refund it.", "assistant: Which one?", "user: H8Q05L.", "assistant: It cost $250. Sure?"]
+    r = Recording()
+    with r.root():
+        r.answer(r.ask([*talk, "user: Yes."]), "assistant: Refunded.", tokens=900)
+        r.answer(r.ask([*talk[:2], note, "user: Yes.", "assistant: Refunded.", "user: Thanks."]), "assistant: Bye.")
+    assert [each.strategy for each in compressions(r)] == [strategy]
