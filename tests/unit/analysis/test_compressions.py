@@ -470,6 +470,19 @@ async def test_a_fact_is_needed_when_its_absence_shows(
     assert all(need["quotes"] for lost in audit["lost"] for need in lost["needed"])
 
 
+async def test_an_identifier_that_may_stand_for_several_lost_ones_shows_that_they_were_needed(read_json):
+    found = gives("c1", {"slots": [{"id": "SLT-881"}, {"id": "SLT-882"}]})
+    talk = [*LONG[:5], found, *LONG[6:]]
+    wrong = Call(SHORT, calls("c9", "book", slot_id="SLT-700"))
+    record = recorded(LabelledRun("slots", [Call(talk, PLACE), wrong]))
+    (item,) = (await list_compressions(record, 10, 0))["items"]
+    audit = read_json(await audit_compression(record, item["event"]))
+    needed = {fact["text"]: fact["needed"] for fact in audit["lost"]}
+    for slot in ("SLT-881", "SLT-882"):
+        (need,) = needed[slot]
+        assert (need["how"], need["value"], need["rule"]) == ("wrong_value", "SLT-700", "other_value_unclear")
+
+
 @pytest.mark.parametrize(
     "labelled",
     [

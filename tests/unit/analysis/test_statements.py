@@ -51,6 +51,14 @@ def test_each_sentence_is_looked_at():
     assert [kind for kind, _ in found(text)] == ["goal", "instruction"]
 
 
+def test_a_title_ends_no_sentence():
+    text = "I need a slot with Dr. Okafor, e.g. on Monday. Never call Mrs. Lee vs. Mr. Ito before noon!"
+    assert found(text) == [
+        ("goal", "I need a slot with Dr. Okafor, e.g. on Monday."),
+        ("instruction", "Never call Mrs. Lee vs. Mr. Ito before noon!"),
+    ]
+
+
 def test_a_statement_said_in_other_words_is_still_there():
     [statement] = statements_in(Passage(ContentRef.of(b"x"), 0, USER, "I want to fly to Oslo on Friday morning."))
     index = FactIndex()

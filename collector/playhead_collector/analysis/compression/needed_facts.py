@@ -290,8 +290,9 @@ class _NeedFinder:
         rivals = list({id(lost): lost for each in named for lost in each}.values())
         if not rivals and statement.tool and fact.kind == IDENTIFIER and _has_letters(fact.text):
             alike = self.by_form.get(form_of(fact.text), [])
-            for lost in alike if len(alike) == 1 else ():
-                need = FactNeed(WRONG, statement.seq, rules.OTHER_OF_FORM, (_words(statement, fact),), fact.text)
+            rule = rules.OTHER_OF_FORM if len(alike) == 1 else rules.OTHER_VALUE_UNCLEAR
+            for lost in alike if len(alike) <= _MOST_RIVALS[IDENTIFIER][0] else ():
+                need = FactNeed(WRONG, statement.seq, rule, (_words(statement, fact),), fact.text)
                 self._note(lost, need, back=False)
             return
         if len(rivals) > _MOST_RIVALS[fact.kind][0 if statement.tool else 1]:

@@ -11,7 +11,9 @@ from playhead_collector.analysis.compression.facts import ERROR, GOAL, INSTRUCTI
 from playhead_collector.analysis.texts.passages import RESULT, SYSTEM, USER, Passage
 from playhead_collector.analysis.texts.words import words_in
 
-_SENTENCE = re.compile(r"[^\n]+?(?:[.!?](?=\s)|$)", re.MULTILINE)
+# Behind these, a full stop ends no sentence.
+_TITLES = r"(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bSt)(?<!\bMrs)(?<!\bProf)(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)"
+_SENTENCE = re.compile(rf"[^\n]+?(?:(?:[!?]|{_TITLES}\.)(?=\s)|$)", re.MULTILINE)
 _LONGEST, _FEWEST_WORDS = 300, 3
 _PREFERENCE = re.compile(
     r"\b(?:i|we)(?:'d| would)? (?:always |usually )?(?:prefer|rather|hate|dislike)\b|\bpreferably\b|\bmy favou?rite\b",
