@@ -4,7 +4,7 @@ Pure; used for the classification of cuts and for the audits of compressions.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from functools import lru_cache
 
 _TALK = (
@@ -61,13 +61,23 @@ _MANY_FACTS, _MIN_WORDS, _MIN_FACTS, _MIN_WORDS_WITHOUT_FACTS, _SHARED_WORDS = 3
 _LETTER_WITHOUT_SPACES = "\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _WORD = re.compile(rf"[{_LETTER_WITHOUT_SPACES}]|[^\W_{_LETTER_WITHOUT_SPACES}]+")
 _IN_TERM = rf"[^\W{_LETTER_WITHOUT_SPACES}]"
+# Two neighbouring letters of Han, Kana and Hangul, not both Hiragana, which have most grammatical endings; four of
+# Thai, Lao and Khmer, which are alphabets.
+_PAIR = re.compile(
+    "(?=((?![\u3040-\u309f]{2})[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}|[\u0e00-\u0eff\u1780-\u17ff]{4}))"
+)
+# So many of these say as much as one word. Of a longer text, only the beginning is read for them.
+_PAIRS_OF_WORD, _MAX_PAIRED = 4, 4_000
 _TERM = re.compile(rf"{_IN_TERM}{{1,255}}(?:[./@-]{_IN_TERM}{{1,255}}){{0,32}}")
 _FACT = re.compile(r"\d|\w[_./@]\w|[a-z][A-Z]")
 _STEM = 5
 # A text in which somebody speaks for himself, greets or asks is what a user says, and no account of a conversation.
 _SPEAKS = re.compile(
-    r"\?|\b(?:i|me|my|mine|you|your|please|hello|hi|hey|ich|mir|mein\w{0,2}|bitte|hallo|je|moi|mon|ma|mes|bonjour|yo|mi|mis"
-    r"|hola|quiero|io|mio|mia|ciao|eu|meu|minha)\b",
+    r"[?\uff1f]|\b(?:i|me|my|mine|you|your|please|hello|hi|hey|ich|mir|mein\w{0,2}|bitte|hallo|je|moi|mon|ma|mes|bonjour"
+    r"|yo|mi|mis|hola|quiero|io|mio|mia|ciao|eu|meu|minha|ik|mij|mijn|proszę|lütfen|merhaba"
+    r"|я|мне|меня|мо[йюяиё]|вы|вас|вам|ваш\w{0,3}|пожалуйста|здравствуйте|привет)\b"
+    "|我|你|您|[请請](?!求)|吗|嗎|私|僕|ください|お願い|ですか|ますか|こんにちは"
+    "|저는|제가|안녕하세요|주세요|나요|까요|습니까|ฉัน|ผม|คุณ|ค่ะ|ครับ|ไหม|สวัสดี",
     re.IGNORECASE,
 )
 # An account shares so many telling words with the removed messages, several of them.
@@ -132,12 +142,12 @@ def gives_account(text: str, removed: Sequence[str], known: Iterable[str]) -> bo
     said = _terms(text).difference(*map(_terms, known))
     by_message = [said & _terms(one) for one in removed]
     common = set[tuple[str, bool]]().union(*by_message)
-    return len(common) >= _MIN_WORDS_OF_ACCOUNT and all(len(shared) < len(common) for shared in by_message)
+    return _words(common) >= _MIN_WORDS_OF_ACCOUNT and all(len(shared) < len(common) for shared in by_message)
 
 
 def shares_words(one: str, other: str) -> bool:
     """Whether two texts have a telling word in common."""
-    return not _terms(one).isdisjoint(_terms(other))
+    return _words(_terms(one) & _terms(other)) >= 1
 
 
 def says_removed(text: str) -> bool:
@@ -168,11 +178,19 @@ def _rows(text: str) -> frozenset[tuple[str, ...]]:
 
 @lru_cache(maxsize=256)
 def _terms(text: str) -> frozenset[tuple[str, bool]]:
-    """The telling words of a text, as (stem, is it a fact): numbers, identifiers, names of files, long words."""
+    """The telling words of a text, as (stem, is it a fact): numbers, identifiers, names of files, long words, and
+    neighbouring letters of scripts without spaces."""
     terms: set[tuple[str, bool]] = set()
     for term in _TERM.findall(text[:_MAX_COMPARED]):
         if len(term) >= 3 and _FACT.search(term):
             terms.add((term.casefold(), True))
         elif len(term) >= 5:
             terms.add((term.casefold()[:_STEM], False))
+    terms.update((pair, False) for pair in _PAIR.findall(text[:_MAX_PAIRED]))
     return frozenset(terms)
+
+
+def _words(terms: Set[tuple[str, bool]]) -> int:
+    """How many words these terms are."""
+    pairs = sum(_PAIR.match(term) is not None for term, _ in terms)
+    return len(terms) - pairs + pairs // _PAIRS_OF_WORD
