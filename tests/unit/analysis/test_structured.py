@@ -94,6 +94,9 @@ FORMS = {
     "angry customer |\n\n**Decision:** refund",
     "plus and minus": "Goal: refund the order\nObservation: it is late\nOptions:\n- Refund\n  + fast\n  + kind\n"
     "  - costs 5 EUR\n  - sets a precedent\n- Deny\n  + cheap\n  - angry customer\nDecision: refund",
+    "lists in lists": "Current goal: refund the order\nObservation: it is late\nOptions considered:\n- Refund\n"
+    "    - Pros:\n        - fast\n        - kind\n    - Cons:\n        - costs 5 EUR\n        - sets a precedent\n"
+    "- Deny\n    - Pros:\n        - cheap\n    - Cons:\n        - angry customer\nSelected option: refund",
     "letters": "1. Current goal: refund the order\n2. Observation: it is late\n3. Options considered:\n"
     "   a) Refund - pros: fast; kind; cons: costs 5 EUR; sets a precedent\n"
     "   b) Deny - pros: cheap; cons: angry customer\n4. Decision: refund",
@@ -165,10 +168,19 @@ def test_json_of_something_else_in_a_text_with_fields_is_a_part_of_it():
     assert texts(text, parse_block(text).decision) == ['call it with\n{"action": "refund"}']
 
 
-@pytest.mark.parametrize("line", ["Refund; Deny", '"Refund", "Deny"', "\n* Refund\n  * soon\n* Deny"])
+@pytest.mark.parametrize(
+    "line", ["Refund; Deny", '"Refund", "Deny"', "\n* Refund\n  * soon\n* Deny", "\n・Refund\n・Deny"]
+)
 def test_options_without_arguments_are_told_apart(line: str):
     text = f"Goal: help\nOptions: {line}\nDecision: refund"
     assert [text[each.name.start : each.name.end] for each in parse_block(text).options] == ["Refund", "Deny"]
+
+
+def test_lines_around_a_table_are_kept():
+    text = "Options:\nThere is one:\n| Way | Pros |\n| :-- | --- |\n| Refund | fast |\nNo other.\nDecision: refund"
+    found = parse_block(text)
+    assert [text[each.name.start : each.name.end] for each in found.options] == ["Refund"]
+    assert texts(text, found.rest) == ["There is one:", "No other."]
 
 
 def test_other_columns_of_a_table_are_kept():

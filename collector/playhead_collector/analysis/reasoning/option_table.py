@@ -8,25 +8,27 @@ from playhead_collector.analysis.reasoning.structured_text import CON, NAMES, PR
 
 _RULE = re.compile(r"[|:\-+ \t]{3,2000}+")
 _KINDS = {kind: re.compile(NAMES[kind], re.IGNORECASE) for kind in (PRO, CON)}
-_LEAST_ROWS = 3
 _EMPHASIS = " \t*_`"
 
 
 def read_option_table(text: str, start: int, end: int) -> tuple[list[ConsideredOption], list[TextRange]]:
-    """The options in a range that is a table: a head, a line, and one row for each option, its name first. What stands
-    below `Pros` and `Cons` is for and against it. Also returns the titles of other columns. Empty if it is no table."""
-    rows = [_cells(text, *line) for line in _lines(text, start, end)]
-    if (
-        len(rows) < _LEAST_ROWS
-        or not all(rows)
-        or _RULE.fullmatch(text[rows[1][0].start - 1 : rows[1][-1].end]) is None
-    ):
+    """The options in a range that has a table: a head, a line, and one row for each option, its name first. What stands
+    below `Pros` and `Cons` is for and against it. Also returns the titles of other columns, and the lines around the
+    table. Empty if there is none."""
+    lines = _lines(text, start, end)
+    rows = [(line, _cells(text, *line)) for line in lines]
+    rule = next(
+        (at for at, (line, cells) in enumerate(rows) if cells and _RULE.fullmatch(text[slice(*line)].strip())), 0
+    )
+    if not rule or not rows[rule - 1][1]:
         return [], []
-    head = [_kind(text[cell.start : cell.end]) for cell in rows[0]]
-    titles = [
-        cell for cell, kind in list(zip(rows[0], head, strict=True))[1:] if kind is None and cell.start < cell.end
-    ]
-    return [_option(head, row) for row in rows[2:]], titles
+    last = next((at for at in range(rule, len(rows)) if not rows[at][1]), len(rows))
+    titles = rows[rule - 1][1]
+    head = [_kind(text[cell.start : cell.end]) for cell in titles]
+    rest = [cell for cell, kind in list(zip(titles, head, strict=True))[1:] if kind is None and cell.start < cell.end]
+    around = [line for at, (line, _) in enumerate(rows) if not rule - 1 <= at < last]
+    options = [_option(head, cells) for _, cells in rows[rule + 1 : last]]
+    return options, sorted([*rest, *(TextRange(*line) for line in around)], key=lambda piece: piece.start)
 
 
 def _kind(title: str) -> str | None:
@@ -45,7 +47,7 @@ def _lines(text: str, start: int, end: int) -> list[tuple[int, int]]:
     lines: list[tuple[int, int]] = []
     for line in text[start:end].splitlines(keepends=True):
         if line.strip():
-            lines.append((start, start + len(line)))
+            lines.append((start, start + len(line.rstrip())))
         start += len(line)
     return lines
 

@@ -13,7 +13,8 @@ NAMES = {
     OPTION: "option|alternative|approach",
     PRO: "pros?|advantages?|benefits?|for",
     CON: "cons?|disadvantages?|drawbacks?|risks?|against",
-    DECISION: r"(?:(?:final|my)[ _-])?(?:decision|conclusion|choice|verdict)|chosen|next[ _-](?:step|action)|action",
+    DECISION: r"(?:(?:final|my)[ _-])?(?:decision|conclusion|choice|verdict)|chosen|next[ _-](?:step|action)|action"
+    r"|(?:selected|chosen|preferred|recommended|best)[ _-](?:option|action|approach|alternative|choice)",
 }
 
 

@@ -46,7 +46,8 @@ _KEY = re.compile(
     re.IGNORECASE,
 )
 _BULLET = re.compile(
-    r"(?:^|(?<=>))(?P<indent>[ \t]{0,32}+)(?P<sign>[-*•+✓✗]|\d{1,4}+[.)]|\([a-z\d]\)|[A-Z][.)]|[a-z]\))[ \t]{1,16}+",
+    r"(?:^|(?<=>))(?P<indent>[ \t]{0,32}+)(?P<sign>[-*•・+✓✗]|\d{1,4}+[.)]"
+    r"|\([a-z\d]\)|[A-Z][.)]|[a-z]\))(?:[ \t]{1,16}+|(?<=[・•]))",
     re.MULTILINE,
 )
 _INLINE = re.compile(
@@ -257,11 +258,13 @@ class _FieldReader:
     def _arguments(self, kind: str, start: int, end: int) -> None:
         """Adds pros or cons to the last option. An item with the bullet of the options begins the next option."""
         inline = bool(self._text[start:end].partition("\n")[0].strip())
+        deeper = False
         for bullet, first, last in _items(self._text, start, end):
-            if bullet is not None and bullet == self._bullet and (inline or bullet[-1] in "1a"):
+            if bullet is not None and bullet == self._bullet and (inline or deeper or bullet[-1] in "1a"):
                 self._in_option = False
                 self._option(first, last)
                 continue
+            deeper = deeper or self._is_deeper(bullet)
             option = self._found.options[-1] if self._found.options else None
             pieces = self._found.rest if option is None else option.pros if kind == PRO else option.cons
             for piece in [(first, last)] if bullet is not None else _split(self._text, first, last):
