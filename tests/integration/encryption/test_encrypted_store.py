@@ -14,6 +14,7 @@ from playhead_collector.redaction.rules import RedactionRules
 from playhead_collector.retain.packer import Packer
 from playhead_collector.retain.sweeper import Sweeper
 from playhead_collector.store.operator_key import LocalKey
+from playhead_collector.store.ports.conversations import ConversationSave
 from playhead_collector.store.ports.notes import NoteToAdd
 from playhead_collector.store.ports.projections import UnpackedRun
 from playhead_collector.store.postgres.store import PostgresStore, connect
@@ -188,3 +189,25 @@ async def test_rules_are_run_over_an_encrypted_project(store: PostgresStore, sql
     found = await sql.fetch("select reason from pin")
     assert len(found) == 1
     assert "masked" not in found[0][0]
+
+
+async def test_conversations_are_listed_by_any_beginning_of_their_ids(store: PostgresStore):
+    """An id is stored as a token, whose beginning is not that of the id."""
+    project = await blue(store)
+    ids = [f"user-7/{number}" for number in range(5)]
+    ids += ["user-70", "langgraph-store/users/7/", "langgraph-store/users/70/", "langgraph-thread/user-7/1"]
+    for name in ids:
+        await store.conversations.save(project, ConversationSave(name, "", 0, None))
+
+    async def listed(prefix: str, page_of: int = 2) -> list[str]:
+        found: list[str] = []
+        before = None
+        while page := await store.conversations.page(project, scope="", prefix=prefix, limit=page_of, before=before):
+            assert len(page) <= page_of
+            found += [row.id for row in page]
+            before = (page[-1].updated_ns, page[-1].scope, page[-1].id)
+        return found
+
+    for prefix in ("user-7/", "user-7", "u", "user-7/3", "langgraph-store/users/7/", "langgraph-store/users/", "lang",
+                   "langgraph-store/", "nobody"):  # fmt: skip
+        assert await listed(prefix) == [name for name in reversed(ids) if name.startswith(prefix)], prefix

@@ -4,7 +4,7 @@ A head keeps its thread with all messages from being swept (`mark_stated` in gc.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from asyncpg import Record
 
@@ -15,10 +15,15 @@ from playhead_collector.store.postgres import content_rows, conversation_records
 from playhead_collector.store.postgres import statements as sql
 from playhead_collector.store.postgres.connection import Collision, Database, begin_write
 from playhead_collector.store.postgres.conversation_records import ReadRecords
+from playhead_collector.store.postgres.encrypted_fields import kept_prefix
 from playhead_collector.store.postgres.ingest import date_of
 from playhead_collector.store.postgres.packs import Packs
 from playhead_collector.store.postgres.runs import BIGINT
 from playhead_collector.store.postgres.statements import Conn
+
+_NEWEST: Final = (BIGINT, "", "")
+# Read at once from a project whose ids are encrypted.
+_AT_A_TIME: Final = 500
 
 
 class PostgresConversations:
@@ -47,14 +52,18 @@ class PostgresConversations:
         """Returns conversations, those saved last first; `scope` None: of all scopes. `prefix`: those whose id begins
         with this; None: all but those with an unlisted id. `before`: (updated_ns, scope, id) of the last one of the
         previous page."""
-        before_ns, before_scope, before_id = before or (BIGINT, "", "")
-        behind = {"before_ns": before_ns, "before_scope": before_scope, "before_conversation": before_id}
+        at = before or _NEWEST
         async with self._db.reading() as conn:
-            rows = await sql.rows(
-                conn, "conversations", project_id=project_id, scope=scope, prefix=prefix,
-                unlisted=list(UNLISTED_ID_PREFIXES), how_many=limit, **behind,
-            )  # fmt: skip
-        return [_conversation(row) for row in rows]
+            if not prefix or await sql.cipher_of(conn, project_id) is None:
+                return await _page(conn, project_id, scope, prefix, limit, at)
+            # The beginning of an encrypted id is not that of its token.
+            found: list[ConversationRow] = []
+            while True:
+                page = await _page(conn, project_id, scope, kept_prefix(prefix), _AT_A_TIME, at)
+                found += [row for row in page if row.id.startswith(prefix)]
+                if len(found) >= limit or len(page) < _AT_A_TIME:
+                    return found[:limit]
+                at = page[-1].updated_ns, page[-1].scope, page[-1].id
 
     async def save(self, project_id: int, new: ConversationSave) -> SaveOutcome:
         """Saves a head if nobody else has saved the conversation since the writer read it. What was saved already and
@@ -141,6 +150,17 @@ class PostgresConversations:
         if new.records is not None:
             return before + len(new.records)
         return 0 if new.head is None else await threads.length(conn, self._packs, project_id, new.head) or 0
+
+
+async def _page(
+    conn: Conn, project_id: int, scope: str | None, prefix: str | None, limit: int, before: tuple[int, str, str]
+) -> list[ConversationRow]:
+    before_ns, before_scope, before_id = before
+    rows = await sql.rows(
+        conn, "conversations", project_id=project_id, scope=scope, prefix=prefix, unlisted=list(UNLISTED_ID_PREFIXES),
+        how_many=limit, before_ns=before_ns, before_scope=before_scope, before_conversation=before_id,
+    )  # fmt: skip
+    return [_conversation(row) for row in rows]
 
 
 def _sent_head(new: ConversationSave, head: ContentRef | None) -> ContentRef | None:

@@ -132,11 +132,12 @@ def _with_token(label: str, cipher: Cipher) -> str:
 
 
 def _conversation_token(text: str, cipher: Cipher) -> str:
-    kept = _kept_prefix(text)
+    kept = kept_prefix(text)
     return kept if text == kept else kept + cipher.token(text, CONVERSATION)
 
 
-def _kept_prefix(text: str) -> str:
+def kept_prefix(text: str) -> str:
+    """Returns the beginning of an id of a conversation that its token has, too; empty if there is none."""
     return next((prefix for prefix in UNLISTED_ID_PREFIXES if text.startswith(prefix)), "")
 
 
@@ -216,7 +217,7 @@ def _without_token(label: str, cipher: Cipher) -> str:
 
 
 def _conversation_of(token: str, cipher: Cipher) -> str:
-    kept = _kept_prefix(token)
+    kept = kept_prefix(token)
     return token if token == kept else cipher.text_of(token[len(kept) :], CONVERSATION)
 
 
