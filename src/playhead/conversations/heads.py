@@ -7,6 +7,7 @@ from playhead.errors import ConversationConflict
 from playhead.model.canonical import Content
 from playhead.model.ref import ContentRef
 from playhead.model.thread import node_ref
+from playhead.wire.operations.conversations import LONGEST_ID, LONGEST_SCOPE, UNLISTED_ID_PREFIXES
 from playhead.wire.pack import ThreadExtension
 
 
@@ -75,8 +76,43 @@ class ConversationChange:
     unrepeated: bool = False
 
 
+def check_name(id: object, scope: object) -> None:  # noqa: A002 - the word for it
+    """Raises TypeError and ValueError for what cannot be a name of a program's conversation."""
+    name = check_length(id, scope)
+    if name.startswith(UNLISTED_ID_PREFIXES):
+        raise ValueError(
+            f"conversation(id={name!r}): ids that begin with one of {', '.join(UNLISTED_ID_PREFIXES)} are Playhead's "
+            "own, and are kept in another way: choose another id"
+        )
+
+
+def check_length(id: object, scope: object) -> str:  # noqa: A002 - see above
+    """Returns the id of what is kept as conversations are. Raises TypeError and ValueError for an id or a scope that
+    the collector would refuse."""
+    name = _checked("id", id, 1, LONGEST_ID)
+    _checked("scope", scope, 0, LONGEST_SCOPE)
+    return name
+
+
+def _checked(what: str, text: object, least: int, most: int) -> str:
+    if not isinstance(text, str):
+        raise TypeError(f"conversation({what}={text!r}): expected a text, and got {type(text).__name__}")
+    if not least <= len(text) <= most:
+        bounds = f"{least} to {most}" if least else f"at most {most}"
+        raise ValueError(f"conversation({what}={text[:50]!r}): expected {bounds} characters, and got {len(text)}")
+    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        raise ValueError(f"conversation({what}={text[:50]!r}): expected a text with no NUL and no lone surrogate in it")
+    return text
+
+
 def conflict(conversation: str, theirs: int, ours: int) -> ConversationConflict:
-    """Makes the error for a conversation that has another revision than the one that was read."""
+    """Makes the error for a conversation that has another revision than the one that was read (0: none)."""
+    if not theirs:
+        return ConversationConflict(
+            f"conversation {conversation} was deleted since its revision {ours} was read. Call reload(): a save then "
+            "begins it anew, with what is not saved yet",
+            "conversation_changed",
+        )
     return ConversationConflict(
         f"conversation {conversation} has revision {theirs}, and {ours} was read: another writer has saved it. Call "
         "reload(), which puts what is not saved yet after the other's messages, or branch() to keep both apart",

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -212,3 +213,30 @@ def test_a_run_names_its_conversation(recording: Recording):
     assert first.attributes[names.CONVERSATION] == "user-7/support"
     assert first.attributes[names.RUN_ID] == run.id
     assert second.attributes[names.CONVERSATION] == "another"
+
+
+@pytest.mark.parametrize(
+    ("name", "scope", "error", "says"),
+    [
+        ("", "", ValueError, "id=''.: expected 1 to 500 characters"),
+        ("x" * 501, "", ValueError, "expected 1 to 500 characters, and got 501"),
+        ("a\0b", "", ValueError, "no NUL"),
+        ("\ud800", "", ValueError, "no lone surrogate"),
+        (7, "", TypeError, "id=7.: expected a text"),
+        (None, "", TypeError, "id=None.: expected a text"),
+        ("chat", None, TypeError, "scope=None.: expected a text"),
+        ("chat", "x" * 501, ValueError, "scope=.*expected at most 500 characters"),
+        ("playhead.notes", "", ValueError, "Playhead's own"),
+        ("langgraph-thread/user-7", "", ValueError, "Playhead's own"),
+        ("history/sha256:abc", "", ValueError, "Playhead's own"),
+    ],
+)
+def test_a_name_that_cannot_be_kept_is_refused_at_once(name: Any, scope: Any, error: type[Exception], says: str):
+    with pytest.raises(error, match=says):
+        playhead.conversation(name, scope)
+    conv = playhead.conversation("chat")
+    conv.append("user", "Hello")
+    if name not in ("chat", None):
+        with pytest.raises(error, match=says):
+            conv.fork(name)
+    assert not [*playhead.list_conversations()]

@@ -33,7 +33,7 @@ def is_listed(conversation: str, prefix: str | None) -> bool:
     return not conversation.startswith(UNLISTED_ID_PREFIXES) if prefix is None else conversation.startswith(prefix)
 
 
-LONGEST_SCOPE = 500
+LONGEST_ID = LONGEST_SCOPE = 500
 
 
 class ConversationParent(TypedDict):
@@ -78,7 +78,7 @@ class DeletedConversation(TypedDict):
 MOST_RECORDS = 1_000
 """In one request, and in one answer."""
 
-_ID, _SCOPE = 500, LONGEST_SCOPE
+_ID, _SCOPE = LONGEST_ID, LONGEST_SCOPE
 _LARGEST_REVISION = 2**31 - 2
 
 ConversationId = Annotated[
