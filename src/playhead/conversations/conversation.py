@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from playhead.context.context import in_thread
-from playhead.conversations.heads import ConversationChange, ConversationHead, ThreadPart
+from playhead.conversations.heads import ConversationChange, ConversationHead, ThreadPart, check_name
 from playhead.conversations.keeping import conversation_store
 from playhead.conversations.messages import (
     StoredMessage,
@@ -29,7 +29,7 @@ from playhead.conversations.messages import (
     stored_canonical,
     stored_message,
 )
-from playhead.errors import CannotRestore
+from playhead.errors import CannotRestore, MaskedContent
 from playhead.kernel.ids import new_run_id
 from playhead.model.canonical import Content
 from playhead.model.json_value import JsonMapping, JsonValue
@@ -204,9 +204,10 @@ class Conversation:
 
     def reload(self, *, discard: bool = False) -> None:
         """Reads the conversation as it was saved last. Messages that were not saved come after those; with `discard`,
-        they are dropped. Raises CollectorUnreachable only later, when messages are read."""
+        they are dropped. While no collector answers, what this object has read stays, if the folder has no more. Raises
+        CollectorUnreachable only later, when messages are read."""
         with self._lock:
-            head = conversation_store().read(self.id, self.scope)
+            head = conversation_store().read(self.id, self.scope, self._head)
             if head is not None and head.head == self.head:
                 self._head = head  # what was read of it still holds
             else:
@@ -249,7 +250,10 @@ class Conversation:
         (None: all, with those that are not saved yet). `id`: its name; None: this one's, with a random end.
 
         Its messages are stored once, with those of this conversation. Raises IndexError if there are not so many
-        messages, and ConversationConflict if there is a conversation with this id."""
+        messages, ConversationConflict if there is a conversation with this id, and ValueError for an id that cannot
+        be one."""
+        if id is not None:
+            check_name(id, self.scope)
         with self._lock:
             count = len(self) if at is None else at
             if not 0 <= count <= len(self):
@@ -284,12 +288,15 @@ class Conversation:
 
         Raises CollectorUnreachable, and deletes nothing, if the collector does not answer."""
         with self._lock:
-            with suppress(CannotRestore):  # then it is deleted all the same, and cannot be begun anew
+            kept: list[_UnsavedMessage] = []
+            with suppress(CannotRestore, MaskedContent):  # then it is deleted all the same, and cannot be begun anew
                 said = self._load()
                 stored = [self._thread().message(ref) for ref in self._thread().refs]
-                self._new = [*map(_UnsavedMessage, said, stored), *self._new]
+                kept = [*map(_UnsavedMessage, said, stored)]
+            deleted = conversation_store().delete(self.id, self.scope)
             self._head, self._loaded, self._saved = None, [], _SavedThread()
-            return conversation_store().delete(self.id, self.scope)
+            self._new = [*kept, *self._new]
+            return deleted
 
     async def delete_async(self) -> bool:
         """The same, in another thread."""
@@ -410,7 +417,10 @@ def conversation(id: str, scope: str = "", api: ApiName = "chat") -> Conversatio
     whom it belongs to, such as a user or a tenant; two scopes may use one id. `api`: the form of its messages, as of
     `Context`: `chat`, `responses`, `anthropic`, `gemini`, or `canonical`; a conversation that was saved in one form may
     be read in another.
+
+    Raises ValueError and TypeError for a name that cannot be kept.
     """
+    check_name(id, scope)
     return Conversation(id, scope, api, conversation_store().read(id, scope))
 
 

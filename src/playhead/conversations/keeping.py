@@ -8,7 +8,7 @@ with a warning.
 import logging
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -61,12 +61,14 @@ class ConversationStore:
 
     # --- heads -------------------------------------------------------------------------------------------------------
 
-    def read(self, conversation: str, scope: str) -> ConversationHead | None:
-        """Returns a conversation; None: there is none. While the collector does not answer, that of the folder."""
+    def read(self, conversation: str, scope: str, known: ConversationHead | None = None) -> ConversationHead | None:
+        """Returns a conversation; None: there is none. While the collector does not answer, that of the folder, else
+        `known`, which the caller has read before."""
         from playhead.conversations.at_collector import head_at  # noqa: PLC0415 - HTTP, only for a collector
 
-        def ask(client: "Client") -> tuple[ConversationHead | None]:
-            self._deliver_one(client, conversation, scope)
+        def ask(client: "Client") -> tuple[ConversationHead | None] | None:
+            if not self._is_brought(client, conversation, scope):
+                return None
             return (head_at(client, conversation, scope),)
 
         found = self.ask(ask)
@@ -74,6 +76,8 @@ class ConversationStore:
             return found[0]
         pending = self._folder.read(conversation, scope)
         if pending is None and self._make is not None:
+            if known is not None:
+                return known
             log.warning(
                 "the collector does not answer: the conversation %s goes on without what is stored there, if anything; "
                 "what is saved now becomes a branch if there is",
@@ -85,8 +89,9 @@ class ConversationStore:
         """Saves a conversation: durably, at the collector or in the folder, once this returns. Raises
         ConversationConflict."""
 
-        def ask(client: "Client") -> ConversationHead:
-            self._deliver_one(client, change.id, change.scope)
+        def ask(client: "Client") -> ConversationHead | None:
+            if not self._is_brought(client, change.id, change.scope):
+                return None
             return saved_records(client, change) if is_kept_as_records(change.id) else _saved_at(client, change)
 
         saved = self.ask(ask)
@@ -216,6 +221,16 @@ class ConversationStore:
         all_notes = self.notes.deliver()
         return all_notes and next(self._folder.all(), None) is None
 
+    def _is_brought(self, client: "Client", conversation: str, scope: str) -> bool:
+        """Brings what is pending of a conversation. Returns False if the collector refuses it: it goes on in the folder
+        then."""
+        try:
+            self._deliver_one(client, conversation, scope)
+        except BadRequest as error:  # such as a message that is too large for it
+            log.warning("the conversation %s stays in the journal's folder: %s", conversation, error)
+            return False
+        return True
+
     def _deliver_one(self, client: "Client", conversation: str, scope: str) -> None:
         if self._folder.read(conversation, scope) is None:
             return
@@ -261,9 +276,12 @@ def _saved_at(client: "Client", change: ConversationChange) -> ConversationHead:
         try:
             return put()
         except BadRequest as error:  # the thread that these messages follow was deleted
-            whole = change.whole()
-            if error.code != "thread_not_stored" or whole.parent is not None:
+            if error.code != "thread_not_stored":
                 raise
+            whole = change.whole()
+            if whole.parent is not None:
+                theirs = head_at(client, change.id, change.scope)
+                raise conflict(change.id, 0 if theirs is None else theirs.revision, change.revision) from error
             upload(client, [whole])
             return put()
     except (Conflict, NotFound) as error:
@@ -282,8 +300,14 @@ def bring(client: "Client", pending: PendingConversation, stored: ThreadContents
     ours = pending.head
     parent, messages = stored.path(ours.head)
     upload(client, [ThreadPart(parent, messages, [*stored.contents.values()])])
-    with suppress(Conflict, NotFound):
+    try:
         return _put(client, pending, pending.base, pending.base_head, ours.revision - pending.base)
+    except (Conflict, NotFound):
+        pass
+    except BadRequest as error:
+        if error.code != "thread_not_stored" or parent is None or not messages:
+            raise
+        return _bring_rest(client, pending, ThreadPart(None, messages, [*stored.contents.values()]))
     theirs = head_at(client, ours.id, ours.scope)
     if theirs is None:  # it was deleted meanwhile
         return _put(client, pending, 0, None, ours.revision)
@@ -292,6 +316,20 @@ def bring(client: "Client", pending: PendingConversation, stored: ThreadContents
     if theirs.head is None or theirs.head in stored.nodes:
         return _put(client, pending, theirs.revision, theirs.head, max(1, ours.revision - theirs.revision))
     return _branched(client, pending, theirs)
+
+
+def _bring_rest(client: "Client", pending: PendingConversation, rest: ThreadPart) -> ConversationHead:
+    """Saves a pending conversation without the messages before it, which were deleted at the collector meanwhile."""
+    ours = pending.head
+    log.warning(
+        "%d messages of the conversation %s that were saved before are not stored any more: what was saved here while "
+        "no collector answered goes on without them",
+        ours.messages - len(rest.messages), ours.id,
+    )  # fmt: skip
+    stored = ThreadContents()
+    stored.add(rest)
+    head = replace(ours, head=rest.head, messages=len(rest.messages))
+    return bring(client, PendingConversation(head, 0, None, pending.size), stored)
 
 
 def _is_beginning_of(client: "Client", ours: ContentRef | None, theirs: ContentRef | None) -> bool:

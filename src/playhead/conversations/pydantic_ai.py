@@ -131,7 +131,9 @@ class _KeptConversations:
 
     def read(self, name: str) -> _KeptConversation | None:
         """Returns a conversation, or a branch that one has left; None: there is none."""
-        head = conversation_store().read(name, self._namespace)
+        with self._lock:
+            known = self._known.get(name)
+        head = conversation_store().read(name, self._namespace, None if known is None else known.head)
         with self._lock:
             known = self._known.get(name)
             if head is None or head.head is None:

@@ -148,7 +148,7 @@ class RecordLog(Generic[F]):
         store = conversation_store()
         self._store = store
         for _ in range(_ATTEMPTS):
-            head = store.read(self.id, self.scope)
+            head = store.read(self.id, self.scope, self._head)
             if head is None and store.is_away:
                 return  # with what this process has read, if anything
             if head is None or head.head is None:

@@ -21,9 +21,10 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import TraceServiceStub
 from typer.testing import CliRunner
 
+import playhead
 from playhead.cli import app
 from playhead.client import Client
-from playhead.errors import BadRequest, Conflict, NotAuthorized
+from playhead.errors import BadRequest, Conflict, MaskedContent, NotAuthorized
 from playhead.model.canonical import BYTES, Content, content_of, parse_json
 from playhead.model.message import text_message
 from playhead.model.ref import ContentRef
@@ -251,6 +252,18 @@ def test_what_is_left_can_be_read_and_says_that_it_is_masked(sent: Projects):
         assert client.conversation("records", records_after=0)["masked"] is True
         [score] = [score for score in client.scores() if score["source"] == "api"]
         assert (score["comment"] or "").endswith("write to [masked:email] in a comment")
+
+
+def test_a_conversation_that_is_masked_is_refused_and_can_be_deleted(sent: Projects, tmp_path: Path):
+    playhead.configure(endpoint=sent.url, api_key=sent.keys["blue"], journal_dir=tmp_path)
+    conv = playhead.conversation("masked")
+    conv.append("user", says("in a conversation"))
+    conv.save()
+    again = playhead.conversation("masked")
+    with pytest.raises(MaskedContent, match="redaction rules of its project"):
+        _ = again.messages
+    assert (again.delete(), playhead.conversation("masked").revision) == (True, 0)
+    playhead.shutdown()
 
 
 def test_the_header_says_so_and_caches_ask_again(sent: Projects):

@@ -8,8 +8,10 @@ import pytest
 
 import playhead
 from playhead.conversations.folder import FOLDER
+from playhead.conversations.heads import ConversationHead
 from playhead.conversations.keeping import conversation_store
-from playhead.errors import CannotRestore, ConversationConflict
+from playhead.errors import CannotRestore, CollectorUnreachable, ConversationConflict
+from playhead.model.ref import ContentRef
 from playhead_collector.process import CollectorProcess
 
 Machine = Callable[..., None]
@@ -182,3 +184,86 @@ def test_branches_deletion_and_runs(machine: Machine, name: str, collector: Coll
     assert playhead.conversation(name).revision == 0
     assert conv.save() == 1  # anew, from what this object has
     assert texts(playhead.conversation(name)) == ["m0", "m1", "m2", "m3"]
+
+
+def test_a_deletion_that_fails_changes_nothing(machine: Machine, name: str):
+    conv = playhead.conversation(name)
+    for text in ("one", "two"):
+        conv.append("user", text)
+        conv.save()
+    machine("one", reaches=False)
+    with pytest.raises(CollectorUnreachable):
+        conv.delete()
+    assert (conv.revision, conv.unsaved) == (2, 0)
+    machine("one")
+    conv.append("user", "three")
+    assert conv.save() == 3
+    assert texts(playhead.conversation(name)) == ["one", "two", "three"]
+
+
+def test_reloading_while_no_collector_answers_keeps_what_was_read(
+    machine: Machine, name: str, caplog: pytest.LogCaptureFixture
+):
+    conv = playhead.conversation(name)
+    conv.append("user", "before")
+    conv.save()
+    conv.append("user", "during")
+    machine("one", reaches=False)
+    conv.reload()
+    assert texts(conv) == ["before", "during"]
+    assert (conv.save(), conv.is_pending) == (2, True)
+    assert "goes on without" not in caplog.text
+    machine("one")
+    assert texts(playhead.conversation(name)) == ["before", "during"]
+    assert not [head for head in playhead.list_conversations() if head.id.startswith(f"{name}/")]
+
+
+def test_what_follows_messages_that_were_deleted_meanwhile_is_brought_without_them(
+    machine: Machine, name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    """This process has not read the first messages; they were forgotten at the collector."""
+    forgotten = ConversationHead(name, "", 1, ContentRef(f"sha256:{uuid.uuid4().hex * 2}"), 2, None, "", "")
+    machine("one", reaches=False)
+    conv = playhead.Conversation(name, head=forgotten)
+    conv.append("user", "during")
+    conv.save()
+    machine("one")
+    again = playhead.conversation(name)
+    assert (texts(again), again.is_pending, waiting(tmp_path / "one")) == (["during"], False, 0)
+    assert "that were saved before are not stored any more" in caplog.text
+    conv.append("user", "after")
+    with pytest.raises(ConversationConflict):
+        conv.save()
+    conv.reload()
+    conv.save()
+    assert texts(playhead.conversation(name)) == ["during", "after"]
+
+
+def test_a_save_after_messages_that_were_deleted_is_a_conflict(machine: Machine, name: str):
+    forgotten = ConversationHead(name, "", 1, ContentRef(f"sha256:{uuid.uuid4().hex * 2}"), 2, None, "", "")
+    conv = playhead.Conversation(name, head=forgotten)
+    conv.append("user", "after")
+    with pytest.raises(ConversationConflict, match="was deleted"):
+        conv.save()
+    conv.reload()
+    assert conv.save() == 1
+    assert texts(playhead.conversation(name)) == ["after"]
+
+
+def test_what_the_collector_refuses_goes_on_in_the_folder(
+    machine: Machine, name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    """An id that is too long stands for anything that it refuses, such as a message of 100 MB."""
+    too_long = f"{name} " + "x" * 500
+    machine("one", reaches=False)
+    conv = playhead.Conversation(too_long)
+    conv.append("user", "one")
+    conv.save()
+    machine("one")
+    conv.reload()
+    conv.append("user", "two")
+    assert (conv.save(), conv.is_pending, texts(conv)) == (2, True, ["one", "two"])
+    assert "stays in the journal's folder: " in caplog.text
+    assert "at most 500 characters" in caplog.text
+    assert conversation_store().read(too_long, "") is not None
+    assert waiting(tmp_path / "one") == 1
