@@ -8,10 +8,13 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from functools import partial
 from operator import add
 from pathlib import Path
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, ClassVar, TypedDict
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage
@@ -25,7 +28,7 @@ from langgraph.types import Command, interrupt
 
 import playhead
 from playhead.conversations.keeping import conversation_store
-from playhead.conversations.langgraph import PlayheadSaver
+from playhead.conversations.langgraph import PlayheadSaver, PlayheadStore
 from playhead.model.json_value import JsonMapping
 from playhead.wire.operations.conversations import GRAPH_THREAD_ID_PREFIX
 from tests.support.graphs import Delta, Plain, chat_graph, say, texts, thread
@@ -334,3 +337,26 @@ def test_a_killed_process_loses_no_turn_that_was_answered():
     found = texts(chat_graph(PlayheadSaver()), "killed")
     assert sum(text.startswith("echo") for text in found) >= acknowledged
     assert say(chat_graph(PlayheadSaver()), "killed", "last")[-1] == "echo last"
+
+
+class Moment(datetime):
+    """A time which, when it is compared with, does something else first: as another thread may."""
+
+    meanwhile: ClassVar[list[Callable[[], object]]] = []
+
+    def __ge__(self, other: Any) -> bool:
+        if self.meanwhile:
+            self.meanwhile.pop()()
+        return super().__ge__(other)
+
+
+def test_an_item_that_is_written_while_others_are_looked_through_disturbs_nobody():
+    store = PlayheadStore(now=lambda: Moment(2026, 1, 1, tzinfo=UTC))
+    for number in range(3):
+        store.put(("cache",), f"k{number}", {"n": number}, ttl=10)
+    looks = (lambda: store.get(("cache",), "k0"), lambda: store.search(()), store.list_namespaces)
+    for number, look in enumerate(looks):
+        Moment.meanwhile.append(partial(store.put, ("cache",), f"other {number}", {"n": 9}, ttl=10))
+        assert look()
+        assert not Moment.meanwhile
+    assert len(store.search(("cache",))) == 6

@@ -1,6 +1,6 @@
 """The pure parts of LangGraph's checkpointer: differences of JSON, lists of messages, records in any order."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from hypothesis import given
@@ -87,3 +87,41 @@ def test_a_checkpoint_whose_parent_was_deleted_before_it_came_is_not_read_as_ano
     other.apply(other.put_record(checkpoint("2", "1", REFS[:3], m=2)))  # whole, since its parent is not there
     assert other.checkpoints["", "2"].values["m"].refs() == REFS[:3]
     assert not other.unreadable
+
+
+class Noticing(str):
+    """A text which, when it is compared with, does something else first: as another thread may."""
+
+    __slots__ = ("meanwhile",)
+    __hash__ = str.__hash__
+    meanwhile: Callable[[], object]
+
+    def __eq__(self, other: object) -> bool:
+        self.meanwhile()
+        return str.__eq__(self, other)
+
+
+class NoticingSet(set[Any]):
+    """The same for a set in which something is looked up."""
+
+    meanwhile: Callable[[], object]
+
+    def __contains__(self, item: object) -> bool:
+        self.meanwhile()
+        return super().__contains__(item)
+
+
+def test_a_checkpoint_that_comes_while_others_are_looked_through_disturbs_nobody():
+    log, numbers = CheckpointLog(), iter(range(100, 200))
+
+    def another() -> None:
+        name = str(next(numbers))
+        log.apply(log.put_record(checkpoint(name, None, REFS[:2])))
+        log.apply(log.writes_record(("", name), "t", "", []))
+
+    for _ in range(3):
+        another()
+    namespace, removed = Noticing(""), NoticingSet()
+    namespace.meanwhile = removed.meanwhile = another
+    assert log.latest(namespace) is not None
+    assert len(log.without(removed)) >= 6

@@ -75,7 +75,9 @@ class StoredWrite:
 
 @dataclass(slots=True)
 class CheckpointLog:
-    """All checkpoints of a thread, in the order in which they were stored."""
+    """All checkpoints of a thread, in the order in which they were stored.
+
+    Another thread may add records while one looks at it: what is gone through is a copy, made in one step."""
 
     checkpoints: dict[Place, StoredCheckpoint] = field(default_factory=dict[Place, StoredCheckpoint])
     _writes: dict[Place, dict[tuple[str, int], StoredWrite]] = field(
@@ -99,7 +101,7 @@ class CheckpointLog:
 
     def latest(self, namespace: str) -> StoredCheckpoint | None:
         """Returns the last checkpoint of a namespace by id; None: there is none."""
-        ids = [id for ns, id in self.checkpoints if ns == namespace]  # noqa: A001 - the word for it
+        ids = [id for ns, id in [*self.checkpoints] if ns == namespace]  # noqa: A001 - the word for it
         return self.checkpoints[namespace, max(ids)] if ids else None
 
     def newest_first(self) -> list[StoredCheckpoint]:
@@ -223,7 +225,7 @@ class CheckpointLog:
 
     def stored_writes(self) -> Iterator[tuple[Place, list[StoredWrite]]]:
         """Yields all writes, also of checkpoints that are about to be put."""
-        for place in self._writes:
+        for place in [*self._writes]:
             yield place, self.writes(place)
 
     def of_runs(self, runs: Collection[str]) -> set[Place]:
@@ -261,7 +263,7 @@ class _Rewriting:
 
     def all_of(self, log: CheckpointLog, removed: Collection[Place]) -> "_Rewriting":
         """Adds all of a log but these checkpoints."""
-        for checkpoint in log.checkpoints.values():
+        for checkpoint in [*log.checkpoints.values()]:
             if checkpoint.place not in removed:
                 self._add(self._log.put_record(checkpoint))
         for place, writes in log.stored_writes():

@@ -176,8 +176,8 @@ class PlayheadStore(BaseStore):
 
     def _living(self, namespace: Namespace) -> Mapping[str, StoredItem]:
         now = self._now()
-        items = self._log(namespace).read().items
-        return {key: item for key, item in items.items() if not item.is_expired(now)}
+        items = [*self._log(namespace).read().items.items()]  # another thread may write while these are looked at
+        return {key: item for key, item in items if not item.is_expired(now)}
 
     def _values(self, namespace: Namespace, items: Mapping[str, StoredItem]) -> dict[str, dict[str, Any]]:
         refs = [*dict.fromkeys(ref for item in items.values() for ref in item.value.refs())]
