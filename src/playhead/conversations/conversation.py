@@ -29,7 +29,7 @@ from playhead.conversations.messages import (
     stored_canonical,
     stored_message,
 )
-from playhead.errors import CannotRestore, MaskedContent
+from playhead.errors import CannotRestore, MaskedContent, PlayheadError
 from playhead.kernel.ids import new_run_id
 from playhead.model.canonical import Content
 from playhead.model.json_value import JsonMapping, JsonValue
@@ -74,6 +74,8 @@ class Conversation:
         self._saved: _SavedThread | None = _SavedThread() if head is None else None
         """The same as they are stored; None: not read yet."""
         self._new: list[_UnsavedMessage] = []
+        self._may_repeat = False
+        """Whether a save may have been made before: by the run that is resumed, or by a call that was interrupted."""
 
     def __len__(self) -> int:
         """The number of its messages, with those that are not saved yet."""
@@ -169,6 +171,7 @@ class Conversation:
         with self._lock:
             if position["head"] == self.head and position["revision"] == self.revision:
                 return
+            self._may_repeat = True
             head = None if position["head"] is None else ContentRef.parse(str(position["head"]))
             before = self._head or ConversationHead(self.id, self.scope, 0, None, 0, self.parent, "", "")
             revision, count = int(position["revision"]), int(position["messages"])
@@ -187,9 +190,16 @@ class Conversation:
                 return self._head.revision
             added = self._part(self.head, self._new)
             change = ConversationChange(
-                self.id, self.scope, self.revision, self.head, len(self), added, self._whole, self.parent
-            )
-            saved = conversation_store().save(change)
+                self.id, self.scope, self.revision, self.head, len(self), added, self._whole, self.parent,
+                unrepeated=not self._may_repeat,
+            )  # fmt: skip
+            try:
+                saved = conversation_store().save(change)
+            except PlayheadError:
+                raise
+            except BaseException:
+                self._may_repeat = True
+                raise
             if saved.head == change.added.head:
                 self._head = saved
                 self._keep_saved()

@@ -286,7 +286,7 @@ def _saved_at(client: "Client", change: ConversationChange) -> ConversationHead:
             return put()
     except (Conflict, NotFound) as error:
         theirs = head_at(client, change.id, change.scope)
-        ours = change.added.head if change.added.messages else None
+        ours = change.added.head if change.added.messages and not change.unrepeated else None
         if theirs is not None and ours is not None and _is_beginning_of(client, ours, theirs.head):
             return theirs  # sent again by a resumed run, after others went on
         raise conflict(change.id, 0 if theirs is None else theirs.revision, change.revision) from error

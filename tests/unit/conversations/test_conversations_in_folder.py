@@ -113,6 +113,18 @@ def test_of_two_writers_the_second_is_told_and_loses_nothing():
     assert [message["content"] for message in first.messages] == ["from the first", "from the second"]
 
 
+def test_of_two_writers_that_say_the_same_the_second_is_told_too():
+    first, second = playhead.conversation("shared"), playhead.conversation("shared")
+    for each in (first, second):
+        each.append("user", "yes")
+    first.save()
+    with pytest.raises(ConversationConflict):
+        second.save()
+    second.reload()
+    second.save()
+    assert [message["content"] for message in playhead.conversation("shared").messages] == ["yes", "yes"]
+
+
 def test_threads_that_save_at_once_lose_nothing():
     def add(name: int) -> None:
         conv = playhead.conversation("busy")

@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,6 +49,39 @@ def test_the_next_turn_may_come_at_another_machine(machine: Machine, name: str, 
     assert conv.save() == 3
     assert texts(playhead.conversation(name, scope="user-7"))[2:] == ["It does not start", "Are you there?"]
     assert waiting(tmp_path / "one") == waiting(tmp_path / "two") == 0
+
+
+def test_of_two_writers_that_say_the_same_the_second_is_told_too(machine: Machine, name: str):
+    convs = [playhead.conversation(name), playhead.conversation(name)]
+    for conv in convs:
+        conv.append("user", "yes")
+    convs[0].save()
+    with pytest.raises(ConversationConflict):
+        convs[1].save()
+    convs[1].reload()
+    assert convs[1].save() == 2
+    assert texts(playhead.conversation(name)) == ["yes", "yes"]
+
+
+def test_a_save_that_was_interrupted_and_is_called_again_saves_once(
+    machine: Machine, name: str, monkeypatch: pytest.MonkeyPatch
+):
+    conv = playhead.conversation(name)
+    conv.append("user", "one")
+    ask = playhead.Client.ask
+
+    def interrupted(self: playhead.Client, request: Any) -> Any:
+        answer = ask(self, request)
+        if request.method == "PUT":
+            raise KeyboardInterrupt
+        return answer
+
+    with monkeypatch.context() as patched:
+        patched.setattr(playhead.Client, "ask", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            conv.save()
+    assert conv.save() == 1
+    assert texts(playhead.conversation(name)) == ["one"]
 
 
 def test_an_outage_is_waited_out_in_the_folder_and_brought_back_by_revision(

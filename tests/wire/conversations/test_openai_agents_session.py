@@ -93,13 +93,13 @@ def test_tasks_that_use_it_at_once_lose_and_double_nothing(machine: Machine, nam
 
     async def main() -> tuple[list[Any], list[Any]]:
         sessions = [AgentsSession(name) for _ in range(3)]
-        added = [{"role": "user", "content": str(number)} for number in range(12)]
+        added = [{"role": "user", "content": str(number % 2)} for number in range(12)]  # many say the same
         await asyncio.gather(*(sessions[at % 3].add_items([item]) for at, item in enumerate(added)))
         popped = await asyncio.gather(*(sessions[at % 3].pop_item() for at in range(5)))
         return popped, await sessions[0].get_items()
 
     popped, left = run(main())
-    assert sorted(int(item["content"]) for item in (*popped, *left)) == list(range(12))
+    assert sorted(int(item["content"]) for item in (*popped, *left)) == [0] * 6 + [1] * 6
     assert len(left) == 7
 
 
