@@ -16,7 +16,7 @@ from playhead.conversations.folder import ConversationFolder, PendingConversatio
 from playhead.errors import CannotRestore, NotFound
 from playhead.model.message import Message
 from playhead.settings.sdk import load
-from playhead.wire.operations.conversations import StoredConversation, is_listed
+from playhead.wire.operations.conversations import StoredConversation, is_kept_as_records, is_listed
 
 ConversationArgument = Annotated[
     str, typer.Argument(help="Id of the conversation, such as user-7/support.", show_default=False)
@@ -62,10 +62,11 @@ def conversation(
     """Show a conversation with its messages; with --delete, delete it."""
     address = ctx.ensure_object(CollectorAddress)
     if delete:
-        deleted = _folder().delete(conversation, scope)
-        if not address.asks_journal:
+        deleted = False
+        if not address.asks_journal:  # first: if it does not answer, nothing is deleted
             with address.ask_collector() as client:
-                deleted = client.delete_conversation(conversation, scope=scope)["deleted"] or deleted
+                deleted = client.delete_conversation(conversation, scope=scope)["deleted"]
+        deleted = _folder().delete(conversation, scope) or deleted
         output.answer_as(json, {"deleted": deleted}, output.facts)
         return
     pending = _folder().read(conversation, scope)
@@ -76,12 +77,16 @@ def conversation(
     else:
         with address.ask_collector() as client:
             row = client.conversation(conversation, scope=scope)
-            messages = [] if row["head"] is None else client.thread(row["head"])["messages"]
+            head = None if is_kept_as_records(conversation) else row["head"]
+            messages = [] if head is None else client.thread(head)["messages"]
     if json:
         output.as_json({**row, "thread": messages})
         return
     output.facts({name: value for name, value in row.items() if name != "parent"})
-    for number, message in enumerate(messages, 1):
+    before = row["messages"] - len(messages) if messages else 0
+    if before:
+        output.echo(f"{output.counted(before, 'message')} before these: at the collector")
+    for number, message in enumerate(messages, 1 + before):
         value = message if output.is_message(message) else None
         output.message(f"{number} ", output.role_of(value), value)
 
@@ -104,6 +109,8 @@ def _messages(pending: PendingConversation) -> Sequence[Message | None]:
     """The messages that are in the folder; None for one that was redacted, or that only the collector has."""
     from playhead.conversations.messages import restored_message  # noqa: PLC0415 - loads the dialects of all clients
 
+    if is_kept_as_records(pending.head.id):
+        return []
     threads = _folder().threads(pending)
     _, refs = threads.path(pending.head.head)
     messages: list[Message | None] = []

@@ -11,7 +11,9 @@ from typer.testing import CliRunner
 
 import playhead
 from playhead.cli import app
+from playhead.conversations.langgraph import PlayheadStore
 from playhead_collector.process import CollectorProcess
+from tests.integration.export.fake_collector import closed_port
 
 Machine = Callable[..., None]
 
@@ -50,6 +52,37 @@ def test_both_places_are_listed_shown_and_deleted(
     for name in ("stored", "pending"):
         assert command("conversation", name, "--scope", scope, "--delete") == {"deleted": True}
     assert command("conversations", "--scope", scope) == []
+
+
+def test_what_follows_messages_at_the_collector_has_their_numbers_and_outlives_a_deletion_that_fails(
+    machine: Machine, command: Callable[..., Any], collector: CollectorProcess
+):
+    scope = uuid.uuid4().hex[:8]
+    conv = playhead.conversation("chat", scope=scope)
+    conv.append("user", "one")
+    conv.append("assistant", "two")
+    conv.save()
+    conv = playhead.conversation("chat", scope=scope)  # reads no message
+    machine("one", reaches=False)
+    conv.append("user", "three")
+    conv.save()
+    named = ["conversation", "chat", "--scope", scope]
+    text = CliRunner().invoke(app, ["--url", collector.url, *named]).stdout
+    assert "2 messages before these: at the collector" in text
+    assert "\n3 user\nthree\n" in text
+    with closed_port() as closed:
+        failed = CliRunner().invoke(app, ["--url", f"http://127.0.0.1:{closed}", *named, "--delete"])
+    assert failed.exit_code != 0
+    assert command(*named)["thread"][0]["parts"][0]["content"] == "three"
+    assert command(*named, "--delete") == {"deleted": True}
+    assert command("conversations", "--scope", scope) == []
+
+
+def test_what_is_kept_as_records_is_shown_without_messages(machine: Machine, command: Callable[..., Any]):
+    store = PlayheadStore(scope=uuid.uuid4().hex)
+    store.put(("users",), "7", {"n": 1})
+    shown = command("conversation", "langgraph-store/users/", "--scope", store.scope)
+    assert (shown["messages"], shown["thread"]) == (1, [])
 
 
 def test_ship_brings_what_is_pending(
