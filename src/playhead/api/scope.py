@@ -101,7 +101,7 @@ class run:  # noqa: N801 - it is used like a function
     Which one that was is recorded, so that a resumed run continues the same. Raises ValueError without a session.
 
     `conversation`: a conversation (see `playhead.conversation`) whose run this is: its id is the session, unless that
-    is given too.
+    is given too. Raises TypeError for anything else.
 
     `retention`: how long the journal keeps the runs of this session (without one, this run) after they were delivered
     and have ended: seconds or a timedelta, an hour to 30 days.  The default is `PLAYHEAD_JOURNAL_KEEP_SECONDS`.
@@ -127,6 +127,11 @@ class run:  # noqa: N801 - it is used like a function
         self._start: StartingPoint | None = None
         self.state = UserState()
         self.id: str | None = None
+        if conversation is not None and not hasattr(conversation, "id"):
+            given = type(conversation).__name__
+            raise TypeError(
+                f"run(conversation=...): expected what playhead.conversation(...) returned, and got {given}"
+            )
         if session is None and conversation is not None:
             session = conversation.id
         if continue_session and (session is None or continues is not None):

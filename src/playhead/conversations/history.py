@@ -69,13 +69,16 @@ class History(Sequence[Entry]):
 
     @classmethod
     def _of_ref(cls, value: Mapping[str, Any], api: ApiName) -> Self:
-        history = cls(value.get(_MORE_KEY) or (), scope=str(value.get(_SCOPE_KEY) or ""), api=api)
-        try:
-            history._head = ContentRef.parse(str(value[THREAD_KEY]))
-            history._count = int(value[_COUNT_KEY])
-        except (NotARef, KeyError, ValueError, TypeError) as error:
-            raise TypeError(f"this is no history: {error}") from None
-        history._loaded = None
+        count: Any = value.get(_COUNT_KEY)
+        more = cast(object, value.get(_MORE_KEY) or ())
+        # Some engines make floats of all numbers.
+        if type(count) not in (int, float) or count < 1 or count % 1:
+            raise TypeError(f"this is no history: {_COUNT_KEY!r} is {count!r}, and not the number of its messages")
+        if isinstance(more, str | bytes | Mapping) or not isinstance(more, Sequence):
+            kind = type(cast(object, more)).__name__
+            raise TypeError(f"this is no history: {_MORE_KEY!r} is no list of messages, but {kind}")
+        history = cls(cast("Sequence[object]", more), scope=str(value.get(_SCOPE_KEY) or ""), api=api)
+        history._head, history._count, history._loaded = _ref_in(value), int(count), None
         return history
 
     # --- messages ----------------------------------------------------------------------------------------------------
@@ -205,12 +208,11 @@ class History(Sequence[Entry]):
     @staticmethod
     def delete(value: object) -> bool:
         """Frees what `to_json` names: its messages go when nothing else names them. Equal messages of one scope are one
-        history. Returns whether there was one; False for a list. Raises ClientError."""
+        history. Returns whether there was one; False for a list. Raises ClientError, and TypeError as `load` does."""
         if not isinstance(value, Mapping) or THREAD_KEY not in value:
             return False
         fields = cast("Mapping[str, Any]", value)
-        head = ContentRef.parse(str(fields[THREAD_KEY]))
-        return conversation_store().delete_thread(head, str(fields.get(_SCOPE_KEY) or ""))
+        return conversation_store().delete_thread(_ref_in(fields), str(fields.get(_SCOPE_KEY) or ""))
 
     @staticmethod
     async def delete_async(value: object) -> bool:
@@ -236,3 +238,10 @@ class History(Sequence[Entry]):
                 natives = native_messages(self._api, answer)
         with self._lock:
             self._new += natives
+
+
+def _ref_in(value: Mapping[str, Any]) -> ContentRef:
+    try:
+        return ContentRef.parse(str(value[THREAD_KEY]))
+    except NotARef as error:
+        raise TypeError(f"this is no history: {error}") from None

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -252,3 +252,8 @@ def test_a_name_that_cannot_be_kept_is_refused_at_once(name: Any, scope: Any, er
         with pytest.raises(error, match=says):
             conv.fork(name)
     assert not [*playhead.list_conversations()]
+
+
+def test_a_run_of_what_is_no_conversation_is_refused():
+    with pytest.raises(TypeError, match="expected what playhead.conversation.* returned, and got str"):
+        playhead.run("support", conversation=cast(Any, "user-7/support"))

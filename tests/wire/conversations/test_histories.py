@@ -59,6 +59,28 @@ def test_a_list_is_told_from_a_ref(machine: Machine, scope: str):
             History.load(wrong)
 
 
+REF = f"sha256:{'0' * 64}"
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ({"playhead.thread": REF}, "'n' is None, and not the number of its messages"),
+        ({"playhead.thread": REF, "n": "3"}, "'n' is '3'"),
+        ({"playhead.thread": REF, "n": -1}, "'n' is -1"),
+        ({"playhead.thread": REF, "n": 1, "more": 5}, "'more' is no list of messages, but int"),
+        ({"playhead.thread": REF, "n": 1, "more": {"role": "user"}}, "'more' is no list"),
+        ({"playhead.thread": "sha256:0", "n": 1}, "is not a content ref"),
+    ],
+)
+def test_what_is_no_history_is_refused_with_its_reason(value: Any, says: str):
+    with pytest.raises(TypeError, match=says):
+        History.load(value)
+    if "ref" in says:
+        with pytest.raises(TypeError, match=says):
+            History.delete(value)
+
+
 def test_without_a_collector_the_list_is_carried(machine: Machine, scope: str):
     machine(reaches=False)
     history = History(chat(3, scope))
