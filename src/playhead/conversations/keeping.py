@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from playhead.conversations.folder import ConversationFolder, PendingConversation, ThreadContents, moved
@@ -163,8 +164,14 @@ class ConversationStore:
         records = [here.contents[ref] for ref in refs]
         if before is None or head.messages - len(refs) <= after:
             return records[max(0, after - (head.messages - len(refs))) :]
+        if self.is_away or self._make is None:
+            raise CannotRestore(
+                f"{head.id} has been begun at the collector, which does not answer: it can be read when it does"
+            )
+        scope = f" --scope {quote(head.scope)}" if head.scope else ""
         raise CannotRestore(
-            f"{head.id} has been begun at the collector, which does not answer: it can be read when it does"
+            f"{head.id} cannot be read: the collector refuses what is pending of it, since what that follows was "
+            f"deleted. To begin it anew, delete it: `playhead conversation {quote(head.id)}{scope} --delete`"
         )
 
     def fetch(self, refs: Sequence[ContentRef], known: ThreadContents, of: ConversationHead | None) -> None:

@@ -91,8 +91,9 @@ class RecordLog(Generic[F]):
     def delete(self) -> bool:
         """Deletes the log. Returns whether there was one."""
         with self._lock:
+            deleted = conversation_store().delete(self.id, self.scope)
             self._forget()
-            return conversation_store().delete(self.id, self.scope)
+            return deleted
 
     # --- inside ------------------------------------------------------------------------------------------------------
 

@@ -17,9 +17,12 @@ from langgraph.store.base import PutOp
 import playhead
 from playhead.client import Client
 from playhead.conversations.folder import FOLDER
+from playhead.conversations.heads import ConversationChange, ThreadPart
 from playhead.conversations.keeping import conversation_store
 from playhead.conversations.langgraph import PlayheadSaver, PlayheadStore
 from playhead.errors import CannotRestore, CollectorUnreachable
+from playhead.model.canonical import JSON, Content, canonical_json
+from playhead.model.ref import ContentRef
 from playhead.wire.operations.conversations import GRAPH_THREAD_ID_PREFIX
 from playhead_collector.process import CollectorProcess
 from tests.support.graphs import Delta, Plain, chat_graph, say, texts, thread
@@ -138,6 +141,30 @@ def test_a_thread_that_is_deleted_by_another_machine_begins_anew(machine: Machin
     there.delete_thread(name)
     machine("one")
     assert say(chat_graph(here), name, "second") == ["second", "echo second"]
+
+
+def test_a_deletion_that_fails_leaves_the_thread_as_it_was(machine: Machine, name: str):
+    saver = PlayheadSaver()
+    say(chat_graph(saver), name, "first")
+    machine("one", reaches=False)
+    with pytest.raises(CollectorUnreachable):
+        saver.delete_thread(name)
+    assert texts(chat_graph(saver), name) == ["first", "echo first"]
+
+
+def test_records_that_the_collector_refuses_say_what_to_do(machine: Machine, name: str):
+    """They follow records that were forgotten with what they name, and name some of it."""
+    forgotten = ContentRef(f"sha256:{uuid.uuid4().hex * 2}")
+    record = Content(canonical_json({"checkpoint": "2", "named": forgotten}), JSON)
+    added = ThreadPart(forgotten, [record.ref.plain], [record])
+    machine("one", reaches=False)
+    thread_id = GRAPH_THREAD_ID_PREFIX + name
+    conversation_store().save(ConversationChange(thread_id, "", 1, forgotten, 2, added, lambda: added))
+    machine("one")
+    with pytest.raises(CannotRestore, match="`playhead conversation .* --delete`"):
+        PlayheadSaver().get_tuple(thread(name))
+    PlayheadSaver().delete_thread(name)
+    assert say(chat_graph(PlayheadSaver()), name, "anew") == ["anew", "echo anew"]
 
 
 def test_a_thread_that_another_machine_has_pruned_goes_on(machine: Machine, name: str):
