@@ -232,6 +232,11 @@ class _KeptConversations:
             current = self._expected(conversation_id, expected_revision)
             if current is None:
                 raise ConversationConflict(conversation_id)
+            if conversation_store().is_away:
+                raise CollectorUnreachable(
+                    f"the collector, which may have the conversation {conversation_id}, does not answer: nothing was "
+                    "deleted. Try again when it does"
+                )
             for tip in current.record.branches:
                 self._forget(f"{conversation_id}{_BETWEEN}{tip}")
             head, nothing = current.head, ThreadPart(None)
@@ -245,8 +250,8 @@ class _KeptConversations:
             self._forget(conversation_id)
 
     def _forget(self, name: str) -> None:
-        self._known.pop(name, None)
         conversation_store().delete(name, self._namespace)
+        self._known.pop(name, None)
 
     def _expected(self, conversation_id: str, revision: str | None) -> _KeptConversation | None:
         current = self.read(conversation_id)

@@ -18,6 +18,7 @@ from pydantic_ai.exceptions import UserError
 from pydantic_ai.models.test import TestModel
 
 from playhead.conversations.pydantic_ai import PlayheadConversationStore
+from playhead.errors import CollectorUnreachable
 from playhead.testing import MockModelServer, text
 from playhead_collector.process import CollectorProcess
 
@@ -145,6 +146,24 @@ def test_writers_of_two_machines_are_told(machine: Machine, name: str):
             await one.save(await agent().run("late", conversation=late))
         await turn(one, name, "again")
         assert prompts(await two.load(name)) == ["one", "two", "again"]
+
+    asyncio.run(main())
+
+
+def test_a_store_that_has_read_a_conversation_goes_on_in_an_outage_and_does_not_delete_half_of_it(
+    machine: Machine, name: str
+):
+    async def main() -> None:
+        store = PlayheadConversationStore()
+        await turn(store, name, "one")
+        machine("one", reaches=False)
+        assert prompts(await store.load(name)) == ["one"]
+        with pytest.raises(CollectorUnreachable):
+            await store.delete(name)
+        machine("one")
+        assert prompts(await store.load(name)) == ["one"]
+        machine("two")
+        assert prompts(await PlayheadConversationStore().load(name)) == ["one"]
 
     asyncio.run(main())
 
