@@ -14,7 +14,9 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
+
+import orjson
 
 from playhead.api.scope import propagate_to_thread
 from playhead.calls.asyncio_here import running_task
@@ -28,7 +30,7 @@ from playhead.context.recording import record_marks
 from playhead.context.report import Basis, CompressionReport, ContextStats, Trigger
 from playhead.context.strategies import BuiltIn
 from playhead.kernel.guard import guarded, warn_once
-from playhead.model.json_value import Json, JsonMapping, JsonValue
+from playhead.model.json_value import Json, JsonMapping, JsonValue, list_of, text_at
 from playhead.model.message import Message, text_message
 from playhead.models.apis import APIS, ApiName, as_json
 from playhead.models.failures import says_too_long
@@ -130,14 +132,14 @@ class Context:
     ) -> Entry:
         """Adds a message, and returns its entry. `content`: a text, or a list of parts as the provider writes them.
 
-        For `role="tool"`: the text of the result; `call`: the id of the tool call; `name`: the tool's name, which
-        Gemini needs where calls have no ids. No compression removes a message with `preserve`.
+        For `role="tool"`: the result, a text or such a list; any other value is added as JSON. `call`: the id of the
+        tool call; `name`: the tool's name, which Gemini needs where calls have no ids. No compression removes a message
+        with `preserve`.
         """
         with self._lock:
             if role == TOOL:
                 tool = name or self._tool_of(call)
-                text = content if isinstance(content, str) else str(content)
-                message = self._api.result(call, tool, text)
+                message = self._api.result(call, tool, _result_of(content))
             elif isinstance(content, str):
                 message = text_message(role, content)
             else:
@@ -522,6 +524,17 @@ class Context:
             self._compressions += 1
             self._checkpoints += report.summary is not None
         return report
+
+
+def _result_of(value: object) -> str | list[JsonValue]:
+    """Returns a tool's result as a message has it: texts and lists of parts as they are, anything else as JSON."""
+    parts = list_of(value)
+    if isinstance(value, str) or (parts and all(isinstance(text_at(part, "type", None), str) for part in parts)):
+        return cast("str | list[JsonValue]", value)
+    try:
+        return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
+    except orjson.JSONEncodeError:  # an integer beyond 64 bits, or a value that holds itself
+        return str(value)
 
 
 def _compression_of(given: AnyCompression | None) -> Compression:

@@ -70,10 +70,12 @@ class Api:
         """Returns the native message of a role whose content is a list, as the API takes it."""
         if self.name == "gemini":
             return {"role": "model" if role == "assistant" else role, "parts": content}
+        if self.name == "canonical":
+            return {"role": role, "parts": content}
         return {"role": role, "content": content}
 
-    def result(self, call: str | None, name: str | None, result: str) -> Message:
-        """Returns the canonical message with the result of a tool call."""
+    def result(self, call: str | None, name: str | None, result: str | list[JsonValue]) -> Message:
+        """Returns the canonical message with the result of a tool call: a text, or parts as the API has them."""
         part: Json = {"type": "tool_call_response", "response": {"result": result} if self.name == "gemini" else result}
         if call is not None:
             part["id"] = call
@@ -255,8 +257,16 @@ def _is_no_answer(_: Json) -> ObservedResponse:
     return ObservedResponse([], None)
 
 
+def _canonical_message(native: JsonMapping) -> Message:
+    if not isinstance(native.get("role"), str) or not isinstance(native.get("parts"), list):
+        raise ValueError(
+            "a canonical message has a role and a list of parts, such as {'type': 'text', 'content': 'hi'}"
+        )
+    return cast(Message, native)
+
+
 CANONICAL: Final = Api(
-    "canonical", lambda native: cast(Message, native), lambda message: cast(JsonMapping, message), _whole, _unchanged,
+    "canonical", _canonical_message, lambda message: cast(JsonMapping, message), _whole, _unchanged,
     _list_request, _is_no_answer,
 )  # fmt: skip
 

@@ -20,7 +20,7 @@ from playhead.context import (
     Turns,
 )
 from playhead.models import MockModel
-from tests.support.managed_contexts import check_valid, play
+from tests.support.managed_contexts import assistant_calls, check_valid, play
 
 
 def completion(text: str, prompt: int, model: str = "gpt-4o") -> dict[str, Any]:
@@ -509,3 +509,32 @@ async def test_a_second_compression_is_not_made_in_the_event_loop():
     await context.for_model_async()
     assert len(threads) == 1
     assert threads != [threading.get_ident()]
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [
+        ("found", "found"),
+        ({"found": True, "order": None}, '{"found":true,"order":null}'),
+        ([1, 2], "[1,2]"),
+        (None, "null"),
+        ({1: {3}}, '{"1":"{3}"}'),
+        (2**70, str(2**70)),
+        ([{"type": "text", "text": "found"}], [{"type": "text", "text": "found"}]),
+    ],
+)
+def test_a_result_that_is_no_text_is_added_as_json_and_parts_as_they_are(result: Any, expected: Any):
+    context = Context()
+    play(context, [("user", "look")])
+    context.raw.extend(assistant_calls("chat", ["c"], ["x"]))
+    context.add("tool", result, call="c")
+    assert context.for_model()[-1] == {"role": "tool", "tool_call_id": "c", "content": expected}
+
+
+def test_parts_and_raw_messages_of_a_canonical_context():
+    context = Context(api="canonical")
+    entry = context.add("user", [{"type": "text", "content": "hello"}])
+    assert entry.text == "hello"
+    assert context.for_model() == [{"role": "user", "parts": [{"type": "text", "content": "hello"}]}]
+    with pytest.raises(ValueError, match="a role and a list of parts"):
+        context.raw.add({"role": "user", "content": "hello"})
