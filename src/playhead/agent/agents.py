@@ -22,7 +22,7 @@ from playhead.agent.tools import Tool, as_tool
 from playhead.api.promises.asking import ToolRule, checked_rule
 from playhead.api.scope import run as recorded_run
 from playhead.calls.flow import has_event_loop
-from playhead.context.policy import AnyCompression
+from playhead.context.policy import AnyCompression, check_compression
 from playhead.dialect import openai_chat
 from playhead.model.json_value import JsonMapping
 from playhead.models.choosing import ModelLike
@@ -90,6 +90,7 @@ class Agent(Generic[Deps]):
         if len(by_name) < len(used):
             raise ValueError(f"{name}: two tools have one name: {', '.join(sorted(tool.name for tool in used))}")
         answer = output_type(output)
+        check_compression(compression)
         self.settings = AgentSettings(
             name=name,
             model=model_object(model),

@@ -220,7 +220,7 @@ def _report(work: CompressionWork, result: _Result, fallback: str | None) -> Com
         preserved=sum(entry.preserve for entry in work.entries),
         note=work.note,
         fallback=fallback,
-        reason=_reason(work, result, after),
+        reason=_reason(work, result, after) if result.plan.changes else _unchanged_since(work, result, name, fallback),
         summary=result.summary.text if result.summary is not None else None,
     )
 
@@ -230,13 +230,20 @@ _FATES: tuple[Fate, ...] = ("keep", "summarise", "mask", "drop")
 
 def _reason(work: CompressionWork, result: _Result, after: int) -> str | None:
     """Why the context is not as small as it should be, or None."""
-    if not result.plan.changes:
-        return result.reason or _what_stays(work) or "nothing may be removed"
     due_at = work.compression.due_at(work.limit)
     if due_at is None or after < due_at:
         return None
     stays = _what_stays(work)
     return f"{after} tokens are left, and {due_at} make a compression due{'' if stays is None else f': {stays}'}"
+
+
+def _unchanged_since(work: CompressionWork, result: _Result, name: str, fallback: str | None) -> str:
+    """Why the context is as it was. `name`: of the strategy; `fallback`: why it is the fallback."""
+    if reason := result.reason or _what_stays(work):
+        return reason
+    if len(_budget(work).protected) == len(work.entries):
+        return "nothing may be removed"
+    return f"{name} keeps all of it{'' if fallback is None else f', after {fallback}'}"
 
 
 def _what_stays(work: CompressionWork) -> str | None:

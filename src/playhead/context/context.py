@@ -25,7 +25,7 @@ from playhead.context.entries import ASSISTANT, SYSTEM, TOOL, Entry
 from playhead.context.limits import window_of
 from playhead.context.meter import TokenMeter
 from playhead.context.plan import CompressionPolicy, Plan, Strategy
-from playhead.context.policy import AnyCompression, Compression
+from playhead.context.policy import AnyCompression, Compression, check_compression
 from playhead.context.recording import record_marks
 from playhead.context.report import Basis, CompressionReport, ContextStats, Trigger
 from playhead.context.strategies import BuiltIn
@@ -538,6 +538,7 @@ def _result_of(value: object) -> str | list[JsonValue]:
 
 
 def _compression_of(given: AnyCompression | None) -> Compression:
+    check_compression(given)
     if isinstance(given, Compression):
         return given
     if isinstance(given, BuiltIn):

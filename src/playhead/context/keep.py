@@ -30,6 +30,12 @@ class Keep:
             raise ValueError(f"Keep takes no negative number: {given[0]}")
 
 
+def check_keep(kind: str, given: object) -> None:
+    """Raises TypeError unless this is a `Keep`."""
+    if not isinstance(given, Keep):
+        raise TypeError(f"{kind}(keep={given!r}): Keep(share=0.3), Keep(messages=20) or Keep(tokens=8_000)")
+
+
 @dataclass(frozen=True, slots=True)
 class Turns:
     """A threshold in turns: reached with `share` of `most` turns. A turn begins with a message of the user."""

@@ -26,7 +26,7 @@ from playhead.context.context import in_thread
 from playhead.context.entries import SYSTEM
 from playhead.context.keep import Keep, Messages
 from playhead.context.plan import DEFAULT_PROMPT
-from playhead.context.policy import AllOf, AnyCompression, Compression, Threshold
+from playhead.context.policy import AllOf, AnyCompression, Compression, Threshold, check_compression
 from playhead.context.strategies import LlmSummary
 from playhead.kernel.guard import guarded
 from playhead.model.json_value import Json, int_at, text_at
@@ -72,6 +72,7 @@ class CompressionMiddleware(AgentMiddleware[State, Any, Any]):
         others = (trigger, keep, summary_prompt, token_counter, trim_tokens_to_summarize)
         if compression is not None and any(value is not None for value in others):
             raise ValueError("CompressionMiddleware takes compression=, or the arguments of SummarizationMiddleware")
+        check_compression(compression)
         self._compression: AnyCompression = compression or compression_of(
             trigger=trigger,
             keep=keep or ("messages", 20),

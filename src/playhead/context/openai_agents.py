@@ -21,7 +21,7 @@ except ImportError as error:
     raise ImportError("playhead.context.openai_agents needs OpenAI Agents: pip install openai-agents") from error
 
 from playhead.context.context import Context, in_thread
-from playhead.context.policy import AnyCompression
+from playhead.context.policy import AnyCompression, check_compression
 from playhead.kernel.guard import guarded
 from playhead.model.json_value import Json
 from playhead.models.apis import as_json
@@ -35,6 +35,7 @@ class InputFilter:
     """A filter for `RunConfig(call_model_input_filter=...)`; see `input_filter`. `hooks`: for `Runner.run(hooks=)`."""
 
     def __init__(self, compression: AnyCompression | None, model: Model | str | None) -> None:
+        check_compression(compression)
         self._compression = compression
         self._model = model
         self._lock = threading.Lock()

@@ -2,13 +2,25 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import inf
+from numbers import Real
+from types import UnionType
 from typing import Literal
 
 from playhead.context.entries import Entry
-from playhead.context.keep import Keep, Messages, Turns, protected_in, tail_of, target_of
+from playhead.context.keep import Keep, Messages, Turns, check_keep, protected_in, tail_of, target_of
 from playhead.context.plan import CompressionPolicy, Strategy, TokenBudget
 from playhead.context.report import CompressionReport, CompressionStart
-from playhead.context.strategies import BuiltIn, LlmSummary, NoCompression, SlidingWindow, in_words, is_due
+from playhead.context.strategies import (
+    BuiltIn,
+    LlmSummary,
+    NoCompression,
+    SlidingWindow,
+    check_strategy,
+    has_plan,
+    in_words,
+    is_due,
+)
 from playhead.kernel.guard import guarded
 from playhead.model.json_value import Json
 from playhead.model.message import Message
@@ -49,7 +61,7 @@ class Compression:
     message of the user, where there is one). `summary_in`: whether a summary becomes a message or a part of the system
     prompt.
 
-    Raises ValueError for numbers that are no shares or numbers of tokens.
+    Raises ValueError for numbers that are no shares or numbers of tokens, and TypeError for values of other types.
     """
 
     limit: int | None = None
@@ -66,12 +78,33 @@ class Compression:
     summary_in: Literal["message", "system"] = "message"
 
     def __post_init__(self) -> None:
+        self._check_types()
         if self.limit is not None and self.limit < 1:
             raise ValueError(f"Compression(limit={self.limit}): a limit has at least one token")
         for threshold in self.thresholds:
             parts = threshold.thresholds if isinstance(threshold, AllOf) else (threshold,)
-            if any(isinstance(part, int | float) and part <= 0 for part in parts):
+            if any(isinstance(part, int | float) and not 0 < part < inf for part in parts):
                 raise ValueError(f"Compression(threshold={threshold}): a share of the limit, or a number of tokens")
+        for name, value, words in (("cut_at", self.cut_at, _CUTS), ("summary_in", self.summary_in, _PLACES)):
+            if value not in words:
+                raise ValueError(f"Compression({name}={value!r}): expected one of {', '.join(words)}")
+
+    def _check_types(self) -> None:
+        """Raises TypeError for what would fail in the middle of the program, or do nothing."""
+        if not _is(self.limit, Real | None):
+            raise TypeError(f"Compression(limit={self.limit!r}): a number of tokens, or None")
+        if _is(self.threshold, str) or not all(_is(each, _THRESHOLDS) for each in self.thresholds):
+            raise TypeError(
+                f"Compression(threshold={self.threshold!r}): a number, Turns, Messages, AllOf, or a list of these"
+            )
+        check_keep("Compression", self.keep)
+        check_strategy("Compression(strategy=...)", self.strategy)
+        if self.fallback is not None:
+            check_strategy("Compression(fallback=...)", self.fallback)
+        for name in ("preserve", "count", "before", "after"):
+            value: object = getattr(self, name)
+            if value is not None and not callable(value):
+                raise TypeError(f"Compression({name}={value!r}): a function, or None")
 
     @property
     def thresholds(self) -> Sequence[Threshold]:
@@ -135,6 +168,26 @@ class Compression:
 AnyCompression = Compression | BuiltIn | CompressionPolicy
 """What a context, an agent and the adapters take: a policy, one of the strategies (with all else as in
 `Compression()`), or an object that decides in the place of a policy."""
+
+
+def _is(value: object, kinds: type | UnionType) -> bool:
+    return isinstance(value, kinds)
+
+
+_THRESHOLDS = Real | Turns | Messages | AllOf
+_CUTS = ("round", "user")
+_PLACES = ("message", "system")
+
+
+def check_compression(given: object) -> None:
+    """Raises TypeError unless this is an `AnyCompression`, or None."""
+    if given is None or isinstance(given, Compression | BuiltIn) or has_plan(given, arguments=3):
+        return
+    raise TypeError(
+        f"compression={given!r}: a Compression, a strategy such as SlidingWindow(50), or an object with "
+        "plan(entries, tokens, limit); a strategy of your own goes into Compression(strategy=...)"
+    )
+
 
 Reason = Literal["tokens", "turns", "messages", "strategy"]
 # Of several, the first counts.

@@ -28,7 +28,7 @@ from playhead.capture.pydantic_ai.models import answer_message, request_part_mes
 from playhead.context.carried import MEMO_KEY, CarriedContext, CarriedMessage, MessageLeft, MessagesLeft, memo_of
 from playhead.context.context import in_thread
 from playhead.context.entries import SYSTEM
-from playhead.context.policy import AnyCompression
+from playhead.context.policy import AnyCompression, check_compression
 from playhead.kernel.guard import guarded
 from playhead.models.model import Model
 
@@ -53,6 +53,7 @@ def history_processor(
 
     One processor serves any number of agents, conversations and tasks.
     """
+    check_compression(compression)
 
     async def process_history(context: RunContext[Any], messages: list[ModelMessage]) -> list[ModelMessage]:
         asked = model or context.model.model_name

@@ -5,9 +5,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from inspect import signature
 
 from playhead.context.entries import Entry, Fate, masked_message
-from playhead.context.keep import Keep, tail_of
+from playhead.context.keep import Keep, check_keep, tail_of
 from playhead.context.plan import DEFAULT_PROMPT, Plan, Strategy, Summariser, TokenBudget, legal
 from playhead.model.json_value import Json, JsonValue
 from playhead.model.token_estimates import estimate_message
@@ -37,6 +38,11 @@ class LlmSummary:
     keep: Keep | None = None
     max_input_tokens: int | None = None
 
+    def __post_init__(self) -> None:
+        _check_summariser(self)
+        if self.keep is not None:
+            check_keep("LlmSummary", self.keep)
+
     def plan(self, entries: Sequence[Entry], budget: TokenBudget) -> Plan:
         """Returns the plan that summarises what is before the newest messages."""
         tail = budget.tail if self.keep is None else budget.tail_for(entries, self.keep)
@@ -53,6 +59,9 @@ class SlidingWindow:
     would make the next compression due."""
 
     messages: int = 50
+
+    def __post_init__(self) -> None:
+        _check_number(self, "messages")
 
     def plan(self, entries: Sequence[Entry], budget: TokenBudget) -> Plan:
         """Returns the plan that drops what is before the window."""
@@ -77,6 +86,11 @@ class Hybrid:
     model: Model | str | None = None
     prompt: str = DEFAULT_PROMPT
     max_input_tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        _check_summariser(self)
+        _check_number(self, "window")
+        _check_number(self, "summarise_every", least=1)
 
     def is_due(self, entries: Sequence[Entry]) -> bool:
         """Whether enough messages wait, whatever the threshold says."""
@@ -107,6 +121,9 @@ class ClearToolResults:
 
     keep: int = 3
 
+    def __post_init__(self) -> None:
+        _check_number(self, "keep")
+
     def plan(self, entries: Sequence[Entry], budget: TokenBudget) -> Plan:
         """Returns the plan that masks the older results."""
         results = [index for index, entry in enumerate(entries) if entry.results]
@@ -118,11 +135,16 @@ class ClearToolResults:
 
 class Chain:
     """Strategies one after the other, until the context is within its target: `Chain(ClearToolResults(keep=3),
-    LlmSummary(model="gpt-4o-mini"))` asks a model only if cleared results were not enough."""
+    LlmSummary(model="gpt-4o-mini"))` asks a model only if cleared results were not enough. Raises ValueError for no
+    strategy."""
 
     __slots__ = ("strategies",)
 
     def __init__(self, *strategies: Strategy) -> None:
+        if not strategies:
+            raise ValueError("Chain takes at least one strategy")
+        for strategy in strategies:
+            check_strategy("Chain(...)", strategy)
         self.strategies = strategies
 
     def __repr__(self) -> str:
@@ -155,6 +177,45 @@ class Chain:
 
 _Single = NoCompression | LlmSummary | SlidingWindow | Hybrid | ClearToolResults
 BuiltIn = _Single | Chain
+
+
+def check_strategy(where: str, given: object) -> None:
+    """Raises TypeError unless this is a `Strategy`."""
+    if not isinstance(given, BuiltIn) and not has_plan(given, arguments=2):
+        raise TypeError(f"{where}: {given!r} is no strategy: an object with plan(entries, budget), not its class")
+
+
+def has_plan(given: object, *, arguments: int) -> bool:
+    """Whether the object has a method `plan` that takes so many arguments."""
+    plan = getattr(given, "plan", None)
+    if isinstance(given, type) or not callable(plan):
+        return False
+    try:
+        signature(plan).bind(*range(arguments))
+    except TypeError:
+        return False
+    except ValueError:  # a function that does not say what it takes
+        return True
+    return True
+
+
+def _check_number(strategy: object, name: str, *, least: int = 0) -> None:
+    value: object = getattr(strategy, name)
+    if not isinstance(value, int) or value < least:
+        raise ValueError(f"{type(strategy).__name__}({name}={value!r}): a whole number, at least {least}")
+
+
+def _check_summariser(strategy: "LlmSummary | Hybrid") -> None:
+    if strategy.max_input_tokens is not None:
+        _check_number(strategy, "max_input_tokens", least=1)
+    _check_asked(type(strategy).__name__, strategy.model, strategy.prompt)
+
+
+def _check_asked(kind: str, model: object, prompt: object) -> None:
+    if not (model is None or isinstance(model, str) or callable(getattr(model, "complete", None))):
+        raise TypeError(f"{kind}(model={model!r}): a name, or a model of playhead.models such as OpenAIModel(...)")
+    if not isinstance(prompt, str):
+        raise TypeError(f"{kind}(prompt={prompt!r}): a text")
 
 
 def is_due(strategy: Strategy, entries: Sequence[Entry]) -> bool:

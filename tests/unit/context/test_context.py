@@ -3,15 +3,20 @@
 import asyncio
 import threading
 from typing import Any
+from unittest.mock import Mock
 
+import openai
 import pytest
 
+import playhead
 from playhead.context import (
     Chain,
+    ClearToolResults,
     Compression,
     CompressionReport,
     CompressionStart,
     Context,
+    Hybrid,
     Keep,
     LlmSummary,
     NoCompression,
@@ -357,12 +362,73 @@ def test_an_answer_of_another_kind_is_logged_and_not_added(caplog: pytest.LogCap
         lambda: Turns(3, share=0),
         lambda: Compression(limit=0),
         lambda: Compression(threshold=0),
+        lambda: Compression(threshold=float("nan")),
+        lambda: summarising(cut_at="users"),
+        lambda: summarising(summary_in="System"),
+        lambda: SlidingWindow(-1),
+        lambda: Hybrid(window=-1),
+        lambda: Hybrid(summarise_every=0),
+        lambda: ClearToolResults(keep=-1),
+        lambda: LlmSummary(max_input_tokens=0),
+        Chain,
         lambda: Context(api="else"),  # pyright: ignore[reportArgumentType]
     ],
 )
 def test_values_that_make_no_sense_are_refused_at_once(make: Any):
     with pytest.raises(ValueError):
         make()
+
+
+class StrategyOfOnesOwn:
+    def plan(self, entries: Any, budget: Any) -> Plan:
+        return Plan.keeping(entries)
+
+
+class PolicyOfOnesOwn:
+    def plan(self, entries: Any, tokens: int, limit: int | None) -> Plan | None:
+        return None
+
+
+A_STRATEGY: Any = StrategyOfOnesOwn()
+A_POLICY: Any = PolicyOfOnesOwn()
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: summarising(keep=0.3), r"Keep\(share=0.3\)"),
+        (lambda: LlmSummary(keep=20), r"Keep\(messages=20\)"),  # pyright: ignore[reportArgumentType]
+        (lambda: summarising(limit="1000"), "a number of tokens"),
+        (lambda: summarising(threshold="0.7"), "a number, Turns"),
+        (lambda: summarising(threshold=None), "a number, Turns"),
+        (lambda: summarising(threshold=[0.7, "x"]), "a number, Turns"),
+        (lambda: summarising(preserve=True), "a function"),
+        (lambda: summarising(count=4), "a function"),
+        (lambda: summarising(strategy="summary"), r"plan\(entries, budget\)"),
+        (lambda: summarising(strategy=SlidingWindow), "not its class"),
+        (lambda: summarising(fallback=A_POLICY), r"fallback=.*plan\(entries, budget\)"),
+        (lambda: Chain(A_POLICY), r"plan\(entries, budget\)"),
+        (lambda: LlmSummary(model=openai), "OpenAIModel"),  # pyright: ignore[reportArgumentType]
+        (lambda: LlmSummary(prompt=None), "a text"),  # pyright: ignore[reportArgumentType]
+        (lambda: Context(compression="summary"), r"plan\(entries, tokens, limit\)"),  # pyright: ignore[reportArgumentType]
+        (lambda: Context(compression=LlmSummary), r"plan\(entries, tokens, limit\)"),  # pyright: ignore[reportArgumentType]
+        (lambda: Context(compression=A_STRATEGY), r"Compression\(strategy=...\)"),
+        (lambda: playhead.Agent(model="gpt-4o", compression=A_STRATEGY), r"Compression\(strategy=...\)"),
+        (lambda: Context().compress(strategy=A_POLICY), r"plan\(entries, budget\)"),
+        (lambda: Context().using(A_POLICY).__enter__(), r"plan\(entries, budget\)"),
+    ],
+)
+def test_values_of_another_type_are_refused_at_once_with_what_is_expected(make: Any, says: str):
+    with pytest.raises(TypeError, match=says):
+        make()
+
+
+def test_strategies_and_policies_of_ones_own_are_taken_where_they_belong():
+    anything: Any = Mock()
+    Context(compression=PolicyOfOnesOwn())
+    Context(compression=anything)
+    Compression(strategy=Chain(StrategyOfOnesOwn(), anything), fallback=StrategyOfOnesOwn(), limit=10_000)
+    Compression(limit=0.5 * 1_000, threshold=(0.5, Turns(3)))  # pyright: ignore[reportArgumentType]
 
 
 def test_strategies_say_what_they_are():
@@ -538,3 +604,18 @@ def test_parts_and_raw_messages_of_a_canonical_context():
     assert context.for_model() == [{"role": "user", "parts": [{"type": "text", "content": "hello"}]}]
     with pytest.raises(ValueError, match="a role and a list of parts"):
         context.raw.add({"role": "user", "content": "hello"})
+
+
+def test_a_strategy_that_had_nothing_to_remove_is_named_as_the_reason():
+    """And not that nothing may be removed, which is another thing."""
+
+    def broken(_: object) -> str:
+        raise RuntimeError("overloaded")
+
+    context = Context(compression=summarising(strategy=LlmSummary(model=MockModel(broken)), keep=Keep(messages=2)))
+    fill(context, 9)
+    report = context.compress()
+    assert (report.changed, report.fallback) == (False, "RuntimeError: overloaded")
+    assert report.reason == "sliding_window keeps all of it, after RuntimeError: overloaded"
+    assert context.compress(strategy=SlidingWindow(50)).reason == "sliding_window keeps all of it"
+    assert Context(system="s").compress(strategy=SlidingWindow(2)).reason == "nothing may be removed"
